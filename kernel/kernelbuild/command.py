@@ -1,0 +1,127 @@
+"""The command line: build, info, config."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .build import build_image, configure, find_image
+from .cache import Image, cache_folder
+from .errors import BuildError
+from .recipe import Recipe, load_recipe
+
+RECIPE_FOLDER = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0 if it did what was asked."""
+    options = _parser().parse_args(arguments)
+    try:
+        recipe = load_recipe(RECIPE_FOLDER)
+        if options.command == "build":
+            return _build(recipe, options)
+        if options.command == "config":
+            sys.stdout.write(configure(recipe, source=options.source))
+            return 0
+        return _info(recipe, as_json=options.json)
+    except BuildError as error:
+        print(f"kernel: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("kernel: interrupted; nothing is left behind", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="kernel/build.py", description="wanlab's own kernel")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="build it, unless it is in the cache")
+    build.add_argument("--jobs", type=_positive, help="compilers at once (default: CPUs allowed)")
+    build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
+    config = commands.add_parser(
+        "config", help="print the full configuration, checked; build nothing"
+    )
+    for command in (build, config):
+        command.add_argument(
+            "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
+        )
+    info = commands.add_parser("info", help="what it is made of and where it is")
+    info.add_argument("--json", action="store_true", help="for programs")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of jobs")
+    return int(text)
+
+
+def _build(recipe: Recipe, options: argparse.Namespace) -> int:
+    image = build_image(recipe, source=options.source, jobs=options.jobs, again=options.again)
+    print(image.path)
+    return 0
+
+
+def _info(recipe: Recipe, *, as_json: bool) -> int:
+    image = find_image(recipe)
+    if as_json:
+        print(json.dumps(describe(recipe, image), indent=2, sort_keys=True))
+    else:
+        print(info_text(recipe, image))
+    return 0
+
+
+def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
+    """What `info --json` prints."""
+    return {
+        "built": image is not None,
+        "path": str(image.path) if image else None,
+        "manifest": image.manifest if image else None,
+        "options": [
+            {
+                "name": option.name,
+                "value": option.value,
+                "reason": option.reason,
+                "place": option.place,
+            }
+            for option in recipe.options
+        ],
+        "patches": [
+            {"file": patch.file, "reason": patch.reason, "page": patch.page}
+            for patch in recipe.patches
+        ],
+    }
+
+
+def info_text(recipe: Recipe, image: Image | None) -> str:
+    """What `info` prints."""
+    lines = [f"{name:10}{value}" for name, value in _facts(image)]
+    lines += ["", f"patches ({len(recipe.patches)})"]
+    lines += [
+        f"  {patch.file}\n      {patch.reason} (patches/{patch.page})" for patch in recipe.patches
+    ]
+    lines += ["", f"options ({len(recipe.options)})"]
+    lines += [f"  {option}\n      {option.reason}" for option in recipe.options]
+    return "\n".join(lines)
+
+
+def _facts(image: Image | None) -> list[tuple[str, str]]:
+    if image is None:
+        return [
+            ("kernel", "not built yet for this recipe and compiler"),
+            ("cache", str(cache_folder())),
+        ]
+    inputs = image.manifest["inputs"]
+    return [
+        ("release", image.release),
+        ("manifest", image.manifest_hash),
+        ("path", str(image.path)),
+        ("size", f"{image.size_bytes / 1e6:.1f} MB"),
+        ("source", f"{inputs['source']['package']} {inputs['source']['version']}"),
+        ("compiler", ", ".join(inputs["tools"].values())),
+        ("config", str(image.config_path)),
+    ]

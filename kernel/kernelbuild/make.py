@@ -1,0 +1,127 @@
+"""Running the kernel's `make`: in a known environment, watched, ended with all its children."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from .errors import BuildError
+
+_STEP = re.compile(rb"  [A-Z][A-Z0-9_.+]* +\S")
+_TAIL_LINES = 30
+_PR_SET_PDEATHSIG = 1
+_GRACE_S = 5.0
+
+
+def environment(timestamp: str) -> dict[str, str]:
+    """What `make` may see of ours: nothing that changes what it makes (CFLAGS, ARCH, LANG, ...)."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    return kept | {
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "KBUILD_BUILD_TIMESTAMP": timestamp,
+        "KBUILD_BUILD_VERSION": "1",
+        "KBUILD_BUILD_USER": "wanlab",
+        "KBUILD_BUILD_HOST": "wanlab",
+    }
+
+
+def run_make(
+    source: Path,
+    targets: Sequence[str],
+    *,
+    compiler: str,
+    timestamp: str,
+    log: Path,
+    on_step: Callable[[], None] = lambda: None,
+) -> None:
+    """Run `make ARCH=um` on targets, all its output into a log; on failure show what it said last.
+
+    If we are interrupted, or die, make and its children end too.
+    """
+    # The compiler's warnings stay in the log: they are about code that is not ours.
+    command = ["make", "ARCH=um", f"CC={compiler}", f"HOSTCC={compiler}", *targets]
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=source,
+            env=environment(timestamp),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+        with _ended(process):
+            assert process.stdout is not None
+            for line in process.stdout:
+                output.write(line)
+                if _STEP.match(line):
+                    on_step()
+            status = process.wait()
+    if status != 0:
+        raise BuildError(
+            f"the kernel does not compile (make ended with status {status}):\n{_tail(log)}"
+        )
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever happens inside, afterwards no process of make's group runs any more."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            _signal_group(process, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=_GRACE_S)
+        _signal_group(process, signal.SIGKILL)  # children that outlived their make
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.read()  # ends when the last of them is dead: they all hold its other end
+        process.stdout.close()
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _tail(log: Path) -> str:
+    """The lines of a log that matter: from the first error on, or the last ones."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [
+        number for number, line in enumerate(lines) if " error: " in line or line.startswith("make")
+    ]
+    first = max(errors[0] - 3, 0) if errors else max(len(lines) - _TAIL_LINES, 0)
+    return "\n".join(lines[first:][:_TAIL_LINES])
+
+
+@contextlib.contextmanager
+def terminated_as_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP interrupt like Ctrl-C, so that everything is put away before we end."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    try:
+        previous = {number: signal.signal(number, interrupt) for number in numbers}
+    except ValueError:  # not in the main thread: the caller's handlers stay
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,64 @@
+"""The manifest: every input of a kernel, and one hash over them that names the kernel.
+
+Two builds with the same hash are the same kernel; a record carries it, so that a result can be
+traced to the kernel that made it. Comments in fragments are no input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import BuildError
+from .fragments import canonical_text
+from .recipe import Archive, Recipe
+
+# Raise it when the way of building changes what comes out of it.
+BUILDER_VERSION = 1
+
+
+def machine_architecture() -> str:
+    """The processor's name; only one is supported by User-Mode Linux and by us."""
+    name = platform.machine()
+    if name != "x86_64":
+        hint = 'User-Mode Linux runs on x86-64 only; use machine="native" here'
+        raise BuildError(f"this computer is {name}", hint)
+    return name
+
+
+def tool_versions(compiler: str) -> dict[str, str]:
+    """What the compiler and the linker say of themselves, first line each."""
+    return {name: _first_line([name, "--version"]) for name in (compiler, "ld")}
+
+
+def _first_line(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=None)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildError(f"`{' '.join(command)}` does not run: {error}") from None
+    return done.stdout.partition("\n")[0].strip()
+
+
+def inputs(
+    recipe: Recipe, archive: Archive, tools: Mapping[str, str], machine: str
+) -> dict[str, Any]:
+    """All that decides what the kernel becomes, in a form that can be written down."""
+    return {
+        "builder": BUILDER_VERSION,
+        "machine": machine,
+        "source": {"package": recipe.package, "version": archive.version, "sha256": archive.sha256},
+        "timestamp": recipe.timestamp,
+        "patches": [{"file": patch.file, "sha256": patch.sha256} for patch in recipe.patches],
+        "options_sha256": hashlib.sha256(canonical_text(recipe.options).encode()).hexdigest(),
+        "tools": dict(tools),
+    }
+
+
+def manifest_hash(manifest_inputs: Mapping[str, Any]) -> str:
+    """sha256 over the inputs in one canonical writing."""
+    text = json.dumps(manifest_inputs, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

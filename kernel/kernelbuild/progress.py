@@ -1,0 +1,82 @@
+"""How far a build is, on one line of a terminal, or on a line per tenth elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+_EVERY_S = 0.2
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Shows a build: its phase, and within the compilation a percentage and the time left.
+
+    The percentage counts lines that `make` prints against the number that the recipe expects; a
+    wrong number makes a wrong percentage and nothing else.
+    """
+
+    def __init__(
+        self, stream: TextIO, expected_steps: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._expected_steps = max(expected_steps, 1)
+        self._clock = clock
+        self._started = clock()
+        self._phase_started = self._started
+        self._shown_at = float("-inf")
+        self._next_tenth = 1
+        self.steps = 0
+
+    def phase(self, what: str) -> None:
+        """A new part of the work begins."""
+        self._phase_started = self._clock()
+        if self._terminal:
+            self._stream.write(f"{_CLEAR}kernel: {what}")
+            self._stream.flush()
+        else:
+            self.note(what)
+
+    def step(self) -> None:
+        """One more file is compiled."""
+        self.steps += 1
+        fraction = min(self.steps / self._expected_steps, 0.99)
+        if not self._terminal:
+            if fraction * 10 >= self._next_tenth:
+                self._next_tenth = int(fraction * 10) + 1
+                self.note(self._text(fraction))
+        elif self._clock() - self._shown_at >= _EVERY_S:
+            self._shown_at = self._clock()
+            self._stream.write(f"{_CLEAR}kernel: {self._text(fraction)}")
+            self._stream.flush()
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._stream.write(f"{_CLEAR if self._terminal else ''}kernel: {text}\n")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Leave the terminal's line empty, for whoever writes next."""
+        if self._terminal:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+
+    def elapsed(self) -> str:
+        """Time since the build began, for people."""
+        return format_seconds(self._clock() - self._started)
+
+    def _text(self, fraction: float) -> str:
+        spent_s = self._clock() - self._phase_started
+        left_s = spent_s / fraction - spent_s
+        return (
+            f"compiling {fraction:4.0%}, {format_seconds(spent_s)} so far,"
+            f" about {format_seconds(left_s)} left"
+        )
+
+
+def format_seconds(seconds: float) -> str:
+    """Minutes and seconds: 83 -> 1:23."""
+    whole = round(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"

@@ -1,0 +1,71 @@
+"""What a build needs of the computer, checked before it starts, all of it at once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from .errors import BuildError
+
+# Each program with the Debian package that brings it.
+PROGRAMS = {
+    "gcc": "gcc",
+    "ld": "binutils",
+    "objcopy": "binutils",
+    "strip": "binutils",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "tar": "tar",
+    "xz": "xz-utils",
+    "patch": "patch",
+    "gzip": "gzip",
+    "awk": "mawk",
+}
+
+
+def missing_packages(programs: Iterable[str]) -> list[str]:
+    """Debian packages of those programs that this computer does not have, each once."""
+    wanted = (PROGRAMS[program] for program in programs if shutil.which(program) is None)
+    packages = list(dict.fromkeys(wanted))
+    if "gcc" not in packages and not _headers_present():
+        packages.append("libc6-dev")
+    return packages
+
+
+def _headers_present() -> bool:
+    """Whether the C library's headers are there: User-Mode Linux is an ordinary program too."""
+    command = ["gcc", "-x", "c", "-fsyntax-only", "-"]
+    source = b"#include <sys/ptrace.h>\n#include <asm/ptrace.h>\n"
+    try:
+        return subprocess.run(command, input=source, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def check_programs(extra_packages: Iterable[str] = ()) -> None:
+    """Raise an error that names the one line to type if anything is missing."""
+    packages = [*missing_packages(PROGRAMS), *extra_packages]
+    if packages:
+        raise BuildError(
+            f"to build the kernel this computer lacks: {', '.join(packages)}",
+            install_hint(packages),
+        )
+
+
+def install_hint(packages: Iterable[str]) -> str:
+    """The line that installs packages on Debian and Ubuntu."""
+    return f"on Debian or Ubuntu: sudo apt-get install {' '.join(packages)}"
+
+
+def check_disk(folder: Path, needed_bytes: int) -> None:
+    """Raise an error if the disk below a folder has less room than a build takes."""
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes:
+        raise BuildError(
+            f"{folder} has {free_bytes / 1e9:.1f} GB free, a build takes {needed_bytes / 1e9:.1f}",
+            "make room, or set XDG_CACHE_HOME to a folder on another disk",
+        )

@@ -1,0 +1,157 @@
+"""The kernel's source: found, checked against known hashes, unpacked as far as needed, patched."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import lzma
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from .cache import sha256_of
+from .errors import BuildError
+from .recipe import Archive, Recipe
+
+_MEMORY_FILE = "sources.json"
+
+# Code that a User-Mode Linux without devices never compiles, four fifths of the archive. Kconfig
+# files and Makefiles stay everywhere, for others refer to them.
+_UNUSED_FOLDERS = {
+    ".": "samples sound",
+    "arch": "alpha arc arm arm64 csky hexagon loongarch m68k microblaze mips nios2 openrisc parisc"
+    " powerpc riscv s390 sh sparc xtensa",
+    "drivers": "accel acpi ata block clk comedi crypto dma gpu hid hwmon i2c iio infiniband input"
+    " iommu md media mfd misc mmc mtd pci phy pinctrl platform power regulator s390 scsi soc spi"
+    " staging usb video",
+    "drivers/net": "can dsa ethernet phy wireless",
+    "fs": "bcachefs btrfs nfs nls ocfs2 smb xfs",
+    "net": "mac80211 wireless",
+}
+_UNUSED_KINDS = ("*.[chS]", "*.dts", "*.dtsi")
+_UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
+
+
+def find_archive(recipe: Recipe, source: Path | None) -> Path:
+    """The archive to build from: the one named, or where the Debian package puts it."""
+    if source is not None:
+        if not source.is_file():
+            raise BuildError(f"there is no source archive {source}")
+        return source
+    for path in recipe.source_paths:
+        if path.is_file():
+            return path
+    raise BuildError(
+        f"the kernel's source is not here: {recipe.source_paths[0]} does not exist",
+        f"on Debian: sudo apt-get install {recipe.package}\n"
+        f"elsewhere: get an archive of Linux {recipe.series}.x and name it with --source PATH",
+    )
+
+
+def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
+    """Which known archive a file is; an unknown one is refused."""
+    sha256 = archive_hash(path, cache)
+    archive = recipe.archive(sha256)
+    if archive is None:
+        known = ", ".join(archive.version for archive in recipe.archives)
+        raise BuildError(
+            f"{path} is no source that this recipe knows (it knows: {known})",
+            f"If you trust where it comes from, add to {recipe.folder / 'recipe.toml'}:\n\n"
+            "[[source.archive]]\n"
+            f'version = "{recipe.series}.?"\n'
+            'origin = "where it comes from"\n'
+            f'sha256 = "{sha256}"\n',
+        )
+    return archive
+
+
+def archive_hash(path: Path, cache: Path) -> str:
+    """The hash of an archive, computed once for a file that stays the same."""
+    status = path.stat()
+    key = f"{path.resolve()} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+    memory = _read_memory(cache / _MEMORY_FILE)
+    if key not in memory:
+        memory = {key: sha256_of(path)}
+        with contextlib.suppress(OSError):  # without it the next look takes half a second longer
+            _write_memory(cache / _MEMORY_FILE, memory)
+    return memory[key]
+
+
+def _read_memory(path: Path) -> dict[str, str]:
+    try:
+        memory = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return memory if isinstance(memory, dict) else {}
+
+
+def _write_memory(path: Path, memory: dict[str, str]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(memory), encoding="utf-8")
+    temporary.replace(path)
+
+
+def unpack(archive: Path, folder: Path, jobs: int) -> None:
+    """Unpack what a build needs of an archive into a folder, without the archive's top folder."""
+    top = _top_folder(archive)
+    with _decompressed(archive, jobs) as stream:
+        command = ["tar", "--extract", "--strip-components=1", "--anchored", *_excludes(top)]
+        done = subprocess.run(
+            command, cwd=folder, stdin=stream, stderr=subprocess.PIPE, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise BuildError(f"cannot unpack {archive}:\n{done.stderr.strip()[-2000:]}")
+    if not (folder / "Makefile").is_file():
+        raise BuildError(f"{archive} is no kernel source: there is no Makefile at its top")
+
+
+def _top_folder(archive: Path) -> str:
+    """The folder that an archive's members are in."""
+    try:
+        with tarfile.open(archive) as members:
+            first = members.next()
+    except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
+        raise BuildError(f"{archive} is no archive of files: {error}") from None
+    if first is None:
+        raise BuildError(f"{archive} is empty")
+    return first.name.partition("/")[0]
+
+
+def _excludes(top: str) -> Iterator[str]:
+    for parent, names in _UNUSED_FOLDERS.items():
+        for name, kind in itertools.product(names.split(), _UNUSED_KINDS):
+            yield f"--exclude={PurePosixPath(top, parent, name, kind)}"
+    for pattern in _UNUSED:
+        yield f"--exclude={top}/{pattern}"
+
+
+@contextlib.contextmanager
+def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
+    """A pipe with an archive's content. tar would run xz on one processor only."""
+    decompressors = {".xz": ["xz", f"-T{jobs}"], ".gz": ["gzip"], ".bz2": ["bzip2"]}
+    if archive.suffix not in decompressors:
+        raise BuildError(f"{archive}: not a .tar.xz, .tar.gz or .tar.bz2 archive")
+    command = [*decompressors[archive.suffix], "--decompress", "--stdout", str(archive)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        yield process.stdout.fileno()
+
+
+def apply_patches(recipe: Recipe, folder: Path) -> None:
+    """Apply the recipe's patches in order; one that does not fit is an error."""
+    for patch in recipe.patches:
+        path = recipe.folder / "patches" / patch.file
+        command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
+        with path.open("rb") as stream:
+            done = subprocess.run(
+                command, cwd=folder, stdin=stream, capture_output=True, text=True, check=False
+            )
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).strip()[-2000:]
+            raise BuildError(
+                f"{patch.file} does not fit this source:\n{said}",
+                "if it changes a file that is missing: _UNUSED_FOLDERS in kernelbuild/source.py",
+            )

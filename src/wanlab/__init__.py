@@ -1,0 +1,113 @@
+"""wanlab: a network laboratory with its own Linux kernel and its own clock.
+
+    from wanlab import Network, shapes
+
+    with Network(shapes.dumbbell(pairs=2, rate="10Mbps", delay="20ms"), seed=1) as net:
+        server = net["h3"].start("iperf3 -s")
+        print(net["h1"].run("iperf3 -c h3 -t 10").output)
+
+This is the front door: what stands here is public, and faces use nothing else.
+
+    Network, Process, Finished   a live network
+    Topology, Host, ..., link    what a network is; load and save files; shapes makes common ones
+    plan_script                  a topology as a shell script
+    measure, Record              what was measured
+    plot                         figures of it
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wanlab import plot, record
+    from wanlab.machine.embedded import EmbeddedMachine, find_image
+    from wanlab.measure import measure, sources
+    from wanlab.network import Finished, Network, Process
+    from wanlab.plan import plan, plan_script
+    from wanlab.record import Provenance, Record, Table
+    from wanlab.topology import (
+        Conditions,
+        Controller,
+        Host,
+        Link,
+        Port,
+        Queue,
+        Router,
+        Switch,
+        Topology,
+        link,
+        load,
+        save,
+        shapes,
+    )
+
+__version__ = "0.1.0"
+
+# Loaded when first used: the command line must not wait for libraries that it does not need.
+_PLACES = {
+    "Conditions": "topology",
+    "Controller": "topology",
+    "EmbeddedMachine": "machine.embedded",
+    "Finished": "network",
+    "Host": "topology",
+    "Link": "topology",
+    "Network": "network",
+    "Port": "topology",
+    "Process": "network",
+    "Provenance": "record",
+    "Queue": "topology",
+    "Record": "record",
+    "Router": "topology",
+    "Switch": "topology",
+    "Table": "record",
+    "Topology": "topology",
+    "find_image": "machine.embedded",
+    "link": "topology",
+    "load": "topology",
+    "measure": "measure",
+    "plan": "plan",
+    "plan_script": "plan",
+    "save": "topology",
+    "sources": "measure",
+}
+_MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
+
+__all__ = [
+    "Conditions",
+    "Controller",
+    "EmbeddedMachine",
+    "Finished",
+    "Host",
+    "Link",
+    "Network",
+    "Port",
+    "Process",
+    "Provenance",
+    "Queue",
+    "Record",
+    "Router",
+    "Switch",
+    "Table",
+    "Topology",
+    "find_image",
+    "link",
+    "load",
+    "measure",
+    "plan",
+    "plan_script",
+    "plot",
+    "record",
+    "save",
+    "shapes",
+    "sources",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"wanlab.{_MODULES[name]}")
+    if name in _PLACES:
+        return getattr(import_module(f"wanlab.{_PLACES[name]}"), name)
+    raise AttributeError(f"wanlab has no {name}")

@@ -1,0 +1,83 @@
+"""Frames between a machine and its agent, as bytes in and frames out; no file, no socket.
+
+    length (4 bytes) | kind (1 byte) | number (4 bytes) | body (length bytes)
+
+The machine side calls, the agent answers each call under the call's number. A process has a number
+too, chosen by whoever starts it; its streams and its end travel under that.
+
+    machine side                          agent
+                                      <-  READY    0
+    CALL     7  {"do": "start", ...}  ->
+                                      <-  REPLY    7  {"pid": 42}       (or FAILURE 7 {...})
+    INPUT    3  bytes for its stdin   ->
+    INPUT_END 3                       ->
+                                      <-  OUTPUT   3  bytes
+                                      <-  ERRORS   3  bytes of its stderr
+                                      <-  ENDED    3  {"status": 0, ...}
+
+Nothing may be said to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are JSON; DATA answers a call with raw bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+HEADER = struct.Struct("<IBI")
+MOST_BYTES = 1 << 30
+
+
+class Kind(IntEnum):
+    CALL = 1
+    REPLY = 2
+    FAILURE = 3
+    DATA = 4
+    INPUT = 5
+    INPUT_END = 6
+    OUTPUT = 7
+    ERRORS = 8
+    ENDED = 9
+    READY = 10
+
+
+class Frame(NamedTuple):
+    kind: Kind
+    number: int
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def encode(kind: Kind, number: int, body: bytes = b"") -> bytes:
+    return HEADER.pack(len(body), kind, number) + body
+
+
+def encode_json(kind: Kind, number: int, value: object) -> bytes:
+    return encode(kind, number, json.dumps(value, separators=(",", ":")).encode())
+
+
+class FrameReader:
+    """Cuts a stream of bytes, in pieces of any size, into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames completed by `data`, in order. ValueError if it is no stream of frames."""
+        self._buffer += data
+        frames = []
+        start = 0
+        while len(self._buffer) - start >= HEADER.size:
+            length, kind, number = HEADER.unpack_from(self._buffer, start)
+            if length > MOST_BYTES:
+                raise ValueError(f"a frame of {length} bytes")
+            end = start + HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            frames.append(Frame(Kind(kind), number, bytes(self._buffer[start + HEADER.size : end])))
+            start = end
+        del self._buffer[:start]
+        return frames

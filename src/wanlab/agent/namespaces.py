@@ -1,0 +1,77 @@
+"""Which namespaces a node lives in. "" is the machine's root namespace, where switch ports are.
+
+A host or router has a network namespace, bound to /run/netns/NAME so that `ip netns exec NAME` works
+too, and, once a process runs in it, a mount namespace in which /sys shows its own interfaces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import system
+from .root import NETNS_FOLDER
+
+ROOT = ""
+
+
+class Namespaces:
+    """The namespaces of all nodes, by name; the agent's own thread moves in and out of them."""
+
+    def __init__(self) -> None:
+        self._net = {ROOT: os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
+        self._mount = {ROOT: os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)}
+
+    def names(self) -> list[str]:
+        return [name for name in self._net if name != ROOT]
+
+    def net(self, node: str) -> int:
+        """Descriptor of a node's network namespace."""
+        try:
+            return self._net[node]
+        except KeyError:
+            raise ValueError(f"there is no node {node}") from None
+
+    def add(self, node: str) -> None:
+        if node in self._net:
+            raise ValueError(f"there is a node {node} already")
+        path = f"{NETNS_FOLDER}/{node}"
+        system.unshare(system.CLONE_NEWNET)
+        try:
+            os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o444))
+            system.mount("/proc/self/ns/net", path, flags=system.MS_BIND)
+            self._net[node] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            system.setns(self._net[ROOT], system.CLONE_NEWNET)
+
+    @contextmanager
+    def inside_net(self, node: str) -> Iterator[None]:
+        """Runs the body in a node's network namespace."""
+        descriptor = self.net(node)
+        if node == ROOT:
+            yield
+            return
+        system.setns(descriptor, system.CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            system.setns(self._net[ROOT], system.CLONE_NEWNET)
+
+    @contextmanager
+    def inside(self, node: str) -> Iterator[None]:
+        """Runs the body in a node's network and mount namespaces; the current folder is / then."""
+        with self.inside_net(node):
+            if node == ROOT:
+                yield
+                return
+            if node not in self._mount:
+                system.unshare(system.CLONE_NEWNS)
+                system.mount("sys", "/sys", "sysfs")
+                self._mount[node] = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+            else:
+                system.setns(self._mount[node], system.CLONE_NEWNS)
+            try:
+                yield
+            finally:
+                system.setns(self._mount[ROOT], system.CLONE_NEWNS)

@@ -1,0 +1,323 @@
+"""What a plan consists of: one object is the dry run, the log line, the error message and the work.
+
+    describe()   one line for people
+    commands()   what a person would type for it, as root of the machine
+    request()    name and arguments for the agent, which has a faster way to the same result: the
+                 function of that name in `perform`
+
+This module is for those who make plans; the agent itself does not load it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+ROOT = ""
+
+
+def in_node(node: str, command: str) -> str:
+    """The command as typed in the root namespace."""
+    return command if node == ROOT else f"ip netns exec {node} {command}"
+
+
+def _place(node: str) -> str:
+    return node or "root"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One step. Arguments are its fields."""
+
+    name: ClassVar[str]
+
+    def describe(self) -> str:
+        raise NotImplementedError
+
+    def commands(self) -> list[str]:
+        raise NotImplementedError
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, asdict(self)
+
+
+@dataclass(frozen=True)
+class AddNamespace(Operation):
+    name_of_node: str
+
+    name = "add_namespace"
+
+    def describe(self) -> str:
+        return f"node {self.name_of_node}"
+
+    def commands(self) -> list[str]:
+        node = self.name_of_node
+        return [f"ip netns add {node}", f"ip -n {node} link set lo up"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"name": self.name_of_node}
+
+
+@dataclass(frozen=True)
+class AddBridge(Operation):
+    bridge: str
+    stp: bool = False
+    priority: int | None = None
+
+    name = "add_bridge"
+
+    def describe(self) -> str:
+        return f"switch {self.bridge}"
+
+    def commands(self) -> list[str]:
+        options = f"stp_state {int(self.stp)}" + ("" if self.stp else " forward_delay 0")
+        if self.priority is not None:
+            options += f" priority {self.priority}"
+        return [
+            f"ip link add {self.bridge} type bridge {options}",
+            f"ip link set {self.bridge} up",
+        ]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"name": self.bridge, "stp": self.stp, "priority": self.priority}
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a link as it is made: an interface in a node, or in a bridge of the root namespace."""
+
+    node: str
+    name: str
+    mac: str | None = None
+    mtu: int | None = None
+    bridge: str | None = None
+
+    def words(self) -> str:
+        words = f"name {self.name}"
+        if self.node != ROOT:
+            words += f" netns {self.node}"
+        if self.mac:
+            words += f" address {self.mac}"
+        if self.mtu:
+            words += f" mtu {self.mtu}"
+        return words
+
+
+@dataclass(frozen=True)
+class AddLink(Operation):
+    """A veth pair, born with each end already in its node."""
+
+    a: End
+    b: End
+
+    name = "add_link"
+
+    def describe(self) -> str:
+        return f"link {self.a.name} to {self.b.name}"
+
+    def commands(self) -> list[str]:
+        lines = [f"ip link add {self.a.words()} type veth peer {self.b.words()}"]
+        for end in (self.a, self.b):
+            where = f"-n {end.node} " if end.node else ""
+            master = f"master {end.bridge} " if end.bridge else ""
+            lines.append(f"ip {where}link set {end.name} {master}up")
+        return lines
+
+
+@dataclass(frozen=True)
+class SetLinkState(Operation):
+    node: str
+    interface: str
+    up: bool
+
+    name = "set_link_state"
+
+    def describe(self) -> str:
+        return f"port {self.interface} {'up' if self.up else 'down'}"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"ip link set {self.interface} {'up' if self.up else 'down'}")]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "name": self.interface, "up": self.up}
+
+
+@dataclass(frozen=True)
+class AddAddress(Operation):
+    node: str
+    interface: str
+    address: str
+
+    name = "add_address"
+
+    def describe(self) -> str:
+        return f"address {self.address} of {self.interface}"
+
+    def commands(self) -> list[str]:
+        where = f"-n {self.node} " if self.node else ""
+        broadcast = "" if ":" in self.address else " brd +"
+        return [f"ip {where}addr add {self.address}{broadcast} dev {self.interface}"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "name": self.interface, "address": self.address}
+
+
+@dataclass(frozen=True)
+class AddRoute(Operation):
+    node: str
+    words: str
+
+    name = "add_route"
+
+    def describe(self) -> str:
+        return f"route {self.words} of {_place(self.node)}"
+
+    def commands(self) -> list[str]:
+        where = f"-n {self.node} " if self.node else ""
+        return [f"ip {where}route add {self.words}"]
+
+
+@dataclass(frozen=True)
+class SetSysctl(Operation):
+    node: str
+    key: str
+    value: str
+
+    name = "set_sysctl"
+
+    def describe(self) -> str:
+        return f"{self.key} = {self.value} in {_place(self.node)}"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"sysctl -qw {shlex.quote(f'{self.key}={self.value}')}")]
+
+
+@dataclass(frozen=True)
+class SetSpeed(Operation):
+    """The line rate of the wire out of a port; 0 is no limit."""
+
+    node: str
+    interface: str
+    speed_mbps: int
+
+    name = "set_speed"
+
+    def describe(self) -> str:
+        return f"speed of {self.interface}: {self.speed_mbps or 'no limit'} Mbit/s"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"ethtool -s {self.interface} speed {self.speed_mbps}")]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {
+            "node": self.node,
+            "name": self.interface,
+            "speed_mbps": self.speed_mbps,
+        }
+
+
+@dataclass(frozen=True)
+class SetOffloads(Operation):
+    """What a port's card does for the stack (ethtool -K)."""
+
+    node: str
+    interface: str
+    features: Mapping[str, bool] = field(hash=False)
+
+    name = "set_offloads"
+
+    def describe(self) -> str:
+        return f"offloads of {self.interface}: {self._words()}"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"ethtool -K {self.interface} {self._words()}")]
+
+    def _words(self) -> str:
+        return " ".join(f"{name} {'on' if on else 'off'}" for name, on in self.features.items())
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        features = dict(self.features)
+        return self.name, {"node": self.node, "name": self.interface, "features": features}
+
+
+@dataclass(frozen=True)
+class SetModeration(Operation):
+    """How long a port waits for more packets before it hands them up (interrupt moderation)."""
+
+    node: str
+    interface: str
+    flush_ns: int
+    deferrals: int
+
+    name = "set_moderation"
+
+    def describe(self) -> str:
+        return f"interrupt moderation of {self.interface}: {self.flush_ns} ns"
+
+    def commands(self) -> list[str]:
+        folder = f"/sys/class/net/{self.interface}"
+        lines = [
+            f"echo {self.flush_ns} > {folder}/gro_flush_timeout",
+            f"echo {self.deferrals} > {folder}/napi_defer_hard_irqs",
+        ]
+        return [in_node(self.node, f"sh -c {shlex.quote('; '.join(lines))}")]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {
+            "node": self.node,
+            "name": self.interface,
+            "flush_ns": self.flush_ns,
+            "deferrals": self.deferrals,
+        }
+
+
+@dataclass(frozen=True)
+class Shape(Operation):
+    """Queueing disciplines of one port, as lines for tc without the word tc."""
+
+    node: str
+    interface: str
+    lines: tuple[str, ...]
+
+    name = "shape"
+
+    def describe(self) -> str:
+        return f"queueing of {self.interface}"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"tc {line}") for line in self.lines]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "commands": list(self.lines)}
+
+
+@dataclass(frozen=True)
+class WriteFile(Operation):
+    path: str
+    content: str
+
+    name = "write_file"
+
+    def describe(self) -> str:
+        return f"file {self.path}"
+
+    def commands(self) -> list[str]:
+        return [f"cat > {self.path} <<'END'\n{self.content}END"]
+
+
+@dataclass(frozen=True)
+class RunCommand(Operation):
+    """A command of the user's that belongs to a node's start."""
+
+    node: str
+    command: str
+
+    name = "run_command"
+
+    def describe(self) -> str:
+        return f"start command of {_place(self.node)}: {self.command}"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"sh -c {shlex.quote(self.command)}")]

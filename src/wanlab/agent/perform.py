@@ -1,0 +1,166 @@
+"""Does the operations of a plan. Each function here is the operation of the same name.
+
+What an operation asks for and what a person would type for it stands in `operations`; this is the
+fast way to the same result.
+"""
+
+from __future__ import annotations
+
+import _socket
+import ctypes
+import fcntl
+import struct
+from collections.abc import Callable
+
+from . import links
+from .namespaces import ROOT, Namespaces
+
+SIOCETHTOOL = 0x8946
+ETHTOOL_GSET, ETHTOOL_SSET = 0x1, 0x2
+ETHTOOL_SET_FEATURE = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
+ETHTOOL_SETTINGS_BYTES = 44
+SPEED_AT, SPEED_HIGH_AT = 12, 28  # struct ethtool_cmd: speed and speed_hi
+
+
+class Performer:
+    """Performs operations one by one; keeps open what several of them use."""
+
+    def __init__(self, namespaces: Namespaces, environment: dict[str, str]) -> None:
+        self._namespaces = namespaces
+        self._environment = environment
+        self._root_links = links.Netlink()
+
+    def perform(self, name: str, arguments: dict[str, object]) -> None:
+        """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
+        operation: Callable[..., None] = getattr(self, name)
+        operation(**arguments)
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def add_namespace(self, name: str) -> None:
+        self._namespaces.add(name)
+        with self._namespaces.inside_net(name), links.Netlink() as netlink:
+            netlink.request(*links.change_link(1, up=True))  # lo is the first interface anywhere
+
+    def add_bridge(self, name: str, stp: bool, priority: int | None) -> None:
+        self._root_links.request(*links.bridge(name, stp, priority))
+
+    # -- links ------------------------------------------------------------------------------------
+
+    def add_link(self, a: dict[str, object], b: dict[str, object]) -> None:
+        # The first end is up when it is made. The second cannot be (it has no peer yet then), so it
+        # is the one in the root namespace, if either is: to reach that takes no change of namespace.
+        first, second = (b, a) if a["node"] == ROOT else (a, b)
+        self._root_links.request(*links.veth(self._end(first), self._end(second)))
+        for end in (first, second):
+            if end["bridge"] or end is second:
+                self._bring_up(end)
+
+    def _end(self, end: dict[str, object]) -> bytes:
+        attributes = links.end_of_pair(str(end["name"]), _text(end["mac"]), _number(end["mtu"]))
+        node = str(end["node"])
+        if node == ROOT:
+            return attributes
+        return attributes + links.number(links.IFLA_NET_NS_FD, self._namespaces.net(node))
+
+    def _bring_up(self, end: dict[str, object]) -> None:
+        node, attributes = str(end["node"]), links.text(links.IFLA_IFNAME, str(end["name"]))
+        if end["bridge"]:
+            attributes += links.number(links.IFLA_MASTER, interface_index(str(end["bridge"])))
+        request = links.change_link(0, up=True, attributes=attributes)
+        if node == ROOT:
+            self._root_links.request(*request)
+            return
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*request)
+
+    def set_link_state(self, node: str, name: str, up: bool) -> None:
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.change_link(interface_index(name), up=up))
+
+    def add_address(self, node: str, name: str, address: str) -> None:
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.new_address(interface_index(name), address))
+
+    def set_speed(self, node: str, name: str, speed_mbps: int) -> None:
+        """The line rate of the wire out of this port (our patch of veth); 0 is no limit."""
+        with self._namespaces.inside_net(node):
+            settings = bytearray(ETHTOOL_SETTINGS_BYTES)
+            struct.pack_into("=I", settings, 0, ETHTOOL_GSET)
+            _ethtool(name, settings)
+            struct.pack_into("=I", settings, 0, ETHTOOL_SSET)
+            struct.pack_into("=H", settings, SPEED_AT, speed_mbps & 0xFFFF)
+            struct.pack_into("=H", settings, SPEED_HIGH_AT, speed_mbps >> 16)
+            _ethtool(name, settings)
+
+    def set_offloads(self, node: str, name: str, features: dict[str, bool]) -> None:
+        with self._namespaces.inside_net(node):
+            for feature, on in features.items():
+                _ethtool(name, bytearray(struct.pack("=II", ETHTOOL_SET_FEATURE[feature], int(on))))
+
+    def set_moderation(self, node: str, name: str, flush_ns: int, deferrals: int) -> None:
+        values = {"gro_flush_timeout": flush_ns, "napi_defer_hard_irqs": deferrals}
+        with self._namespaces.inside(node):
+            for file_name, value in values.items():
+                self.write_file(f"/sys/class/net/{name}/{file_name}", str(value))
+
+    # -- what has tools of its own ----------------------------------------------------------------
+
+    def set_sysctl(self, node: str, key: str, value: str) -> None:
+        path = "/proc/sys/" + key.replace(".", "/")
+        with self._namespaces.inside_net(node), open(path, "w", encoding="ascii") as file:
+            file.write(value)
+
+    def add_route(self, node: str, words: str) -> None:
+        self._run(node, ["ip", "route", "add", *words.split()])
+
+    def shape(self, node: str, commands: list[str]) -> None:
+        """Lines for `tc -batch`."""
+        self._run(node, ["tc", "-batch", "-"], "".join(f"{line}\n" for line in commands))
+
+    def run_command(self, node: str, command: str) -> None:
+        self._run(node, ["/bin/sh", "-c", command])
+
+    def write_file(self, path: str, content: str) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+
+    def _run(self, node: str, arguments: list[str], given: str = "") -> None:
+        import subprocess  # dear to import, and few networks need it
+
+        with self._namespaces.inside_net(node):
+            done = subprocess.run(
+                arguments,
+                input=given,
+                env=self._environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip()
+            raise OSError(f"{' '.join(arguments)}: {said or f'exit status {done.returncode}'}")
+
+
+def interface_index(name: str) -> int:
+    """In the present namespace."""
+    return _socket.if_nametoindex(name)
+
+
+def _ethtool(name: str, settings: bytearray) -> None:
+    """One SIOCETHTOOL with `settings` in and out (linux/ethtool.h)."""
+    buffer = (ctypes.c_char * len(settings)).from_buffer(settings)
+    control = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM, 0)
+    try:
+        request = struct.pack("=16sQ16x", name.encode(), ctypes.addressof(buffer))
+        fcntl.ioctl(control.fileno(), SIOCETHTOOL, request)
+    finally:
+        control.close()
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: object) -> int | None:
+    return None if value is None else int(str(value))

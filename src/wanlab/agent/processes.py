@@ -1,0 +1,294 @@
+"""Processes and terminals: started, fed, signalled, reaped.
+
+All descriptors here are read when they are ready and never waited for, so a process that reads or
+writes slowly delays nobody else. What a process wrote before it ended is passed on before its end
+is told. A process leads a session of its own: a signal reaches whatever it started, too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import struct
+import sys
+import termios
+from collections.abc import Callable
+
+from .messages import Kind, encode, encode_json
+from .namespaces import Namespaces
+
+CHUNK = 65536
+DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores these; a child must not
+
+
+class Process:  # a plain class: `dataclasses` would cost a tenth of a machine's start
+    """A process that the machine side knows by its number.
+
+    `input` is where its standard input is written to: the terminal's master if it has a terminal.
+    `outputs` are the descriptors it is read from.
+    """
+
+    def __init__(
+        self, number: int, pid: int, input: int | None, terminal: bool, outputs: dict[int, Kind]
+    ) -> None:
+        self.number = number
+        self.pid = pid
+        self.input = input
+        self.terminal = terminal
+        self.outputs = outputs
+        self.waiting = bytearray()
+        self.input_ends = False
+
+
+class Processes:
+    """All processes started on request. `send` passes a frame to the machine side."""
+
+    def __init__(
+        self, namespaces: Namespaces, poll: select.epoll, send: Callable[[bytes], None]
+    ) -> None:
+        self._namespaces = namespaces
+        self._poll = poll
+        self._send = send
+        self._by_pid: dict[int, Process] = {}
+        self._by_number: dict[int, Process] = {}
+        self._by_descriptor: dict[int, Process] = {}
+
+    # -- starting ---------------------------------------------------------------------------------
+
+    def start(
+        self,
+        number: int,
+        node: str,
+        arguments: list[str],
+        folder: str,
+        environment: dict[str, str],
+        stdin: bool,
+        terminal: list[int] | None,
+    ) -> int:
+        """Starts `arguments` in a node; returns its pid.
+
+        `stdin`: a pipe to write to (otherwise /dev/null). `terminal`: rows and columns of a terminal
+        that is all three streams. OSError if the program or the folder does not exist.
+        """
+        program = _find_program(arguments[0], environment.get("PATH", ""), folder)
+        ours: list[int] = []
+        theirs: list[int] = []
+        try:
+            actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = []
+            outputs: dict[int, Kind] = {}
+            if terminal is not None:
+                master, slave = os.openpty()
+                ours.append(master)
+                theirs.append(slave)
+                resize_terminal(master, *terminal)
+                # Opened by the session's leader, it becomes the controlling terminal.
+                actions.append((os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0))
+                actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+                outputs[master] = Kind.OUTPUT
+                input_end: int | None = master
+            else:
+                input_end = None
+                if stdin:
+                    read_end, input_end = os.pipe()
+                    theirs.append(read_end)
+                    ours.append(input_end)
+                    actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
+                else:
+                    actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
+                for target, kind in ((1, Kind.OUTPUT), (2, Kind.ERRORS)):
+                    read_end, write_end = os.pipe()
+                    ours.append(read_end)
+                    theirs.append(write_end)
+                    actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
+                    outputs[read_end] = kind
+
+            with self._namespaces.inside(node):
+                os.chdir(folder)
+                pid = os.posix_spawn(
+                    program,
+                    arguments,
+                    environment,
+                    file_actions=actions,
+                    setsid=True,
+                    setsigdef=DEFAULT_SIGNALS,
+                )
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            os.chdir("/")
+            for descriptor in theirs:
+                os.close(descriptor)
+
+        process = Process(number, pid, input_end, terminal is not None, outputs=outputs)
+        for descriptor in ours:
+            os.set_blocking(descriptor, False)
+            self._by_descriptor[descriptor] = process
+        for descriptor in outputs:
+            self._poll.register(descriptor, select.EPOLLIN)
+        self._by_pid[pid] = process
+        self._by_number[number] = process
+        return pid
+
+    # -- told by the machine side -----------------------------------------------------------------
+
+    def feed(self, number: int, data: bytes) -> None:
+        """Bytes for its standard input; ignored when it does not take any more."""
+        process = self._by_number.get(number)
+        if process and process.input is not None:
+            process.waiting += data
+            self._write(process)
+
+    def end_input(self, number: int) -> None:
+        process = self._by_number.get(number)
+        if process is None or process.input is None:
+            return
+        if process.terminal:
+            self.feed(number, b"\x04")  # what Ctrl-D at a terminal means
+            return
+        process.input_ends = True
+        self._write(process)
+
+    def signal(self, number: int, signal_number: int) -> bool:
+        """Signals the process and what it started; False if it has ended."""
+        process = self._by_number.get(number)
+        if process is None or process.pid not in self._by_pid:
+            return False
+        try:
+            os.killpg(process.pid, signal_number)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def resize(self, number: int, rows: int, columns: int) -> None:
+        process = self._by_number.get(number)
+        if process and process.terminal and process.input is not None:
+            resize_terminal(process.input, rows, columns)
+
+    # -- told by the kernel -----------------------------------------------------------------------
+
+    def ready(self, descriptor: int, events: int) -> None:
+        """One of our ends can be read or written."""
+        process = self._by_descriptor.get(descriptor)
+        if process is None:
+            return
+        if events & select.EPOLLOUT:
+            self._write(process)
+        if descriptor in process.outputs and events & ~select.EPOLLOUT:
+            self._read(process, descriptor)
+
+    def reap(self) -> None:
+        """Collects everything that has ended, orphans included."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            process = self._by_pid.pop(pid, None)
+            if process is None:
+                continue
+            for descriptor in list(process.outputs):
+                while descriptor in process.outputs and _bytes_to_read(descriptor):
+                    self._read(process, descriptor)
+            if process.input is not None and not process.terminal:
+                self._close_input(process)
+            self._send(
+                encode_json(
+                    Kind.ENDED,
+                    process.number,
+                    {
+                        "status": os.waitstatus_to_exitcode(status),
+                        "memory_bytes": usage.ru_maxrss * 1024,
+                        "minor_faults": usage.ru_minflt,
+                        "major_faults": usage.ru_majflt,
+                        "voluntary_switches": usage.ru_nvcsw,
+                        "involuntary_switches": usage.ru_nivcsw,
+                    },
+                )
+            )
+            if not process.outputs:
+                del self._by_number[process.number]
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _read(self, process: Process, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # EIO: the last process has left the terminal
+            data = b""
+        if data:
+            self._send(encode(process.outputs[descriptor], process.number, data))
+            return
+        self._poll.unregister(descriptor)
+        del process.outputs[descriptor], self._by_descriptor[descriptor]
+        if descriptor == process.input:
+            process.input = None
+        os.close(descriptor)
+        if not process.outputs and process.pid not in self._by_pid:
+            self._by_number.pop(process.number, None)
+
+    def _write(self, process: Process) -> None:
+        descriptor = process.input
+        if descriptor is None:
+            return
+        try:
+            while process.waiting:
+                del process.waiting[: os.write(descriptor, process.waiting[:CHUNK])]
+        except BlockingIOError:
+            self._watch_input(process, True)
+            return
+        except BrokenPipeError:
+            self._close_input(process)
+            return
+        self._watch_input(process, False)
+        if process.input_ends:
+            self._close_input(process)
+
+    def _watch_input(self, process: Process, wanted: bool) -> None:
+        descriptor = process.input
+        assert descriptor is not None
+        events = select.EPOLLOUT if wanted else 0
+        if descriptor in process.outputs:
+            self._poll.modify(descriptor, select.EPOLLIN | events)
+            return
+        try:
+            self._poll.modify(descriptor, events)
+        except FileNotFoundError:
+            if wanted:
+                self._poll.register(descriptor, events)
+
+    def _close_input(self, process: Process) -> None:
+        descriptor = process.input
+        if descriptor is None:
+            return
+        process.input = None
+        process.waiting.clear()
+        self._by_descriptor.pop(descriptor, None)
+        os.close(descriptor)  # leaves the poll by itself
+
+
+def resize_terminal(master: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _bytes_to_read(descriptor: int) -> int:
+    """Neither a poll nor a failing read: both would move virtual time."""
+    answer = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
+    return int.from_bytes(answer, sys.byteorder)
+
+
+def _find_program(name: str, path: str, folder: str) -> str:
+    if "/" in name:
+        return name
+    for place in path.split(os.pathsep):
+        program = os.path.join(folder, place, name)
+        if os.access(program, os.X_OK) and not os.path.isdir(program):
+            return program
+    raise FileNotFoundError(2, f"no program {name} in {path}")

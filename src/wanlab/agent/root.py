@@ -1,0 +1,142 @@
+"""The file system of the embedded machine.
+
+The computer's own `/` is below, read-only (hostfs); what is written lands in memory above it
+(overlayfs on tmpfs) and is gone with the machine. The one place that is mounted through is the
+working folder, at its own path.
+
+    /                overlay: tmpfs over the computer's /
+    /proc /sys /dev  of our kernel
+    /tmp /run        empty
+    WORKING FOLDER   the computer's, read and written
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import system
+
+RUN_FOLDER = "/run/wanlab"
+PROGRAMS_FOLDER = "/run/wanlab/bin"
+HOME_FOLDER = "/run/wanlab/home"
+NETNS_FOLDER = "/run/netns"
+
+MEMORY = "/tmp"  # exists on every computer; becomes the tmpfs that holds the upper layer
+
+SUDO = """#!/bin/sh
+# Everybody is root in here. Options that choose an environment or a user change nothing.
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -u|-g|-h|-p|-C|-r|-t|-T|-U|-D|-R) shift 2 ;;
+    --) shift; break ;;
+    -*) shift ;;
+    *=*) export "$1"; shift ;;
+    *) break ;;
+  esac
+done
+[ $# -gt 0 ] || exec "${SHELL:-/bin/sh}"
+exec "$@"
+"""
+
+MODPROBE = """#!/bin/sh
+# This kernel has no modules: what it knows is built in. A TCP algorithm counts as loaded once it has
+# been asked for by name.
+control=/proc/sys/net/ipv4/tcp_congestion_control
+status=0
+for name; do
+  case "$name" in -*) continue ;; esac
+  name=$(echo "$name" | tr - _)
+  algorithm=${name#tcp_}
+  if [ "$algorithm" != "$name" ]; then
+    before=$(cat $control)
+    if echo "$algorithm" 2>/dev/null > $control; then
+      echo "$before" > $control
+      continue
+    fi
+  fi
+  grep -qx "$name" /run/wanlab/built_in && continue
+  [ -d "/sys/module/$name" ] && continue
+  echo "modprobe: FATAL: Module $name not found in this kernel (it has no modules: all is built in)." >&2
+  status=1
+done
+exit $status
+"""
+
+
+def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: list[str]) -> None:
+    """Builds the root described above and moves into it. `kernel_config` is a path on the computer."""
+    system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
+    system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
+    upper, work, root = (f"{MEMORY}/{name}" for name in ("upper", "work", "root"))
+    for folder in (upper, work, root):
+        os.mkdir(folder)
+    release = os.uname().release
+    kernel_text = _read(kernel_config)
+
+    system.mount(
+        "overlay", root, "overlay", options=f"lowerdir=/,upperdir={upper},workdir={work},xino=off"
+    )
+    system.mount("proc", f"{root}/proc", "proc")
+    system.mount("sys", f"{root}/sys", "sysfs")
+    system.mount("dev", f"{root}/dev", "devtmpfs")
+    for folder in ("/dev/pts", "/dev/shm", "/dev/mqueue"):
+        os.makedirs(root + folder, exist_ok=True)
+    system.mount("pts", f"{root}/dev/pts", "devpts", options="ptmxmode=0666,mode=0620,gid=5")
+    system.mount("shm", f"{root}/dev/shm", "tmpfs", options="mode=1777")
+    system.mount("mqueue", f"{root}/dev/mqueue", "mqueue")
+    system.mount("tmp", f"{root}/tmp", "tmpfs", options="mode=1777")
+    system.mount("run", f"{root}/run", "tmpfs", options="mode=755")
+    for kind, folder in (("tracefs", "/sys/kernel/tracing"), ("cgroup2", "/sys/fs/cgroup")):
+        if os.path.isdir(root + folder):
+            system.mount(kind, root + folder, kind)
+    _links_of_dev(root)
+
+    _mount_working_folder(root, working_folder)
+    os.makedirs(f"{root}/boot", exist_ok=True)
+    _write(f"{root}/boot/config-{release}", kernel_text)
+
+    old = f"{root}/run/old-root"
+    os.mkdir(old)
+    system.pivot_root(root, old)
+    os.chdir("/")
+    system.unmount("/run/old-root")
+    os.rmdir("/run/old-root")
+
+    for folder in (PROGRAMS_FOLDER, HOME_FOLDER, NETNS_FOLDER):
+        os.makedirs(folder)
+    for name, program in (("sudo", SUDO), ("modprobe", MODPROBE)):
+        _write(f"{PROGRAMS_FOLDER}/{name}", program, 0o755)
+    _write(f"{RUN_FOLDER}/built_in", "".join(f"{name}\n" for name in built_in))
+    system.set_host_name(host_name)
+
+
+def _mount_working_folder(root: str, folder: str) -> None:
+    os.makedirs(root + folder, exist_ok=True)
+    # A comma would end the option: hostfs has no way to escape it.
+    system.mount("working-folder", root + folder, "hostfs", options=folder)
+
+
+def _links_of_dev(root: str) -> None:
+    for name, target in (
+        ("ptmx", "pts/ptmx"),
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ):
+        path = f"{root}/dev/{name}"
+        if os.path.lexists(path):
+            os.unlink(path)
+        os.symlink(target, path)
+    os.makedirs(f"{root}/dev/net", exist_ok=True)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _write(path: str, content: str, mode: int = 0o644) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
+    os.chmod(path, mode)

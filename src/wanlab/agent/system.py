@@ -1,0 +1,69 @@
+"""System calls that Python 3.11 has no function for. Each names what it attempted when it fails."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+
+MNT_DETACH = 2
+
+RB_POWER_OFF = 0x4321FEDC
+
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+
+def _check(result: int, attempt: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{attempt}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    result = _libc.mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode() if kind else None,
+        ctypes.c_ulong(flags),
+        os.fsencode(options) if options else None,
+    )
+    _check(result, f"mount {kind or source} on {target}")
+
+
+def unmount(target: str) -> None:
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
+
+
+def pivot_root(new_root: str, put_old: str) -> None:
+    number = _SYS_PIVOT_ROOT[os.uname().machine]
+    result = _libc.syscall(ctypes.c_long(number), os.fsencode(new_root), os.fsencode(put_old))
+    _check(result, f"make {new_root} the root")
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), f"unshare {flags:#x}")
+
+
+def setns(descriptor: int, kind: int) -> None:
+    _check(_libc.setns(descriptor, kind), f"enter namespace {descriptor}")
+
+
+def set_host_name(name: str) -> None:
+    data = name.encode()
+    _check(_libc.sethostname(data, len(data)), f"set host name {name}")
+
+
+def power_off() -> None:
+    """Ends the kernel. It writes nothing back: call os.sync() first."""
+    _check(_libc.reboot(ctypes.c_int(RB_POWER_OFF)), "power off")

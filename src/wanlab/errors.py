@@ -1,0 +1,128 @@
+"""Errors that a user can act on: what is wrong, as the user wrote it, and what to do about it.
+
+    WanlabError             anything below; `what` names the thing and the cause, `hint` the remedy
+    +-- TopologyError       a network that cannot be built; carries all of its problems at once
+    +-- RequirementError    this computer lacks something; the hint says how to get it
+    +-- MachineError        the kernel or the agent was lost; carries the console's last lines
+    +-- CommandError        an operation or a process failed; carries its status and output
+    +-- PeerError           the other side broke the protocol: which message, in which state
+    +-- RecordError         a record cannot be read or written
+
+Every face prints `str(error)` and nothing else. A mistake in our own code is an `assert`, not one of
+these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+class WanlabError(Exception):
+    """Something that the user can put right."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what, hint)
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.hint})" if self.hint else self.what
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a topology: where it was written, what it is, what to do."""
+
+    place: str
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        remedy = f" ({self.hint})" if self.hint else ""
+        return f"{where}{self.what}{remedy}"
+
+
+class TopologyError(WanlabError):
+    """A topology that cannot be built, with every problem found in it."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
+        assert problems, "a TopologyError needs at least one problem"
+        self.problems = tuple(problems)
+        self.source = source
+        lines = [str(problem) for problem in problems]
+        if len(lines) > 1:
+            lines = [f"{len(lines)} problems", *(f"  {line}" for line in lines)]
+        what = "\n".join(lines)
+        super().__init__(f"{source}: {what}" if source else what)
+
+    def __reduce__(self) -> tuple[type[TopologyError], tuple[Sequence[Problem], str]]:
+        return type(self), (self.problems, self.source)
+
+
+class RequirementError(WanlabError):
+    """This computer lacks something that is needed."""
+
+
+class MachineError(WanlabError):
+    """The kernel or the agent was lost."""
+
+    def __init__(self, what: str, hint: str = "", console: str = "") -> None:
+        super().__init__(what, hint)
+        self.console = console
+
+    def __str__(self) -> str:
+        return _with_tail(super().__str__(), "last lines of the console", self.console)
+
+    def __reduce__(self) -> tuple[type[MachineError], tuple[str, str, str]]:
+        return type(self), (self.what, self.hint, self.console)
+
+
+class CommandError(WanlabError):
+    """An operation or a process failed."""
+
+    def __init__(
+        self, what: str, hint: str = "", *, status: int | None = None, output: str = ""
+    ) -> None:
+        super().__init__(what, hint)
+        self.status = status
+        self.output = output
+
+    def __str__(self) -> str:
+        status = "" if self.status is None else f" [exit status {self.status}]"
+        return _with_tail(super().__str__() + status, "last lines of its output", self.output)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.hint), {"status": self.status, "output": self.output}
+
+
+class PeerError(WanlabError):
+    """The other side of a connection said something that it may not say now."""
+
+
+class RecordError(WanlabError):
+    """A record cannot be read or written."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint for a word that is not among the known ones."""
+    words = list(known)
+    nearest = get_close_matches(word, words, n=1)
+    if nearest:
+        return f"did you mean {nearest[0]}?"
+    if not words:
+        return "there are none"
+    shown = words if len(words) <= MOST_WORDS_IN_A_HINT else [*words[:MOST_WORDS_IN_A_HINT], "..."]
+    return f"known here: {', '.join(shown)}"
+
+
+MOST_WORDS_IN_A_HINT = 20
+MOST_LINES_OF_A_TAIL = 20
+
+
+def _with_tail(message: str, title: str, text: str) -> str:
+    """The message with the last lines of a program's text below it, indented."""
+    lines = text.rstrip().splitlines()[-MOST_LINES_OF_A_TAIL:]
+    return "\n".join([message, f"{title}:", *(f"  {line}" for line in lines)]) if lines else message

@@ -1,0 +1,170 @@
+"""Starts the kernel: its command line, what it inherits, and how it ends.
+
+It is an ordinary program of the user's. It gets its ends of three sockets (calendar, to the agent, from the
+agent) and a memory file for its console, all by descriptor: nothing of a machine has a name in the
+file system. It ends when those sockets are closed, so it cannot outlive us, however we end.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab.errors import RequirementError
+
+from .image import Image
+from .loop import Pipes
+
+# 2026-01-01T00:00:00Z: the wall clock of every machine on virtual time starts here.
+START_OF_DAY_NS = 1_767_225_600_000_000_000
+# Interfaces that drivers make by themselves when they are built in.
+NO_SPARE_INTERFACES = ("bonding.max_bonds=0", "dummy.numdummies=0", "ifb.numifbs=0")
+LOADED_ALGORITHMS = "reno,cubic,bbr"
+SOCKET_BYTES = 1 << 20
+CONSOLE_TAIL_BYTES = 8192
+END_REAL_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootOptions:
+    image: Image
+    memory_bytes: int
+    memory_folder: Path
+    cpu: int
+    virtual: bool
+    seed: int
+
+
+def agent_folder() -> Path:
+    import wanlab.agent
+
+    return Path(wanlab.agent.__file__).parent
+
+
+def command_line(
+    options: BootOptions, calendar: int, channel_in: int, channel_out: int
+) -> list[str]:
+    """Arguments of the kernel; the three numbers are descriptors that it inherits."""
+    arguments = [
+        str(options.image.program),
+        f"mem={options.memory_bytes // 1024}k",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        "con=null",
+        "stderr=1",
+        "console=stderr",
+        "loglevel=4",
+        "panic=-1",
+        "noreboot",
+        f"channel={channel_in},{channel_out}",
+        f"random_seed={options.seed}",
+        f"tcp_loaded={LOADED_ALGORITHMS}",
+        *NO_SPARE_INTERFACES,
+        "PYTHONHASHSEED=0",
+    ]
+    if options.virtual:
+        arguments += [f"time-travel=ext:fd:{calendar}", f"time-travel-start={START_OF_DAY_NS}"]
+    python = _quoted(os.path.realpath(sys.executable))
+    return [
+        *arguments,
+        f"init={python}",
+        "--",
+        *("-I", "-S", "-B", "-X", "utf8"),
+        _quoted(str(agent_folder())),
+    ]
+
+
+def _quoted(path: str) -> str:
+    """As one word of the kernel's command line, which knows no way to write a quote."""
+    if '"' in path:
+        raise RequirementError(
+            f"the path {path} has a quotation mark in it, which the kernel's command line cannot hold",
+            "move wanlab or its Python to another folder",
+        )
+    return f'"{path}"' if " " in path else path
+
+
+class KernelProcess:
+    """A running kernel, and our ends of its pipes."""
+
+    def __init__(self, options: BootOptions) -> None:
+        self._console = os.memfd_create("wanlab-console", os.MFD_CLOEXEC)
+        calendar = socket.socketpair() if options.virtual else None
+        # Two pairs: on one, our own reading would wake the kernel.
+        to_agent, channel_in = socket.socketpair()
+        channel_out, from_agent = socket.socketpair()
+        to_agent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+        theirs = [channel_in, channel_out, *([calendar[1]] if calendar else [])]
+        self.pipes = Pipes(calendar[0] if calendar else None, to_agent, from_agent)
+        arguments = command_line(
+            options,
+            calendar[1].fileno() if calendar else -1,
+            channel_in.fileno(),
+            channel_out.fileno(),
+        )
+
+        def settle() -> None:
+            os.sched_setaffinity(0, {options.cpu})
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+        try:
+            self._process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=self._console,
+                stderr=self._console,
+                pass_fds=[end.fileno() for end in theirs],
+                env={"TMPDIR": str(options.memory_folder), "PATH": os.defpath, "HOME": "/"},
+                preexec_fn=settle,
+                cwd="/",
+            )
+        except OSError as error:
+            os.close(self._console)
+            self.pipes.close()
+            raise RequirementError(
+                f"cannot start {options.image.program}: {error.strerror}",
+                "build it again with: wanlab kernel build",
+            ) from None
+        finally:
+            for end in theirs:
+                end.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def console(self) -> str:
+        """The last lines that the kernel printed."""
+        size = os.fstat(self._console).st_size
+        data = os.pread(self._console, CONSOLE_TAIL_BYTES, max(0, size - CONSOLE_TAIL_BYTES))
+        return data.decode(errors="replace").replace("\r", "")
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def wait(self, real_s: float) -> int | None:
+        """Exit status, None if it has not ended by then."""
+        try:
+            return self._process.wait(real_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self) -> None:
+        """Ends it, whatever it does; its processes end with it."""
+        self.pipes.close()
+        if self.wait(0.2) is None:
+            self._process.kill()
+            self.wait(END_REAL_S)
+
+    def close(self) -> None:
+        self.end()
+        os.close(self._console)

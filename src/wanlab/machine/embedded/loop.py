@@ -1,0 +1,219 @@
+"""The only place that waits: the sockets between the calendar, the channel and the kernel.
+
+On virtual time the kernel is either running or waiting for the calendar. While it runs, we listen.
+When it waits it has said everything up to now, and we may look, speak and grant time:
+
+    kernel   |== runs ==|waits            |== runs ==|waits
+    loop      listens    speaks? grants    listens    ...
+
+What we say to the agent is written while the kernel waits. It hears it as an event at this very
+instant: it asks for the time (GET) and to be woken now (REQUEST). Only after that may time be granted.
+
+On the real clock there is no calendar, and anything may be said at any time.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wanlab.errors import MachineError
+
+from .calendar import Calendar
+
+CHUNK = 1 << 18
+STALL_REAL_S = 10.0
+FOREVER_REAL_S = 3600.0
+
+
+class Lost(Exception):
+    """One of the kernel's ends was closed: it has ended."""
+
+
+@dataclass
+class Pipes:
+    """Our ends. `calendar` is None on the real clock."""
+
+    calendar: socket.socket | None
+    to_agent: socket.socket
+    from_agent: socket.socket
+
+    def close(self) -> None:
+        for end in (self.calendar, self.to_agent, self.from_agent):
+            if end is not None:
+                end.close()
+
+
+class VirtualLoop:
+    """Turns the calendar."""
+
+    def __init__(
+        self,
+        pipes: Pipes,
+        calendar: Calendar,
+        hear_agent: Callable[[bytes], None],
+        stalled: Callable[[float], None],
+    ) -> None:
+        assert pipes.calendar is not None
+        self._calendar_socket = pipes.calendar
+        self._pipes = pipes
+        self._calendar = calendar
+        self._hear_agent = hear_agent
+        self._stalled = stalled
+        self._to_say = bytearray()
+        self._selector = selectors.DefaultSelector()
+        for end in (self._calendar_socket, pipes.from_agent):
+            end.setblocking(False)
+            self._selector.register(end, selectors.EVENT_READ)
+        pipes.to_agent.setblocking(False)
+        self.pace_to_real = False
+
+    @property
+    def now_ns(self) -> int:
+        return self._calendar.now_ns
+
+    def say(self, data: bytes) -> None:
+        """For the agent, when the kernel waits."""
+        self._to_say += data
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        """Lets virtual time pass until `stop` is true or now is `until_ns`."""
+        self._listen()
+        started = (time.monotonic(), self.now_ns)
+        while not stop():
+            self._speak()
+            if self.pace_to_real:
+                self._wait_for_real_clock(started, until_ns)
+            before_ns, before = self.now_ns, time.monotonic()
+            words = self._calendar.grant(until_ns)
+            if not words:
+                return
+            self._send_calendar(words)
+            self._listen()
+            self._calendar.adapt_stride(time.monotonic() - before, self.now_ns - before_ns)
+
+    def _wait_for_real_clock(self, started: tuple[float, int], until_ns: int) -> None:
+        """Never faster than real: waits until the next event is due on the real clock, too."""
+        due_ns = min(self._calendar.next_event_ns, until_ns)
+        ahead_s = (due_ns - started[1]) / 1e9 - (time.monotonic() - started[0])
+        if ahead_s > 0:
+            time.sleep(ahead_s)
+
+    def _listen(self) -> None:
+        """Hears calendar and agent until the kernel waits, and then all the agent has said."""
+        quiet_since = time.monotonic()
+        while not self._calendar.is_waiting:
+            ready = self._selector.select(1.0)
+            if ready:
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since > STALL_REAL_S:
+                self._stalled(time.monotonic() - quiet_since)
+                quiet_since = time.monotonic()
+            for key, _ in ready:
+                if key.fileobj is self._calendar_socket:
+                    self._hear_calendar()
+                else:
+                    self._hear_channel()
+        while self._hear_channel():
+            pass
+
+    def _hear_calendar(self) -> None:
+        data = _receive(self._calendar_socket)
+        if data:
+            self._send_calendar(self._calendar.hear(data))
+
+    def _hear_channel(self) -> bool:
+        data = _receive(self._pipes.from_agent)
+        if data:
+            self._hear_agent(data)
+        return bool(data)
+
+    def _speak(self) -> None:
+        """Writes what is to be said, and waits until the kernel has noted it as an event of now."""
+        if not self._to_say:
+            return
+        try:
+            sent = self._pipes.to_agent.send(self._to_say)
+        except BlockingIOError:
+            return  # it reads first; the rest is said when it next waits
+        except OSError:
+            raise Lost from None
+        del self._to_say[:sent]
+        self._calendar.expect_event_now()
+        while not self._calendar.is_booked_now:
+            if not self._selector.select(STALL_REAL_S):
+                raise MachineError("the kernel did not notice what was said to its agent")
+            self._hear_calendar()
+
+    def _send_calendar(self, data: bytes) -> None:
+        try:
+            # 16 bytes a message: never more than a socket takes at once.
+            self._calendar_socket.sendall(data)
+        except OSError:
+            raise Lost from None
+
+    def close(self) -> None:
+        self._selector.close()
+        self._pipes.close()
+
+
+class RealLoop:
+    """Listens while the real clock runs by itself."""
+
+    def __init__(self, pipes: Pipes, hear_agent: Callable[[bytes], None]) -> None:
+        self._pipes = pipes
+        self._hear_agent = hear_agent
+        self._to_say = bytearray()
+        self._selector = selectors.DefaultSelector()
+        pipes.from_agent.setblocking(False)
+        pipes.to_agent.setblocking(False)
+        self._selector.register(pipes.from_agent, selectors.EVENT_READ)
+        self._started = time.monotonic_ns()
+
+    @property
+    def now_ns(self) -> int:
+        return time.monotonic_ns() - self._started
+
+    def say(self, data: bytes) -> None:
+        self._to_say += data
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        while not stop():
+            self._speak()
+            left_s = (until_ns - self.now_ns) / 1e9
+            if left_s <= 0:
+                return
+            wait_s = min(left_s, 0.01 if self._to_say else FOREVER_REAL_S)
+            for _ in self._selector.select(wait_s):
+                data = _receive(self._pipes.from_agent)
+                if data:
+                    self._hear_agent(data)
+
+    def _speak(self) -> None:
+        while self._to_say:
+            try:
+                del self._to_say[: self._pipes.to_agent.send(self._to_say)]
+            except BlockingIOError:
+                return
+            except OSError:
+                raise Lost from None
+
+    def close(self) -> None:
+        self._selector.close()
+        self._pipes.close()
+
+
+def _receive(end: socket.socket) -> bytes:
+    """What has arrived; nothing is b"". Lost if the other end is closed."""
+    try:
+        data = end.recv(CHUNK)
+    except BlockingIOError:
+        return b""
+    except OSError:
+        raise Lost from None
+    if not data:
+        raise Lost
+    return data

@@ -1,0 +1,231 @@
+"""The embedded machine: our own kernel in user space, with the calendar or the real clock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wanlab.errors import MachineError, PeerError, RequirementError
+
+from .. import Clock
+from ..channel import Channel
+from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
+from .calendar import FOREVER_NS, Calendar
+from .image import Image, find_image
+from .loop import Lost, RealLoop, VirtualLoop
+from .resources import ClaimedCpu, check_memory_available, choose_memory_folder
+
+DEFAULT_MEMORY_BYTES = 1 << 30
+# ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
+READY_NS = 10_000_000_000
+HALT_REAL_S = 5.0
+
+# Every process of the machine starts with this and nothing else: the user's own variables would
+# make runs differ.
+ENVIRONMENT = {
+    "PATH": "/run/wanlab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/run/wanlab/home",
+    "USER": "root",
+    "LOGNAME": "root",
+    "SHELL": "/bin/bash",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+}
+
+StallReport = Callable[[str], None]
+
+
+class EmbeddedMachine:
+    """Boots at once; ends at `close`, and when this process ends in whatever way.
+
+    `seed` makes its random numbers. `on_stall` is told when a process keeps virtual time from passing.
+    """
+
+    def __init__(
+        self,
+        working_folder: Path,
+        *,
+        clock: Clock = "virtual",
+        seed: int = 1,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        host_name: str = "wanlab",
+        on_stall: StallReport | None = None,
+    ) -> None:
+        self.clock: Clock = clock
+        self.seed = seed
+        self.image = find_image()
+        self.environment = dict(ENVIRONMENT)
+        self._on_stall = on_stall or _print_stall
+        folder = check_working_folder(working_folder)
+        check_memory_available(memory_bytes)
+        memory_folder = choose_memory_folder(memory_bytes)
+        self._cpu = ClaimedCpu()
+        self._closed = False
+        try:
+            self._kernel = KernelProcess(
+                BootOptions(
+                    image=self.image,
+                    memory_bytes=memory_bytes,
+                    memory_folder=memory_folder,
+                    cpu=self._cpu.number,
+                    virtual=clock == "virtual",
+                    seed=seed,
+                )
+            )
+        except BaseException:
+            self._cpu.release()
+            raise
+        self.channel = Channel(self._say)
+        self._loop: VirtualLoop | RealLoop
+        if clock == "virtual":
+            self._loop = VirtualLoop(
+                self._kernel.pipes, Calendar(START_OF_DAY_NS), self.channel.feed, self._stalled
+            )
+        else:
+            self._loop = RealLoop(self._kernel.pipes, self.channel.feed)
+        try:
+            self.run(FOREVER_NS, lambda: self.channel.is_ready)
+            self.call(
+                "prepare",
+                environment=self.environment,
+                working_folder=str(folder),
+                host_name=host_name,
+                kernel_config=str(self.image.config),
+                built_in=self.image.built_in(),
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    # -- the Machine protocol ---------------------------------------------------------------------
+
+    @property
+    def now_ns(self) -> int:
+        return self._loop.now_ns
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "machine": "embedded",
+            "clock": self.clock,
+            "kernel_release": self.image.release,
+            "kernel_manifest": self.image.manifest_hash,
+            "seed": self.seed,
+            "architecture": platform.machine(),
+        }
+
+    def call(self, do: str, **arguments: object) -> Any:
+        number = self.channel.call(do, **arguments)
+        self.run(FOREVER_NS, lambda: self.channel.is_answered(number))
+        if not self.channel.is_answered(number):
+            raise MachineError(f"the agent did not answer {do!r}", console=self._kernel.console())
+        return self.channel.answer(number)
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        if self._closed:
+            raise MachineError("the machine has been closed")
+        try:
+            self._loop.run(until_ns, stop)
+        except Lost:
+            raise self._death() from None
+        except PeerError as error:
+            raise MachineError(str(error), console=self._kernel.console()) from error
+
+    def pace_to_real(self, wanted: bool) -> None:
+        """Never faster than the real clock, for people who watch."""
+        if isinstance(self._loop, VirtualLoop):
+            self._loop.pace_to_real = wanted
+
+    def close(self) -> None:
+        """Ends the machine. What processes wrote to the working folder is there."""
+        if self._closed:
+            return
+        try:
+            self._halt()
+        finally:
+            self._closed = True
+            self._loop.close()
+            self._kernel.close()
+            self._cpu.release()
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _say(self, data: bytes) -> None:
+        self._loop.say(data)
+
+    def _halt(self) -> None:
+        """Lets the agent write files back and power off; gives up soon if it cannot."""
+        give_up = time.monotonic() + HALT_REAL_S
+        self.channel.call("halt")
+        with contextlib.suppress(Lost, PeerError, MachineError):
+            self._loop.run(self.now_ns + READY_NS, lambda: time.monotonic() > give_up)
+
+    def _death(self) -> MachineError:
+        status = self._kernel.wait(2.0)
+        console = self._kernel.console()
+        panic = re.search(r"Kernel panic - not syncing: (.*)", console)
+        if panic:
+            what = f"the machine's kernel panicked: {panic[1]}"
+        elif status is not None and status < 0:
+            what = f"the machine's kernel was killed by {signal.Signals(-status).name}"
+        elif status:
+            what = f"the machine's kernel ended with status {status}"
+        elif status == 0:
+            what = "the machine powered off"
+        else:
+            what = "the machine's kernel closed its channel"
+        return MachineError(what, console=_without_checks(console))
+
+    def _stalled(self, real_s: float) -> None:
+        before = len(self._kernel.console())
+        self._kernel.signal(signal.SIGUSR2)
+        time.sleep(0.2)
+        told = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
+        who = f"process {told[-1][0]} ({told[-1][1].strip()})" if told else "the kernel"
+        self._on_stall(
+            f"virtual time has stood still for {real_s:.0f} s: {who} computes without a pause "
+            "(it can be ended with machine.end_stalled_process(), or the run with Ctrl-C)"
+        )
+
+    def end_stalled_process(self) -> None:
+        """Kills the process that keeps virtual time from passing."""
+        self._kernel.signal(signal.SIGUSR1)
+
+
+def check_working_folder(folder: Path) -> Path:
+    """The folder that is mounted through, absolute. RequirementError if it cannot be."""
+    try:
+        resolved = folder.resolve(strict=True)
+    except OSError as error:
+        raise RequirementError(f"working folder {folder}: {error.strerror}") from None
+    if not resolved.is_dir():
+        raise RequirementError(f"working folder {folder} is not a folder")
+    if not os.access(resolved, os.W_OK | os.X_OK):
+        raise RequirementError(
+            f"working folder {folder}: no permission to write",
+            "run wanlab in a folder of your own",
+        )
+    if "," in str(resolved):
+        raise RequirementError(f"working folder {folder} has a comma in its path", "rename it")
+    return resolved
+
+
+def _print_stall(message: str) -> None:
+    print(f"wanlab: {message}", file=sys.stderr)
+
+
+def _without_checks(console: str) -> str:
+    """The console without what User-Mode Linux says at every start."""
+    lines = console.splitlines()
+    return "\n".join(
+        line
+        for line in lines
+        if not re.match(r"(Checking|Core dump limits|\s+(soft|hard) -)", line)
+    )

@@ -1,0 +1,92 @@
+"""What a machine takes from the computer, looked at before it boots: memory, disk and one CPU.
+
+The kernel's memory is one sparse file, unlinked as soon as it is made, in a folder that allows shared
+executable mappings. The kernel and its processes run on one CPU: a system call of a guest process is
+a hand-over between two processes here, which costs several times more across CPUs.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+from wanlab.errors import RequirementError
+from wanlab.units import format_size
+
+MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
+LEAST_FREE_FRACTION = 0.1
+
+
+def choose_memory_folder(memory_bytes: int) -> Path:
+    """Where the kernel's memory file can be made. RequirementError says why each place is unfit."""
+    reasons = []
+    named = os.environ.get("TMPDIR")
+    for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS))):
+        reason = _why_not(name, memory_bytes)
+        if reason is None:
+            return Path(name)
+        reasons.append(f"{name}: {reason}")
+    raise RequirementError(
+        f"no place for {format_size(memory_bytes)} of memory for the machine: {'; '.join(reasons)}",
+        "set TMPDIR to a folder with room, on a file system mounted without noexec",
+    )
+
+
+def _why_not(folder: str, memory_bytes: int) -> str | None:
+    try:
+        place = os.statvfs(folder)
+        free = place.f_bavail * place.f_frsize
+        if free < memory_bytes:
+            return f"only {format_size(free)} free"
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.truncate(mmap.PAGESIZE)
+            protection = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, mmap.MAP_SHARED, protection).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def check_memory_available(memory_bytes: int) -> None:
+    """The machine must not make the computer swap."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        name, _, rest = line.partition(":")
+        if name == "MemAvailable":
+            available = int(rest.split()[0]) * 1024
+            if available < memory_bytes:
+                raise RequirementError(
+                    f"the machine may need {format_size(memory_bytes)} of memory, "
+                    f"{format_size(available)} are available",
+                    "end other programs, or ask for less with memory=",
+                )
+
+
+class ClaimedCpu:
+    """One of the CPUs we may use; parallel machines claim different ones as long as there are any.
+
+    A claim is an abstract socket name: it is gone with the process that holds it, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._claim: socket.socket | None = None
+        allowed = sorted(os.sched_getaffinity(0))
+        # The first one is where everything else tends to run.
+        for cpu in [*allowed[1:], allowed[0]]:
+            claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                claim.bind(f"\0wanlab-cpu-{cpu}")
+            except OSError:
+                claim.close()
+                continue
+            self._claim = claim
+            self.number = cpu
+            return
+        self.number = allowed[os.getpid() % len(allowed)]
+
+    def release(self) -> None:
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None

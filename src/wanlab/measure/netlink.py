@@ -1,0 +1,75 @@
+"""Takes apart what the kernel answers to a netlink dump: messages, and the attributes in them.
+
+    message    | length 4 | kind 2 | flags 2 | sequence 4 | port 4 | body ...      | padding |
+    attribute  | length 2 | kind 2 | value ...                                     | padding |
+
+A dump is many messages and then DONE. Numbers are in the byte order of the computer. See
+netlink(7) and include/uapi/linux/netlink.h.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+
+from wanlab.errors import PeerError
+
+_HEADER = struct.Struct("=IHHII")
+_ATTRIBUTE = struct.Struct("=HH")
+_ERRNO = struct.Struct("=i")
+
+_ERROR, _DONE, _OVERRUN = 2, 3, 4  # NLMSG_...
+_INTERRUPTED = 0x10  # NLM_F_DUMP_INTR
+_KIND = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
+
+
+def messages(dump: bytes, kind: int) -> Iterator[bytes]:
+    """The bodies of the messages of one whole dump; each must be of the given kind."""
+    offset = 0
+    while offset + _HEADER.size <= len(dump):
+        length, found, flags, _, _ = _HEADER.unpack_from(dump, offset)
+        if length < _HEADER.size or offset + length > len(dump):
+            break
+        body = dump[offset + _HEADER.size : offset + length]
+        if found in (_ERROR, _DONE):
+            _refuse_failure(body)
+        if flags & _INTERRUPTED:
+            raise PeerError("what the kernel lists changed while it was read", "read it again")
+        if found == _DONE:
+            return
+        if found == _OVERRUN:
+            raise PeerError("the kernel lost messages of a dump")
+        if found != kind:
+            raise PeerError(f"the kernel sent a message of kind {found} in a dump of kind {kind}")
+        yield body
+        offset += _aligned(length)
+    raise PeerError(f"the kernel's answer ends at byte {len(dump)} without DONE")
+
+
+def attributes(data: bytes) -> dict[int, bytes]:
+    """The attributes in the data, by kind."""
+    found, offset = {}, 0
+    while offset + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, offset)
+        if length < _ATTRIBUTE.size or offset + length > len(data):
+            raise PeerError(f"the kernel sent an attribute of {length} bytes that does not fit")
+        found[kind & _KIND] = data[offset + _ATTRIBUTE.size : offset + length]
+        offset += _aligned(length)
+    return found
+
+
+def text(value: bytes) -> str:
+    """A string of C, such as the name of a queue."""
+    try:
+        return value.partition(b"\0")[0].decode("ascii")
+    except UnicodeDecodeError as error:
+        raise PeerError(f"the kernel sent a name that is no text: {value!r}") from error
+
+
+def _refuse_failure(body: bytes) -> None:
+    (number,) = _ERRNO.unpack_from(body) if len(body) >= _ERRNO.size else (0,)
+    if number < 0:
+        raise PeerError(f"the kernel refused a dump: {os.strerror(-number)}")
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3

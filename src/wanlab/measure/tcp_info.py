@@ -1,0 +1,212 @@
+"""Understands the kernel's answer to a socket dump (inet_diag): the state of every TCP connection.
+
+This is what `ss -tin` reads. The structures are those of include/uapi/linux/{inet_diag,tcp}.h of
+Linux 6.12; `struct tcp_info` grows at its end, so an older kernel sends a shorter one, and what it
+does not send is not in the result.
+
+Names are the kernel's, with units: rates in bit/s (the kernel counts bytes per second), windows in
+packets of `snd_mss_bytes`, and `snd_cwnd_bytes` as their product. A pacing rate that does not
+limit is 0; `snd_ssthresh_packets` is 2147483647 until the first loss.
+"""
+
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from wanlab.errors import PeerError
+from wanlab.measure import netlink
+
+SOCK_DIAG_BY_FAMILY = 20
+
+STATES = (
+    "unknown",
+    "established",
+    "syn_sent",
+    "syn_recv",
+    "fin_wait1",
+    "fin_wait2",
+    "time_wait",
+    "close",
+    "close_wait",
+    "last_ack",
+    "listen",
+    "closing",
+    "new_syn_recv",
+)
+CONGESTION_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+# family, state, timer, retransmissions, ports, addresses, interface, cookie,
+# expires, rqueue, wqueue, uid, inode
+_MESSAGE = struct.Struct("=BBBB4s16s16sIQIIIII")
+_PORTS = struct.Struct("!HH")
+
+_MEMINFO, _INFO, _VEGASINFO, _CONG, _DCTCPINFO, _BBRINFO = 1, 2, 3, 4, 9, 16  # INET_DIAG_...
+
+# struct tcp_info, in order: format and name of each field.
+_TCP_INFO = """
+    B state             B congestion_state  B retransmits       B probes
+    B backoff           B options           B window_scales     B flags
+    I rto_us            I ato_us            I snd_mss_bytes     I rcv_mss_bytes
+    I unacked_packets   I sacked_packets    I lost_packets      I retrans_packets
+    I fackets
+    I last_data_sent_ms I last_ack_sent_ms  I last_data_recv_ms I last_ack_recv_ms
+    I pmtu_bytes        I rcv_ssthresh_bytes
+    I rtt_us            I rttvar_us
+    I snd_ssthresh_packets I snd_cwnd_packets
+    I advmss_bytes      I reordering_packets
+    I rcv_rtt_us        I rcv_space_bytes
+    I total_retrans_packets
+    Q pacing_rate_bps   Q max_pacing_rate_bps
+    Q bytes_acked       Q bytes_received
+    I segs_out_packets  I segs_in_packets
+    I notsent_bytes     I min_rtt_us
+    I data_segs_in_packets I data_segs_out_packets
+    Q delivery_rate_bps
+    Q busy_time_us      Q rwnd_limited_us   Q sndbuf_limited_us
+    I delivered_packets I delivered_ce_packets
+    Q bytes_sent        Q bytes_retrans
+    I dsack_dups        I reord_seen        I rcv_ooo_packets
+    I snd_wnd_bytes     I rcv_wnd_bytes     I rehash
+    H total_rto         H total_rto_recoveries I total_rto_time_ms
+"""
+_FORMATS, _NAMES = _TCP_INFO.split()[::2], _TCP_INFO.split()[1::2]
+_UNLIMITED = (1 << 64) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpSocket:
+    """One TCP connection at one moment, from one of its ends."""
+
+    state: str
+    local_address: str
+    local_port: int
+    remote_address: str
+    remote_port: int
+    inode: int
+    cookie: int
+    congestion: str
+    """Congestion control; "" if the dump does not tell."""
+    info: Mapping[str, Any]
+    """struct tcp_info, by the names above; empty for a socket that has none."""
+    memory: Mapping[str, int]
+    algorithm: Mapping[str, Any]
+    """What only BBR, Vegas or DCTCP knows."""
+
+    @property
+    def flow(self) -> str:
+        """What this end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
+        local = _with_port(self.local_address, self.local_port)
+        return f"{local} > {_with_port(self.remote_address, self.remote_port)}"
+
+    def row(self) -> dict[str, Any]:
+        """The flow, its congestion control and struct tcp_info, as a row of a table."""
+        return {"flow": self.flow, "congestion": self.congestion, **self.info}
+
+
+def decode(dump: bytes) -> list[TcpSocket]:
+    """Reads one whole dump of sockets."""
+    return [_socket(message) for message in netlink.messages(dump, SOCK_DIAG_BY_FAMILY)]
+
+
+def decode_info(data: bytes) -> dict[str, Any]:
+    """Reads a struct tcp_info, as of getsockopt(TCP_INFO), as far as the kernel filled it."""
+    layout, names = _layout(len(data))
+    info: dict[str, Any] = dict(zip(names, layout.unpack_from(data), strict=True))
+    if "snd_cwnd_packets" not in info:
+        raise PeerError(f"the kernel sent a struct tcp_info of {len(data)} bytes")
+    info["state"] = _name(STATES, info["state"])
+    info["congestion_state"] = _name(CONGESTION_STATES, info["congestion_state"])
+    scales, flags = info.pop("window_scales"), info.pop("flags")
+    # Bit fields, lowest bits first on a little-endian computer.
+    info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
+    info["app_limited"] = flags & 1
+    for name in ("pacing_rate_bps", "max_pacing_rate_bps", "delivery_rate_bps"):
+        if name in info:
+            info[name] = 0 if info[name] == _UNLIMITED else 8 * info[name]
+    info["snd_cwnd_bytes"] = info["snd_cwnd_packets"] * info["snd_mss_bytes"]
+    return info
+
+
+@cache
+def _layout(length: int) -> tuple[struct.Struct, list[str]]:
+    """The whole fields that fit into the length."""
+    layout = struct.Struct("=")
+    for count in range(1, len(_NAMES) + 1):
+        longer = struct.Struct("=" + "".join(_FORMATS[:count]))
+        if longer.size > length:
+            return layout, _NAMES[: count - 1]
+        layout = longer
+    return layout, _NAMES
+
+
+def _socket(message: bytes) -> TcpSocket:
+    if len(message) < _MESSAGE.size:
+        raise PeerError(f"the kernel sent a socket of {len(message)} bytes")
+    (family, state, _, _, ports, source, target, _, cookie, *_, inode) = _MESSAGE.unpack_from(
+        message
+    )
+    local_port, remote_port = _PORTS.unpack(ports)
+    fields = netlink.attributes(message[_MESSAGE.size :])
+    return TcpSocket(
+        state=_name(STATES, state),
+        local_address=_address(family, source),
+        local_port=local_port,
+        remote_address=_address(family, target),
+        remote_port=remote_port,
+        inode=inode,
+        cookie=cookie,
+        congestion=netlink.text(fields.get(_CONG, b"")),
+        info=decode_info(fields[_INFO]) if _INFO in fields else {},
+        memory=_memory(fields[_MEMINFO]) if _MEMINFO in fields else {},
+        algorithm=_algorithm(fields),
+    )
+
+
+def _memory(data: bytes) -> dict[str, int]:
+    names = ("receive_bytes", "queued_send_bytes", "forward_bytes", "send_bytes")
+    return dict(zip(names, struct.unpack_from("=IIII", data), strict=True))
+
+
+def _algorithm(fields: Mapping[int, bytes]) -> dict[str, Any]:
+    if _BBRINFO in fields:
+        low, high, min_rtt, pacing_gain, cwnd_gain = struct.unpack_from("=5I", fields[_BBRINFO])
+        return {
+            "bbr_bandwidth_bps": 8 * (high << 32 | low),
+            "bbr_min_rtt_us": min_rtt,
+            "bbr_pacing_gain": pacing_gain / 256,
+            "bbr_cwnd_gain": cwnd_gain / 256,
+        }
+    if _VEGASINFO in fields:
+        names = ("vegas_enabled", "vegas_rtt_count", "vegas_base_rtt_us", "vegas_min_rtt_us")
+        return dict(zip(names, struct.unpack_from("=4I", fields[_VEGASINFO]), strict=True))
+    if _DCTCPINFO in fields:
+        enabled, ce_state, alpha, ce_bytes, all_bytes = struct.unpack_from(
+            "=HH3I", fields[_DCTCPINFO]
+        )
+        return {
+            "dctcp_enabled": enabled,
+            "dctcp_ce_state": ce_state,
+            "dctcp_alpha": alpha,
+            "dctcp_ce_bytes": ce_bytes,
+            "dctcp_bytes": all_bytes,
+        }
+    return {}
+
+
+def _address(family: int, data: bytes) -> str:
+    if family == socket.AF_INET:
+        return socket.inet_ntop(family, data[:4])
+    if family == socket.AF_INET6:
+        return socket.inet_ntop(family, data)
+    raise PeerError(f"the kernel sent a socket of the unknown family {family}")
+
+
+def _with_port(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _name(names: Sequence[str], number: int) -> str:
+    return names[number] if number < len(names) else str(number)

@@ -1,0 +1,275 @@
+"""A live network: a topology in a machine.
+
+    with Network(topology, seed=1) as net:
+        server = net["h2"].start("iperf3 -s")
+        print(net["h1"].run("ping -c 3 h2").output)
+        net.run_for("10s")
+
+Time passes only when asked: in `run_for`, `run_until`, `run`, `wait`. On the real clock these wait
+for it; between them it passes all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wanlab.agent.operations import ROOT, Operation, SetLinkState
+from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
+from wanlab.machine import AgentFailure, Clock, Machine
+from wanlab.machine.embedded import READY_NS, EmbeddedMachine
+from wanlab.plan import Wire, plan
+from wanlab.plan.change import reshape
+from wanlab.plan.shaping import shape_lines
+from wanlab.topology import ensure, resolve
+from wanlab.topology.model import Controller, Link, Port, Switch, Topology
+from wanlab.topology.words import read_conditions
+from wanlab.units import parse_size, parse_time
+
+from .node import LiveNode
+from .verify import check_shaping
+
+FOREVER_NS = (1 << 62) - 1
+BASE_MEMORY_BYTES = 1 << 30
+NODE_MEMORY_BYTES = 2 << 20
+SECOND_NS = 1_000_000_000
+
+
+class Network:
+    """Made live by entering it; gone when left, with everything that ran in it.
+
+    clock       "virtual": time passes only when asked, and results do not depend on the computer.
+                "real": the computer's.
+    wire        "mtu": every packet at most one MTU, as on a real wire. "gso": up to 64 KB, as veth.
+    seed        of all random numbers in the machine's kernel.
+    folder      the working folder: the one place that programs share with you. Default: the current.
+    sysctls     kernel parameters of every node.
+    memory      of the machine; by default it follows the number of nodes.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        clock: Clock = "virtual",
+        wire: Wire = "mtu",
+        seed: int = 1,
+        folder: str | Path = ".",
+        sysctls: Mapping[str, str] | None = None,
+        memory: str | int | None = None,
+    ) -> None:
+        self.topology = resolve(ensure(topology))
+        self.clock: Clock = clock
+        self.wire: Wire = wire
+        self.seed = seed
+        self.sysctls = dict(sysctls or {})
+        self.plan = plan(self.topology, wire=wire, sysctls=self.sysctls)
+        self.folder = Path(folder).resolve()
+        self.warnings: list[str] = []
+        self._memory_bytes = (
+            BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
+            if memory is None
+            else parse_size(memory)
+        )
+        self._machine: EmbeddedMachine | None = None
+        self._epoch_ns = 0
+        self._nodes = {
+            node.name: LiveNode(
+                self, node.name, ROOT if isinstance(node, Switch | Controller) else node.name
+            )
+            for node in self.topology.nodes
+        }
+        self.root = LiveNode(self, "root", ROOT)
+        """The machine's root namespace: switch ports are there; the course's "client" terminal."""
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Network:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Boots the machine, performs the plan, and begins at time 0."""
+        assert self._machine is None, "the network has been started already"
+        machine = EmbeddedMachine(
+            self.folder, clock=self.clock, seed=self.seed, memory_bytes=self._memory_bytes
+        )
+        self._machine = machine
+        try:
+            self.perform(self.plan)
+            self._verify()
+            self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
+            if self.clock == "virtual":
+                machine.run(self._epoch_ns, lambda: False)
+            else:
+                self._epoch_ns = machine.now_ns
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends the machine and everything in it. Nothing is left behind."""
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+    @property
+    def machine(self) -> Machine:
+        if self._machine is None:
+            raise CommandError(
+                "the network is not running", "use it inside `with Network(...) as net:`"
+            )
+        return self._machine
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every process starts with."""
+        assert self._machine is not None
+        return self._machine.environment
+
+    def pace_to_real(self, wanted: bool = True) -> None:
+        """On virtual time: never faster than the real clock, for people who watch."""
+        assert self._machine is not None
+        self._machine.pace_to_real(wanted)
+
+    # -- nodes and ports --------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> LiveNode:
+        try:
+            return self._nodes[name]
+        except KeyError:
+            raise TopologyError(
+                [Problem("", f'there is no node "{name}"', did_you_mean(name, self._nodes))]
+            ) from None
+
+    def port(self, name: str) -> Port:
+        """A port by its name, "s1-eth2"."""
+        ports = {p.name: p for link in self.topology.links for p in link.ports if p.name}
+        try:
+            return ports[name]
+        except KeyError:
+            raise TopologyError(
+                [Problem("", f'there is no port "{name}"', did_you_mean(name, ports))]
+            ) from None
+
+    def namespace_of(self, port: Port) -> str:
+        return self._nodes[port.node].namespace
+
+    # -- time -------------------------------------------------------------------------------------
+
+    @property
+    def now_ns(self) -> int:
+        """Time since the network began."""
+        return self.machine.now_ns - self._epoch_ns
+
+    def run_for(self, duration: str | int) -> None:
+        """Lets time pass: "10s", "250ms", or ns."""
+        self.run_until(self.now_ns + parse_time(duration))
+
+    def run_until(self, time: str | int) -> None:
+        """Lets time pass until the network's clock shows `time`; at once if it does already."""
+        time_ns = parse_time(time)
+        if time_ns > self.now_ns:
+            self.machine.run(time_ns + self._epoch_ns, lambda: False)
+
+    def run_until_condition(
+        self, condition: Callable[[], bool], limit_ns: int | None = None
+    ) -> None:
+        """Lets time pass until `condition`, which is asked whenever a process has said something."""
+        until_ns = FOREVER_NS if limit_ns is None else self.machine.now_ns + limit_ns
+        self.machine.run(until_ns, condition)
+
+    # -- change -----------------------------------------------------------------------------------
+
+    def set_link(self, a: str, b: str, **words: Any) -> None:
+        """Changes conditions of the link between two nodes, both directions: rate="10Mbps",
+        delay="20ms", loss="1%", queue="fq_codel", ... What is not named stays."""
+        link = self._link(a, b)
+        for port in link.ports:
+            self.set_port(str(port.name), **words)
+
+    def set_port(self, name: str, **words: Any) -> None:
+        """Changes conditions of what leaves through one port; what is not named stays."""
+        port = self.port(name)
+        problems: list[Problem] = []
+        conditions = read_conditions(
+            words,
+            port.conditions,
+            lambda word, error: problems.append(Problem(f"{name}: {word}", error.what, error.hint)),
+        )
+        if problems:
+            raise TopologyError(problems)
+        changed = replace(port, conditions=conditions)
+        topology = _with_port(self.topology, changed)
+        ensure(topology)
+        self.perform(reshape(self.namespace_of(port), port, changed))
+        self.topology = topology
+        self._verify_ports([changed])
+
+    def set_link_up(self, a: str, b: str, up: bool) -> None:
+        """Takes the link between two nodes down, or up again; addresses and routes stay."""
+        link = self._link(a, b)
+        self.perform([SetLinkState(self.namespace_of(p), str(p.name), up) for p in link.ports])
+
+    def _link(self, a: str, b: str) -> Link:
+        for link in self.topology.links:
+            if {link.a.node, link.b.node} == {a, b}:
+                return link
+        known = [f"{link.a.node}-{link.b.node}" for link in self.topology.links]
+        raise TopologyError(
+            [Problem("", f"there is no link {a}-{b}", did_you_mean(f"{a}-{b}", known))]
+        )
+
+    def perform(self, operations: tuple[Operation, ...] | list[Operation]) -> None:
+        """Performs operations in order. CommandError names the one that failed and what it means."""
+        try:
+            self.machine.call("perform", operations=[o.request() for o in operations])
+        except AgentFailure as failure:
+            if failure.place is None:
+                raise
+            failed = operations[failure.place]
+            raise CommandError(
+                f"{failed.describe()}: {failure.what}", output="\n".join(failed.commands())
+            ) from None
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def read(self, sources: list[list[str]]) -> list[bytes]:
+        """Counters at this instant; see `agent.counters`."""
+        data = self.machine.call("read", sources=sources)
+        parts, position = [], 0
+        while position < len(data):
+            length = int.from_bytes(data[position : position + 4], "little")
+            parts.append(data[position + 4 : position + 4 + length])
+            position += 4 + length
+        return parts
+
+    def _verify(self) -> None:
+        self._verify_ports([port for link in self.topology.links for port in link.ports])
+
+    def _verify_ports(self, ports: list[Port]) -> None:
+        shaped = [(self.namespace_of(port), port) for port in ports if shape_lines(port)]
+
+        def show(namespace: str) -> str:
+            return LiveNode(self, namespace, namespace).run(["tc", "-j", "qdisc", "show"]).output
+
+        check_shaping(shaped, show)
+
+
+def _with_port(topology: Topology, changed: Port) -> Topology:
+    def put(port: Port) -> Port:
+        return changed if port.name == changed.name else port
+
+    links = tuple(replace(link, a=put(link.a), b=put(link.b)) for link in topology.links)
+    return replace(topology, links=links)

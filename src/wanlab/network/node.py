@@ -1,0 +1,72 @@
+"""A node of a live network: where processes are started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .process import Command, Finished, OutputHandler, Process
+
+if TYPE_CHECKING:
+    from .network import Network
+
+
+class LiveNode:
+    """A host or router, or the machine's root namespace, where switches and their ports are."""
+
+    def __init__(self, network: Network, name: str, namespace: str) -> None:
+        self._network = network
+        self.name = name
+        self.namespace = namespace
+
+    def __repr__(self) -> str:
+        return f"<node {self.name}>"
+
+    def start(
+        self,
+        command: Command,
+        *,
+        folder: str | None = None,
+        environment: dict[str, str] | None = None,
+        stdin: bool = False,
+        terminal: tuple[int, int] | None = None,
+        on_output: OutputHandler | None = None,
+        on_errors: OutputHandler | None = None,
+    ) -> Process:
+        """Starts a command and returns at once. No time passes.
+
+        A string is for bash, a sequence is a program and its arguments. `folder`: where it runs, by
+        default the working folder. `environment`: added to the machine's. `stdin`: it gets a pipe to
+        read from (otherwise there is nothing to read). `terminal`: rows and columns of a terminal.
+        """
+        process = Process(
+            self._network, self.namespace, command, on_output=on_output, on_errors=on_errors
+        )
+        arguments = ["/bin/bash", "-c", command] if isinstance(command, str) else command
+        process.start(
+            arguments,
+            folder or str(self._network.folder),
+            {**self._network.environment, **(environment or {})},
+            stdin,
+            terminal,
+        )
+        return process
+
+    def run(
+        self,
+        command: Command,
+        *,
+        check: bool = True,
+        timeout: str | int | None = None,
+        input: str | bytes | None = None,
+        folder: str | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> Finished:
+        """Runs a command to its end, letting time pass. A status other than 0 is a CommandError
+        unless `check` is false."""
+        process = self.start(
+            command, folder=folder, environment=environment, stdin=input is not None
+        )
+        if input is not None:
+            process.write(input)
+            process.end_input()
+        return process.finish(timeout, check=check)

@@ -1,0 +1,198 @@
+"""A process in a node: a thin handle that sends messages and keeps what comes back."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wanlab.agent.messages import Kind
+from wanlab.errors import CommandError
+from wanlab.units import format_time, parse_time
+
+if TYPE_CHECKING:
+    from .network import Network
+
+Command = str | Sequence[str]
+OutputHandler = Callable[[bytes], None]
+GRACE_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What became of a process that was waited for."""
+
+    command: str
+    status: int
+    """Exit status; negative: the signal that ended it."""
+    output: str
+    errors: str
+    seconds: float
+    """How long it took on the machine's clock."""
+
+
+class Process:
+    """A started process. Time passes only while you wait for it or let the network run.
+
+    `output` and `errors` grow as they come; with `on_output` (`on_errors`) they are handed to you
+    instead and not kept.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        node: str,
+        command: Command,
+        *,
+        on_output: OutputHandler | None = None,
+        on_errors: OutputHandler | None = None,
+    ) -> None:
+        self._network = network
+        self.node = node
+        self.command = command if isinstance(command, str) else shlex.join(command)
+        self.status: int | None = None
+        self.counters: dict[str, int] = {}
+        self.started_ns = network.now_ns
+        self.ended_ns: int | None = None
+        self._kept = {Kind.OUTPUT: bytearray(), Kind.ERRORS: bytearray()}
+        self._handlers = {Kind.OUTPUT: on_output, Kind.ERRORS: on_errors}
+        self._number = network.machine.channel.new_process(self)
+        self.pid = 0
+
+    def __repr__(self) -> str:
+        state = "running" if self.status is None else f"status {self.status}"
+        return f"<Process {self.node or 'root'}: {self.command!r}, {state}>"
+
+    @property
+    def output(self) -> str:
+        """Standard output so far."""
+        return self.output_bytes.decode(errors="replace")
+
+    @property
+    def errors(self) -> str:
+        """Standard error so far."""
+        return bytes(self._kept[Kind.ERRORS]).decode(errors="replace")
+
+    @property
+    def output_bytes(self) -> bytes:
+        return bytes(self._kept[Kind.OUTPUT])
+
+    @property
+    def is_running(self) -> bool:
+        return self.status is None
+
+    # -- what you may do with it ------------------------------------------------------------------
+
+    def wait(self, timeout: str | int | None = None) -> int:
+        """Lets time pass until it has ended; returns its status. CommandError after `timeout`."""
+        limit_ns = None if timeout is None else parse_time(timeout)
+        self._network.run_until_condition(lambda: not self.is_running, limit_ns)
+        if self.status is None:
+            assert limit_ns is not None
+            raise CommandError(
+                f"{self._who()} has not ended within {format_time(limit_ns)}", output=self._tail()
+            )
+        return self.status
+
+    def finish(self, timeout: str | int | None = None, *, check: bool = True) -> Finished:
+        """Waits, and gives you everything at once; a status other than 0 is a CommandError."""
+        status = self.wait(timeout)
+        assert self.ended_ns is not None
+        if check and status != 0:
+            raise CommandError(f"{self._who()} failed", status=status, output=self._tail())
+        seconds = (self.ended_ns - self.started_ns) / 1e9
+        return Finished(self.command, status, self.output, self.errors, seconds)
+
+    def lines(self) -> Iterator[str]:
+        """Lines of its output as they come; time passes while you wait for the next one."""
+        position = 0
+        while True:
+            end = self._kept[Kind.OUTPUT].find(b"\n", position)
+            if end >= 0:
+                yield self._kept[Kind.OUTPUT][position:end].decode(errors="replace")
+                position = end + 1
+                continue
+            if not self.is_running:
+                rest = self._kept[Kind.OUTPUT][position:]
+                if rest:
+                    yield rest.decode(errors="replace")
+                return
+            known = len(self._kept[Kind.OUTPUT])
+            self._network.run_until_condition(
+                lambda known=known: len(self._kept[Kind.OUTPUT]) > known or not self.is_running  # type: ignore[misc]
+            )
+
+    def write(self, data: str | bytes) -> None:
+        """Bytes for its standard input (start it with stdin=True or in a terminal)."""
+        self._network.machine.channel.input(
+            self._number, data.encode() if isinstance(data, str) else data
+        )
+
+    def end_input(self) -> None:
+        self._network.machine.channel.end_input(self._number)
+
+    def signal(self, number: int) -> bool:
+        """Signals it and what it started; False if it has ended already."""
+        return bool(self._network.machine.call("signal", number=self._number, signal_number=number))
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does."""
+        self.signal(signal.SIGINT)
+
+    def stop(self) -> int:
+        """Ends it: SIGINT, then SIGTERM, then SIGKILL, a second each; returns its status."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            if not self.is_running or not self.signal(number):
+                break
+            self._network.run_until_condition(lambda: not self.is_running, GRACE_NS)
+        return self.wait()
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._network.machine.call("resize", number=self._number, rows=rows, columns=columns)
+
+    # -- told by the channel ----------------------------------------------------------------------
+
+    def output_arrived(self, kind: Kind, data: bytes) -> None:
+        handler = self._handlers[kind]
+        if handler is None:
+            self._kept[kind] += data
+        else:
+            handler(data)
+
+    def ended(self, told: dict[str, Any]) -> None:
+        self.status = int(told.pop("status"))
+        self.ended_ns = self._network.now_ns
+        self.counters = told
+
+    def start(
+        self,
+        arguments: Sequence[str],
+        folder: str,
+        environment: dict[str, str],
+        stdin: bool,
+        terminal: tuple[int, int] | None,
+    ) -> None:
+        """Called once by the node that starts it."""
+        machine = self._network.machine
+        try:
+            self.pid = machine.call(
+                "start",
+                number=self._number,
+                node=self.node,
+                arguments=list(arguments),
+                folder=folder,
+                environment=environment,
+                stdin=stdin,
+                terminal=terminal,
+            )
+        except CommandError as error:
+            machine.channel.forget_process(self._number)
+            raise CommandError(f"cannot start {self._who()}: {error.what}") from None
+
+    def _who(self) -> str:
+        return f"`{self.command}` in {self.node or 'the root namespace'}"
+
+    def _tail(self) -> str:
+        return self.errors or self.output

@@ -1,0 +1,179 @@
+"""From a resolved topology to the operations that make it, in the order in which they are done.
+
+Hosts and routers are namespaces. A switch is a bridge, and its ports live in the root namespace of the
+machine, as in Mininet: that is where the course's "client" terminal sees them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from wanlab.agent.operations import (
+    ROOT,
+    AddAddress,
+    AddBridge,
+    AddLink,
+    AddNamespace,
+    AddRoute,
+    End,
+    Operation,
+    RunCommand,
+    SetModeration,
+    SetOffloads,
+    SetSpeed,
+    SetSysctl,
+    Shape,
+    WriteFile,
+)
+from wanlab.errors import Problem, TopologyError
+from wanlab.topology.model import Controller, Host, Node, Port, Router, Switch, Topology
+
+from .shaping import shape_lines
+
+Wire = Literal["mtu", "gso"]
+"""How a link carries packets: `mtu`, each at most one MTU as on a real wire; `gso`, up to 64 KB at
+once as veth does by itself (fast; what loss and queues count is then super-packets)."""
+
+# A real card's interrupt moderation: without it, infinite computing power wakes the receiver for
+# every packet, and GRO never has two of them to join.
+MODERATION_FLUSH_NS = 20_000
+MODERATION_DEFERRALS = 2
+# Bursts must be queued where they are counted, not dropped silently behind veth.
+BACKLOG_PACKETS = 1_000_000
+
+
+def plan(
+    topology: Topology, *, wire: Wire = "mtu", sysctls: Mapping[str, str] | None = None
+) -> tuple[Operation, ...]:
+    """All operations that make a topology live. `topology` has been checked and resolved.
+
+    `sysctls` hold in every node. TopologyError for what no plan can be made of.
+    """
+    _refuse(topology)
+    return tuple(_operations(topology, wire, sysctls or {}))
+
+
+def _refuse(topology: Topology) -> None:
+    problems = []
+    for node in topology.nodes:
+        if isinstance(node, Switch) and node.kind != "bridge":
+            problems.append(
+                Problem(
+                    str(node),
+                    f"the switch kind {node.kind} cannot be built",
+                    "use kind bridge; Open vSwitch runs by hand in the root namespace",
+                )
+            )
+        if isinstance(node, Host | Router | Switch) and node.external_interfaces:
+            problems.append(
+                Problem(str(node), "the embedded machine has no external interfaces to give it")
+            )
+        if isinstance(node, Host) and node.private_directories:
+            problems.append(Problem(str(node), "private directories cannot be made yet"))
+        if isinstance(node, Host) and node.vlan_interfaces:
+            problems.append(Problem(str(node), "VLAN interfaces cannot be made yet"))
+    if problems:
+        raise TopologyError(problems, topology.source.file)
+
+
+def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> Iterator[Operation]:
+    yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
+    # Fewer interfaces that nobody asked for (tunl0, sit0, ...) in every node.
+    yield SetSysctl(ROOT, "net.core.fb_tunnels_only_for_init_net", "1")
+    # Ports of a switch have no addresses; without this each would announce one of its own.
+    yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
+    for node in topology.nodes:
+        if isinstance(node, Host | Router):
+            yield AddNamespace(node.name)
+            for key, value in sysctls.items():
+                yield SetSysctl(node.name, key, value)
+        if isinstance(node, Router):
+            yield SetSysctl(node.name, "net.ipv4.ip_forward", "1")
+            yield SetSysctl(node.name, "net.ipv6.conf.all.forwarding", "1")
+        if isinstance(node, Switch):
+            yield AddBridge(node.name, node.stp)
+    for link in topology.links:
+        a, b = link.ports
+        if not any(isinstance(topology.node(port.node), Controller) for port in (a, b)):
+            yield AddLink(_end(topology, a), _end(topology, b))
+    yield from _addresses(topology)
+    for node in topology.nodes:
+        for port in topology.ports(node.name):
+            yield from _port(_home(node), port, wire, isinstance(node, Switch))
+    yield WriteFile("/etc/hosts", hosts_file(topology))
+    for node in topology.nodes:
+        if node.start_command:
+            yield RunCommand(_home(node), node.start_command)
+
+
+def _home(node: Node) -> str:
+    """The namespace of a node's ports."""
+    return ROOT if isinstance(node, Switch | Controller) else node.name
+
+
+def _end(topology: Topology, port: Port) -> End:
+    node = topology.node(port.node)
+    assert port.name is not None, "a plan needs a resolved topology"
+    bridge = node.name if isinstance(node, Switch) else None
+    return End(_home(node), port.name, port.mac, port.mtu, bridge)
+
+
+def _addresses(topology: Topology) -> Iterator[Operation]:
+    for node in topology.nodes:
+        if isinstance(node, Switch):
+            if node.ip:
+                yield AddAddress(ROOT, node.name, node.ip)
+            continue
+        for port in topology.ports(node.name):
+            if port.ip:
+                assert port.name is not None
+                yield AddAddress(node.name, port.name, port.ip)
+        if isinstance(node, Host) and node.default_route:
+            route = node.default_route.removeprefix("default ")
+            words = route if " " in route else f"via {route}"
+            yield AddRoute(node.name, f"default {words}")
+        if isinstance(node, Router):
+            for route in node.routes:
+                yield AddRoute(node.name, route)
+
+
+def _port(home: str, port: Port, wire: Wire, in_switch: bool) -> Iterator[Operation]:
+    name = port.name
+    assert name is not None
+    if port.speed_bps is not None:
+        yield SetSpeed(home, name, _mbps(port))
+    if wire == "mtu":
+        yield SetOffloads(home, name, {"tso": False, "gso": False, "gro": not in_switch})
+        if not in_switch:
+            yield SetModeration(home, name, MODERATION_FLUSH_NS, MODERATION_DEFERRALS)
+    lines = shape_lines(port)
+    if lines:
+        yield Shape(home, name, lines)
+
+
+def _mbps(port: Port) -> int:
+    assert port.speed_bps is not None
+    mbps, rest = divmod(port.speed_bps, 1_000_000)
+    if rest:
+        raise TopologyError(
+            [
+                Problem(
+                    f"port {port.name}",
+                    f"a port's speed is in whole Mbit/s, {port.speed_bps} bit/s is not",
+                    "use the link's rate for anything finer",
+                )
+            ]
+        )
+    return mbps
+
+
+def hosts_file(topology: Topology) -> str:
+    """/etc/hosts: every node by its name."""
+    lines = ["127.0.0.1 localhost", "::1 localhost"]
+    for node in topology.nodes:
+        addresses = [port.ip for port in topology.ports(node.name) if port.ip]
+        if addresses and isinstance(node, Host | Router):
+            lines.append(f"{ipaddress.ip_interface(addresses[0]).ip} {node.name}")
+    return "".join(f"{line}\n" for line in lines)

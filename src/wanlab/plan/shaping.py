@@ -1,0 +1,199 @@
+"""From a port's conditions to queueing disciplines.
+
+What leaves a port passes, from the root down:
+
+    1: netem   delay, jitter, loss, duplication, corruption, reordering   (if any is asked for)
+    2: tbf     rate                                                       (if asked for)
+    3: queue   the queue itself: fifo, red, codel, ...                    (if it is not tbf's own)
+
+netem stands above the shaper, as the course builds it: a packet is delayed first and queued then,
+which is the same round trip. Its own queue must never be the limit, unless it was asked for.
+"""
+
+from __future__ import annotations
+
+from wanlab.errors import Problem, TopologyError
+from wanlab.topology.model import Conditions, Port, Queue
+from wanlab.units import format_time
+
+# Enough for 100 Gbit/s of 1500-byte packets over 100 ms: netem's default of 1000 packets is a
+# bottleneck that nobody asked for (600 Mbit/s at 20 ms).
+DELAY_LINE_PACKETS = 1_000_000
+DEFAULT_MTU = 1500
+ETHERNET_HEADER_BYTES = 14
+DEFAULT_QUEUE = Queue("fifo", limit_packets=1000)
+BURST_S = 0.001
+BYTE_QUEUES = ("red", "sfb")
+PACKET_QUEUES = ("codel", "fq_codel", "fq", "fq_pie", "pie", "sfq", "choke")
+# Without classes these hold nothing or drop everything: only `tc` can say what is meant.
+CLASSFUL = ("drr", "hfsc", "htb", "prio", "qfq", "tbf")
+
+
+def shape_lines(port: Port) -> tuple[str, ...]:
+    """Lines for tc that give a port its conditions; none if it has none."""
+    conditions = port.conditions
+    delay_line = netem_words(conditions)
+    lines = []
+    parent = "root"
+    if delay_line:
+        lines.append(f"qdisc add dev {port.name} {parent} handle 1: netem {delay_line}")
+        parent = "parent 1:"
+    if conditions.rate_bps is not None:
+        queue = conditions.queue or DEFAULT_QUEUE
+        lines.append(f"qdisc add dev {port.name} {parent} handle 2: tbf {tbf_words(port, queue)}")
+        parent = "parent 2:"
+        if not _is_tbf_queue(queue):
+            lines.append(f"qdisc add dev {port.name} {parent} handle 3: {queue_words(port, queue)}")
+    elif conditions.queue is not None and not delay_line:
+        # The port's own line rate is what the queue waits for.
+        lines.append(
+            f"qdisc add dev {port.name} root handle 3: {queue_words(port, conditions.queue)}"
+        )
+    elif conditions.queue is not None and not _is_delay_line_limit(conditions.queue):
+        lines.append(
+            f"qdisc add dev {port.name} {parent} handle 3: {queue_words(port, conditions.queue)}"
+        )
+    return tuple(lines)
+
+
+def netem_words(conditions: Conditions) -> str:
+    """What follows the word netem; empty if it has nothing to do."""
+    words = []
+    if conditions.delay_ns or conditions.jitter_ns:
+        words += ["delay", format_time(conditions.delay_ns)]
+        if conditions.jitter_ns:
+            words.append(format_time(conditions.jitter_ns))
+            if conditions.delay_correlation_fraction:
+                words.append(percent(conditions.delay_correlation_fraction))
+            if conditions.distribution:
+                words += ["distribution", conditions.distribution]
+    for word, fraction, correlation in (
+        ("loss", conditions.loss_fraction, conditions.loss_correlation_fraction),
+        ("duplicate", conditions.duplicate_fraction, 0.0),
+        ("corrupt", conditions.corrupt_fraction, 0.0),
+        ("reorder", conditions.reorder_fraction, conditions.reorder_correlation_fraction),
+    ):
+        if fraction:
+            words += [word, percent(fraction)]
+            if correlation:
+                words.append(percent(correlation))
+    if not words:
+        return ""
+    limit = DELAY_LINE_PACKETS
+    if conditions.rate_bps is None and _is_delay_line_limit(conditions.queue):
+        assert conditions.queue is not None
+        assert conditions.queue.limit_packets is not None
+        limit = conditions.queue.limit_packets
+    return " ".join(["limit", str(limit), *words])
+
+
+def _is_delay_line_limit(queue: Queue | None) -> bool:
+    """A fifo of packets beside a delay limits the delay line itself (Mininet's max_queue_size)."""
+    return queue is not None and queue.kind == "fifo" and queue.limit_packets is not None
+
+
+def _is_tbf_queue(queue: Queue) -> bool:
+    """tbf's own queue is a fifo of bytes."""
+    return queue.kind == "fifo" and queue.limit_packets is None
+
+
+def tbf_words(port: Port, queue: Queue) -> str:
+    rate_bps = port.conditions.rate_bps
+    assert rate_bps is not None
+    return f"rate {rate_bps}bit burst {burst_bytes(port)} limit {_limit_bytes(port, queue)}"
+
+
+def burst_bytes(port: Port) -> int:
+    """What may leave at once: 1 ms of the rate, and never less than two packets.
+
+    Time in our kernel has no tick that a burst would have to bridge (the course's rule of rate/HZ).
+    """
+    rate_bps = port.conditions.rate_bps
+    assert rate_bps is not None
+    return max(int(rate_bps * BURST_S) // 8, 2 * frame_bytes(port))
+
+
+def frame_bytes(port: Port) -> int:
+    return (port.mtu or DEFAULT_MTU) + ETHERNET_HEADER_BYTES
+
+
+def _limit_bytes(port: Port, queue: Queue) -> int:
+    if queue.limit_bytes is not None:
+        return queue.limit_bytes
+    return (queue.limit_packets or 1000) * frame_bytes(port)
+
+
+def queue_words(port: Port, queue: Queue) -> str:
+    """Kind and parameters of a queue, as tc takes them."""
+    given = [word for pair in queue.options for word in pair if word]
+    names = {name for name, _ in queue.options}
+    if queue.kind == "fifo":
+        if queue.limit_packets is not None:
+            return f"pfifo limit {queue.limit_packets}"
+        return f"bfifo limit {_limit_bytes(port, queue)}"
+    if queue.kind in CLASSFUL:
+        raise TopologyError(
+            [
+                Problem(
+                    f"port {port.name}",
+                    f"the queue {queue.kind} needs classes, which a topology cannot describe",
+                    "set it up with tc commands when the network runs",
+                )
+            ]
+        )
+    words = [queue.kind]
+    if queue.kind == "red":
+        words += _red_words(port, queue, names)
+    elif queue.kind in BYTE_QUEUES:
+        words += ["limit", str(_limit_packets(port, queue))] if _has_limit(queue) else []
+    elif queue.kind == "choke":
+        words += _choke_words(port, queue, names)
+    elif queue.kind == "cake":
+        words += ["memlimit", str(_limit_bytes(port, queue))] if _has_limit(queue) else []
+    elif _has_limit(queue):
+        words += ["limit", str(_limit_packets(port, queue))]
+    return " ".join([*words, *given])
+
+
+def _has_limit(queue: Queue) -> bool:
+    return queue.limit_bytes is not None or queue.limit_packets is not None
+
+
+def _limit_packets(port: Port, queue: Queue) -> int:
+    """Bytes become packets of one MTU, as the course counts them."""
+    if queue.limit_packets is not None:
+        return queue.limit_packets
+    assert queue.limit_bytes is not None
+    return max(1, queue.limit_bytes // (port.mtu or DEFAULT_MTU))
+
+
+def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
+    """RED has no defaults of its own; these follow tc-red(8): max a quarter of the limit, min a third
+    of max."""
+    limit = _limit_bytes(port, queue)
+    most, average_packet = limit // 4, 1000
+    least = most // 3
+    words = {
+        "limit": str(limit),
+        "min": str(least),
+        "max": str(most),
+        "avpkt": str(average_packet),
+        "burst": str(max(1, (2 * least + most) // (3 * average_packet))),
+        "probability": "0.02",
+    }
+    if port.conditions.rate_bps:
+        words["bandwidth"] = f"{port.conditions.rate_bps}bit"
+    return [word for name, value in words.items() if name not in names for word in (name, value)]
+
+
+def _choke_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
+    limit = _limit_packets(port, queue) if _has_limit(queue) else 1000
+    words = {"limit": str(limit), "min": str(max(1, limit // 12)), "max": str(max(2, limit // 4))}
+    if port.conditions.rate_bps:
+        words["bandwidth"] = f"{port.conditions.rate_bps}bit"
+    return [word for name, value in words.items() if name not in names for word in (name, value)]
+
+
+def percent(fraction: float) -> str:
+    """As tc reads it: with all the digits it keeps (it counts in 2^-32)."""
+    return f"{fraction * 100:.10g}%"

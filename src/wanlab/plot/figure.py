@@ -1,0 +1,248 @@
+"""Panels drawn with matplotlib: stacked over one time axis, or run beside run.
+
+       Throughput | ~~~~~~~          1 BDP            10 BDP
+              RTT | ~~~~~~~          ~~~~~~~  ~~~~~~~
+            Queue | ~~~~~~~          ~~~~~~~  ~~~~~~~
+                   time                   same scale
+             timeline                     comparison
+
+Nothing here uses pyplot: a figure is an object, and drawing one leaves no state behind. What a
+figure looks like does not depend on the user's matplotlibrc. Lines differ in style as well as in
+colour, for black and white print.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from wanlab.errors import WanlabError
+from wanlab.plot.panel import Limit, Line, Panel, decimate
+
+_STYLE: dict[str, Any] = {
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.titlesize": 10,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "0.85",
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.0,
+    "pdf.fonttype": 42,  # text that stays text in an editor
+    "svg.fonttype": "path",  # the same look where the font is missing
+    "svg.hashsalt": "wanlab",  # ids by content, not by chance
+    "savefig.dpi": 150,
+}
+# Okabe and Ito's colours, which most colour-blind readers tell apart, in order of lightness.
+_LINES: tuple[dict[str, Any], ...] = (
+    {"color": "black", "linestyle": "-"},
+    {"color": "#0072B2", "linestyle": (0, (4, 1))},
+    {"color": "#D55E00", "linestyle": (0, (1, 1))},
+    {"color": "#009E73", "linestyle": (0, (4, 1, 1, 1))},
+    {"color": "#56B4E9", "linestyle": "-"},
+    {"color": "#E69F00", "linestyle": (0, (4, 1))},
+    {"color": "#CC79A7", "linestyle": (0, (1, 1))},
+    {"color": "0.5", "linestyle": (0, (4, 1, 1, 1))},
+)
+_MARKERS = ("o", "s", "^", "D")
+_LIMIT: dict[str, Any] = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
+
+_PANEL_HEIGHT = 1.55  # inches
+_TIMELINE_WIDTH = 7.5
+_RUN_WIDTH = 3.4
+_LEGEND_ENTRY_WIDTH = 1.3
+_MOST_IN_LEGEND = 8
+
+# Metadata without dates and versions: the same figure is the same file.
+_METADATA: dict[str, dict[str, Any]] = {
+    ".pdf": {"Creator": "wanlab", "Producer": None, "CreationDate": None},
+    ".svg": {"Creator": "wanlab", "Date": None},
+    ".png": {"Software": "wanlab"},
+}
+
+
+def timeline(panels: Sequence[Panel], *, title: str = "") -> Figure:
+    """The panels above each other over one time axis."""
+    return _draw({title: panels}, width=_TIMELINE_WIDTH, title="", same_scale=False)
+
+
+def comparison(
+    runs: Mapping[str, Sequence[Panel]], *, title: str = "", same_scale: bool = True
+) -> Figure:
+    """A column of panels for each run; every run has the same panels, in the same order.
+
+    With `same_scale` the panels of a row share their vertical axis too.
+    """
+    width = max(_TIMELINE_WIDTH, _RUN_WIDTH * len(runs))
+    return _draw(runs, width=width, title=title, same_scale=same_scale)
+
+
+def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
+    """The panels of all runs laid over each other, for `timeline`; lines are named by their run."""
+    return [
+        Panel(
+            rows[0].title,
+            rows[0].unit,
+            tuple(
+                Line(_join(run, line.label if len(panel.lines) > 1 else ""), *_data(line))
+                for run, panel in zip(runs, rows, strict=True)
+                for line in panel.lines
+            ),
+            tuple(
+                Limit(_join(run, limit.label), limit.value)
+                for run, panel in zip(runs, rows, strict=True)
+                for limit in panel.limits
+            ),
+            _warnings(rows),
+        )
+        for rows in _rows(runs)
+    ]
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes the figure as .pdf, .svg or .png; the same figure always gives the same bytes."""
+    path = Path(path)
+    if path.suffix not in _METADATA:
+        raise WanlabError(
+            f"{path}: a figure cannot be written as {path.suffix!r}",
+            f"use one of {', '.join(_METADATA)}",
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _style():
+            figure.savefig(path, metadata=_METADATA[path.suffix])
+    except OSError as error:
+        raise WanlabError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _draw(
+    runs: Mapping[str, Sequence[Panel]], *, width: float, title: str, same_scale: bool
+) -> Figure:
+    rows = _rows(runs)
+    with _style():
+        figure = Figure(figsize=(width, _PANEL_HEIGHT * len(rows) + 0.6))
+        grid = figure.subplots(
+            len(rows),
+            len(runs),
+            squeeze=False,
+            sharex=True,
+            sharey="row" if same_scale else False,
+        )
+        for axes_row, panels in zip(grid, rows, strict=True):
+            for axes, panel in zip(axes_row, panels, strict=True):
+                _draw_panel(axes, panel, width / len(runs))
+                _scale([axes], [panel])
+            if same_scale:
+                _scale(axes_row, panels)
+            axes_row[0].set_ylabel(f"{panels[0].title}\n({panels[0].unit or 'count'})")
+        for axes, name in zip(grid[0], runs, strict=True):
+            axes.set_title(name, fontweight="bold", loc="left")
+        for axes in grid[-1]:
+            axes.set_xlabel("Time (s)")
+        figure.align_ylabels(grid[:, 0])
+        if title:
+            figure.suptitle(title)
+        _note(figure, _warnings([panel for panels in rows for panel in panels]), width)
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, width: float) -> None:
+    pixels = int(width * _STYLE["savefig.dpi"])
+    for number, line in enumerate(panel.lines):
+        times_s, values = decimate(line.times_s, line.values, pixels)
+        axes.plot(times_s, values, label=line.label, **_line_style(number, points=line.points))
+    for limit in panel.limits:
+        label = f"{limit.label} {limit.value:.3g} {panel.unit}"
+        axes.axhline(limit.value, label=label, **_LIMIT)
+    axes.margins(x=0.01)
+    entries, labels = axes.get_legend_handles_labels()
+    named = [(entry, label) for entry, label in zip(entries, labels, strict=True) if label]
+    if 1 < len(named) <= _MOST_IN_LEGEND:
+        # Above the panel, where it hides nothing.
+        axes.legend(
+            *zip(*named, strict=True),
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.01),
+            ncols=max(1, int(width / _LEGEND_ENTRY_WIDTH)),
+            borderpad=0,
+            borderaxespad=0,
+            handlelength=1.8,
+            columnspacing=1.2,
+        )
+
+
+def _line_style(number: int, *, points: bool) -> dict[str, Any]:
+    style = _LINES[number % len(_LINES)]
+    if not points:
+        return style
+    marker = _MARKERS[number % len(_MARKERS)]
+    return style | {"linestyle": "", "marker": marker, "markersize": 3, "fillstyle": "none"}
+
+
+def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:
+    """One vertical scale for the group, from 0 (or below) to a little above the highest value."""
+    lines = [line.values for panel in panels for line in panel.lines]
+    limits = [limit.value for panel in panels for limit in panel.limits]
+    values = np.concatenate([[0.0], limits, *lines])
+    values = values[np.isfinite(values)]
+    low, high = float(values.min()), float(values.max())
+    for axes in group:
+        axes.set_ylim(low, high + (high - low) / 16 if high > low else 1.0)
+
+
+def _note(figure: Figure, warnings: Sequence[str], width: float) -> None:
+    if warnings:
+        text = "Warning: " + "; ".join(warnings)
+        figure.supxlabel(
+            fill(text, width=int(16 * width)), fontsize=7.5, x=0.01, ha="left", color="#B00000"
+        )
+
+
+def _rows(runs: Mapping[str, Sequence[Panel]]) -> list[tuple[Panel, ...]]:
+    """The panels by row; a row holds the same quantity of every run."""
+    if not runs or not all(runs.values()):
+        raise WanlabError("there is nothing to draw", "give at least one run with one panel")
+    first, *others = runs
+    for other in others:
+        for mine, its in zip(runs[first], runs[other], strict=False):
+            if (mine.title, mine.unit) != (its.title, its.unit):
+                raise WanlabError(
+                    f"{its.title} ({its.unit}) of {other!r} stands where"
+                    f" {first!r} has {mine.title} ({mine.unit})"
+                )
+        if len(runs[first]) != len(runs[other]):
+            raise WanlabError(
+                f"{first!r} has {len(runs[first])} panels and {other!r} has {len(runs[other])}"
+            )
+    return list(zip(*runs.values(), strict=True))
+
+
+def _warnings(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Each warning once, in order."""
+    return tuple(dict.fromkeys(warning for panel in panels for warning in panel.warnings))
+
+
+def _data(line: Line) -> tuple[Any, Any, bool]:
+    return line.times_s, line.values, line.points
+
+
+def _join(run: str, label: str) -> str:
+    return f"{run} {label}".strip()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with matplotlib.style.context(["default", _STYLE]):
+        yield

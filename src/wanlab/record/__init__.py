@@ -1,0 +1,13 @@
+"""What was measured: tables with units, where they come from, and one format to keep them in.
+
+record = Record(provenance, {"qdisc": Table.from_rows(rows)}, {"ping.txt": output})
+write(record, "results/1-bdp")
+record = read("results/1-bdp")
+record["qdisc"].where(device="s1-eth2").series("backlog_bytes")
+"""
+
+from wanlab.record.file import read, write
+from wanlab.record.provenance import Provenance
+from wanlab.record.record import Column, Record, Series, Table, unit_of
+
+__all__ = ["Column", "Provenance", "Record", "Series", "Table", "read", "unit_of", "write"]

@@ -1,0 +1,199 @@
+"""A record as a folder: what every other program can read without us.
+
+    1-bdp/
+        provenance.json      the origin, the names of the parts, the format's version, the digest
+        qdisc.parquet        one Parquet file per table, units in the metadata of its fields
+        raw/ping.txt         outputs of the tools, as they came
+
+Writing is all or nothing: the folder is made under another name beside its place and renamed when
+it is whole. The same record gives the same bytes (with the same version of pyarrow, whose name
+Parquet keeps in each file). Reading compares the digest: a part that was damaged, lost or edited is
+an error.
+
+pyarrow is imported where it is used: it takes longer to load than many a network to run.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wanlab.errors import RecordError
+from wanlab.record.provenance import Provenance
+from wanlab.record.record import Column, Record, Table, check_name
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FORMAT = 1
+_FORMAT_KEY = b"wanlab.format"
+_UNIT_KEY = b"unit"
+_INDEX = "provenance.json"
+
+
+def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
+    """Writes a record to `folder`, whole or not at all; what is there is replaced only if said."""
+    folder = Path(folder)
+    if folder.exists() and not replace:
+        raise RecordError(f"{folder} exists already", "choose another name, or remove it first")
+    if folder.exists() and not (folder / _INDEX).exists():
+        raise RecordError(f"{folder} is not a record, so it is not replaced")
+    # Beside its place, because a rename works within one file system only.
+    unfinished = folder.with_name(f".{folder.name}.unfinished.{os.getpid()}")
+    replaced = folder.with_name(f".{folder.name}.replaced.{os.getpid()}")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _write_parts(record, unfinished)
+        if folder.exists():
+            folder.rename(replaced)
+        unfinished.rename(folder)
+    except OSError as error:
+        raise RecordError(f"{folder} cannot be written: {error}") from error
+    finally:
+        if replaced.exists() and not folder.exists():
+            replaced.rename(folder)  # interrupted between the two renames
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def read(folder: str | os.PathLike[str]) -> Record:
+    """Reads what `write` wrote; anything else is an error that says what is wrong."""
+    folder = Path(folder)
+    index = _read_index(folder)
+    try:
+        record = Record(
+            Provenance.from_data(index["provenance"]),
+            {name: _read_table(_table_path(folder, name)) for name in index["tables"]},
+            {name: _raw_path(folder, name).read_bytes() for name in index["raw"]},
+        )
+        digest = index["digest"]
+    except (KeyError, TypeError) as error:
+        raise RecordError(f"{folder / _INDEX} is not understood: {error!r}") from error
+    except OSError as error:
+        raise RecordError(f"{folder} cannot be read: {error}") from error
+    if record.digest() != digest:
+        raise RecordError(
+            f"{folder} is not as it was written: its digest differs",
+            "a part was damaged or edited; the raw outputs may still be of use",
+        )
+    return record
+
+
+def to_arrow(table: Table) -> "pyarrow.Table":
+    """The table for pyarrow, with units and the format's version in its metadata."""
+    import pyarrow
+
+    kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "bool": pyarrow.bool_()}
+    fields = [
+        pyarrow.field(
+            column.name,
+            kinds.get(column.kind, pyarrow.string()),
+            nullable=False,
+            metadata={_UNIT_KEY: column.unit.encode()},
+        )
+        for column in table.columns
+    ]
+    schema = pyarrow.schema(fields, metadata={_FORMAT_KEY: str(FORMAT).encode()})
+    arrays = [
+        pyarrow.array(column.values, type=field.type)
+        for column, field in zip(table.columns, fields, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
+def from_arrow(arrow: "pyarrow.Table") -> Table:
+    """The reverse of `to_arrow`."""
+    version = (arrow.schema.metadata or {}).get(_FORMAT_KEY, b"none").decode()
+    if version != str(FORMAT):
+        raise RecordError(f"the table has format {version}, this wanlab reads {FORMAT}")
+    return Table(
+        tuple(
+            Column(
+                field.name,
+                (field.metadata or {}).get(_UNIT_KEY, b"").decode(),
+                tuple(column.to_pylist())
+                if str(field.type) == "string"
+                else np.array(column.to_numpy()),
+            )
+            for field, column in zip(arrow.schema, arrow.columns, strict=True)
+        )
+    )
+
+
+def _write_parts(record: Record, folder: Path) -> None:
+    import pyarrow.parquet
+
+    folder.mkdir()
+    index = {
+        "format": FORMAT,
+        "digest": record.digest(),
+        "provenance": json.loads(record.provenance.to_json()),
+        "tables": sorted(record.tables),
+        "raw": sorted(record.raw),
+    }
+    text = json.dumps(index, sort_keys=True, indent=2, ensure_ascii=False)
+    (folder / _INDEX).write_text(text + "\n", encoding="utf-8")
+    for name, table in record.tables.items():
+        # Every option that shapes the bytes is given, so that a new default does not change them.
+        pyarrow.parquet.write_table(
+            to_arrow(table),
+            _table_path(folder, name),
+            version="2.6",
+            data_page_version="1.0",
+            compression="zstd",
+            compression_level=3,
+            row_group_size=1 << 20,
+            use_dictionary=True,
+            write_statistics=True,
+            write_page_checksum=True,
+        )
+    for name, output in record.raw.items():
+        path = _raw_path(folder, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(output)
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    path = folder / _INDEX
+    try:
+        index = json.loads(path.read_bytes())
+    except OSError as error:
+        raise RecordError(
+            f"{folder} is not a record: {error.strerror}: {path.name}",
+            "a record is a folder with a provenance.json in it",
+        ) from error
+    except ValueError as error:
+        raise RecordError(f"{path} is damaged: {error}") from error
+    if not isinstance(index, dict) or "format" not in index:
+        raise RecordError(f"{path} does not say which format the record has")
+    if index["format"] != FORMAT:
+        raise RecordError(
+            f"{folder} has format {index['format']}, this wanlab reads {FORMAT}",
+            "read it with the version of wanlab that its provenance.json names",
+        )
+    return index
+
+
+def _read_table(path: Path) -> Table:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # ParquetFile and not read_table, which takes "a=b" in the path for a column.
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            return from_arrow(file.read())
+    except pyarrow.ArrowException as error:
+        raise RecordError(f"{path} is damaged: {error}") from error
+
+
+def _table_path(folder: Path, name: str) -> Path:
+    check_name("table", name)
+    return folder / f"{name}.parquet"
+
+
+def _raw_path(folder: Path, name: str) -> Path:
+    check_name("raw output", name)
+    return folder / "raw" / name

@@ -1,0 +1,56 @@
+"""Where a record comes from: everything that is needed to judge it, and to make it again.
+
+A provenance holds no wall-clock time and no path of the computer it was made on, so that the same
+experiment leaves the same provenance everywhere.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgspec
+
+from wanlab.errors import RecordError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """The origin of a record. `warnings` are what to know before trusting it; figures show them."""
+
+    wanlab: str
+    """Version of wanlab."""
+    topology: str = ""
+    """The topology as the text of a file."""
+    commands: tuple[str, ...] = ()
+    """What was run, in order, as one would type it."""
+    seed: int | None = None
+    kernel_manifest: str = ""
+    """Hash of the kernel's manifest; empty on the computer's own kernel."""
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the tools that measured: `{"iperf3": "3.12"}`."""
+    clock: str = ""
+    wire: str = ""
+    warnings: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What was varied, as plain JSON values: `{"limit_bytes": 2621440}`."""
+
+    def to_json(self) -> str:
+        """Sorted and indented: the same provenance is always the same text."""
+        try:
+            return json.dumps(
+                asdict(self), sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False
+            )
+        except (TypeError, ValueError) as error:
+            raise RecordError(
+                f"the provenance cannot be written: {error}",
+                "its parameters may hold text, finite numbers, true, false, null, lists and maps",
+            ) from error
+
+    @classmethod
+    def from_data(cls, data: Any) -> "Provenance":
+        """The reverse of `json.loads(to_json())`; a wrong type is an error that says where."""
+        try:
+            return msgspec.convert(data, cls)
+        except msgspec.ValidationError as error:
+            raise RecordError(f"the provenance is not understood: {error}") from error

@@ -1,0 +1,320 @@
+"""Tables of what was measured.
+
+A record is a provenance, some tables, and the raw outputs of the tools the tables were read from:
+
+    record ---- provenance     topology, seed, kernel, commands, versions, warnings
+           |--- tables         "qdisc":  time_ns | device | kind | backlog_bytes | drops
+           |                             ------------------------------------------------
+           |                                   0 | s1-eth2|  tbf |             0 |     0
+           |                            10000000 | s1-eth2|  tbf |        160000 |     3
+           `--- raw            "ping.txt": b"PING 10.0.0.3 ..."
+
+**Names carry units.** The unit of a column is the last of the words of its name that is a unit:
+`rtt_us` is in us, `backlog_bytes` and `bytes_acked` in B, `rate_bps` in bit/s. A name without such
+a word (`drops`, `retransmits`) is a plain count or a label. Where this rule is wrong for a column,
+the table is told its unit.
+
+**Values** are 64-bit integers, 64-bit floats, booleans, or text. What was not measured in a row is
+NaN, so a column of integers with holes is one of floats.
+
+**Equality** and the digest look at content only: the same values give the same digest on every
+computer and with every version of the file format's library.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wanlab.errors import RecordError, did_you_mean
+from wanlab.record.provenance import Provenance
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Values = NDArray[Any] | tuple[str, ...]
+
+# The words in names of columns that are units, and how each is written on an axis.
+UNITS = {
+    "ns": "ns",
+    "us": "us",
+    "ms": "ms",
+    "s": "s",
+    "bytes": "B",
+    "bps": "bit/s",
+    "packets": "packets",
+    "fraction": "1",
+}
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+TIME_COLUMNS = ("time_ns", "time_s", "start_s")
+
+# Names become names of files, on any file system.
+_NAMES = {
+    "table": re.compile(r"[a-z][a-z0-9_-]*"),
+    "raw output": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
+}
+
+
+def unit_of(name: str) -> str:
+    """The unit in the name of a column; "" where there is none."""
+    return next((UNITS[word] for word in reversed(name.split("_")) if word in UNITS), "")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over time. The times never go back."""
+
+    name: str
+    unit: str
+    times_s: NDArray[np.float64]
+    values: NDArray[Any]
+
+    def rate(self) -> "Series":
+        """How fast a counter grew between its readings: bytes become bit/s, counts become 1/s.
+
+        Each value stands at the end of its interval; of readings at one moment the last counts.
+        """
+        factor, unit = (8.0, "bit/s") if self.unit == "B" else (1.0, f"{self.unit or '1'}/s")
+        last = np.append(np.diff(self.times_s) > 0, True)[: len(self.times_s)]
+        times_s, values = self.times_s[last], self.values[last]
+        growth = np.diff(values) * factor / np.diff(times_s)
+        return Series(f"{self.name} rate", unit, times_s[1:], growth)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Values of one kind with their name and unit. Arrays are read-only."""
+
+    name: str
+    unit: str
+    values: Values
+
+    @classmethod
+    def of(cls, name: str, values: Any, unit: str | None = None) -> "Column":
+        """A column of any array or sequence; None in it is a number that was not measured."""
+        return cls(name, unit_of(name) if unit is None else unit, _values(name, values))
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, np.ndarray):
+            self.values.flags.writeable = False
+
+    @property
+    def kind(self) -> str:
+        """One of int64, float64, bool, text."""
+        return str(self.values.dtype) if isinstance(self.values, np.ndarray) else "text"
+
+    def rows(self, keep: NDArray[np.bool_]) -> "Column":
+        """The column with the rows for which `keep` is true."""
+        values = self.values
+        if isinstance(values, np.ndarray):
+            return Column(self.name, self.unit, values[keep])
+        return Column(self.name, self.unit, tuple(compress(values, keep)))
+
+    def content(self) -> Iterator[bytes]:
+        """The column as bytes, the same on every computer."""
+        yield from (self.name.encode(), self.unit.encode(), self.kind.encode())
+        if isinstance(self.values, np.ndarray):
+            yield self.values.astype(self.values.dtype.newbyteorder("<"), copy=False).tobytes()
+        else:
+            yield from (value.encode() for value in self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Column) and list(self.content()) == list(other.content())
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Columns of equal length, in order; each name occurs once. A table does not change."""
+
+    columns: tuple[Column, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.columns):
+            raise RecordError(f"two columns of a table have one name: {', '.join(self.names)}")
+        lengths = {column.name: len(column.values) for column in self.columns}
+        if len(set(lengths.values())) > 1:
+            raise RecordError(f"the columns of a table have different lengths: {lengths}")
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], units: Mapping[str, str] | None = None) -> "Table":
+        """A table of arrays or sequences by name; `units` holds where names do not."""
+        units = units or {}
+        if odd := sorted(units.keys() - columns.keys()):
+            raise RecordError(f"there is a unit but no column for {', '.join(odd)}")
+        return cls(
+            tuple(Column.of(name, values, units.get(name)) for name, values in columns.items())
+        )
+
+    @classmethod
+    def from_rows(
+        cls, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str] | None = None
+    ) -> "Table":
+        """A table of rows that all have the same keys; None is a number that was not measured."""
+        names = list(rows[0]) if rows else []
+        for number, row in enumerate(rows):
+            if row.keys() != rows[0].keys():
+                odd = ", ".join(sorted(row.keys() ^ rows[0].keys()))
+                raise RecordError(f"row {number} of a table does not fit the first one: {odd}")
+        return cls.of({name: [row[name] for row in rows] for name in names}, units)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise RecordError(f"the table has no column {name!r}", did_you_mean(name, self.names))
+
+    def __getitem__(self, name: str) -> Values:
+        return self.column(name).values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.names)})"
+
+    def distinct(self, name: str) -> list[Any]:
+        """The different values of a column, in order of their first appearance."""
+        return list(dict.fromkeys(_plain(self[name])))
+
+    def where(self, **equal: Any) -> "Table":
+        """The rows in which each named column has the given value."""
+        keep = np.ones(len(self), dtype=bool)
+        for name, wanted in equal.items():
+            keep &= np.fromiter((value == wanted for value in _plain(self[name])), bool, len(self))
+        return self.rows(keep)
+
+    def rows(self, keep: NDArray[np.bool_]) -> "Table":
+        """The rows for which `keep` is true."""
+        return Table(tuple(column.rows(keep) for column in self.columns))
+
+    def series(self, name: str, *, time: str | None = None) -> Series:
+        """A column over time; `time` is the first of time_ns, time_s, start_s unless said."""
+        if time is None:
+            time = next((known for known in TIME_COLUMNS if known in self), TIME_COLUMNS[0])
+        clock, column = self.column(time), self.column(name)
+        for needed in (clock, column):
+            if not isinstance(needed.values, np.ndarray):
+                raise RecordError(f"the column {needed.name!r} holds text, not numbers")
+        if clock.unit not in SECONDS:
+            raise RecordError(f"the column {time!r} holds no times", "name one in ns, us, ms or s")
+        times_s = np.asarray(clock.values, dtype=np.float64) * SECONDS[clock.unit]
+        if np.any(np.diff(times_s) < 0):
+            raise RecordError(
+                f"the times in {time!r} go back",
+                "several things are in this table; choose one of them by where(...)",
+            )
+        return Series(name, column.unit, times_s, np.asarray(column.values))
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """For pyarrow and polars; units are in the metadata of the fields."""
+        from wanlab.record.file import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """For pandas; units are in `frame.attrs["units"]`."""
+        import pandas
+
+        frame = pandas.DataFrame({column.name: column.values for column in self.columns})
+        frame.attrs["units"] = {column.name: column.unit for column in self.columns}
+        return frame
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one run measured, with its origin."""
+
+    provenance: Provenance
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    raw: Mapping[str, bytes] = field(default_factory=dict)
+    """Outputs of the tools, as they came."""
+
+    def __post_init__(self) -> None:
+        for name in self.tables:
+            check_name("table", name)
+        for name in self.raw:
+            check_name("raw output", name)
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self.tables:
+            raise RecordError(f"the record has no table {name!r}", did_you_mean(name, self.tables))
+        return self.tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def digest(self) -> str:
+        """SHA-256 over all content, in hexadecimal. Two runs agree if their digests do."""
+        digest = hashlib.sha256()
+
+        def add(part: bytes) -> None:
+            # With its length before it, no part can pass for the end of another.
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+
+        add(self.provenance.to_json().encode())
+        for name, table in sorted(self.tables.items()):
+            add(name.encode())
+            add(len(table).to_bytes(8, "little"))
+            for column in table.columns:
+                for part in column.content():
+                    add(part)
+        add(b"raw")
+        for name, output in sorted(self.raw.items()):
+            add(name.encode())
+            add(output)
+        return digest.hexdigest()
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuses the name of a "table" or a "raw output" that cannot be the name of its file."""
+    if not _NAMES[kind].fullmatch(name):
+        raise RecordError(
+            f"{name!r} cannot be the name of a {kind}",
+            f"it becomes the name of a file and must match {_NAMES[kind].pattern}",
+        )
+
+
+def _values(name: str, values: Any) -> Values:
+    """The values as one of the four kinds that a column may have."""
+    if not isinstance(values, np.ndarray):
+        values = list(values)
+        if values and all(isinstance(value, str) for value in values):
+            return tuple(values)
+        if any(isinstance(value, str) for value in values):
+            raise RecordError(f"the column {name!r} mixes text with other values")
+        values = np.array([np.nan if value is None else value for value in values])
+    array: NDArray[Any] = values
+    match array.dtype.kind:
+        case "b":
+            return array.astype(np.bool_)
+        case "i":
+            return array.astype(np.int64)
+        case "f":
+            return array.astype(np.float64)
+        case "U":
+            return tuple(array.tolist())
+    raise RecordError(
+        f"the column {name!r} cannot be kept: its values are of type {array.dtype}",
+        "a column holds text, booleans, floats, or integers of at most 64 bits with sign",
+    )
+
+
+def _plain(values: Values) -> Sequence[Any]:
+    """The values as Python's own, which compare and hash as one expects."""
+    return values.tolist() if isinstance(values, np.ndarray) else values

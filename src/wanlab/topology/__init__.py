@@ -1,0 +1,40 @@
+"""What a network is: frozen data, shapes, addresses by rule, checks, and files."""
+
+from wanlab.topology.addresses import resolve
+from wanlab.topology.check import check, ensure
+from wanlab.topology.files import load, save
+from wanlab.topology.model import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Node,
+    Port,
+    Queue,
+    Router,
+    Source,
+    Switch,
+    Topology,
+)
+from wanlab.topology.words import ConditionWords, link
+
+__all__ = [
+    "ConditionWords",
+    "Conditions",
+    "Controller",
+    "Host",
+    "Link",
+    "Node",
+    "Port",
+    "Queue",
+    "Router",
+    "Source",
+    "Switch",
+    "Topology",
+    "check",
+    "ensure",
+    "link",
+    "load",
+    "resolve",
+    "save",
+]

@@ -1,0 +1,125 @@
+"""Who gets which number, name and address, by rules simple enough to predict them.
+
+    ports     hosts and routers count from 0, switches from 1, in link order; a number that some
+              port asks for is left to it:        h1-eth0, s1-eth1, s1-eth2
+    hosts     the nth host gets the nth address of the topology's base, on its first port, with the
+              base's prefix:                      10.0.0.1/8, 10.0.0.2/8
+    MACs      the first port of host n            00:00:00:00:00:0n
+              any other port                      02:NN:NN:NN:PP:PP (position of its node, its number)
+
+These are Mininet's rules (`mn --mac` for the MACs, which are otherwise random there and fixed here).
+A host's number, where a file gives one, counts instead of its position, as in MiniEdit. What is
+given explicitly is kept. Ports of routers, and further ports of hosts, have no rule: a router's
+networks are a decision of whoever draws it, so a port without an address stays without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Interface, ip_interface
+from itertools import count
+
+from wanlab.errors import WanlabError
+from wanlab.topology.model import Controller, Host, Link, Node, Port, Router, Switch, Topology
+
+FIRST_PORT_OF_A_SWITCH = 1  # port 0 is the switch itself
+
+
+def resolve(topology: Topology) -> Topology:
+    """The topology with every port named and numbered, and every host addressed."""
+    numbered = number_ports(number_nodes(topology))
+    positions = {node.name: position for position, node in enumerate(numbered.nodes, start=1)}
+    nodes = {node.name: _with_address(node, numbered) for node in numbered.nodes}
+    first_ports = {name: ports[0] for name in nodes if (ports := numbered.ports(name))}
+
+    def addressed(port: Port) -> Port:
+        node = nodes.get(port.node)
+        mac = port.mac or _automatic_mac(positions.get(port.node, 0), port.number or 0)
+        if isinstance(node, Host) and port is first_ports[port.node]:
+            # The node already carries what its first port asked for.
+            return replace(port, ip=node.ip, mac=node.mac)
+        return replace(port, ip=_with_prefix(port.ip, topology.ip_base), mac=mac)
+
+    links = tuple(
+        replace(link, a=addressed(link.a), b=addressed(link.b)) for link in numbered.links
+    )
+    return replace(numbered, nodes=tuple(nodes[node.name] for node in numbered.nodes), links=links)
+
+
+def number_nodes(topology: Topology) -> Topology:
+    """Gives each node without a number its position among those of its kind.
+
+    Controllers have none, in MiniEdit's files neither.
+    """
+    counters = {Host: count(1), Switch: count(1), Router: count(1)}
+
+    def numbered(node: Node) -> Node:
+        if isinstance(node, Controller):
+            return node
+        position = next(counters[type(node)])
+        return node if node.number is not None else replace(node, number=position)
+
+    return replace(topology, nodes=tuple(numbered(node) for node in topology.nodes))
+
+
+def number_ports(topology: Topology) -> Topology:
+    """Gives each port without a number the next free one of its node, and the name that follows."""
+    free = {node.name: _free_numbers(node, topology) for node in topology.nodes}
+
+    def numbered(port: Port) -> Port:
+        number = port.number
+        if number is None:
+            number = next(free[port.node]) if port.node in free else 0
+        return replace(port, number=number, name=port.name or f"{port.node}-eth{number}")
+
+    def both(link: Link) -> Link:
+        a = numbered(link.a)
+        return replace(link, a=a, b=numbered(link.b))
+
+    return replace(topology, links=tuple(both(link) for link in topology.links))
+
+
+def automatic_ip(ip_base: str, number: int) -> str:
+    """The address of host `number`: the base's own if that names one, and those after it."""
+    base = IPv4Interface(ip_base)
+    first = max(int(base.ip) - int(base.network.network_address), 1)
+    address = base.network.network_address + first + number - 1
+    if number < 1 or address >= base.network.broadcast_address:
+        raise WanlabError(
+            f"{base.network} has no address for host number {number}",
+            "give the topology a wider ip_base, or the host its own ip",
+        )
+    return f"{address}/{base.network.prefixlen}"
+
+
+def _free_numbers(node: Node, topology: Topology) -> Iterator[int]:
+    taken = {port.number for port in topology.ports(node.name)}
+    first = FIRST_PORT_OF_A_SWITCH if isinstance(node, Switch) else 0
+    return (number for number in count(first) if number not in taken)
+
+
+def _with_address(node: Node, topology: Topology) -> Node:
+    if not isinstance(node, Host):
+        return node
+    first = next(iter(topology.ports(node.name)), Port(node.name))
+    number = node.number or 0
+    ip = node.ip or first.ip or automatic_ip(topology.ip_base, number)
+    mac = node.mac or first.mac or _colons(number)
+    return replace(node, ip=_with_prefix(ip, topology.ip_base), mac=mac)
+
+
+def _with_prefix(ip: str | None, ip_base: str) -> str | None:
+    """An address written without a prefix has that of the base."""
+    if ip is None or "/" in ip or ip_interface(ip).version != IPv4Interface(ip_base).version:
+        return ip
+    return f"{ip}/{IPv4Interface(ip_base).network.prefixlen}"
+
+
+def _automatic_mac(position: int, number: int) -> str:
+    locally_administered = 0x02 << 40
+    return _colons(locally_administered | (position & 0xFFFFFF) << 16 | number & 0xFFFF)
+
+
+def _colons(mac: int) -> str:
+    return mac.to_bytes(6, "big").hex(":")

@@ -1,0 +1,427 @@
+"""Everything that is wrong with a topology, all at once, each with its place.
+
+`check` never raises and never stops at the first problem. A problem's place is where the file says
+it ("links[2].dest", "line 7"), or the thing itself ("link h1-s1") for a topology made in Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator
+from ipaddress import IPv4Interface, ip_address, ip_interface, ip_network
+
+from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
+from wanlab.topology import addresses
+from wanlab.topology.model import (
+    Conditions,
+    Controller,
+    Host,
+    Node,
+    Port,
+    Queue,
+    Router,
+    Switch,
+    Topology,
+)
+from wanlab.topology.words import WORD_OF_FIELD
+from wanlab.units import format_rate, format_time
+
+LONGEST_NAME = 15  # Linux: IFNAMSIZ, less the final zero
+LARGEST_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
+LARGEST_PORT_NUMBER = 2**16 - 1  # two bytes of it
+FASTEST_BPS = 10**13
+SLOWEST_DELAY_NS = 3600 * 10**9
+SMALLEST_MTU, LARGEST_MTU = 68, 65535  # RFC 791; veth's max_mtu
+
+QUEUE_KINDS = (
+    *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
+    *("drr", "prio", "hfsc", "htb", "tbf"),
+)
+SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
+CONTROLLER_KINDS = ("ref", "remote", "inband", "ovsc")
+DISTRIBUTIONS = ("normal", "pareto", "paretonormal", "experimental")
+SCHEDULERS = ("cfs", "rt")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
+_DPID = re.compile(r"[0-9A-Fa-f]{1,16}")
+
+
+def check(topology: Topology) -> list[Problem]:
+    """All problems, in the order of the topology."""
+    findings = _Findings(topology)
+    _check_base(findings)
+    for index, node in enumerate(topology.nodes):
+        _check_node(findings.of_node(index), node, topology)
+    for index, link in enumerate(topology.links):
+        found = findings.of_link(index)
+        for end, port, other in (("a", link.a, link.b), ("b", link.b, link.a)):
+            _check_end(found, end, port, topology)
+            _check_conditions(found, port, f"from {port.node} to {other.node}")
+        if link.a.node == link.b.node:
+            found("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
+    _check_names_are_unique(findings)
+    if not findings.problems:
+        _check_addresses_are_unique(findings)
+    return findings.problems
+
+
+def ensure(topology: Topology) -> Topology:
+    """The topology itself, if it has no problem."""
+    if problems := check(topology):
+        raise TopologyError(problems, topology.source.file)
+    return topology
+
+
+Report = Callable[..., None]
+"""Called with a field, what is wrong with it, and a hint."""
+
+
+class _Findings:
+    """The problems so far; knows how to name a place."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.problems: list[Problem] = []
+
+    def add(self, path: str, thing: str, what: str, hint: str = "") -> None:
+        problem = Problem(self.topology.source.place(path) or thing, what, hint)
+        if problem not in self.problems:  # a fault of both directions is one fault
+            self.problems.append(problem)
+
+    def of_node(self, index: int) -> Report:
+        def report(field: str, what: str, hint: str = "") -> None:
+            self.add(f"nodes[{index}].{field}", str(self.topology.nodes[index]), what, hint)
+
+        return report
+
+    def of_link(self, index: int) -> Report:
+        def report(field: str, what: str, hint: str = "") -> None:
+            self.add(f"links[{index}].{field}", str(self.topology.links[index]), what, hint)
+
+        return report
+
+
+# Nodes
+
+
+def _check_base(findings: _Findings) -> None:
+    base = findings.topology.ip_base
+    try:
+        IPv4Interface(base)
+    except ValueError:
+        findings.add("ip_base", "ip_base", f'"{base}" is not an IPv4 network', 'as in "10.0.0.0/8"')
+
+
+def _check_node(report: Report, node: Node, topology: Topology) -> None:
+    _check_name(report, "name", node.name)
+    if node.number is not None and not 0 <= node.number <= LARGEST_NODE_NUMBER:
+        hint = f"nodes count from 0 to {LARGEST_NODE_NUMBER}"
+        report("number", f"{node.number} is not a number for a node", hint)
+    match node:
+        case Host():
+            _check_host(report, node)
+        case Switch():
+            _check_switch(report, node, topology)
+        case Router():
+            for route in node.routes:
+                _check_route(report, "routes", route)
+        case Controller():
+            _check_controller(report, node)
+
+
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME
+
+
+def _check_name(report: Report, field: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
+    elif len(name) > LONGEST_NAME:
+        longest = f"Linux allows {LONGEST_NAME} characters"
+        report(field, f'the name "{name}" is {len(name)} characters long', longest)
+
+
+def _check_host(report: Report, host: Host) -> None:
+    _check_ip(report, "ip", host.ip)
+    _check_mac(report, "mac", host.mac)
+    if host.default_route is not None:
+        words = host.default_route.split()
+        route = (
+            host.default_route if words[:1] in (["via"], ["dev"]) else f"via {host.default_route}"
+        )
+        _check_route(report, "default_route", f"default {route}")
+    for ip, vlan in host.vlan_interfaces:
+        _check_ip(report, "vlan_interfaces", ip)
+        if not 1 <= vlan <= 4094:
+            report("vlan_interfaces", f"{vlan} is not a VLAN number", "they go from 1 to 4094")
+    for mount, _ in host.private_directories:
+        if not mount.startswith("/"):
+            report("private_directories", f'"{mount}" is not an absolute path', 'as in "/var/run"')
+    if host.cpu is not None and not 0 < host.cpu <= 1:
+        report("cpu", f"{host.cpu} is not a share of the computer", "more than 0, at most 1")
+    _check_known(report, "scheduler", host.scheduler, SCHEDULERS)
+
+
+def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
+    _check_known(report, "kind", switch.kind, SWITCH_KINDS)
+    _check_ip(report, "ip", switch.ip)
+    if switch.dpid is not None and not _DPID.fullmatch(switch.dpid):
+        report("dpid", f'"{switch.dpid}" is not a datapath identity', "1 to 16 hexadecimal digits")
+    known = [controller.name for controller in topology.controllers]
+    for name in switch.controllers:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            report("controllers", f'there is no controller "{name}"', hint)
+
+
+def _check_controller(report: Report, controller: Controller) -> None:
+    _check_known(report, "kind", controller.kind, CONTROLLER_KINDS)
+    _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
+    if not 1 <= controller.port <= 65535:
+        report("port", f"{controller.port} is not a port number", "they go from 1 to 65535")
+    try:
+        ip_address(controller.address)
+    except ValueError:
+        report("address", f'"{controller.address}" is not an IP address', 'as in "127.0.0.1"')
+
+
+def _check_known(report: Report, field: str, word: str | None, known: tuple[str, ...]) -> None:
+    if word is not None and word not in known:
+        report(field, f'the {field} "{word}" is not known', did_you_mean(word, known))
+
+
+def _check_ip(report: Report, field: str, ip: str | None) -> None:
+    if ip is None:
+        return
+    try:
+        address = ip_interface(ip)
+    except ValueError:
+        report(field, f'"{ip}" is not an IP address', 'as in "10.0.0.1/8"')
+        return
+    network = address.network
+    if network.num_addresses > 2 and address.ip == network.network_address:
+        report(field, f"{ip} is the network itself", f"a node's address comes after {address.ip}")
+
+
+def _check_mac(report: Report, field: str, mac: str | None) -> None:
+    if mac is None:
+        return
+    if not _MAC.fullmatch(mac):
+        report(field, f'"{mac}" is not a MAC address', 'as in "00:00:00:00:00:01"')
+    elif int(mac[:2], 16) & 1:
+        report(field, f"the MAC address {mac} is one of a group", "its first byte must be even")
+
+
+def _check_route(report: Report, field: str, route: str) -> None:
+    """`ip route`'s words that name where to and through what; others are left to `ip`."""
+    target, *words = route.split() or [""]
+    try:
+        if target != "default":
+            ip_network(target, strict=False)
+        pairs = dict(zip(words[::2], words[1::2], strict=True))
+        if "via" in pairs:
+            ip_address(pairs["via"])
+        if not {"via", "dev"} & pairs.keys():
+            raise ValueError(route)
+    except ValueError:
+        report(field, f'"{route}" is not a route', 'as in "10.0.2.0/24 via 10.0.1.2"')
+
+
+# Links
+
+
+def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None:
+    try:
+        node = topology.node(port.node)
+    except TopologyError as error:
+        problem = error.problems[0]
+        report(end, problem.what, problem.hint)
+        return
+    if isinstance(node, Controller):
+        hint = "name it among the controllers of a switch instead"
+        report(end, f'"{port.node}" is a controller, and carries no traffic', hint)
+    field = f"{end}_port"
+    if port.number is not None and not 0 <= port.number <= LARGEST_PORT_NUMBER:
+        hint = f"ports count from 0 to {LARGEST_PORT_NUMBER}"
+        report(field, f"{port.number} is not a number for a port", hint)
+    if isinstance(node, Switch) and port.ip is not None:
+        report(field, f"a port of switch {node.name} has the address {port.ip}", "use a router")
+    _check_ip(report, field, port.ip)
+    _check_mac(report, field, port.mac)
+    if port.speed_bps is not None and port.speed_bps < 0:
+        report(field, f"the speed {port.speed_bps} bit/s is negative", "0 is unlimited")
+    if port.mtu is not None and not SMALLEST_MTU <= port.mtu <= LARGEST_MTU:
+        report(field, f"an MTU of {port.mtu}", f"{SMALLEST_MTU} to {LARGEST_MTU} are possible")
+
+
+def _check_conditions(report: Report, port: Port, direction: str) -> None:
+    conditions = port.conditions
+    if conditions == Conditions():
+        return
+    for what, field, hint in _faults(conditions):
+        report(WORD_OF_FIELD[field], what if hint else f"{what} {direction}", hint)
+    if conditions.queue is not None:
+        _check_queue(report, conditions.queue, port)
+
+
+def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
+    """(what, field, hint) of everything but the queue."""
+    rate = it.rate_bps
+    if rate is not None and rate < 0:
+        yield f"the rate {rate} bit/s is negative", "rate_bps", 'as in "10Mbps"'
+    elif rate == 0:
+        yield "a rate of 0 lets nothing through", "rate_bps", "leave it out, or set a loss of 100%"
+    elif rate is not None and rate > FASTEST_BPS:
+        yield f"a rate of {format_rate(rate)}", "rate_bps", f"at most {format_rate(FASTEST_BPS)}"
+    for field in ("delay_ns", "jitter_ns"):
+        time_ns, word = getattr(it, field), WORD_OF_FIELD[field]
+        if time_ns < 0:
+            yield f"the {word} {time_ns} ns is negative", field, 'as in "20ms"'
+        elif time_ns > SLOWEST_DELAY_NS:
+            most = f"at most {format_time(SLOWEST_DELAY_NS)}"
+            yield f"a {word} of {format_time(time_ns)}", field, most
+    for field in _FRACTIONS:
+        if not 0.0 <= getattr(it, field) <= 1.0:
+            what = f"the {WORD_OF_FIELD[field]} {getattr(it, field)} is not a fraction"
+            yield what, field, "from 0 to 1"
+    for field, needed in _NEEDS.items():
+        if getattr(it, field) and not getattr(it, needed):
+            what = f"{WORD_OF_FIELD[field]} has no effect without {WORD_OF_FIELD[needed]}"
+            yield what, field, "give both, or neither"
+    if it.distribution is not None and it.distribution not in DISTRIBUTIONS:
+        hint = did_you_mean(it.distribution, DISTRIBUTIONS)
+        yield f'the distribution "{it.distribution}" is not known', "distribution", hint
+
+
+_FRACTIONS = tuple(field for field in WORD_OF_FIELD if field.endswith("_fraction"))
+_NEEDS = {
+    "jitter_ns": "delay_ns",
+    "delay_correlation_fraction": "jitter_ns",
+    "distribution": "jitter_ns",
+    "loss_correlation_fraction": "loss_fraction",
+    "reorder_fraction": "delay_ns",  # netem reorders by letting some packets skip the delay
+    "reorder_correlation_fraction": "reorder_fraction",
+}
+
+
+def _check_queue(report: Report, queue: Queue, port: Port) -> None:
+    if queue.kind not in QUEUE_KINDS:
+        hint = did_you_mean(queue.kind, QUEUE_KINDS)
+        report("queue", f'the queue "{queue.kind}" is not known', hint)
+    for limit, unit in ((queue.limit_bytes, "bytes"), (queue.limit_packets, "packets")):
+        if limit is not None and limit <= 0:
+            report("queue", f"a queue of {limit} {unit} holds nothing", "let it hold at least one")
+    for word, value in queue.options:
+        if word.split() != [word] or value != " ".join(value.split()):
+            report("queue", f'"{word} {value}" is not an option', 'as in ("target", "5ms")')
+    words = [word for word, _ in queue.options]
+    for word in sorted({word for word in words if words.count(word) > 1}):
+        report("queue", f'the option "{word}" is given twice', "give it once")
+    conditions = port.conditions
+    # netem, which makes delay and loss, holds packets too: there a limit has an effect by itself.
+    is_limit_of_netem = (
+        queue.kind == "fifo"
+        and queue.limit_packets is not None
+        and bool(conditions.delay_ns or conditions.loss_fraction)
+    )
+    if conditions.rate_bps is None and not port.speed_bps and not is_limit_of_netem:
+        hint = "add a rate, or leave the queue out"
+        report("queue", "a queue has no effect on a link without rate", hint)
+
+
+# What must be unique
+
+
+def _check_names_are_unique(findings: _Findings) -> None:
+    """Switches and their ports share one namespace, that of the machine; other nodes have their own."""
+    topology = findings.topology
+    seen = _Seen()
+    for index, node in enumerate(topology.nodes):
+        if first := seen.before(node.name, str(node)):
+            what = f'the name "{node.name}" is taken by another node, {first}'
+            findings.of_node(index)("name", what, "give each node its own name")
+    switches = {switch.name for switch in topology.switches}
+    interfaces, numbers = _Seen(), _Seen()
+    for name in switches:
+        interfaces.before(("", name), f"switch {name}")
+    known = {node.name for node in topology.nodes if _is_name(node.name)}
+    numbered = addresses.number_ports(topology)
+    for index, link in enumerate(numbered.links):
+        for end, port in (("a", link.a), ("b", link.b)):
+            if port.node not in known:
+                continue  # reported already, and its ports are beside the point
+            report = findings.of_link(index)
+            field = f"{end}_port"
+            scope = "" if port.node in switches else port.node
+            if first := interfaces.before((scope, port.name), f"{port.node} in {link}"):
+                what = f'the port name "{port.name}" of {port.node} is taken by {first}'
+                report(field, what, "give each port its own name")
+            if first := numbers.before((port.node, port.number), str(link)):
+                what = f"port {port.number} of {port.node} is taken by {first}"
+                report(field, what, "give each port of a node its own number")
+            _check_name(report, field, port.name or "")
+
+
+def _check_addresses_are_unique(findings: _Findings) -> None:
+    """Compares what each node has after resolving, so that a rule and a choice cannot collide."""
+    topology = addresses.number_ports(addresses.number_nodes(findings.topology))
+    for index, host in enumerate(topology.nodes):
+        if isinstance(host, Host):
+            _check_host_agrees_with_port(findings.of_node(index), host, topology)
+            _check_room(findings.of_node(index), host, topology.ip_base)
+    if findings.problems:
+        return
+    resolved = addresses.resolve(topology)
+    seen = _Seen()
+    for index, node in enumerate(resolved.nodes):
+        if isinstance(node, Host):
+            report = findings.of_node(index)
+            _check_free(report, seen, "ip", node.ip, node)
+            _check_free(report, seen, "mac", node.mac, node)
+    for index, link in enumerate(resolved.links):
+        for end, port in zip(("a", "b"), link.ports, strict=True):
+            node = resolved.node(port.node)
+            if isinstance(node, Host) and port == resolved.ports(node.name)[0]:
+                continue  # counted with its host
+            report = findings.of_link(index)
+            _check_free(report, seen, f"{end}_port", port.ip, node)
+            _check_free(report, seen, f"{end}_port", port.mac, node)
+
+
+def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:
+    for port in topology.ports(host.name)[:1]:
+        for field, own, given in (("ip", host.ip, port.ip), ("mac", host.mac, port.mac)):
+            if own is not None and given is not None and own != given:
+                what = f"the host has {field} {own}, but its first port {given}"
+                report(field, what, "say it once")
+
+
+def _check_room(report: Report, host: Host, ip_base: str) -> None:
+    try:
+        if host.ip is None and host.number is not None:
+            addresses.automatic_ip(ip_base, host.number)
+    except WanlabError as error:
+        report("ip", error.what, error.hint)
+
+
+def _check_free(report: Report, seen: _Seen, field: str, address: str | None, node: Node) -> None:
+    if address is None:
+        return
+    plain = address.split("/")[0].lower()
+    if first := seen.before(plain, str(node)):
+        report(field, f"{node} gets {plain}, which {first} has", "give each its own address")
+
+
+class _Seen:
+    """Who came with a key first."""
+
+    def __init__(self) -> None:
+        self._first: dict[Hashable, str] = {}
+
+    def before(self, key: Hashable, who: str) -> str:
+        """Who came with this key before; nobody ("") makes `who` the first."""
+        if key in self._first:
+            return self._first[key]
+        self._first[key] = who
+        return ""

@@ -1,0 +1,47 @@
+"""Topologies in files, one format per file: MiniEdit's `.mn` and our own YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+from wanlab.errors import Problem, TopologyError, WanlabError
+from wanlab.topology.files import mn, yaml
+from wanlab.topology.model import Topology
+
+FORMATS: dict[str, ModuleType] = {".mn": mn, ".json": mn, ".yaml": yaml, ".yml": yaml}
+
+
+def load(path: str | Path) -> Topology:
+    """The topology in a file; TopologyError with everything that is wrong in it."""
+    path = Path(path)
+    form = _format_of(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        problem = Problem(f"byte {error.start}", "this is not UTF-8 text", "is it a topology?")
+        raise TopologyError([problem], str(path)) from None
+    topology: Topology = form.load(text, str(path))
+    return topology
+
+
+def save(topology: Topology, path: str | Path) -> None:
+    """Writes a topology in the format that the path's ending names."""
+    path = Path(path)
+    text: str = _format_of(path).dump(topology)
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _format_of(path: Path) -> ModuleType:
+    try:
+        return FORMATS[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(FORMATS)
+        raise WanlabError(
+            f"{path} is not a known kind of topology", f"it may end in {known}"
+        ) from None

@@ -1,0 +1,547 @@
+"""MiniEdit's `.mn` files, versions "1" and "2", read and written without loss.
+
+    {"application": {...preferences...}, "version": "2",
+     "hosts":    [{"number": "1", "x": "150.0", "y": "300.0", "opts": {"hostname": "h1", ...}}],
+     "switches": [... switches, and routers ("switchType": "legacyRouter") ...],
+     "controllers": [...], "links": [{"src": "h1", "dest": "s1", "opts": {"bw": 10, ...}}]}
+
+Version "1" has one controller, which every switch obeys, and may leave out names. What is written is
+always version "2". A link's values hold for both directions, as in Mininet: a delay counts twice in
+the round trip. `bw` is in Mbit/s, `loss` in percent, `max_queue_size` in packets, a delay without a
+unit in microseconds (as `tc` has it), `speedup` is the rate of the switches' ends.
+
+How nothing is lost. Each thing is written as MiniEdit would write it. Two corrections follow:
+
+1.  What the file said otherwise comes back from `extra`: keys that we have no field for, and values
+    in another spelling ("x": "150", "loss": 0), as long as they still mean what the model says.
+2.  What MiniEdit has no word for (two directions that differ, a router's addresses) goes under the
+    key "wanlab" of the thing's options, in the words of our YAML format. MiniEdit keeps it there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
+from wanlab.topology import addresses
+from wanlab.topology.check import ensure
+from wanlab.topology.files import plain
+from wanlab.topology.files.fields import Fields, Problems, accept
+from wanlab.topology.model import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Node,
+    Port,
+    Queue,
+    Router,
+    Source,
+    Switch,
+    Topology,
+)
+from wanlab.topology.words import words_of
+from wanlab.units import parse_fraction, parse_rate, parse_time
+
+OURS = "wanlab"
+
+APPLICATION: Mapping[str, Any] = {
+    "dpctl": "",
+    "ipBase": "10.0.0.0/8",
+    "netflow": {"nflowAddId": "0", "nflowTarget": "", "nflowTimeout": "600"},
+    "openFlowVersions": {"ovsOf10": "1", "ovsOf11": "0", "ovsOf12": "0", "ovsOf13": "0"},
+    "sflow": {
+        "sflowHeader": "128",
+        "sflowPolling": "30",
+        "sflowSampling": "400",
+        "sflowTarget": "",
+    },
+    "startCLI": "0",
+    "switchType": "ovs",
+    "terminalType": "xterm",
+}
+"""MiniEdit's preferences as it starts with them."""
+
+Thing = TypeVar("Thing", Node, Link)
+Entry = dict[str, Any]
+
+
+def load(text: str, file: str = "") -> Topology:
+    """The topology of a `.mn` text."""
+    problems = Problems()
+    data = _upgrade(_parse(text, problems, file), problems)
+    return accept(_read_file(Fields(data, "", problems), file), problems, file)
+
+
+def dump(topology: Topology) -> str:
+    """The text that MiniEdit would have saved."""
+    entry = _write_file(addresses.number_nodes(ensure(topology)))
+    return json.dumps(entry, sort_keys=True, indent=4, separators=(",", ": "))
+
+
+def _parse(text: str, problems: Problems, file: str) -> Any:
+    def pairs(found: list[tuple[str, Any]]) -> Entry:
+        keys = [key for key, _ in found]
+        for key in sorted({key for key in keys if keys.count(key) > 1}):
+            problems.add("", f'"{key}" stands twice in one object', "keep one")
+        return dict(found)
+
+    def constant(name: str) -> Any:
+        problems.add("", f"{name} is not a number of JSON")
+
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        what = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise TopologyError([Problem(place, what)], file) from None
+    except (RecursionError, ValueError) as error:
+        raise TopologyError(
+            [Problem("", f"this is not JSON of a topology: {error}")], file
+        ) from None
+
+
+# The file
+
+
+def _read_file(file: Fields, file_name: str) -> Topology:
+    for key in ("hosts", "switches", "links"):
+        file.require(key)
+    application = file.mapping("application")
+    ip_base = application.text("ipBase") or APPLICATION["ipBase"]
+    ours = file.mapping(OURS)
+    name = ours.text("name") or ""
+    ours.refuse_rest()
+    nodes: list[Node] = []
+    links: list[Link] = []
+    places = {"ip_base": "application.ipBase"}
+    for section, (read, write, keys) in _NODE_SECTIONS.items():
+        for path, item in file.items(section):
+            places |= _places(f"nodes[{len(nodes)}]", path, keys)
+            nodes.append(_read(Fields(item, path, file.problems), read, write))
+    for path, item in file.items("links"):
+        places |= _places(f"links[{len(links)}]", path, _LINK_KEYS)
+        links.append(_read(Fields(item, path, file.problems), _read_link, _write_link))
+    file.value("version")
+    preferences = {
+        key: value for key, value in application.rest().items() if APPLICATION.get(key) != value
+    }
+    return Topology(
+        name=name,
+        ip_base=ip_base,
+        nodes=tuple(nodes),
+        links=tuple(links),
+        extra=file.rest() | ({"application": preferences} if preferences else {}),
+        source=Source(file=file_name, places=places),
+    )
+
+
+def _write_file(topology: Topology) -> Entry:
+    preferences = {**APPLICATION, **_mapping(topology.extra, "application")}
+    sections: dict[str, list[Entry]] = {section: [] for section in _NODE_SECTIONS}
+    for node in topology.nodes:
+        section = _SECTION_OF[type(node)]
+        read, write, _ = _NODE_SECTIONS[section]
+        sections[section].append(_write(node, read, write))
+    return {
+        **topology.extra,
+        **({OURS: {"name": topology.name}} if topology.name else {}),
+        "application": {**preferences, "ipBase": topology.ip_base},
+        "version": "2",
+        **sections,
+        "links": [_write(link, _read_link, _write_link) for link in topology.links],
+    }
+
+
+def _upgrade(data: Any, problems: Problems) -> Any:
+    """A file of version "1" as one of version "2"."""
+    if not isinstance(data, dict):
+        return data
+    version = data.get("version")
+    if version is None and (data.get("controllers") or data.get("switches")):
+        problems.add("version", '"version" is missing', 'it is "2", or "1" for very old files')
+    elif version is not None and str(version) not in ("1", "2"):
+        problems.add("version", f"version {version} is not known", 'known are "1" and "2"')
+    if str(version) != "1" or not isinstance(data.get("controllers", {}), dict):
+        return data
+    controllers = data.get("controllers", {})
+    upgraded = [
+        {
+            "x": "30.0",
+            "y": "30.0",
+            "opts": {"hostname": name, **opts} if isinstance(opts, dict) else opts,
+        }
+        for name, opts in controllers.items()
+    ]
+    switches = data.get("switches")
+    for switch in switches if isinstance(switches, list) else []:
+        opts = switch.get("opts") if isinstance(switch, dict) else None
+        if isinstance(opts, dict) and opts.get("switchType") not in ("legacySwitch", _ROUTER):
+            opts.setdefault("controllers", list(controllers))
+    return {**data, "controllers": upgraded}
+
+
+def _places(path: str, place: str, keys: Mapping[str, str]) -> dict[str, str]:
+    inside = {f"{path}.{field}": f"{place}.{key}" for field, key in keys.items()}
+    return {path: place, **inside}
+
+
+# One thing, without loss
+
+
+def _read(item: Fields, read: Callable[[Fields], Thing], write: Callable[[Thing], Entry]) -> Thing:
+    thing = read(item)
+    canonical = write(thing)
+    said = item.rest_unlike(canonical)
+    opts = item.mapping("opts").rest_unlike(canonical["opts"])
+    opts.pop(OURS, None)
+    said.pop("opts", None)
+    return replace(thing, extra={**said, "opts": opts} if opts else said)
+
+
+def _write(thing: Thing, read: Callable[[Fields], Thing], write: Callable[[Thing], Entry]) -> Entry:
+    bare = replace(thing, extra={})
+
+    def meaning(entry: Entry) -> Thing:
+        return read(Fields(entry, "", Problems()))
+
+    entry = write(bare)
+    for said in _pieces(thing.extra):
+        trial = {**entry, **said, "opts": {**entry["opts"], **said.get("opts", {})}}
+        if meaning(trial) in (bare, meaning(entry)):
+            entry = trial
+    if remainder := _remainder(_to_plain(bare), _to_plain(meaning(entry))):
+        entry["opts"][OURS] = remainder
+    return entry
+
+
+def _pieces(extra: Mapping[str, Any]) -> list[Entry]:
+    """What a file said, as a whole (the pieces may mean something together) and piece by piece."""
+    if not extra:
+        return []
+    opts = _mapping(extra, "opts")
+    others = {key: value for key, value in extra.items() if key != "opts"}
+    pieces = [{"opts": {key: value}} for key, value in opts.items()]
+    return [{**others, "opts": opts}, *pieces, *({key: value} for key, value in others.items())]
+
+
+def _mapping(extra: Mapping[str, Any], key: str) -> Entry:
+    """A mapping in `extra`; what comes from another format may have something else there."""
+    value = extra.get(key)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _remainder(wanted: Entry, said: Entry) -> Entry:
+    """What must be added to `said` to make it `wanted`; None takes away."""
+    added = {key: value for key, value in wanted.items() if said.get(key) != value}
+    return {**added, **dict.fromkeys(said.keys() - wanted.keys())}
+
+
+def _with_ours(thing: Thing, opts: Fields, read: Callable[[Fields], Thing]) -> Thing:
+    """The thing, with what its options say in our own words."""
+    ours = opts.mapping(OURS)
+    if not (words := ours.rest()):
+        return thing
+    merged = {**_to_plain(thing), **words}
+    said = {key: value for key, value in merged.items() if value is not None}
+    changed = read(Fields(said, ours.path, ours.problems))
+    if type(changed) is not type(thing):
+        ours.problems.add(ours.path, f"this makes something else of {thing}", "leave its kind out")
+        return thing
+    return changed
+
+
+def _to_plain(thing: Node | Link) -> Entry:
+    return plain.link_to_plain(thing) if isinstance(thing, Link) else plain.node_to_plain(thing)
+
+
+# Nodes
+
+
+def _read_host(item: Fields) -> Node:
+    number, common, opts = _read_common(item)
+    scheduler = opts.text("sched")
+    host = Host(
+        opts.text("hostname") or f"h{number}",
+        number=number,
+        **common,
+        ip=opts.text("ip"),
+        default_route=opts.text("defaultRoute"),
+        private_directories=plain.read_private_directories(opts, "privateDirectory"),
+        vlan_interfaces=plain.read_vlan_interfaces(opts, "vlanInterfaces"),
+        external_interfaces=opts.texts("externalInterfaces"),
+        cpu=opts.number("cpu"),
+        cores=opts.word("cores"),
+        scheduler=None if scheduler == "host" else scheduler,
+    )
+    return _with_ours(host, opts, plain.read_node)
+
+
+def _write_host(host: Node) -> Entry:
+    assert isinstance(host, Host), f"{host} is not a host"
+    opts = {
+        "hostname": host.name,
+        "nodeNum": host.number,
+        "sched": host.scheduler or "host",
+    }
+    given = {
+        "ip": host.ip,
+        "defaultRoute": host.default_route,
+        "privateDirectory": [
+            mount if kept_in is None else [mount, kept_in]
+            for mount, kept_in in host.private_directories
+        ],
+        "vlanInterfaces": [[ip, str(vlan)] for ip, vlan in host.vlan_interfaces],
+        "externalInterfaces": list(host.external_interfaces),
+        "cpu": host.cpu,
+        "cores": host.cores,
+    }
+    return _entry(host, {**opts, **given})
+
+
+def _read_switch(item: Fields) -> Node:
+    """A switch, or a router: MiniEdit keeps them in one list."""
+    number, common, opts = _read_common(item)
+    name = opts.text("hostname") or f"s{number}"
+    kind = opts.text("switchType") or "default"
+    if kind not in _SWITCH_TYPES:
+        opts.problem(
+            "switchType", f'the type "{kind}" is not known', did_you_mean(kind, _SWITCH_TYPES)
+        )
+    external = opts.texts("externalInterfaces")
+    if kind == _ROUTER:
+        router = Router(name, number=number, **common, external_interfaces=external)
+        return _with_ours(router, opts, plain.read_node)
+    controllers = opts.texts("controllers")
+    if kind == "default":
+        kind = "ovs" if controllers else "bridge"
+    switch = Switch(
+        name,
+        number=number,
+        **common,
+        kind="bridge" if kind == "legacySwitch" else kind,
+        dpid=opts.word("dpid"),
+        ip=opts.text("switchIP"),
+        controllers=controllers,
+        external_interfaces=external,
+    )
+    return _with_ours(switch, opts, plain.read_node)
+
+
+def _write_switch(node: Node) -> Entry:
+    opts: Entry = {"hostname": node.name, "nodeNum": node.number}
+    if isinstance(node, Router):
+        opts |= {"switchType": _ROUTER, "externalInterfaces": list(node.external_interfaces)}
+        return _entry(node, opts)
+    assert isinstance(node, Switch), f"{node} is neither switch nor router"
+    opts |= {
+        "switchType": "legacySwitch" if node.kind == "bridge" else node.kind,
+        "dpid": node.dpid,
+        "switchIP": node.ip,
+        "externalInterfaces": list(node.external_interfaces),
+    }
+    entry = _entry(node, opts)
+    entry["opts"]["controllers"] = list(node.controllers)  # also when there are none
+    return entry
+
+
+def _read_controller(item: Fields) -> Node:
+    for key in ("x", "y", "opts"):
+        item.require(key)
+    opts = item.mapping("opts")
+    for key in ("hostname", "controllerType", "remoteIP", "remotePort"):
+        opts.require(key)
+    port = opts.integer("remotePort")
+    controller = Controller(
+        opts.text("hostname") or "c0",
+        x=item.number("x") or 0.0,
+        y=item.number("y") or 0.0,
+        kind=opts.text("controllerType") or "ref",
+        protocol=opts.text("controllerProtocol") or "tcp",
+        address=opts.text("remoteIP") or "127.0.0.1",
+        port=6633 if port is None else port,
+    )
+    return _with_ours(controller, opts, plain.read_node)
+
+
+def _write_controller(controller: Node) -> Entry:
+    assert isinstance(controller, Controller), f"{controller} is not a controller"
+    opts = {
+        "hostname": controller.name,
+        "controllerType": controller.kind,
+        "controllerProtocol": controller.protocol,
+        "remoteIP": controller.address,
+        "remotePort": controller.port,
+    }
+    return {"x": str(controller.x), "y": str(controller.y), "opts": opts}
+
+
+def _read_common(item: Fields) -> tuple[int, dict[str, Any], Fields]:
+    """The number, the fields that every node has, and the options."""
+    for key in ("number", "x", "y", "opts"):
+        item.require(key)
+    opts = item.mapping("opts")
+    counted, number = item.integer("number"), opts.integer("nodeNum")
+    common = {
+        "x": item.number("x") or 0.0,
+        "y": item.number("y") or 0.0,
+        "start_command": opts.text("startCommand"),
+        "stop_command": opts.text("stopCommand"),
+    }
+    return (number if number is not None else counted or 0), common, opts
+
+
+def _entry(node: Node, opts: Entry) -> Entry:
+    """MiniEdit leaves out options that are empty."""
+    opts |= {"startCommand": node.start_command, "stopCommand": node.stop_command}
+    given = {key: value for key, value in opts.items() if value not in (None, [])}
+    return {"number": str(node.number), "x": str(node.x), "y": str(node.y), "opts": given}
+
+
+# Links
+
+
+def _read_link(item: Fields) -> Link:
+    for key in ("src", "dest", "opts"):
+        item.require(key)
+    opts = item.mapping("opts")
+    packets = opts.integer("max_queue_size")
+    both = Conditions(
+        rate_bps=opts.parsed("bw", _rate) or None,
+        delay_ns=opts.parsed("delay", _time) or 0,
+        jitter_ns=opts.parsed("jitter", _time) or 0,
+        loss_fraction=opts.parsed("loss", _percentage) or 0.0,
+        queue=Queue(limit_packets=packets) if packets else None,
+    )
+    speedup = opts.parsed("speedup", _rate)
+
+    def port(key: str, number: str) -> Port:
+        node = item.text(key) or ""
+        is_faster = speedup and node.startswith("s")
+        conditions = replace(both, rate_bps=speedup) if is_faster else both
+        return Port(node, number=opts.integer(number), conditions=conditions)
+
+    return _with_ours(Link(port("src", "port1"), port("dest", "port2")), opts, plain.read_link)
+
+
+def _write_link(link: Link) -> Entry:
+    a, b = (words_of(port.conditions) for port in link.ports)
+    both = link.a.conditions
+    opts: Entry = {"port1": link.a.number, "port2": link.b.number}
+    for word in ("delay", "jitter"):
+        if a.get(word) == b.get(word):
+            opts[word] = a.get(word)
+    if a.get("rate") == b.get("rate") and both.rate_bps:
+        opts["bw"] = _number(both.rate_bps / 10**6)
+    if a.get("loss") == b.get("loss") and both.loss_fraction:
+        opts["loss"] = _number(float(a["loss"].rstrip("%")))
+    if a.get("queue") == b.get("queue"):
+        opts["max_queue_size"] = _packets_alone(both.queue)
+    given = {key: value for key, value in opts.items() if value is not None}
+    return {"src": link.a.node, "dest": link.b.node, "opts": given}
+
+
+def _packets_alone(queue: Queue | None) -> int | None:
+    """The limit of a plain queue in packets, which is all that MiniEdit can say of one."""
+    packets = queue.limit_packets if queue else None
+    return packets if queue == Queue(limit_packets=packets) else None
+
+
+def _rate(megabits: Any) -> int:
+    return parse_rate(f"{_decimals(megabits, 'rate in Mbit/s')}Mbps")
+
+
+def _time(time: Any) -> int:
+    """With a unit; without one `tc` takes it for microseconds."""
+    if isinstance(time, str) and not _is_number(time):
+        return parse_time(time) if time.strip() else 0
+    return parse_time(f"{_decimals(time, 'time')}us")
+
+
+def _percentage(percent: Any) -> float:
+    return parse_fraction(f"{_decimals(percent, 'percentage')}%")
+
+
+def _decimals(value: Any, noun: str) -> str:
+    """A number, or the text of one, without exponent."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not _is_number(value):
+        shown = json.dumps(value) if isinstance(value, (str, bool)) else value
+        raise WanlabError(f"{shown} is not a {noun}", "write a number")
+    number = Decimal(str(value).strip())
+    if number < 0:
+        raise WanlabError(f"the {noun} {value} is negative", "write a number from 0 on")
+    return f"{number:f}"
+
+
+def _is_number(value: str | float) -> bool:
+    return _NUMBER.fullmatch(str(value).strip()) is not None
+
+
+def _number(value: float) -> float:
+    """As MiniEdit writes it: whole numbers without a point."""
+    return int(value) if value.is_integer() else value
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?")
+_ROUTER = "legacyRouter"
+_SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)
+
+_NODE_KEYS = {
+    "name": "opts.hostname",
+    "number": "number",
+    "start_command": "opts.startCommand",
+    "stop_command": "opts.stopCommand",
+    "external_interfaces": "opts.externalInterfaces",
+}
+_HOST_KEYS = {
+    **_NODE_KEYS,
+    "ip": "opts.ip",
+    "default_route": "opts.defaultRoute",
+    "private_directories": "opts.privateDirectory",
+    "vlan_interfaces": "opts.vlanInterfaces",
+    "cpu": "opts.cpu",
+    "cores": "opts.cores",
+    "scheduler": "opts.sched",
+}
+_SWITCH_KEYS = {
+    **_NODE_KEYS,
+    "kind": "opts.switchType",
+    "dpid": "opts.dpid",
+    "ip": "opts.switchIP",
+    "controllers": "opts.controllers",
+}
+_CONTROLLER_KEYS = {
+    **_NODE_KEYS,
+    "kind": "opts.controllerType",
+    "protocol": "opts.controllerProtocol",
+    "address": "opts.remoteIP",
+    "port": "opts.remotePort",
+}
+_LINK_KEYS = {
+    "a": "src",
+    "b": "dest",
+    "rate": "opts.bw",
+    "delay": "opts.delay",
+    "jitter": "opts.jitter",
+    "loss": "opts.loss",
+    "queue": "opts.max_queue_size",
+}
+
+_NODE_SECTIONS: Mapping[
+    str, tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[str, str]]
+] = {
+    "hosts": (_read_host, _write_host, _HOST_KEYS),
+    "switches": (_read_switch, _write_switch, _SWITCH_KEYS),
+    "controllers": (_read_controller, _write_controller, _CONTROLLER_KEYS),
+}
+_SECTION_OF: Mapping[type[Node], str] = {
+    Host: "hosts",
+    Switch: "switches",
+    Router: "switches",
+    Controller: "controllers",
+}

@@ -1,0 +1,232 @@
+"""A topology as mappings, lists, texts and numbers: what YAML shows, and what a `.mn` file cannot say.
+
+    {"name": ..., "ip_base": ..., "nodes": [...], "links": [...]}
+    a node   {"host": "h1", "ip": "10.0.0.1/8"}        its kind, then the model's own field names
+    a link   {"link": ["h1", "s1"], "rate": "10Mbps", "a_to_b": {"loss": "1%"}, "a_port": {"mtu": 9000}}
+
+Only what differs from the default is written. Conditions that both directions share stand at the
+link itself; "a_to_b" and "b_to_a" add to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from wanlab.errors import WanlabError
+from wanlab.topology.files.fields import Fields
+from wanlab.topology.model import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Node,
+    Port,
+    Router,
+    Switch,
+    Topology,
+)
+from wanlab.topology.words import CONDITION_WORDS, read_conditions, words_of
+from wanlab.units import format_rate, parse_rate
+
+NODE_KINDS: Mapping[str, type[Node]] = {
+    kind.kind_of_node: kind for kind in (Host, Switch, Router, Controller)
+}
+
+
+# Writing
+
+
+def topology_to_plain(topology: Topology) -> dict[str, Any]:
+    plain = {"name": topology.name} if topology.name else {}
+    return {
+        **plain,
+        "ip_base": topology.ip_base,
+        "nodes": [node_to_plain(node) for node in topology.nodes],
+        "links": [link_to_plain(link) for link in topology.links],
+        **_extra_to_plain(topology.extra),
+    }
+
+
+def node_to_plain(node: Node) -> dict[str, Any]:
+    plain: dict[str, Any] = {node.kind_of_node: node.name}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if field.name not in ("name", "extra") and value != field.default:
+            plain[field.name] = _listed(value)
+    return {**plain, **_extra_to_plain(node.extra)}
+
+
+def link_to_plain(link: Link) -> dict[str, Any]:
+    a, b = words_of(link.a.conditions), words_of(link.b.conditions)
+    both = {word: value for word, value in a.items() if b.get(word) == value}
+    parts = {
+        "a_to_b": {word: value for word, value in a.items() if word not in both},
+        "b_to_a": {word: value for word, value in b.items() if word not in both},
+        "a_port": _port_to_plain(link.a),
+        "b_port": _port_to_plain(link.b),
+    }
+    plain = {"link": [link.a.node, link.b.node], **both}
+    plain |= {name: part for name, part in parts.items() if part}
+    return {**plain, **_extra_to_plain(link.extra)}
+
+
+def _port_to_plain(port: Port) -> dict[str, Any]:
+    speed = None if port.speed_bps is None else format_rate(port.speed_bps)
+    plain = {"number": port.number, "name": port.name, "ip": port.ip, "mac": port.mac}
+    plain |= {"speed": speed, "mtu": port.mtu}
+    return {word: value for word, value in plain.items() if value is not None}
+
+
+def _extra_to_plain(extra: Mapping[str, Any]) -> dict[str, Any]:
+    return {"extra": dict(extra)} if extra else {}
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
+
+# Reading
+
+
+def read_topology(file: Fields) -> Topology:
+    """The topology, as far as it can be understood; the rest is in the file's problems."""
+    problems = file.problems
+    topology = Topology(
+        name=file.text("name") or "",
+        ip_base=file.text("ip_base") or "10.0.0.0/8",
+        nodes=tuple(read_node(Fields(item, path, problems)) for path, item in file.items("nodes")),
+        links=tuple(read_link(Fields(item, path, problems)) for path, item in file.items("links")),
+        extra=_extra(file),
+    )
+    file.refuse_rest()
+    return topology
+
+
+def read_node(item: Fields) -> Node:
+    kinds = [kind for kind in NODE_KINDS if kind in item]
+    if len(kinds) != 1:
+        hint = f'begin it with one of {", ".join(NODE_KINDS)}, as in "host: h1"'
+        item.problems.add(item.path, "a node says what it is, once", hint)
+        return Host("")
+    kind = NODE_KINDS[kinds[0]]
+    name = item.text(kinds[0])
+    if name is None:
+        item.problems.add(item.path, f"the {kinds[0]} has no name")
+    values = {
+        field.name: value
+        for field in fields(kind)
+        if field.name not in ("name", "extra")
+        and (value := _READERS[field.name](item, field.name)) not in (None, ())
+    }
+    node = kind(name or "", **values, extra=_extra(item))
+    item.refuse_rest()
+    return node
+
+
+def read_link(item: Fields) -> Link:
+    ends = item.texts("link")
+    if len(ends) != 2:
+        item.problems.add(item.path, "a link names its two nodes", 'as in "link: [h1, s1]"')
+        ends = ("", "")
+    both = read_words(item, Conditions())
+    a = _read_port(item, "a_port", ends[0], _read_one_way(item, "a_to_b", both))
+    b = _read_port(item, "b_port", ends[1], _read_one_way(item, "b_to_a", both))
+    link = Link(a, b, extra=_extra(item))
+    item.refuse_rest()
+    return link
+
+
+def _read_one_way(link: Fields, key: str, both: Conditions) -> Conditions:
+    item = link.mapping(key)
+    conditions = read_words(item, both)
+    item.refuse_rest()
+    return conditions
+
+
+def read_words(item: Fields, base: Conditions) -> Conditions:
+    """The conditions for those words of a link that are there."""
+    words = {
+        word: _needing_its_unit(word, value)
+        for word in CONDITION_WORDS
+        if (value := item.value(word)) is not None
+    }
+
+    def report(word: str, error: WanlabError) -> None:
+        item.problem(word, error.what, error.hint)
+
+    return read_conditions(words, base, report)
+
+
+def _needing_its_unit(word: str, value: Any) -> Any:
+    """Python may pass plain bits and nanoseconds; in a file, "rate: 10" is a slip."""
+    if isinstance(value, Mapping):
+        return {key: _needing_its_unit(key, inside) for key, inside in value.items()}
+    return str(value) if word in ("rate", "delay", "jitter", "speed", "limit") else value
+
+
+def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Port:
+    item = link.mapping(key)
+    port = Port(
+        node,
+        number=item.integer("number"),
+        name=item.text("name"),
+        ip=item.text("ip"),
+        mac=item.text("mac"),
+        speed_bps=item.parsed("speed", lambda speed: parse_rate(str(speed))),
+        mtu=item.integer("mtu"),
+        conditions=conditions,
+    )
+    item.refuse_rest()
+    return port
+
+
+def _extra(item: Fields) -> dict[str, Any]:
+    extra = item.value("extra")
+    if extra is not None and not isinstance(extra, dict):
+        item.problem("extra", "extra is not a mapping")
+    return extra if isinstance(extra, dict) else {}
+
+
+def read_private_directories(item: Fields, key: str) -> tuple[tuple[str, str | None], ...]:
+    """ "/var/run" or ["/var/log", "/home/me/log"]."""
+    found: list[tuple[str, str | None]] = []
+    for path, value in item.items(key):
+        match value:
+            case str(mount) | [str(mount)] | [str(mount), None | ""]:
+                found.append((mount, None))
+            case [str(mount), str(kept_in)]:
+                found.append((mount, kept_in))
+            case _:
+                hint = 'a path, or two: ["/var/log", "/home/me/log"]'
+                item.problems.add(path, "this is not a private directory", hint)
+    return tuple(found)
+
+
+def read_vlan_interfaces(item: Fields, key: str) -> tuple[tuple[str, int], ...]:
+    """["10.1.0.1/24", 100]"""
+    found: list[tuple[str, int]] = []
+    for path, value in item.items(key):
+        match value:
+            case [str(ip), int(vlan)] if not isinstance(vlan, bool):
+                found.append((ip, vlan))
+            case [str(ip), str(vlan)] if vlan.isascii() and vlan.isdigit() and len(vlan) < 10:
+                found.append((ip, int(vlan)))
+            case _:
+                hint = 'an address and a number: ["10.1.0.1/24", 100]'
+                item.problems.add(path, "this is not a VLAN interface", hint)
+    return tuple(found)
+
+
+_READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+    **dict.fromkeys(("number", "port"), Fields.integer),
+    **dict.fromkeys(("x", "y", "cpu"), Fields.number),
+    **dict.fromkeys(("cores", "dpid"), Fields.word),
+    **dict.fromkeys(("start_command", "stop_command", "ip", "mac", "default_route"), Fields.text),
+    **dict.fromkeys(("scheduler", "kind", "protocol", "address"), Fields.text),
+    **dict.fromkeys(("external_interfaces", "controllers", "routes"), Fields.texts),
+    "stp": Fields.flag,
+    "private_directories": read_private_directories,
+    "vlan_interfaces": read_vlan_interfaces,
+}

@@ -1,0 +1,250 @@
+"""What a network is, as data: nodes, and links between their ports.
+
+Nothing here knows a kernel, a clock or a file. A topology does not change; an edited one is a new
+one (`dataclasses.replace`). It may be wrong (two nodes of one name): `check` says so. It may leave
+things open (`None` means "by rule"): `addresses.resolve` fills them in.
+
+    Topology
+      nodes   Host h1                 Switch s1                 Host h2
+                 |                     |     |                     |
+      links   Link( Port h1-eth0 -- Port s1-eth1 )  Link( Port s1-eth2 -- Port h2-eth0 )
+                      |                 |
+              what leaves h1     what leaves s1 towards h1        <- Conditions, one per direction
+
+The conditions of a port (rate, delay, loss, queue) are those of the packets that *leave* through it,
+because that is where Linux shapes. A delay in both directions of a link adds twice to the round trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from wanlab.errors import Problem, TopologyError, did_you_mean
+
+NodeKind = TypeVar("NodeKind", bound="Node")
+
+
+@dataclass(frozen=True)
+class Node:
+    """Anything with a network stack. Its name is its key: links and programs refer to it."""
+
+    kind_of_node = "node"
+
+    name: str
+    _: KW_ONLY
+    number: int | None = None
+    """Counts the nodes of one kind; gives a host its automatic address."""
+    x: float = 0.0
+    y: float = 0.0
+    start_command: str | None = None
+    stop_command: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a file says of this node that the model has no field for; its writer puts it back."""
+
+    def __str__(self) -> str:
+        return f"{self.kind_of_node} {self.name}"
+
+
+@dataclass(frozen=True)
+class Host(Node):
+    """An end system. Its address and MAC are those of its first port."""
+
+    kind_of_node = "host"
+
+    ip: str | None = None
+    """With its prefix ("10.0.0.1/8"). None: by rule."""
+    mac: str | None = None
+    default_route: str | None = None
+    """A gateway ("10.0.0.254"), or what `ip route add default` takes ("via 10.0.0.254 dev h1-eth0")."""
+    private_directories: tuple[tuple[str, str | None], ...] = ()
+    """(where it is mounted, folder that keeps its content); without the second it is temporary."""
+    vlan_interfaces: tuple[tuple[str, int], ...] = ()
+    """(address, VLAN number)"""
+    external_interfaces: tuple[str, ...] = ()
+    """Interfaces of the machine that move into this node."""
+    cpu: float | None = None
+    """Share of the whole computer, 0 to 1."""
+    cores: str | None = None
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True)
+class Switch(Node):
+    """Forwards by MAC address. "bridge" learns by itself, "ovs" can obey controllers."""
+
+    kind_of_node = "switch"
+
+    kind: str = "bridge"
+    dpid: str | None = None
+    """Datapath identity, hexadecimal."""
+    ip: str | None = None
+    controllers: tuple[str, ...] = ()
+    stp: bool = False
+    external_interfaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Router(Node):
+    """Forwards by IP address, always. Its addresses live in its ports."""
+
+    kind_of_node = "router"
+
+    routes: tuple[str, ...] = ()
+    """What `ip route add` takes: "10.0.2.0/24 via 10.0.1.2"."""
+    external_interfaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Controller(Node):
+    """Tells switches what to do, over OpenFlow."""
+
+    kind_of_node = "controller"
+
+    kind: str = "ref"
+    protocol: str = "tcp"
+    address: str = "127.0.0.1"
+    port: int = 6633
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Where packets wait when a link is busy: a queueing discipline and how much it holds."""
+
+    kind: str = "fifo"
+    _: KW_ONLY
+    limit_bytes: int | None = None
+    limit_packets: int | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    """Further words of the discipline, as `tc` takes them: (("target", "5ms"), ("ecn", ""))."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What happens to packets that leave through a port."""
+
+    rate_bps: int | None = None
+    delay_ns: int = 0
+    jitter_ns: int = 0
+    delay_correlation_fraction: float = 0.0
+    distribution: str | None = None
+    """Shape of the jitter; None is uniform."""
+    loss_fraction: float = 0.0
+    loss_correlation_fraction: float = 0.0
+    duplicate_fraction: float = 0.0
+    corrupt_fraction: float = 0.0
+    reorder_fraction: float = 0.0
+    reorder_correlation_fraction: float = 0.0
+    queue: Queue | None = None
+
+
+@dataclass(frozen=True)
+class Port:
+    """One end of a link: an interface in a node."""
+
+    node: str
+    _: KW_ONLY
+    number: int | None = None
+    name: str | None = None
+    ip: str | None = None
+    mac: str | None = None
+    speed_bps: int | None = None
+    """Line rate of the wire out of this port. None: the machine's usual one; 0: unlimited."""
+    mtu: int | None = None
+    conditions: Conditions = Conditions()
+
+    def __str__(self) -> str:
+        return self.name or self.node
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two ports and the wire between them."""
+
+    a: Port
+    b: Port
+    _: KW_ONLY
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def ports(self) -> tuple[Port, Port]:
+        return self.a, self.b
+
+    def __str__(self) -> str:
+        return f"link {self.a.node}-{self.b.node}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Which file a topology was read from, and where in it each thing stands."""
+
+    file: str = ""
+    places: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """"nodes[0].ip" -> "hosts[0].opts.ip", or -> "line 7" """
+
+    def place(self, path: str) -> str:
+        """Where the file says what `path` names; for what it leaves out, where that would be."""
+        while path not in self.places and "." in path:
+            path = path.rpartition(".")[0]
+        return self.places.get(path, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """A whole network. The order of nodes and links counts: addresses and port numbers follow it."""
+
+    name: str = ""
+    ip_base: str = "10.0.0.0/8"
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
+
+    def node(self, name: str) -> Node:
+        """The node of that name."""
+        try:
+            return self._nodes_by_name[name]
+        except KeyError:
+            known = did_you_mean(name, self._nodes_by_name)
+            problem = Problem("", f'there is no node "{name}"', known)
+            raise TopologyError([problem], self.source.file) from None
+
+    def ports(self, node: str) -> tuple[Port, ...]:
+        """The ports of a node: by their numbers, those without one after them in link order."""
+        return self._ports_by_node.get(node, ())
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        return self._only(Host)
+
+    @property
+    def switches(self) -> tuple[Switch, ...]:
+        return self._only(Switch)
+
+    @property
+    def routers(self) -> tuple[Router, ...]:
+        return self._only(Router)
+
+    @property
+    def controllers(self) -> tuple[Controller, ...]:
+        return self._only(Controller)
+
+    def _only(self, kind: type[NodeKind]) -> tuple[NodeKind, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, kind))
+
+    @cached_property
+    def _nodes_by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def _ports_by_node(self) -> dict[str, tuple[Port, ...]]:
+        ports: dict[str, list[Port]] = {}
+        for link in self.links:
+            for port in link.ports:
+                ports.setdefault(port.node, []).append(port)
+        return {
+            name: tuple(sorted(found, key=lambda port: (port.number is None, port.number or 0)))
+            for name, found in ports.items()
+        }

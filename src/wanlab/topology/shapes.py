@@ -1,0 +1,197 @@
+"""Networks of a known shape, named as Mininet names them.
+
+    minimal()         h1 h2 on s1               single(k)        h1..hk on s1
+    linear(k, n)      s1 - s2 - ... - sk, each with n hosts
+    tree(depth, fanout)                         torus(x, y, n)   has loops, so its switches use STP
+
+    dumbbell(pairs=2)                           parking_lot(hops=2)
+
+      h1 --+              +-- h3                     h1 -- s1 ==== s2 ==== s3 -- h2
+           s1 ==== s2                                      |      |  |     |
+      h2 --+              +-- h4                          h3     h4  h5    h6
+
+Words for links ("rate", "delay", ...) hold for every link; in `dumbbell` and `parking_lot` for the
+links drawn double, which are the bottlenecks. Hosts are listed in natural order (h2 before h10), as
+Mininet counts them when it gives out addresses.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Unpack
+
+from wanlab.errors import WanlabError, did_you_mean
+from wanlab.topology.model import Host, Link, Port, Switch, Topology
+from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
+
+SMALLEST_TORUS = 3  # a ring of two switches would be two links between the same pair
+
+
+def minimal(**words: Unpack[ConditionWords]) -> Topology:
+    """Two hosts on a switch."""
+    return replace(single(2, **words), name="minimal")
+
+
+def single(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
+    """k hosts on a switch; host i on its port i."""
+    _at_least(1, k=k)
+    hosts = [f"h{i}" for i in _to(k)]
+    return _topology(f"single,{k}", hosts, ["s1"], [link(host, "s1", **words) for host in hosts])
+
+
+def reversed(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
+    """k hosts on a switch; host i on its port k - i + 1."""
+    _at_least(1, k=k)
+    links = [link(Port(f"h{i}", number=0), Port("s1", number=k - i + 1), **words) for i in _to(k)]
+    return _topology(f"reversed,{k}", [f"h{i}" for i in _to(k)], ["s1"], links)
+
+
+def linear(k: int = 2, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
+    """A chain of k switches with n hosts each."""
+    _at_least(1, k=k, n=n)
+    hosts, links = [], []
+    for i in _to(k):
+        mine = [f"h{i}"] if n == 1 else [f"h{j}s{i}" for j in _to(n)]
+        hosts += mine
+        links += [link(host, f"s{i}", **words) for host in mine]
+        if i > 1:
+            links.append(link(f"s{i}", f"s{i - 1}", **words))
+    return _topology(f"linear,{k},{n}", hosts, [f"s{i}" for i in _to(k)], links)
+
+
+def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> Topology:
+    """Switches in `depth` levels, each above `fanout` others or hosts; numbered depth first."""
+    _at_least(1, depth=depth, fanout=fanout)
+    hosts: list[str] = []
+    switches: list[str] = []
+    links: list[Link] = []
+
+    def grow(levels: int) -> str:
+        if levels == 0:
+            hosts.append(f"h{len(hosts) + 1}")
+            return hosts[-1]
+        switch = f"s{len(switches) + 1}"
+        switches.append(switch)
+        for _ in range(fanout):
+            links.append(link(switch, grow(levels - 1), **words))
+        return switch
+
+    grow(depth)
+    return _topology(f"tree,{depth},{fanout}", hosts, switches, links)
+
+
+def torus(x: int, y: int, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
+    """x times y switches, each joined to the next in both directions, the last to the first."""
+    _at_least(SMALLEST_TORUS, x=x, y=y)
+    _at_least(1, n=n)
+    hosts, links = [], []
+    places = [(i, j) for i in range(x) for j in range(y)]
+    for i, j in places:
+        here = f"{i + 1}x{j + 1}"
+        mine = [f"h{here}"] if n == 1 else [f"h{here}x{k}" for k in _to(n)]
+        hosts += mine
+        links += [link(host, f"s{here}", **words) for host in mine]
+    for i, j in places:
+        for there in ((i, (j + 1) % y), ((i + 1) % x, j)):
+            to = f"s{there[0] + 1}x{there[1] + 1}"
+            links.append(link(f"s{i + 1}x{j + 1}", to, **words))
+    switches = tuple(
+        Switch(f"s{i + 1}x{j + 1}", dpid=f"{(i + 1) * 256 + j + 1:x}", stp=True) for i, j in places
+    )
+    made = _topology(f"torus,{x},{y},{n}", hosts, [], links)
+    return replace(made, nodes=made.nodes + switches)
+
+
+def dumbbell(
+    pairs: int = 2, *, access: ConditionWords | None = None, **bottleneck: Unpack[ConditionWords]
+) -> Topology:
+    """h1..hN on s1 send to h(N+1)..h(2N) on s2, all over one link."""
+    _at_least(1, pairs=pairs)
+    hosts = [f"h{i}" for i in _to(2 * pairs)]
+    edge = access or {}
+    links = [link(host, "s1", **edge) for host in hosts[:pairs]]
+    links.append(link("s1", "s2", **bottleneck))
+    links += [link("s2", host, **edge) for host in hosts[pairs:]]
+    return _topology(f"dumbbell,{pairs}", hosts, ["s1", "s2"], links)
+
+
+def parking_lot(
+    hops: int = 2, *, access: ConditionWords | None = None, **bottleneck: Unpack[ConditionWords]
+) -> Topology:
+    """h1 sends to h2 over every hop; over hop i alone, h(2i+1) sends to h(2i+2)."""
+    _at_least(1, hops=hops)
+    edge = access or {}
+    links = [link("h1", "s1", **edge)]
+    links += [link(f"s{i}", f"s{i + 1}", **bottleneck) for i in _to(hops)]
+    links.append(link(f"s{hops + 1}", "h2", **edge))
+    for i in _to(hops):
+        links.append(link(f"h{2 * i + 1}", f"s{i}", **edge))
+        links.append(link(f"s{i + 1}", f"h{2 * i + 2}", **edge))
+    hosts = [f"h{i}" for i in _to(2 * hops + 2)]
+    return _topology(f"parking_lot,{hops}", hosts, [f"s{i}" for i in _to(hops + 1)], links)
+
+
+SHAPES: Mapping[str, Callable[..., Topology]] = {
+    shape.__name__: shape
+    for shape in (minimal, single, reversed, linear, tree, torus, dumbbell, parking_lot)
+}
+
+
+def from_text(text: str) -> Topology:
+    """The shape that `mn --topo` would make of "tree,2,fanout=3"; words for links may follow."""
+    name, *items = (item.strip() for item in text.split(","))
+    if name not in SHAPES:
+        raise WanlabError(f'the shape "{name}" is not known', did_you_mean(name, SHAPES))
+    sizes = _sizes_of(SHAPES[name])
+    given: dict[str, Any] = {}
+    for item, place in zip(items, [*sizes, *[""] * len(items)], strict=False):
+        word, equals, value = item.rpartition("=")
+        word = word.strip() if equals else place
+        if not word or word in given:
+            too_much = f'"{item}" in "{text}" is one value too many'
+            raise WanlabError(too_much, f"{name} takes {', '.join(sizes) or 'no sizes'}")
+        given[word] = _size(word, value, text) if word in sizes else value.strip()
+    for word in given.keys() - sizes - set(CONDITION_WORDS):
+        hint = did_you_mean(word, (*sizes, *CONDITION_WORDS))
+        raise WanlabError(f'"{word}" in "{text}" is not known of the shape {name}', hint)
+    if missing := [size for size, needed in sizes.items() if needed and size not in given]:
+        raise WanlabError(f'"{text}" does not say {" and ".join(missing)}', f"as in {name},3,3")
+    return SHAPES[name](**given)
+
+
+def _sizes_of(shape: Callable[..., Topology]) -> dict[str, bool]:
+    """The sizes that a shape takes, and whether it needs them."""
+    return {
+        parameter.name: parameter.default is parameter.empty
+        for parameter in inspect.signature(shape).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    }
+
+
+def _size(word: str, value: str, text: str) -> int:
+    if not re.fullmatch(r"\s*\d{1,6}\s*", value):
+        raise WanlabError(f'"{value}" in "{text}" is not a whole number', f"as in {word}=3")
+    return int(value)
+
+
+def _at_least(least: int, **sizes: int) -> None:
+    for word, size in sizes.items():
+        if size < least:
+            raise WanlabError(f"{word} is {size}", f"it must be at least {least}")
+
+
+def _topology(name: str, hosts: list[str], switches: list[str], links: list[Link]) -> Topology:
+    nodes = (*map(Host, sorted(hosts, key=_natural)), *map(Switch, switches))
+    return Topology(name=name, nodes=nodes, links=tuple(links))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sorts h2 before h10."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _to(last: int) -> Iterator[int]:
+    return iter(range(1, last + 1))

@@ -1,0 +1,65 @@
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from dev import command
+from dev.errors import DevError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_without_a_word_all_words_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    words = ["setup", "demo", "test", "check", "bench", "kernel", "ui", "docs"]
+    assert [line.split()[0] for line in lines] == words
+    assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
+
+
+def test_a_word_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["tset"]) == 2
+    assert "'tset' is not one of its words (did you mean test?)" in capsys.readouterr().err
+
+
+def test_there_is_no_browser_front_end_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["ui"]) == 1
+    assert capsys.readouterr().err.startswith("dev: there is no browser front end yet\n")
+
+
+def test_an_interruption_leaves_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(arguments: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(command.WORDS, "setup", interrupted)
+    assert command.main(["setup"]) == 130
+    assert capsys.readouterr().err == "dev: interrupted; ./dev setup goes on from here\n"
+
+
+def test_arguments_that_a_word_does_not_take_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command.main(["check", "--fast"]) == 1
+    assert capsys.readouterr().err == "dev: ./dev check takes nothing, not '--fast'\n"
+
+
+def test_an_unknown_benchmark_is_answered_with_those_there_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "start.py").write_text('"""A network starts in no time.\n\nMore."""\n')
+    (tmp_path / "_shared.py").write_text("")
+    monkeypatch.setattr(command, "BENCH", tmp_path)
+    with pytest.raises(DevError) as caught:
+        command.bench(["stop"])
+    assert caught.value.hint.split() == ["start", "A", "network", "starts", "in", "no", "time."]
+
+
+def test_everything_that_there_is_to_read_is_there() -> None:
+    assert [place for place, _ in command.READING if not (ROOT / place).exists()] == []
+
+
+def test_the_command_itself_lists_its_words() -> None:
+    done = subprocess.run([ROOT / "dev"], capture_output=True, text=True, check=True)
+    assert done.stdout == command.usage() + "\n"

@@ -1,0 +1,95 @@
+import shlex
+
+import pytest
+from dev import packages
+from kernelbuild.requirements import PROGRAMS
+
+DPKG = "bc\tii \niproute2\tii \nkmod\tun \nflex\trc \niperf3\thi \nbison\tiU \n"
+
+POLICY = """\
+kmod:
+  Installed: (none)
+  Candidate: 30+20221128-1
+  Version table:
+     30+20221128-1 500
+pure-virtual:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+"""
+
+MADISON = """\
+linux-source-6.12 | 6.12.118-1~deb12u1 | http://archive.example bookworm-security/main amd64 Packages
+linux-source-6.12 | 6.12.117-1~deb12u1 | http://archive.example bookworm-security/main amd64 Packages
+"""
+
+SOURCE = packages.KERNEL_SOURCE
+
+
+def test_what_dpkg_does_not_show_as_installed_is_missing() -> None:
+    names = ["bc", "iproute2", "kmod", "flex", "iperf3", "bison", "gcc"]
+    assert packages.names_missing(names, DPKG) == ["kmod", "flex", "bison", "gcc"]
+
+
+def test_nothing_is_missing_when_all_is_there() -> None:
+    assert packages.names_missing(["bc", "iperf3"], DPKG) == []
+
+
+def test_a_system_without_dpkg_is_judged_by_its_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name, path=None: "/x" if name == "sh" else None)
+    there = packages.Package("dash", "sh")
+    wanted = [there, packages.Package("nowhere", "wanlab-nowhere"), packages.Package("f", "/no/x")]
+    assert packages.missing(wanted) == ["nowhere", "f"]
+
+
+def test_packages_that_apt_cannot_install_are_unknown() -> None:
+    names = ["kmod", "pure-virtual", "never-heard-of"]
+    assert packages.unknown(names, POLICY) == ["pure-virtual", "never-heard-of"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "chosen"),
+    [
+        (["6.12.117-1~deb12u1"], f"{SOURCE}=6.12.117-1~deb12u1"),
+        (["6.12.200-1", "6.12.118-1~deb12u1"], f"{SOURCE}=6.12.118-1~deb12u1"),
+        (["6.12.1-1"], SOURCE),
+        ([], SOURCE),
+    ],
+)
+def test_the_source_is_installed_in_a_version_that_the_recipe_knows(
+    versions: list[str], chosen: str
+) -> None:
+    assert packages.choose_version(SOURCE, versions, MADISON) == chosen
+
+
+def test_a_kernel_that_is_there_needs_no_compiler() -> None:
+    names = {package.name for package in packages.wanted(kernel=True, build=False)}
+    assert "iproute2" in names
+    assert names & {"gcc", SOURCE} == set()
+
+
+def test_checks_of_style_need_neither_kernel_nor_its_tools() -> None:
+    names = {package.name for package in packages.wanted(kernel=False, build=True)}
+    assert names <= {"python3-venv"}
+
+
+def test_all_that_the_kernels_build_asks_for_gets_installed() -> None:
+    always_there = {"tar", "gzip", "mawk"}  # every Debian has them ("essential", or required)
+    wanted = {package.name for package in packages.TO_BUILD}
+    assert set(PROGRAMS.values()) - always_there - wanted == set()
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 packages"), (1, "1 package"), (2, "2 packages")]
+)
+def test_packages_are_counted(number: int, text: str) -> None:
+    assert packages.count(range(number)) == text
+
+
+def test_an_administrator_gets_one_line_to_type() -> None:
+    line = packages.install_command(["kmod", "flex"])
+    assert "\n" not in line
+    update, install = line.split(" && ")
+    assert shlex.split(update) == ["apt-get", "update"]
+    assert shlex.split(install)[-2:] == ["kmod", "flex"]
+    assert "DEBIAN_FRONTEND=noninteractive" in shlex.split(install)

@@ -1,0 +1,80 @@
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from dev.errors import DevError
+from dev.progress import TAIL_LINES, Progress, run, run_quietly
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_outside_a_terminal_a_line_appears_every_ten_seconds() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress("work", stream, clock)
+    progress.take("one\ntwo\nthr")
+    for _ in range(25):
+        clock.now += 1
+        progress.tick()
+    progress.finish()
+    assert stream.getvalue().splitlines() == [
+        "work: 1 s  two",
+        "work: 11 s  two",
+        "work: 21 s  two",
+        "work: done (25 s)",
+    ]
+
+
+def test_on_a_terminal_one_line_is_written_over() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress("work", stream, clock)
+    progress.take("one\n")
+    progress.tick()
+    clock.now += 3
+    progress.finish()
+    assert stream.getvalue() == "\r\x1b[Kwork: 0 s  one\r\x1b[Kwork: done (3 s)\n"
+
+
+def test_what_is_done_at_once_is_not_worth_a_line() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress("work", stream, clock)
+    clock.now += 0.9
+    progress.tick()
+    progress.finish()
+    assert stream.getvalue() == ""
+
+
+def test_output_may_come_in_pieces_of_any_size() -> None:
+    progress = Progress("work", io.StringIO(), Clock())
+    for sign in "10%\r100%\ndone\n":
+        progress.take(sign)
+    assert progress.lines == ["10%", "100%", "done"]
+
+
+def test_a_command_that_fails_shows_the_end_of_what_it_said(tmp_path: Path) -> None:
+    program = "print(*range(100), sep='\\n'); raise SystemExit(3)"
+    with pytest.raises(DevError) as caught:
+        run("counting", [sys.executable, "-c", program], folder=tmp_path)
+    assert caught.value.what.startswith("counting failed (exit status 3): ")
+    assert caught.value.hint.split() == [str(number) for number in range(100 - TAIL_LINES, 100)]
+
+
+def test_a_command_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DevError, match="cannot start wanlab-nowhere: No such file"):
+        run("it", ["wanlab-nowhere"], folder=tmp_path)
+
+
+def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
+    program = "import sys; sys.stdout.write('a\\nb')"
+    assert run_quietly("it", [sys.executable, "-c", program], folder=tmp_path) == (0, ["a", "b"])

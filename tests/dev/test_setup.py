@@ -1,0 +1,70 @@
+import pytest
+from dev import kernel, packages, setup, venv
+from dev.setup import Missing
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was done, in order, instead of doing it."""
+    steps: list[str] = []
+    monkeypatch.setattr(packages, "install", lambda names, versions: steps.append(f"apt {names}"))
+    monkeypatch.setattr(venv, "install", lambda: steps.append("venv"))
+    monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
+    monkeypatch.setattr(kernel, "source_versions", list)
+    return steps
+
+
+def on_a_computer(
+    monkeypatch: pytest.MonkeyPatch, *, lacks: list[str], venv_is_made: bool, image: str | None
+) -> None:
+    monkeypatch.setattr(
+        packages, "missing", lambda wanted: [p.name for p in wanted if p.name in lacks]
+    )
+    monkeypatch.setattr(venv, "is_up_to_date", lambda: venv_is_made)
+    monkeypatch.setattr(kernel, "found", lambda: image)
+
+
+def test_a_fresh_computer_gets_everything_in_order(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
+) -> None:
+    on_a_computer(monkeypatch, lacks=["kmod", "flex"], venv_is_made=False, image=None)
+    setup.set_up()
+    assert done == ["apt ('kmod', 'flex')", "venv", "kernel"]
+    said = capsys.readouterr().err
+    assert "install 2 packages, as root" in said
+    assert said.index("kmod flex") < said.index(".venv") < said.index("build the kernel")
+
+
+def test_the_second_time_nothing_is_done_and_setup_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
+) -> None:
+    on_a_computer(monkeypatch, lacks=[], venv_is_made=True, image="kernel 6.12.1 (abc)")
+    setup.set_up()
+    assert done == []
+    assert capsys.readouterr().err.startswith("setup: nothing to do (")
+
+
+def test_with_a_kernel_that_is_there_its_tools_are_not_installed(
+    monkeypatch: pytest.MonkeyPatch, done: list[str]
+) -> None:
+    on_a_computer(monkeypatch, lacks=["gcc"], venv_is_made=True, image="kernel 6.12.1 (abc)")
+    setup.set_up()
+    assert done == []
+
+
+def test_checks_of_style_do_not_wait_for_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, done: list[str]
+) -> None:
+    on_a_computer(monkeypatch, lacks=["gcc", "iperf3"], venv_is_made=False, image=None)
+    setup.set_up(with_kernel=False)
+    assert done == ["venv"]
+
+
+def test_what_will_be_done_names_the_exact_command() -> None:
+    lines = Missing(packages=("kmod", "flex")).describe()
+    assert lines[1].strip() == "apt-get install --no-install-recommends -y kmod flex"
+
+
+def test_nothing_missing_is_nothing_to_describe() -> None:
+    assert not Missing()
+    assert Missing().describe() == []

@@ -1,0 +1,109 @@
+"""Kernels in the cache are whole or not there; what is damaged is never used."""
+
+import json
+from pathlib import Path
+
+import pytest
+from kernelbuild import cache as kernels
+from kernelbuild.cache import Image
+from kernelbuild.errors import BuildError
+
+HASH = "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    """A stored kernel; its program is 4 bytes."""
+    finished = tmp_path / "building-kernel" / "finished"
+    finished.mkdir(parents=True)
+    (finished / "linux").write_bytes(b"\x7fELF")
+    (finished / "config").write_text("CONFIG_NET=y\n")
+    manifest = {"hash": HASH, "release": "6.12.1-wanlab", "files": kernels.describe_files(finished)}
+    return kernels.store(tmp_path, finished, manifest)
+
+
+def test_a_stored_kernel_is_found_by_its_hash(tmp_path: Path, image: Image) -> None:
+    found = kernels.load(tmp_path, HASH)
+    assert found == image
+    assert found is not None
+    assert (found.folder.name, found.size_bytes, found.release) == (HASH[:16], 4, "6.12.1-wanlab")
+
+
+def test_no_kernel_is_found_where_there_is_none(tmp_path: Path) -> None:
+    assert kernels.load(tmp_path, HASH) is None
+
+
+def test_a_kernel_cut_short_is_refused(tmp_path: Path, image: Image) -> None:
+    image.path.write_bytes(b"\x7fEL")
+    assert kernels.problem_with(image.folder, HASH) == "linux has 3 bytes instead of 4"
+    assert kernels.load(tmp_path, HASH) is None
+
+
+def test_a_kernel_with_another_byte_is_refused(image: Image) -> None:
+    image.path.write_bytes(b"\x7fELG")
+    problem = "linux is not what was built (its sha256 differs)"
+    assert kernels.problem_with(image.folder, HASH) == problem
+
+
+def test_a_kernel_that_is_missing_is_refused(image: Image) -> None:
+    image.path.unlink()
+    assert kernels.problem_with(image.folder, HASH) == "linux is missing"
+
+
+def test_a_configuration_that_was_changed_is_refused(image: Image) -> None:
+    image.config_path.write_text("CONFIG_NET=n\n")
+    problem = "config is not what was built (its sha256 differs)"
+    assert kernels.problem_with(image.folder, HASH) == problem
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"hash": "x"}', json.dumps({"hash": HASH})])
+def test_a_manifest_that_is_damaged_is_refused(tmp_path: Path, image: Image, text: str) -> None:
+    (image.folder / "manifest.json").write_text(text)
+    assert kernels.problem_with(image.folder, HASH) is not None
+    assert kernels.load(tmp_path, HASH) is None
+
+
+def test_two_hashes_that_begin_alike_are_not_mixed_up(tmp_path: Path, image: Image) -> None:
+    assert kernels.load(tmp_path, HASH[:16] + "f" * 48) is None
+
+
+def test_storing_replaces_a_damaged_kernel(tmp_path: Path, image: Image) -> None:
+    image.path.write_bytes(b"")
+    finished = tmp_path / "again"
+    finished.mkdir()
+    (finished / "linux").write_bytes(b"\x7fELF")
+    manifest = {"hash": HASH, "release": "x", "files": kernels.describe_files(finished)}
+    kernels.store(tmp_path, finished, manifest)
+    assert kernels.problem_with(image.folder, HASH) is None
+
+
+def test_the_next_build_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    (tmp_path / "building-old" / "source").mkdir(parents=True)
+    with kernels.building_folder(tmp_path) as folder:
+        assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_build_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), kernels.building_folder(tmp_path) as folder:
+        (folder / "half").write_text("x")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_with_a_blank_in_its_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="a blank or colon in it"):
+        kernels.prepare(tmp_path / "my cache")
+
+
+def test_a_cache_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BuildError, match="cannot make the folder"):
+        kernels.prepare(tmp_path / "file" / "kernels")
+
+
+@pytest.mark.parametrize("value", ["", "relative/folder"])
+def test_only_an_absolute_cache_home_counts(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", value)
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert kernels.cache_folder() == Path("/home/someone/.cache/wanlab/kernels")

@@ -1,0 +1,127 @@
+"""Running make: steps are counted, failures show the compiler's words, nothing outlives a build."""
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernelbuild import requirements
+from kernelbuild.errors import BuildError
+from kernelbuild.make import environment, run_make
+
+
+def make(folder: Path, makefile: str) -> int:
+    """Run a Makefile as the kernel's would be; the number of steps it showed."""
+    steps: list[None] = []
+    (folder / "Makefile").write_text(makefile)
+    run_make(
+        folder,
+        ["all"],
+        compiler="gcc",
+        timestamp="2024-11-17",
+        log=folder / "build.log",
+        on_step=lambda: steps.append(None),
+    )
+    return len(steps)
+
+
+def test_lines_that_name_a_step_are_counted(tmp_path: Path) -> None:
+    text = "all:\n\t@echo '  CC      a.o'; echo '  AR      b.a'; echo note; echo '   indented'\n"
+    assert make(tmp_path, text) == 2
+
+
+def test_a_failure_shows_the_compilers_words_and_keeps_the_log(tmp_path: Path) -> None:
+    text = "all:\n\t@echo 'x.c:1:2: error: expected ;' >&2; exit 3\n"
+    with pytest.raises(BuildError) as raised:
+        make(tmp_path, text)
+    assert "x.c:1:2: error: expected ;" in raised.value.what
+    assert "x.c:1:2: error: expected ;" in (tmp_path / "build.log").read_text()
+
+
+def test_make_sees_nothing_of_ours_that_would_change_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CFLAGS", "KCFLAGS", "ARCH", "LOCALVERSION", "MAKEFLAGS", "LANG"):
+        monkeypatch.setenv(name, "x")
+    assert set(environment("t")) - {"PATH", "HOME", "TMPDIR", "LC_ALL", "TZ"} == {
+        "KBUILD_BUILD_TIMESTAMP",
+        "KBUILD_BUILD_VERSION",
+        "KBUILD_BUILD_USER",
+        "KBUILD_BUILD_HOST",
+    }
+
+
+def test_an_interrupt_ends_make_and_what_it_started(tmp_path: Path) -> None:
+    descriptors: list[int] = []
+
+    def interrupt() -> None:
+        for name in ("child", "make"):
+            descriptors.append(os.pidfd_open(int((tmp_path / name).read_text())))
+        raise KeyboardInterrupt
+
+    (tmp_path / "Makefile").write_text(
+        "all:\n\t@sleep 60 & echo $$! >child; echo $$PPID >make; echo '  CC a.o'; wait\n"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run_make(
+            tmp_path,
+            ["all"],
+            compiler="gcc",
+            timestamp="t",
+            log=tmp_path / "build.log",
+            on_step=interrupt,
+        )
+    assert [ended(descriptor) for descriptor in descriptors] == [True, True]
+
+
+def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    present = {"gcc", "make", "ld"}
+
+    def which(program: str) -> str | None:
+        return f"/bin/{program}" if program in present else None
+
+    monkeypatch.setattr("shutil.which", which)
+    monkeypatch.setattr(requirements, "_headers_present", lambda: True)
+    with pytest.raises(BuildError) as raised:
+        requirements.check_programs()
+    assert raised.value.hint == (
+        "on Debian or Ubuntu: sudo apt-get install"
+        " binutils flex bison bc tar xz-utils patch gzip mawk"
+    )
+
+
+def test_a_disk_that_is_too_small_is_refused_before_the_build(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="a build takes"):
+        requirements.check_disk(tmp_path, 1 << 62)
+
+
+BUILDER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from kernelbuild.make import run_make
+folder = Path(sys.argv[2])
+run_make(
+    folder, ["all"], compiler="gcc", timestamp="t", log=folder / "build.log",
+    on_step=lambda: print("ready", flush=True),
+)
+"""
+
+
+def test_a_killed_builder_takes_make_with_it(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("all:\n\t@echo $$PPID >make; echo '  CC a.o'; sleep 60\n")
+    kernel_folder = Path(requirements.__file__).parents[1]
+    command = [sys.executable, "-c", BUILDER, str(kernel_folder), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as builder:
+        assert builder.stdout is not None
+        assert builder.stdout.readline() == "ready\n"
+        descriptor = os.pidfd_open(int((tmp_path / "make").read_text()))
+        builder.kill()
+    assert ended(descriptor)
+
+
+def ended(descriptor: int) -> bool:
+    """Whether a process ends within ten seconds: its descriptor becomes readable then."""
+    return bool(select.select([descriptor], [], [], 10)[0])

@@ -1,0 +1,96 @@
+"""The recipe is read as a whole, and its list of patches agrees with itself."""
+
+from pathlib import Path
+
+import pytest
+from kernelbuild.errors import BuildError
+from kernelbuild.recipe import load_recipe, missing_pages
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def test_a_recipe_holds_its_archives_patches_and_options(recipe_folder: Path) -> None:
+    recipe = load_recipe(recipe_folder)
+    assert [archive.version for archive in recipe.archives] == ["6.12.1"]
+    assert [(patch.file, patch.reason) for patch in recipe.patches] == [
+        ("0001-a.patch", "a reason")
+    ]
+    assert [str(option) for option in recipe.options] == ["CONFIG_NET=y"]
+
+
+def test_our_recipe_has_a_reason_for_every_option_and_patch() -> None:
+    recipe = load_recipe(REPOSITORY / "kernel")
+    assert [option for option in recipe.options if not option.reason] == []
+    assert [patch for patch in recipe.patches if not patch.reason] == []
+
+
+def test_our_recipe_has_a_page_for_every_patch() -> None:
+    assert missing_pages(load_recipe(REPOSITORY / "kernel")) == []
+
+
+def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:
+    asked = {
+        option.name for option in load_recipe(REPOSITORY / "kernel").options if option.value == "y"
+    }
+    algorithms = {f"TCP_CONG_{name}" for name in ("CUBIC", "BIC", "HTCP", "BBR", "VEGAS")}
+    queues = "NETEM TBF HTB RED SFQ CODEL FQ_CODEL FQ PIE FQ_PIE CAKE HFSC DRR PRIO SFB CHOKE"
+    wanted = algorithms | {f"NET_SCH_{name}" for name in queues.split()} | {"HZ_250", "NET_CLS_U32"}
+    assert wanted - asked == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("series", ""), "0001-a.patch: a file that patches/series does not name"),
+        (
+            ("series", "0001-a.patch\n0002-b.patch\n"),
+            "0002-b.patch: in patches/series, but no such file",
+        ),
+        (("series", "0001-a.patch\n0001-a.patch\n"), "0001-a.patch: named twice in patches/series"),
+        (("0002-b.patch", "x"), "0002-b.patch: a file that patches/series does not name"),
+    ],
+)
+def test_a_list_of_patches_that_does_not_agree_is_refused(
+    recipe_folder: Path, change: tuple[str, str], message: str
+) -> None:
+    name, text = change
+    (recipe_folder / "patches" / name).write_text(text)
+    with pytest.raises(BuildError) as raised:
+        load_recipe(recipe_folder)
+    assert message in [line.strip() for line in raised.value.what.splitlines()]
+
+
+def test_a_patch_without_its_page_is_found(recipe_folder: Path) -> None:
+    (recipe_folder / "patches" / "0001-a.md").unlink()
+    assert missing_pages(load_recipe(recipe_folder)) == ["0001-a.md"]
+
+
+def test_a_patch_without_a_reason_is_refused(recipe_folder: Path) -> None:
+    path = recipe_folder / "recipe.toml"
+    path.write_text(path.read_text().replace('"a reason"', '" "'))
+    with pytest.raises(BuildError, match=r"0001-a.patch: its reason is empty"):
+        load_recipe(recipe_folder)
+
+
+def test_a_patch_without_its_table_is_refused(recipe_folder: Path) -> None:
+    path = recipe_folder / "recipe.toml"
+    path.write_text(path.read_text().partition("[[patch]]")[0])
+    with pytest.raises(BuildError, match=r"0001-a.patch: no \[\[patch\]\] table in recipe.toml"):
+        load_recipe(recipe_folder)
+
+
+def test_comments_and_blank_lines_in_the_series_are_skipped(recipe_folder: Path) -> None:
+    (recipe_folder / "patches" / "series").write_text("# wires\n\n0001-a.patch  # first\n")
+    assert [patch.file for patch in load_recipe(recipe_folder).patches] == ["0001-a.patch"]
+
+
+@pytest.mark.parametrize("text", ["format = 2\n", "format = 1\n", "format =\n"])
+def test_a_recipe_of_another_form_is_refused(recipe_folder: Path, text: str) -> None:
+    (recipe_folder / "recipe.toml").write_text(text)
+    with pytest.raises(BuildError, match=r"recipe.toml"):
+        load_recipe(recipe_folder)
+
+
+def test_a_folder_without_a_recipe_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="there is no recipe at"):
+        load_recipe(tmp_path)

@@ -1,0 +1,108 @@
+"""The source: an unknown archive is refused, a known one unpacked as far as needed, patches fit."""
+
+import hashlib
+import io
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kernelbuild import source as sources
+from kernelbuild.errors import BuildError
+from kernelbuild.recipe import Archive, load_recipe
+
+FILES = (
+    "Makefile",
+    "drivers/gpu/Kconfig",
+    "drivers/gpu/drm/driver.c",
+    "drivers/net/veth.c",
+    "include/sound/core.h",
+    "sound/core.c",
+    "arch/arm/boot/dts/board.dts",
+    "arch/um/kernel/time.c",
+)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """A small source archive."""
+    path = tmp_path / "linux-6.12.1.tar.xz"
+    with tarfile.open(path, "w:xz") as members:
+        for name in FILES:
+            member = tarfile.TarInfo(f"linux-6.12.1/{name}")
+            content = b"one\ntwo\nthree\n"
+            member.size = len(content)
+            members.addfile(member, io.BytesIO(content))
+    return path
+
+
+def test_what_no_build_needs_is_not_unpacked_but_every_kconfig_is(
+    tmp_path: Path, archive: Path
+) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    sources.unpack(archive, folder, 1)
+    unpacked = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    gone = {"drivers/gpu/drm/driver.c", "sound/core.c", "arch/arm/boot/dts/board.dts"}
+    assert unpacked == set(FILES) - gone
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 100])
+def test_an_archive_cut_short_is_refused(tmp_path: Path, archive: Path, kept_bytes: int) -> None:
+    archive.write_bytes(archive.read_bytes()[:kept_bytes])
+    (tmp_path / "tree").mkdir()
+    with pytest.raises(BuildError, match=r"linux-6.12.1.tar.xz"):
+        sources.unpack(archive, tmp_path / "tree", 1)
+
+
+def test_an_unknown_archive_is_refused_with_the_lines_that_allow_it(
+    tmp_path: Path, archive: Path, recipe_folder: Path
+) -> None:
+    with pytest.raises(BuildError) as raised:
+        sources.identify(load_recipe(recipe_folder), archive, tmp_path)
+    assert "is no source that this recipe knows" in raised.value.what
+    sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert f'sha256 = "{sha256}"' in raised.value.hint
+
+
+def test_a_known_archive_is_identified(tmp_path: Path, archive: Path, recipe_folder: Path) -> None:
+    sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
+    known = Archive(version="6.12.1", origin="a test", sha256=sha256)
+    recipe = replace(load_recipe(recipe_folder), archives=(known,))
+    assert sources.identify(recipe, archive, tmp_path) == known
+
+
+def test_the_remembered_hash_is_that_of_the_file_as_it_is_now(
+    tmp_path: Path, archive: Path
+) -> None:
+    first = sources.archive_hash(archive, tmp_path)
+    assert sources.archive_hash(archive, tmp_path) == first
+    archive.write_bytes(b"another")
+    assert sources.archive_hash(archive, tmp_path) == hashlib.sha256(b"another").hexdigest()
+
+
+def test_a_missing_source_says_what_to_install(recipe_folder: Path) -> None:
+    with pytest.raises(BuildError) as raised:
+        sources.find_archive(load_recipe(recipe_folder), None)
+    assert "sudo apt-get install linux-source-6.12" in raised.value.hint
+
+
+def test_a_named_source_that_is_not_there_is_refused(recipe_folder: Path) -> None:
+    with pytest.raises(BuildError, match="there is no source archive /nowhere/x"):
+        sources.find_archive(load_recipe(recipe_folder), Path("/nowhere/x"))
+
+
+def test_a_patch_is_applied(tmp_path: Path, recipe_folder: Path) -> None:
+    text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
+    (recipe_folder / "patches" / "0001-a.patch").write_text(text)
+    (tmp_path / "x").write_text("one\ntwo\n")
+    sources.apply_patches(load_recipe(recipe_folder), tmp_path)
+    assert (tmp_path / "x").read_text() == "one\nzwei\n"
+
+
+def test_a_patch_that_does_not_fit_is_refused(tmp_path: Path, recipe_folder: Path) -> None:
+    text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
+    (recipe_folder / "patches" / "0001-a.patch").write_text(text)
+    (tmp_path / "x").write_text("one\nthree\n")
+    with pytest.raises(BuildError, match=r"0001-a.patch does not fit this source"):
+        sources.apply_patches(load_recipe(recipe_folder), tmp_path)

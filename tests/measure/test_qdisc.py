@@ -1,0 +1,122 @@
+"""tc and netlink tell of the same queues: what is read from the one must be what the other says.
+
+The captures with the name "queues" are of our own kernel, with every kind of queue that marks or
+drops early; the others are of the kernel of a Debian computer.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from wanlab.errors import WanlabError
+from wanlab.measure import netlink_qdisc, qdisc
+
+COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
+
+
+def captured(name: str) -> bytes:
+    return (COUNTERS / name).read_bytes()
+
+
+def interfaces(name: str) -> dict[int, str]:
+    pairs = (line.split(": ") for line in captured(name).decode().splitlines())
+    return {int(index): device for index, device in pairs}
+
+
+def test_a_full_queue_is_read() -> None:
+    rows = qdisc.parse(captured("qdisc_tbf_under_htb.json"), device="s1-eth2")
+    assert [(row.device, row.kind, row.handle, row.parent) for row in rows] == [
+        ("s1-eth2", "htb", "1:", "root"),
+        ("s1-eth2", "tbf", "10:", "1:10"),
+    ]
+    htb, tbf = rows
+    assert tbf.options == {"rate": 6_250_000, "burst": 32_000, "lat": 20_480}
+    assert 0 < tbf.backlog_bytes <= 160_000
+    assert tbf.backlog_packets > 0
+    assert (htb.backlog_bytes, htb.backlog_packets) == (tbf.backlog_bytes, tbf.backlog_packets)
+
+
+def test_a_row_has_the_names_of_the_table() -> None:
+    assert list(qdisc.parse(captured("qdisc_all.json"))[0].row()) == [
+        "device",
+        "kind",
+        "handle",
+        "parent",
+        "bytes",
+        "packets",
+        "drops",
+        "overlimits",
+        "requeues",
+        "backlog_bytes",
+        "backlog_packets",
+        "marks",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "binary", "names"),
+    [
+        ("qdisc_all.json", "qdisc_all.bin", "interfaces.txt"),
+        ("queues.json", "queues.bin", "queues_interfaces.txt"),
+    ],
+)
+def test_netlink_says_what_tc_says(text: str, binary: str, names: str) -> None:
+    by_tc = qdisc.parse(captured(text))
+    by_netlink = netlink_qdisc.decode(captured(binary), interfaces(names))
+    assert [row.row() for row in by_netlink] == [row.row() for row in by_tc]
+
+
+def test_netlink_gives_the_details_that_tc_gives_under_the_same_name() -> None:
+    by_tc = qdisc.parse(captured("queues.json"))
+    by_netlink = netlink_qdisc.decode(captured("queues.bin"), {})
+    compared = set()
+    for mine, its in zip(by_netlink, by_tc, strict=True):
+        for name in mine.details.keys() & its.details.keys() - {"tins"}:
+            assert mine.details[name] == its.details[name], (its.kind, name)
+            compared.add(its.kind)
+    assert compared == {"red", "choke", "sfb", "codel", "fq_codel", "fq", "pie", "fq_pie"}
+
+
+def test_marks_are_read_whatever_a_kind_calls_them() -> None:
+    rows = qdisc.parse(captured("queues.json"))
+    marked = {row.kind for row in rows if row.marks}
+    assert marked == {"red", "codel", "fq_codel", "fq", "cake"}
+
+
+def test_an_interface_without_a_name_is_shown_by_its_number() -> None:
+    rows = netlink_qdisc.decode(captured("qdisc_all.bin"), {})
+    assert rows[0].device == "if1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"qdisc noqueue 0: root refcnt 2",
+        b"{}",
+        b"[1]",
+        b'[{"kind":"tbf","handle":"2:"}]',  # tc without -s
+        b'[{"kind":"tbf"',
+    ],
+)
+def test_what_tc_did_not_print_so_is_refused(text: bytes) -> None:
+    with pytest.raises(WanlabError, match=r"is not understood: .*was tc called with -s and -j"):
+        qdisc.parse(text)
+
+
+def test_a_port_without_any_queue_is_named() -> None:
+    with pytest.raises(WanlabError, match="no qdisc at s9-eth9"):
+        qdisc.parse(b"[]", device="s9-eth9")
+
+
+def test_a_dump_that_was_cut_is_refused_wherever() -> None:
+    dump = captured("qdisc_all.bin")
+    for end in range(len(dump)):
+        with pytest.raises(WanlabError):
+            netlink_qdisc.decode(dump[:end], {})
+
+
+def test_a_message_of_a_qdisc_that_is_damaged_is_refused() -> None:
+    dump = captured("qdisc_all.bin").replace(b"noqueue\0", b"\xff\xff\xff\xff\xff\xff\xff\xff")
+    with pytest.raises(WanlabError, match="the kernel sent a name that is no text"):
+        netlink_qdisc.decode(dump, {})

@@ -1,0 +1,125 @@
+import pytest
+
+from wanlab import plot
+from wanlab.errors import RecordError
+from wanlab.record import Provenance, Record, Table
+
+DATA, CONTROL = "10.0.0.1:2 > 10.0.0.3:5201", "10.0.0.1:1 > 10.0.0.3:5201"
+RECORD = Record(
+    Provenance(wanlab="0.1.0", warnings=("12 packets were dropped outside a queue",)),
+    {
+        "iperf3": Table.of(
+            {
+                "start_s": [0.0, 1.0],
+                "end_s": [1.0, 2.0],
+                "stream": [5, 5],
+                "bits_per_second": [4e8, 9e8],
+                "rtt_us": [20_000, 40_000],
+            },
+            {"bits_per_second": "bit/s"},
+        ),
+        "ping": Table.of({"time_ns": [0, 10**9], "rtt_ms": [20.5, 40.5]}),
+        "tcp": Table.of(
+            {
+                "time_ns": [0, 0, 10**9, 10**9],
+                "flow": [CONTROL, DATA, CONTROL, DATA],
+                "rtt_us": [90, 20_000, 90, 40_000],
+                "snd_cwnd_bytes": [14_480, 14_480, 14_480, 5_000_000],
+                "bytes_acked": [10, 0, 90, 100_000_000],
+            }
+        ),
+        "qdisc": Table.of(
+            {
+                "time_ns": [0, 0, 0, 10**9, 10**9, 10**9],
+                "device": ["s1-eth2", "s1-eth2", "s1-eth3"] * 2,
+                "handle": ["1:", "2:", "1:"] * 2,
+                "backlog_bytes": [0, 0, 7, 3_000_000, 2_500_000, 8],
+            }
+        ),
+    },
+)
+
+
+def lines(panel: plot.Panel) -> list[tuple[str, list[float], list[float]]]:
+    return [(line.label, list(line.times_s), list(line.values)) for line in panel.lines]
+
+
+def test_throughput_is_level_over_each_interval() -> None:
+    panel = plot.throughput(RECORD)
+    assert (panel.title, panel.unit) == ("Throughput", "Mbit/s")
+    assert lines(panel) == [("", [0, 1, 1, 2], [400, 400, 900, 900])]
+
+
+def test_throughput_of_tcp_is_what_was_acknowledged() -> None:
+    assert lines(plot.throughput(RECORD, table="tcp")) == [("", [1.0], [800.0])]
+
+
+def test_the_rtt_has_a_line_of_tcp_and_points_of_ping() -> None:
+    panel = plot.rtt(RECORD)
+    assert lines(panel) == [("TCP srtt", [0, 1], [20, 40]), ("ping", [0, 1], [20.5, 40.5])]
+    assert [line.points for line in panel.lines] == [False, True]
+
+
+def test_the_rtt_of_iperf3_stands_at_the_end_of_its_interval() -> None:
+    panel = plot.rtt(RECORD, tcp="iperf3", ping="none")
+    assert lines(panel) == [("TCP srtt", [1, 2], [20, 40])]
+
+
+def test_a_connection_that_only_controls_is_not_drawn() -> None:
+    assert lines(plot.congestion_window(RECORD)) == [("", [0, 1], [0.01448, 5.0])]
+
+
+def test_several_flows_are_numbered() -> None:
+    tcp = Table.of({"time_ns": [0, 0], "flow": ["a", "b"], "snd_cwnd_bytes": [1, 2]})
+    panel = plot.congestion_window(Record(RECORD.provenance, {"tcp": tcp}), unit="B")
+    assert lines(panel) == [("flow 1", [0], [1]), ("flow 2", [0], [2])]
+
+
+def test_the_queue_is_that_of_the_handle_with_its_limit() -> None:
+    panel = plot.queue(RECORD, device="s1-eth2", handle="2:", limit_bytes=2_621_440)
+    assert lines(panel) == [("queue", [0, 1], [0, 2.5])]
+    assert panel.limits == (plot.Limit("limit", 2.62144),)
+
+
+def test_the_only_queue_of_a_port_needs_no_handle() -> None:
+    panel = plot.queue(RECORD, device="s1-eth3", unit="B")
+    assert lines(panel) == [("queue", [0, 1], [7, 8])]
+    assert panel.limits == ()
+
+
+def test_any_quantity_can_be_drawn() -> None:
+    panel = plot.quantity(RECORD, "ping", "rtt_ms", title="Delay")
+    assert (panel.title, panel.unit) == ("Delay", "ms")
+    assert lines(panel) == [("", [0, 1], [20.5, 40.5])]
+
+
+def test_every_panel_carries_the_warnings_of_its_record() -> None:
+    panels = [
+        plot.throughput(RECORD),
+        plot.rtt(RECORD),
+        plot.congestion_window(RECORD),
+        plot.queue(RECORD, device="s1-eth3"),
+        plot.quantity(RECORD, "ping", "rtt_ms", title="Delay"),
+    ]
+    assert [panel.warnings for panel in panels] == [RECORD.provenance.warnings] * 5
+
+
+def test_what_is_not_in_the_record_is_named() -> None:
+    with pytest.raises(RecordError, match=r"no table 'iperf' .did you mean iperf3"):
+        plot.throughput(RECORD, table="iperf")
+    with pytest.raises(RecordError, match=r"neither a table 'x' nor 'tcps' .did you mean tcp"):
+        plot.rtt(RECORD, ping="x", tcp="tcps")
+    with pytest.raises(RecordError, match=r"no queue of 's1-eth9' was measured .did you mean"):
+        plot.queue(RECORD, device="s1-eth9")
+    with pytest.raises(RecordError, match=r"several queues .choose one of 1:, 2:"):
+        plot.queue(RECORD, device="s1-eth2")
+    with pytest.raises(RecordError, match="s1-eth2 has no queue '3:'"):
+        plot.queue(RECORD, device="s1-eth2", handle="3:")
+    with pytest.raises(RecordError, match="what is in ms cannot be drawn in MB"):
+        plot.quantity(RECORD, "ping", "rtt_ms", title="Delay", unit="MB")
+
+
+def test_an_empty_table_is_no_empty_picture() -> None:
+    empty = RECORD["tcp"].where(flow="none")
+    with pytest.raises(RecordError, match="Congestion window cannot be drawn"):
+        plot.congestion_window(Record(RECORD.provenance, {"tcp": empty}))

@@ -1,0 +1,239 @@
+"""The order of the parts: imports point down.
+
+    cli   mininet   web   pytest_plugin          faces: translate, decide nothing
+      \\       \\       /       /
+       labs    front door (wanlab/__init__.py)
+                    |
+               experiment
+                /       \\
+          measure        plot
+             |             \\
+          network           \\
+          /     \\            \\
+       plan     machine       \\
+       /   \\     /             \\
+topology    agent             record
+       \\                      /
+            units, errors
+
+The table says the same, and who may use what further down.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "wanlab"
+FRONT_DOOR = "the front door"
+
+DATA = {"units", "errors"}
+LIVE = {"network", "record", "topology"} | DATA
+FACE = {FRONT_DOOR, "errors"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "units": {"errors"},
+    "topology": DATA,
+    "record": DATA,
+    "agent": set(),
+    "plan": {"agent", "topology"} | DATA,
+    "machine": {"agent"} | DATA,
+    "network": {"machine", "plan", "agent", "topology", "record"} | DATA,
+    "measure": LIVE,
+    "plot": {"record"} | DATA,
+    "experiment": {"measure", "plot"} | LIVE,
+    "labs": FACE,
+    "cli": FACE | {"labs"},
+    "mininet": FACE,
+    "web": FACE | {"labs"},
+    "pytest_plugin": FACE,
+}
+FACES = {"labs", "cli", "mininet", "web", "pytest_plugin"}
+
+# Of the agent, a plan needs its vocabulary and nothing that does the work.
+PLAN_NEEDS_OF_AGENT = {"wanlab.agent.operations", "wanlab.agent.messages"}
+
+MOST_LINES = 600
+FORBIDDEN_NAMES = {
+    *("util", "utils", "core", "common", "manager", "managers"),
+    *("base", "helper", "helpers", "misc"),
+}
+
+
+def part_of(path: Path, package: Path) -> str:
+    """The part that a file belongs to; the front door is a part too."""
+    name = path.relative_to(package).parts[0].removesuffix(".py")
+    return FRONT_DOOR if name == "__init__" else name
+
+
+def parts(package: Path) -> set[str]:
+    """What stands in the package's folder."""
+    return {part_of(path, package) for path in package.rglob("*.py")} - {FRONT_DOOR}
+
+
+def imports(path: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
+    """Every module that a file imports, in full, with the names taken from it."""
+    package = ".".join(path.relative_to(source).with_suffix("").parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, []
+        elif isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            if node.level == 0:
+                yield node.module or "", names
+                continue
+            folders = package.split(".")
+            upper = ".".join(folders[: len(folders) - node.level + 1])
+            yield ".".join(filter(None, [upper, node.module])), names
+
+
+def parts_imported(path: Path, package: Path) -> set[str]:
+    """Parts of the package that a file imports. What a face takes from the front door is its own."""
+    found = set()
+    for module, names in imports(path, package.parent):
+        first, _, rest = module.partition(".")
+        if first != package.name:
+            continue
+        if rest:
+            found.add(rest.partition(".")[0])
+        elif part_of(path, package) in FACES:
+            found.add(FRONT_DOOR)
+        else:
+            found |= {name if name in parts(package) else FRONT_DOOR for name in names or [""]}
+    return found
+
+
+def wrong_imports(package: Path) -> list[str]:
+    """One line for each import that does not point down."""
+    wrong = []
+    for path in sorted(package.rglob("*.py")):
+        part = part_of(path, package)
+        allowed = set(MAY_IMPORT) - FACES if part == FRONT_DOOR else MAY_IMPORT[part]
+        others = parts_imported(path, package) - {part} - allowed
+        wrong += [f"{path.relative_to(package)} imports {other}" for other in sorted(others)]
+    return wrong
+
+
+def foreign_imports(folder: Path, own: str) -> list[str]:
+    """Imports of a folder that are neither of the standard library nor its own."""
+    wrong = []
+    for path in sorted(folder.rglob("*.py")):
+        for module, _ in imports(path, folder.parent):
+            first = module.partition(".")[0]
+            if first not in sys.stdlib_module_names and not f"{module}.".startswith(f"{own}."):
+                wrong.append(f"{path.relative_to(folder)} imports {module}")
+    return wrong
+
+
+def test_every_part_has_its_place_in_the_order() -> None:
+    assert parts(PACKAGE) - set(MAY_IMPORT) == set()
+
+
+def test_the_order_has_no_circle() -> None:
+    below: dict[str, set[str]] = {}
+    rest = {part: others - {FRONT_DOOR} for part, others in MAY_IMPORT.items()}
+    while rest:
+        lowest = {part for part, others in rest.items() if others <= set(below)}
+        assert lowest, f"these import each other: {sorted(rest)}"
+        below |= {part: rest.pop(part) for part in lowest}
+
+
+def test_imports_point_down() -> None:
+    assert wrong_imports(PACKAGE) == []
+
+
+def test_a_plan_needs_only_the_agents_vocabulary() -> None:
+    modules = {
+        module if not module.endswith("agent") else f"{module}.{name}"
+        for path in PACKAGE.glob("plan/*.py")
+        for module, names in imports(path, PACKAGE.parent)
+        for name in names or [""]
+        if module.startswith("wanlab.agent")
+    }
+    assert modules - PLAN_NEEDS_OF_AGENT == set()
+
+
+def test_the_agent_travels_alone() -> None:
+    wrong = foreign_imports(PACKAGE / "agent", "agent")
+    assert [line for line in wrong if " imports wanlab.agent" not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "own"), [("kernel/kernelbuild", "kernelbuild"), ("tools/dev", "dev")]
+)
+def test_what_runs_before_setup_needs_the_standard_library_only(folder: str, own: str) -> None:
+    allowed = {"kernelbuild"} if own == "dev" else set()  # ./dev asks the recipe
+    wrong = [
+        line
+        for line in foreign_imports(ROOT / folder, own)
+        if line.split(" imports ")[1] not in allowed
+    ]
+    assert wrong == []
+
+
+def test_no_file_is_everything() -> None:
+    long = [
+        f"{path.relative_to(ROOT)} has {lines} lines"
+        for path in python_files()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    ]
+    assert long == []
+
+
+def test_everything_has_a_name_that_says_what_it_is() -> None:
+    named = [
+        str(path.relative_to(ROOT))
+        for path in python_files()
+        if FORBIDDEN_NAMES & {*path.relative_to(ROOT).parent.parts, path.stem}
+    ]
+    assert named == []
+
+
+def python_files() -> list[Path]:
+    """All Python of this checkout."""
+    folders = ("src", "kernel", "tools", "tests", "bench")
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+# -- the rules themselves ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "wrong"),
+    [
+        ("topology/bad.py", "from wanlab import plan", ["topology/bad.py imports plan"]),
+        ("topology/bad.py", "import wanlab.web.app", ["topology/bad.py imports web"]),
+        ("topology/bad.py", "from ..plan import build", ["topology/bad.py imports plan"]),
+        (
+            "topology/bad.py",
+            "from wanlab import Network",
+            [f"topology/bad.py imports {FRONT_DOOR}"],
+        ),
+        ("topology/bad.py", "def f():\n    import wanlab.plan", ["topology/bad.py imports plan"]),
+        ("topology/good.py", "from . import model\nfrom ..errors import WanlabError", []),
+        ("cli/bad.py", "from wanlab.network import Network", ["cli/bad.py imports network"]),
+        ("cli/good.py", "from wanlab import Network, shapes, plan\nfrom .x import y", []),
+        ("__init__.py", "from .network import Network", []),
+        ("__init__.py", "from .cli import main", ["__init__.py imports cli"]),
+    ],
+)
+def test_an_import_that_points_up_is_found(
+    tmp_path: Path, file: str, text: str, wrong: list[str]
+) -> None:
+    package = tmp_path / "wanlab"
+    for folder in ("plan", "topology", "cli"):
+        (package / folder).mkdir(parents=True)
+        (package / folder / "__init__.py").touch()
+    (package / file).write_text(text)
+    assert wrong_imports(package) == wrong
+
+
+def test_a_foreign_import_is_found(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "a.py").write_text("import os\nimport numpy.linalg\nfrom . import b\n")
+    assert foreign_imports(tmp_path / "agent", "agent") == ["a.py imports numpy.linalg"]

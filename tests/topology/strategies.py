@@ -1,0 +1,136 @@
+"""Random topologies without problems."""
+
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from wanlab.topology import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Port,
+    Queue,
+    Router,
+    Switch,
+    Topology,
+)
+from wanlab.topology.check import CONTROLLER_KINDS, DISTRIBUTIONS, QUEUE_KINDS, SWITCH_KINDS
+
+FRACTIONS = [field.name for field in fields(Conditions) if field.name.endswith("_fraction")]
+
+coordinates = st.integers(-4000, 4000).map(lambda quarter: quarter / 4)
+commands = st.none() | st.text("abc :#-'\"\\é\n", min_size=1, max_size=8)
+octets = st.integers(1, 250)
+addresses = st.builds("192.168.{}.{}/16".format, octets, octets)
+kept_by_miniedit = st.fixed_dictionaries({"colour": st.integers()}, optional={"note": st.text()})
+extras: st.SearchStrategy[dict[str, Any]] = st.just({}) | kept_by_miniedit.map(
+    lambda said: {"opts": said}
+)
+queues = st.builds(
+    Queue,
+    st.sampled_from(QUEUE_KINDS),
+    limit_bytes=st.none() | st.integers(1, 10**9),
+    limit_packets=st.none() | st.integers(1, 10**6),
+    options=st.dictionaries(
+        st.sampled_from(["target", "ecn", "interval"]), st.sampled_from(["", "5ms", "1", "no"])
+    ).map(lambda options: tuple(options.items())),
+)
+
+
+@st.composite
+def conditions(draw: Any) -> Conditions:
+    if draw(st.booleans()):
+        return Conditions()
+    shares = {name: draw(st.floats(0.001, 1.0)) for name in FRACTIONS if draw(st.booleans())}
+    for name, needed in (("loss_correlation", "loss"), ("reorder_correlation", "reorder")):
+        if f"{needed}_fraction" not in shares:
+            shares.pop(f"{name}_fraction", None)
+    return Conditions(
+        rate_bps=draw(st.integers(1, 10**11)),
+        delay_ns=draw(st.integers(1, 10**10)),
+        jitter_ns=draw(st.integers(1, 10**9)),
+        distribution=draw(st.none() | st.sampled_from(DISTRIBUTIONS)),
+        queue=draw(st.none() | queues),
+        **shares,
+    )
+
+
+@st.composite
+def links(draw: Any, names: Any) -> Link:
+    a, b = draw(st.permutations(names))[:2]
+    first = draw(conditions())
+    second = draw(st.just(first) | conditions())
+    mtu = draw(st.none() | st.integers(68, 65535))
+    speed_bps = draw(st.none() | st.integers(0, 10**11))
+    return Link(
+        Port(a, mtu=mtu, conditions=first),
+        Port(b, speed_bps=speed_bps, conditions=second),
+        extra=draw(extras),
+    )
+
+
+@st.composite
+def topologies(draw: Any) -> Topology:
+    """In the order of a `.mn` file: hosts, switches and routers, controllers."""
+    common: dict[str, st.SearchStrategy[Any]] = {
+        "x": coordinates,
+        "y": coordinates,
+        "start_command": commands,
+    }
+    common |= {"stop_command": commands, "extra": extras}
+    controllers = draw(st.lists(st.sampled_from(["c0", "c1"]), unique=True))
+    hosts = [
+        draw(
+            st.builds(
+                Host,
+                st.just(f"h{i}"),
+                number=st.just(i),
+                default_route=st.none() | st.just("192.168.0.9"),
+                private_directories=st.sampled_from([(), (("/a", None), ("/b", "/c"))]),
+                vlan_interfaces=st.sampled_from([(), (("10.1.0.1/24", 100),)]),
+                external_interfaces=st.sampled_from([(), ("eth9",)]),
+                cpu=st.none() | st.sampled_from([0.5, 1.0]),
+                cores=st.none() | st.sampled_from(["0", "0,1"]),
+                scheduler=st.sampled_from([None, "cfs", "rt"]),
+                **common,
+            )
+        )
+        for i in range(1, draw(st.integers(1, 3)) + 1)
+    ]
+    switches = [
+        draw(
+            st.builds(
+                Switch,
+                st.sampled_from([f"s{i}", f"leaf{i}"]),
+                number=st.just(i),
+                kind=st.sampled_from(SWITCH_KINDS),
+                dpid=st.none() | st.sampled_from(["a1", "12"]),
+                ip=st.none() | addresses,
+                controllers=st.just(tuple(controllers)),
+                stp=st.booleans(),
+                **common,
+            )
+            | st.builds(
+                Router,
+                st.just(f"r{i}"),
+                number=st.just(i),
+                routes=st.sampled_from([(), ("10.0.2.0/24 via 10.0.1.2",)]),
+                **common,
+            )
+        )
+        for i in range(1, draw(st.integers(1, 3)) + 1)
+    ]
+    guides = [
+        draw(st.builds(Controller, st.just(name), kind=st.sampled_from(CONTROLLER_KINDS), **common))
+        for name in controllers
+    ]
+    names = [node.name for node in (*hosts, *switches)]
+    return Topology(
+        name=draw(st.sampled_from(["", "no", "two sites", "3"])),
+        ip_base=draw(st.sampled_from(["10.0.0.0/8", "172.16.0.9/16"])),
+        nodes=(*hosts, *switches, *guides),
+        links=tuple(draw(st.lists(links(names), max_size=4))),
+        extra=draw(st.sampled_from([{}, {"seen": [1, 2.5, None, True]}])),
+    )

@@ -1,0 +1,284 @@
+"""All problems of a topology are found at once, and each names its place."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from wanlab.errors import TopologyError
+from wanlab.topology import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Node,
+    Port,
+    Queue,
+    Router,
+    Switch,
+    Topology,
+    check,
+    ensure,
+    link,
+    shapes,
+)
+
+HOSTS = (Host("h1"), Host("h2"))
+
+
+def problems_of(nodes: Any = HOSTS, links: Any = (), **others: Any) -> list[str]:
+    return [str(problem) for problem in check(Topology(nodes=nodes, links=links, **others))]
+
+
+def problems_of_conditions(**values: Any) -> list[str]:
+    it = Conditions(**values)
+    return problems_of(links=[Link(Port("h1", conditions=it), Port("h2", conditions=it))])
+
+
+def test_a_sound_topology_has_no_problem() -> None:
+    assert check(shapes.dumbbell(3, rate="10Mbps", delay="20ms", jitter="1ms", queue="fq")) == []
+    assert ensure(shapes.minimal()) == shapes.minimal()
+
+
+def test_ensure_raises_all_problems() -> None:
+    topology = Topology(nodes=(Host("h 1"), Host("h2", mac="x")))
+    with pytest.raises(TopologyError) as caught:
+        ensure(topology)
+    assert caught.value.problems == tuple(check(topology))
+    assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("node", "problem"),
+    [
+        (Host(""), '"" cannot be a name (use letters, digits, and . _ - inside)'),
+        (Host("h 1"), '"h 1" cannot be a name (use letters, digits, and . _ - inside)'),
+        (Host("../h"), '"../h" cannot be a name (use letters, digits, and . _ - inside)'),
+        (
+            Host("a-very-long-name"),
+            'the name "a-very-long-name" is 16 characters long (Linux allows 15 characters)',
+        ),
+        (Host("h1", number=-1), "-1 is not a number for a node (nodes count from 0 to 16777215)"),
+        (Host("h1", ip="10.0.0.300"), '"10.0.0.300" is not an IP address (as in "10.0.0.1/8")'),
+        (
+            Host("h1", ip="10.0.0.0/8"),
+            "10.0.0.0/8 is the network itself (a node's address comes after 10.0.0.0)",
+        ),
+        (Host("h1", mac="00:11"), '"00:11" is not a MAC address (as in "00:00:00:00:00:01")'),
+        (
+            Host("h1", default_route="there"),
+            '"default via there" is not a route (as in "10.0.2.0/24 via 10.0.1.2")',
+        ),
+        (
+            Host("h1", vlan_interfaces=(("10.1.0.1/24", 5000),)),
+            "5000 is not a VLAN number (they go from 1 to 4094)",
+        ),
+        (
+            Host("h1", private_directories=(("run", None),)),
+            '"run" is not an absolute path (as in "/var/run")',
+        ),
+        (Host("h1", cpu=2.0), "2.0 is not a share of the computer (more than 0, at most 1)"),
+        (
+            Host("h1", scheduler="cf"),
+            'the scheduler "cf" is not known (did you mean cfs?)',
+        ),
+        (Switch("s1", kind="brige"), 'the kind "brige" is not known (did you mean bridge?)'),
+        (
+            Switch("s1", dpid="xyz"),
+            '"xyz" is not a datapath identity (1 to 16 hexadecimal digits)',
+        ),
+        (Switch("s1", controllers=("c0",)), 'there is no controller "c0" (there are none)'),
+        (
+            Router("r1", routes=("10.0.2.0/24",)),
+            '"10.0.2.0/24" is not a route (as in "10.0.2.0/24 via 10.0.1.2")',
+        ),
+        (Controller("c0", port=0), "0 is not a port number (they go from 1 to 65535)"),
+        (Controller("c0", address="here"), '"here" is not an IP address (as in "127.0.0.1")'),
+    ],
+)
+def test_a_node_that_cannot_be_is_a_problem(node: Node, problem: str) -> None:
+    assert problems_of([node]) == [f"{node}: {problem}"]
+
+
+@pytest.mark.parametrize(
+    "route", ["10.0.0.9", "via 10.0.0.9", "dev h1-eth0", "via 10.0.0.9 dev h1-eth0"]
+)
+def test_default_routes_may_be_written_as_mininet_takes_them(route: str) -> None:
+    assert problems_of([Host("h1", default_route=route)]) == []
+
+
+def test_two_nodes_of_one_name_are_a_problem() -> None:
+    assert problems_of([Host("h1"), Switch("h1")]) == [
+        'switch h1: the name "h1" is taken by another node, host h1 (give each node its own name)'
+    ]
+
+
+def test_a_link_to_nowhere_suggests_the_nearest_node() -> None:
+    assert problems_of(links=[link("h1", "h22")]) == [
+        'link h1-h22: there is no node "h22" (did you mean h2?)'
+    ]
+
+
+def test_a_link_to_itself_is_a_problem() -> None:
+    assert problems_of(links=[link("h1", "h1")]) == [
+        'link h1-h1: the link leads from "h1" to itself (links join two nodes)'
+    ]
+
+
+def test_a_controller_carries_no_traffic() -> None:
+    assert problems_of((Host("h1"), Controller("c0")), [link("h1", "c0")]) == [
+        (
+            'link h1-c0: "c0" is a controller, and carries no traffic '
+            "(name it among the controllers of a switch instead)"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"rate_bps": -1}, 'the rate -1 bit/s is negative (as in "10Mbps")'),
+        ({"rate_bps": 0}, "a rate of 0 lets nothing through (leave it out, or set a loss of 100%)"),
+        ({"rate_bps": 10**14}, "a rate of 100Tbps (at most 10Tbps)"),
+        ({"delay_ns": -5}, 'the delay -5 ns is negative (as in "20ms")'),
+        ({"delay_ns": 10**13}, "a delay of 10000s (at most 3600s)"),
+        ({"jitter_ns": 5}, "jitter has no effect without delay (give both, or neither)"),
+        ({"loss_fraction": 1.5}, "the loss 1.5 is not a fraction (from 0 to 1)"),
+        ({"loss_fraction": float("nan")}, "the loss nan is not a fraction (from 0 to 1)"),
+        ({"reorder_fraction": 0.1}, "reorder has no effect without delay (give both, or neither)"),
+        (
+            {"delay_ns": 9, "jitter_ns": 5, "distribution": "norml"},
+            'the distribution "norml" is not known (did you mean normal?)',
+        ),
+        (
+            {"queue": Queue("fq_codel")},
+            "a queue has no effect on a link without rate (add a rate, or leave the queue out)",
+        ),
+        (
+            {"rate_bps": 9, "queue": Queue("fq_codell")},
+            'the queue "fq_codell" is not known (did you mean fq_codel?)',
+        ),
+        (
+            {"rate_bps": 9, "queue": Queue(limit_bytes=-1)},
+            "a queue of -1 bytes holds nothing (let it hold at least one)",
+        ),
+        (
+            {"rate_bps": 9, "queue": Queue("red", options=(("ecn", ""), ("ecn", "")))},
+            'the option "ecn" is given twice (give it once)',
+        ),
+        (
+            {"rate_bps": 9, "queue": Queue("red", options=(("min max", "3"),))},
+            '"min max 3" is not an option (as in ("target", "5ms"))',
+        ),
+    ],
+)
+def test_conditions_that_cannot_be_are_reported_once_for_both_directions(
+    values: dict[str, Any], problem: str
+) -> None:
+    assert problems_of_conditions(**values) == [f"link h1-h2: {problem}"]
+
+
+def test_a_queue_has_an_effect_where_the_wire_has_a_speed_or_netem_a_limit() -> None:
+    queue = Conditions(queue=Queue("fq"))
+    assert (
+        problems_of(links=[Link(Port("h1", speed_bps=10**9, conditions=queue), Port("h2"))]) == []
+    )
+    assert problems_of_conditions(delay_ns=5, queue=Queue(limit_packets=100)) == []
+
+
+def test_ports_need_their_own_names_and_numbers() -> None:
+    links = [
+        link(Port("h1", number=1), Port("h2", name="lan")),
+        link(Port("h1", number=1, name="wan"), Port("h2", name="lan")),
+    ]
+    assert problems_of(links=links) == [
+        "link h1-h2: port 1 of h1 is taken by link h1-h2 (give each port of a node its own number)",
+        (
+            'link h1-h2: the port name "lan" of h2 is taken by h2 in link h1-h2 '
+            "(give each port its own name)"
+        ),
+    ]
+
+
+def test_hosts_may_share_port_names_and_switches_may_not() -> None:
+    named = [link(Port("h1", name="eth0"), Port("s1", name="up"))]
+    named += [link(Port("h2", name="eth0"), Port("s2", name="up"))]
+    nodes = (*HOSTS, Switch("s1"), Switch("s2"))
+    assert problems_of(nodes, named) == [
+        (
+            'link h2-s2: the port name "up" of s2 is taken by s1 in link h1-s1 '
+            "(give each port its own name)"
+        )
+    ]
+
+
+def test_a_port_name_that_follows_from_a_long_node_name_is_checked() -> None:
+    nodes = (Host("a-long-name"), Host("h2"))
+    assert problems_of(nodes, [link("a-long-name", "h2")]) == [
+        (
+            'link a-long-name-h2: the name "a-long-name-eth0" is 16 characters long '
+            "(Linux allows 15 characters)"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("port", "problem"),
+    [
+        (Port("h2", mtu=10), "an MTU of 10 (68 to 65535 are possible)"),
+        (Port("h2", speed_bps=-1), "the speed -1 bit/s is negative (0 is unlimited)"),
+        (Port("h2", number=-1), "-1 is not a number for a port (ports count from 0 to 65535)"),
+        (Port("h2", ip="x"), '"x" is not an IP address (as in "10.0.0.1/8")'),
+        (
+            Port("s1", ip="10.0.0.9/8"),
+            "a port of switch s1 has the address 10.0.0.9/8 (use a router)",
+        ),
+    ],
+)
+def test_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
+    nodes = (*HOSTS, Switch("s1"))
+    assert problems_of(nodes, [link("h1", port)]) == [f"link h1-{port.node}: {problem}"]
+
+
+def test_an_automatic_address_that_is_taken_is_a_problem() -> None:
+    assert problems_of((Host("h1", ip="10.0.0.2/8"), Host("h2"))) == [
+        "host h2: host h2 gets 10.0.0.2, which host h1 has (give each its own address)"
+    ]
+
+
+def test_a_router_may_not_take_the_address_of_a_host() -> None:
+    nodes = (Host("h1"), Router("r1"))
+    taken = [link("h1", Port("r1", ip="10.0.0.1/24", mac="00:00:00:00:00:01"))]
+    assert problems_of(nodes, taken) == [
+        "link h1-r1: router r1 gets 10.0.0.1, which host h1 has (give each its own address)",
+        (
+            "link h1-r1: router r1 gets 00:00:00:00:00:01, which host h1 has "
+            "(give each its own address)"
+        ),
+    ]
+
+
+def test_a_host_and_its_first_port_must_agree() -> None:
+    topology = Topology(
+        nodes=(Host("h1", ip="10.0.0.7/8"), Host("h2")),
+        links=(link(Port("h1", ip="10.0.0.8/8"), "h2"),),
+    )
+    assert [str(problem) for problem in check(topology)] == [
+        "host h1: the host has ip 10.0.0.7/8, but its first port 10.0.0.8/8 (say it once)"
+    ]
+
+
+def test_a_network_too_small_for_its_hosts_is_a_problem() -> None:
+    small = replace(shapes.single(3), ip_base="10.0.0.0/30")
+    assert [str(problem) for problem in check(small)] == [
+        (
+            "host h3: 10.0.0.0/30 has no address for host number 3 "
+            "(give the topology a wider ip_base, or the host its own ip)"
+        )
+    ]
+
+
+def test_a_bad_base_is_a_problem() -> None:
+    assert problems_of(ip_base="10.0.0.0/33") == [
+        'ip_base: "10.0.0.0/33" is not an IPv4 network (as in "10.0.0.0/8")'
+    ]

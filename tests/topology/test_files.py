@@ -1,0 +1,68 @@
+"""Files are read and written without loss, and damage is reported whole."""
+
+from pathlib import Path
+
+import pytest
+
+from wanlab.errors import TopologyError, WanlabError
+from wanlab.topology import Host, Topology, load, save, shapes
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "topologies"
+DAMAGED = sorted(path for path in (GOLDEN / "damaged").iterdir() if path.suffix != ".txt")
+
+
+@pytest.mark.parametrize("path", DAMAGED, ids=lambda path: path.name)
+def test_every_problem_of_a_damaged_file_is_reported_with_its_place(path: Path) -> None:
+    with pytest.raises(TopologyError) as caught:
+        load(path)
+    expected = path.with_name(f"{path.name}.error.txt").read_text()
+    assert str(caught.value).replace(str(path), path.name) + "\n" == expected
+
+
+@pytest.mark.parametrize("ending", [".mn", ".json", ".yaml", ".yml", ".MN"])
+def test_the_ending_of_a_file_says_its_format(tmp_path: Path, ending: str) -> None:
+    topology = shapes.minimal()
+    save(topology, tmp_path / f"a{ending}")
+    read = load(tmp_path / f"a{ending}")
+    assert [str(link) for link in read.links] == [str(link) for link in topology.links]
+    assert read.source.file == str(tmp_path / f"a{ending}")
+
+
+def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError) as caught:
+        save(shapes.minimal(), tmp_path / "a.txt")
+    assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml"
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError) as caught:
+        load(tmp_path / "none.mn")
+    assert str(caught.value) == f"cannot read {tmp_path / 'none.mn'}: No such file or directory"
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError) as caught:
+        save(shapes.minimal(), tmp_path / "none" / "a.mn")
+    assert str(caught.value).startswith(f"cannot write {tmp_path / 'none' / 'a.mn'}: ")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.mn").write_bytes(b"\x7fELF\xff")
+    with pytest.raises(TopologyError) as caught:
+        load(tmp_path / "a.mn")
+    assert [problem.place for problem in caught.value.problems] == ["byte 4"]
+
+
+def test_a_topology_with_problems_is_not_written(tmp_path: Path) -> None:
+    broken = Topology(nodes=(Host("h 1"),))
+    for name in ("a.mn", "a.yaml"):
+        with pytest.raises(TopologyError):
+            save(broken, tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("ending", [".mn", ".yaml"])
+def test_a_file_saved_over_another_replaces_it(tmp_path: Path, ending: str) -> None:
+    save(shapes.tree(3, 3), tmp_path / f"a{ending}")
+    save(shapes.minimal(), tmp_path / f"a{ending}")
+    assert len(load(tmp_path / f"a{ending}").nodes) == 3

@@ -1,0 +1,10 @@
+"""The words of `./dev`. Standard library only: it runs before anything is installed.
+
+command      the words, and what each does
+setup        what is missing, said first, then done: packages, .venv, the kernel
+  packages   Debian packages: which there must be, which are missing, how to install them
+  venv       the folder .venv and the stamp that tells whether it is up to date
+  kernel     what kernel/ has to say
+checks       ruff, mypy and codespell, with one summary
+progress     runs a command and shows how far it is
+"""

@@ -1,0 +1,77 @@
+"""`./dev check`: style, types and spelling, all of them, with one summary at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import DevError
+from .places import ROOT, VENV
+from .progress import run_quietly
+
+FOLDERS = ("src", "kernel", "tools", "tests", "bench")
+
+
+def typed_folders() -> list[str]:
+    """Folders of this checkout that hold Python; mypy refuses one that does not."""
+    return [name for name in FOLDERS if any((ROOT / name).rglob("*.py"))]
+
+
+CHECKS = (
+    ("ruff check", ("ruff", "check", ".")),
+    ("ruff format", ("ruff", "format", "--check", ".")),
+    ("mypy --strict", ("mypy", "--strict", *typed_folders())),
+    ("codespell", ("codespell",)),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one check went."""
+
+    name: str
+    status: int
+    seconds: float
+    lines: tuple[str, ...]
+
+
+def check() -> int:
+    """Run all checks; what failed is shown in full, then one line for each."""
+    require_tools(VENV / "bin")
+    outcomes = [_run(name, command) for name, command in CHECKS]
+    print(report(outcomes), flush=True)
+    return int(any(outcome.status != 0 for outcome in outcomes))
+
+
+def require_tools(folder: Path) -> None:
+    """A check whose tool is not there is not passed."""
+    missing = [command[0] for _, command in CHECKS if not (folder / command[0]).exists()]
+    if missing:
+        raise DevError(
+            f"{folder} lacks {', '.join(dict.fromkeys(missing))}",
+            "remove .venv, then run: ./dev setup",
+        )
+
+
+def _run(name: str, command: tuple[str, ...]) -> Outcome:
+    started = time.monotonic()
+    full = [str(VENV / "bin" / command[0]), *command[1:]]
+    status, lines = run_quietly(name, full, folder=ROOT)
+    return Outcome(name, status, time.monotonic() - started, tuple(lines))
+
+
+def report(outcomes: Iterable[Outcome]) -> str:
+    """What failed in full, then the summary."""
+    outcomes = list(outcomes)
+    parts = [
+        "\n".join([f"--- {outcome.name}", *outcome.lines, ""])
+        for outcome in outcomes
+        if outcome.status != 0
+    ]
+    parts += [
+        f"{outcome.name:15} {'ok' if outcome.status == 0 else 'FAILED':7} {outcome.seconds:5.1f} s"
+        for outcome in outcomes
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,193 @@
+"""Debian packages: which there must be, which of them are missing, and how they are installed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import DevError
+from .places import ROOT
+from .progress import run, run_quietly
+
+KERNEL_SOURCE = "linux-source-6.12"
+_SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"  # Debian gives users no sbin
+# iperf3 asks whether to run as a service; the default (no) is right.
+_QUIET = ("env", "DEBIAN_FRONTEND=noninteractive")
+_INSTALL = ("apt-get", "install", "--no-install-recommends", "-y")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Debian package, and a program or file of it by which to find it on other systems."""
+
+    name: str
+    sign: str
+
+
+TO_PREPARE = (Package("python3-venv", "python3"),)
+TO_RUN = (
+    Package("iproute2", "tc"),
+    Package("iperf3", "iperf3"),
+    Package("iputils-ping", "ping"),
+    Package("ethtool", "ethtool"),
+    Package("tcpdump", "tcpdump"),
+    Package("procps", "sysctl"),
+    Package("kmod", "lsmod"),
+)
+TO_BUILD = (
+    Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz"),
+    Package("gcc", "gcc"),
+    Package("binutils", "ld"),
+    Package("libc6-dev", "/usr/include/stdio.h"),
+    Package("make", "make"),
+    Package("flex", "flex"),
+    Package("bison", "bison"),
+    Package("bc", "bc"),
+    Package("xz-utils", "xz"),
+    Package("patch", "patch"),
+)
+
+
+def count(names: Collection[object]) -> str:
+    """How many packages, in words that fit: "1 package", "2 packages"."""
+    return f"{len(names)} package" + ("" if len(names) == 1 else "s")
+
+
+def wanted(*, kernel: bool, build: bool) -> tuple[Package, ...]:
+    """What there must be: for Python alone, to run the kernel too, to build it too."""
+    # A Python that is not the system's (pyenv, a container's) brings its own venv.
+    prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
+    return prepare + (TO_RUN if kernel else ()) + (TO_BUILD if kernel and build else ())
+
+
+def missing(packages: Iterable[Package]) -> list[str]:
+    """Names of those that this computer does not have."""
+    packages = list(packages)
+    if shutil.which("dpkg-query") is None:
+        return [package.name for package in packages if not _sign_is_there(package.sign)]
+    return names_missing([package.name for package in packages], _ask_dpkg(packages))
+
+
+def names_missing(names: Iterable[str], dpkg_says: str) -> list[str]:
+    """Names that dpkg-query's lines (`name<TAB>status`) do not show as installed."""
+    lines = (line.split("\t") for line in dpkg_says.splitlines())
+    # Status "ii": wanted and installed; "hi": installed and held at its version.
+    there = {line[0] for line in lines if len(line) == 2 and line[1][1:2] == "i"}
+    return [name for name in names if name not in there]
+
+
+def _ask_dpkg(packages: Iterable[Package]) -> str:
+    names = [package.name for package in packages]
+    command = ["dpkg-query", "-W", "-f=${Package}\t${db:Status-Abbrev}\n", *names]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def _sign_is_there(sign: str) -> bool:
+    if sign.startswith("/"):
+        return Path(sign).exists()
+    path = f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}"
+    return shutil.which(sign, path=path) is not None
+
+
+def install_command(names: Sequence[str]) -> str:
+    """What an administrator would type."""
+    return shlex.join(["apt-get", "update"]) + " && " + shlex.join([*_QUIET, *_INSTALL, *names])
+
+
+def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
+    """Install packages, as root or through sudo; one of `source_versions` of the kernel's source."""
+    if shutil.which("apt-get") is None:
+        raise DevError(
+            f"this computer lacks what these Debian packages bring: {', '.join(names)}",
+            "install it by the means of your distribution, then run this again",
+        )
+    prefix = _become_root(names)
+    is_updated = not unknown(names, _ask_apt(names))
+    if not is_updated:
+        _update(prefix)
+        _refuse_unknown(unknown(names, _ask_apt(names)))
+    chosen = [_with_version(name, source_versions) for name in names]
+    command = [*prefix, *_QUIET, *_INSTALL, *chosen]
+    what = f"apt-get install ({count(names)})"
+    if is_updated:  # with lists that were here already, and may be out of date
+        status, _ = run_quietly(what, command, folder=ROOT)
+        if status == 0:
+            return
+        _update(prefix)
+    run(what, command, folder=ROOT)
+
+
+def _become_root(names: Sequence[str]) -> list[str]:
+    """What to put before a command so that it runs as root."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is not None:
+        if subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0:
+            return ["sudo", "-n"]
+        if sys.stdin.isatty() and subprocess.run(["sudo", "-v"], check=False).returncode == 0:
+            return ["sudo"]
+    raise DevError(
+        "packages have to be installed, and you cannot do that by sudo here",
+        f"ask an administrator to run this line, then run this again:\n  {install_command(names)}",
+    )
+
+
+def _update(prefix: Sequence[str]) -> None:
+    run("apt-get update", [*prefix, "apt-get", "update"], folder=ROOT)
+
+
+def _ask_apt(names: Iterable[str]) -> str:
+    environment = os.environ | {"LC_ALL": "C"}
+    command = ["apt-cache", "policy", *names]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    ).stdout
+
+
+def unknown(names: Iterable[str], policy: str) -> list[str]:
+    """Names for which `apt-cache policy` shows nothing that could be installed."""
+    known: set[str] = set()
+    name = ""
+    for line in policy.splitlines():
+        if line and not line[0].isspace():
+            name = line.removesuffix(":")
+        elif line.strip().startswith("Candidate:") and "(none)" not in line:
+            known.add(name)
+    return [name for name in names if name not in known]
+
+
+def _refuse_unknown(names: Collection[str]) -> None:
+    if not names:
+        return
+    hint = "enable the distribution's usual package sources, then run this again"
+    if KERNEL_SOURCE in names:
+        hint = (
+            "Debian 12 has the kernel's source as a package. Elsewhere bring an archive of it,\n"
+            "install the other packages, and run: ./dev kernel build --source ARCHIVE\n"
+            f"  {install_command([n.name for n in (*TO_RUN, *TO_BUILD) if n.name not in names])}"
+        )
+    raise DevError(f"apt does not know: {', '.join(names)}", hint)
+
+
+def _with_version(name: str, source_versions: Sequence[str]) -> str:
+    """The kernel's source in a version that the recipe knows, if apt still has it."""
+    if name != KERNEL_SOURCE:
+        return name
+    said = subprocess.run(
+        ["apt-cache", "madison", name], capture_output=True, text=True, check=False
+    )
+    return choose_version(name, source_versions, said.stdout)
+
+
+def choose_version(name: str, wanted_versions: Iterable[str], madison: str) -> str:
+    """`name=VERSION` with the first wanted version that `apt-cache madison` lists, or `name`."""
+    rows = (line.split("|") for line in madison.splitlines())
+    offered = {row[1].strip() for row in rows if len(row) > 1}
+    version = next((version for version in wanted_versions if version in offered), None)
+    return f"{name}={version}" if version else name

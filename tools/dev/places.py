@@ -1,0 +1,9 @@
+"""Where things are in this checkout."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+CONSTRAINTS = ROOT / "tools" / "dev" / "constraints.txt"
+KERNEL = ROOT / "kernel"
+BENCH = ROOT / "bench"

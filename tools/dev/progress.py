@@ -1,0 +1,165 @@
+"""Runs a command and shows how far it is: its latest line and the time it has taken.
+
+On a terminal that is one line, written over; elsewhere a line after the first second, one every ten
+seconds, and one when it is done. What takes less than a second is not worth a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TextIO
+
+from .errors import DevError
+
+TICK_S = 0.5
+WORTH_A_LINE_S = 1.0
+NOTE_EVERY_S = 10.0
+TAIL_LINES = 25
+END_S = 10.0
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Shows one piece of work; told its output and, now and then, that time has passed."""
+
+    def __init__(
+        self, what: str, stream: TextIO, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._what = what
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._clock = clock
+        self._started = clock()
+        self._note_at = self._started + WORTH_A_LINE_S
+        self._rest = ""
+        self.lines: list[str] = []
+
+    def take(self, text: str) -> None:
+        """Some more output of the work, in pieces of any size."""
+        *done, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
+        self.lines += [line.rstrip() for line in done if line.strip()]
+
+    def tick(self) -> None:
+        """Time has passed: show it."""
+        latest = self.lines[-1].strip() if self.lines else ""
+        if self._terminal:
+            text = f"{self._what}: {self._elapsed()} s  {latest}"
+            self._write(_CLEAR + text[: shutil.get_terminal_size().columns - 1])
+        elif self._clock() >= self._note_at:
+            self._note_at = self._clock() + NOTE_EVERY_S
+            self._note(f"{self._elapsed()} s  {latest}")
+
+    def finish(self, outcome: str = "done") -> None:
+        """The work has ended; this line stays."""
+        if self._clock() - self._started < WORTH_A_LINE_S:
+            self.clear()
+        else:
+            self._note(f"{outcome} ({self._elapsed()} s)")
+
+    def clear(self) -> None:
+        """Leave the terminal's line empty."""
+        if self._terminal:
+            self._write(_CLEAR)
+
+    def _note(self, text: str) -> None:
+        self._write(f"{_CLEAR if self._terminal else ''}{self._what}: {text}\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+    def _elapsed(self) -> int:
+        return round(self._clock() - self._started)
+
+
+def run(
+    what: str,
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run a command to its end; a DevError with the end of its output if it fails."""
+    status, lines = run_quietly(what, command, folder=folder, environment=environment)
+    if status != 0:
+        said = "\n".join(f"  {line}" for line in lines[-TAIL_LINES:])
+        raise DevError(f"{what} failed (exit status {status}): {shlex.join(command)}", said)
+
+
+def run_quietly(
+    what: str,
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, list[str]]:
+    """Run a command to its end; its exit status and the lines of its output."""
+    progress = Progress(what, sys.stderr)
+    try:
+        with _started(command, folder, environment) as process:
+            assert process.stdout is not None
+            _follow(process.stdout, progress)
+            status = process.wait()
+    except OSError as error:
+        raise DevError(f"{what}: cannot start {command[0]}: {error.strerror}") from None
+    except BaseException:
+        progress.clear()
+        raise
+    progress.take("\n")
+    progress.finish("done" if status == 0 else f"exit status {status}")
+    return status, progress.lines
+
+
+@contextlib.contextmanager
+def _started(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(environment) if environment is not None else None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            _end(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    # One that runs as root (through sudo) cannot be told by us; it ends by Ctrl-C as we do.
+    with contextlib.suppress(PermissionError):
+        process.terminate()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(PermissionError):
+            process.kill()
+            process.wait()
+
+
+def _follow(output: IO[bytes], progress: Progress) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        while True:
+            if selector.select(TICK_S):
+                data = os.read(output.fileno(), 65536)
+                if not data:
+                    return
+                progress.take(data.decode(errors="replace"))
+            progress.tick()

@@ -1,0 +1,65 @@
+"""`./dev setup`: says what is missing, then provides it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+from . import kernel, packages, venv
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """What this computer lacks. Nothing of it has been done yet."""
+
+    packages: tuple[str, ...] = ()
+    venv: bool = False
+    kernel: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.packages or self.venv or self.kernel)
+
+    def describe(self) -> list[str]:
+        """One line for each thing that will be done."""
+        lines = []
+        if self.packages:
+            who = "as root" if os.geteuid() == 0 else "as root, through sudo"
+            command = f"apt-get install --no-install-recommends -y {' '.join(self.packages)}"
+            lines += [f"install {packages.count(self.packages)}, {who}:", f"  {command}"]
+        if self.venv:
+            lines.append("install wanlab and the Python packages that it needs into .venv:")
+            lines.append("  pip install -e '.[dev]'  (their list: pyproject.toml)")
+        if self.kernel:
+            lines.append("build the kernel into your cache: about 4 minutes on two processors")
+            lines.append("  python3 kernel/build.py build")
+        return lines
+
+
+def find_missing(*, with_kernel: bool) -> tuple[Missing, str]:
+    """What is missing, and in a few words what is there."""
+    image = kernel.found() if with_kernel else None
+    needs_kernel = with_kernel and image is None
+    wanted = packages.wanted(kernel=with_kernel, build=needs_kernel)
+    missing = Missing(
+        packages=tuple(packages.missing(wanted)),
+        venv=not venv.is_up_to_date(),
+        kernel=needs_kernel,
+    )
+    return missing, ", ".join(filter(None, [packages.count(wanted), ".venv", image]))
+
+
+def set_up(*, with_kernel: bool = True) -> None:
+    """Provide what is missing; if nothing is, say so and do nothing."""
+    missing, there = find_missing(with_kernel=with_kernel)
+    if not missing:
+        print(f"setup: nothing to do ({there})", file=sys.stderr)
+        return
+    print("\n  ".join(["setup will", *missing.describe()]), file=sys.stderr)
+    if missing.packages:
+        packages.install(missing.packages, kernel.source_versions() if missing.kernel else [])
+    if missing.venv:
+        venv.install()
+    if missing.kernel:
+        kernel.build()
+    print("setup: done", file=sys.stderr)
