@@ -40,6 +40,8 @@ class Process:  # a plain class: `dataclasses` would cost a tenth of a machine's
         self.outputs = outputs
         self.waiting = bytearray()
         self.input_ends = False
+        self.input_watched = False
+        self.left_terminal: int | None = None
 
 
 class Processes:
@@ -197,6 +199,8 @@ class Processes:
                     self._read(process, descriptor)
             if process.input is not None and not process.terminal:
                 self._close_input(process)
+            if process.left_terminal is not None:
+                os.close(process.left_terminal)
             self._send(
                 encode_json(
                     Kind.ENDED,
@@ -230,6 +234,10 @@ class Processes:
         del process.outputs[descriptor], self._by_descriptor[descriptor]
         if descriptor == process.input:
             process.input = None
+        if process.terminal and process.pid in self._by_pid:
+            # It has left its terminal but not ended yet; closing this end would hang up on it.
+            process.left_terminal = descriptor
+            return
         os.close(descriptor)
         if not process.outputs and process.pid not in self._by_pid:
             self._by_number.pop(process.number, None)
@@ -247,6 +255,8 @@ class Processes:
         except BrokenPipeError:
             self._close_input(process)
             return
+        except OSError:  # EIO: nobody has the terminal open
+            process.waiting.clear()
         self._watch_input(process, False)
         if process.input_ends:
             self._close_input(process)
@@ -254,15 +264,16 @@ class Processes:
     def _watch_input(self, process: Process, wanted: bool) -> None:
         descriptor = process.input
         assert descriptor is not None
-        events = select.EPOLLOUT if wanted else 0
-        if descriptor in process.outputs:
-            self._poll.modify(descriptor, select.EPOLLIN | events)
+        if wanted == process.input_watched:
             return
-        try:
-            self._poll.modify(descriptor, events)
-        except FileNotFoundError:
-            if wanted:
-                self._poll.register(descriptor, events)
+        process.input_watched = wanted
+        if descriptor in process.outputs:
+            self._poll.modify(descriptor, select.EPOLLIN | (select.EPOLLOUT if wanted else 0))
+        elif wanted:
+            self._poll.register(descriptor, select.EPOLLOUT)
+        else:
+            # Watched for nothing it would be reported over and over once nobody reads it.
+            self._poll.unregister(descriptor)
 
     def _close_input(self, process: Process) -> None:
         descriptor = process.input

@@ -1,0 +1,80 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wanlab.agent.messages import (
+    HEADER,
+    MOST_BYTES,
+    Frame,
+    FrameReader,
+    Kind,
+    encode,
+    encode_json,
+)
+
+CONVERSATION = [
+    Frame(Kind.READY, 0, b""),
+    Frame(Kind.CALL, 7, b'{"do":"start"}'),
+    Frame(Kind.INPUT, 3, bytes(range(256))),
+    Frame(Kind.INPUT_END, 3, b""),
+    Frame(Kind.OUTPUT, 2**32 - 1, b"x" * 1000),
+]
+
+frames = st.lists(
+    st.builds(Frame, st.sampled_from(Kind), st.integers(0, 2**32 - 1), st.binary(max_size=100)),
+    max_size=8,
+)
+
+
+def stream(of: list[Frame]) -> bytes:
+    return b"".join(encode(*frame) for frame in of)
+
+
+def read_in_pieces(data: bytes, size: int) -> list[Frame]:
+    reader = FrameReader()
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    return [frame for piece in pieces for frame in reader.feed(piece)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 48, 1 << 20])
+def test_pieces_of_any_size_make_the_same_frames(size: int) -> None:
+    assert read_in_pieces(stream(CONVERSATION), size) == CONVERSATION
+
+
+@given(frames, st.lists(st.integers(0, 60), max_size=30))
+def test_a_stream_cut_anywhere_makes_the_same_frames(said: list[Frame], cuts: list[int]) -> None:
+    reader = FrameReader()
+    rest = stream(said)
+    heard = []
+    for cut in cuts:
+        heard += reader.feed(rest[:cut])
+        rest = rest[cut:]
+    assert heard + reader.feed(rest) == said
+
+
+def test_a_frame_is_its_length_its_kind_its_number_and_its_body() -> None:
+    assert encode(Kind.INPUT, 0x01020304, b"ab") == bytes.fromhex("02000000 05 04030201 6162")
+
+
+def test_json_travels_without_spaces_and_comes_back_equal() -> None:
+    value = {"do": "start", "name": "ä\n", "list": [1, None, True]}
+    (frame,) = FrameReader().feed(encode_json(Kind.CALL, 1, value))
+    assert frame.json() == value
+    assert b" " not in frame.body
+
+
+def test_a_frame_is_given_with_its_last_byte() -> None:
+    data = encode(Kind.OUTPUT, 1, b"body")
+    reader = FrameReader()
+    assert reader.feed(data[:-1]) == []
+    assert reader.feed(data[-1:]) == [Frame(Kind.OUTPUT, 1, b"body")]
+
+
+def test_a_length_that_no_frame_has_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"a frame of {MOST_BYTES + 1} bytes"):
+        FrameReader().feed(HEADER.pack(MOST_BYTES + 1, Kind.OUTPUT, 1))
+
+
+def test_a_kind_that_no_frame_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="99 is not a valid Kind"):
+        FrameReader().feed(HEADER.pack(0, 99, 1))
