@@ -30,12 +30,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors"}
+DATA = {"units", "errors", "version"}
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR, "errors"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "version": set(),
     "units": {"errors"},
     "topology": DATA,
     "record": DATA,

@@ -11,7 +11,8 @@ This is the front door: what stands here is public, and faces use nothing else.
     Network, Process, Finished   a live network
     Topology, Host, ..., link    what a network is; load and save files; shapes makes common ones
     plan_script                  a topology as a shell script
-    measure, Record              what was measured
+    Sampling, Queues, Flows      what is measured while it runs; ping, iperf3: what programs say
+    Record, Table, Provenance    what was measured, with its origin
     plot                         figures of it
 """
 
@@ -20,10 +21,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wanlab.version import VERSION
+
 if TYPE_CHECKING:
     from wanlab import plot, record
     from wanlab.machine.embedded import EmbeddedMachine, find_image
-    from wanlab.measure import measure, sources
+    from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, measure, ping
     from wanlab.network import Finished, Network, Process
     from wanlab.plan import plan, plan_script
     from wanlab.record import Provenance, Record, Table
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
         shapes,
     )
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Loaded when first used: the command line must not wait for libraries that it does not need.
 _PLACES = {
@@ -70,7 +73,12 @@ _PLACES = {
     "plan": "plan",
     "plan_script": "plan",
     "save": "topology",
-    "sources": "measure",
+    "Flows": "measure",
+    "Queues": "measure",
+    "Sampling": "measure",
+    "iperf3": "measure",
+    "iperf3_text": "measure",
+    "ping": "measure",
 }
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
@@ -79,6 +87,7 @@ __all__ = [
     "Controller",
     "EmbeddedMachine",
     "Finished",
+    "Flows",
     "Host",
     "Link",
     "Network",
@@ -86,22 +95,26 @@ __all__ = [
     "Process",
     "Provenance",
     "Queue",
+    "Queues",
     "Record",
     "Router",
+    "Sampling",
     "Switch",
     "Table",
     "Topology",
     "find_image",
+    "iperf3",
+    "iperf3_text",
     "link",
     "load",
     "measure",
+    "ping",
     "plan",
     "plan_script",
     "plot",
     "record",
     "save",
     "shapes",
-    "sources",
 ]
 
 

@@ -11,26 +11,29 @@ for it; between them it passes all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wanlab.agent.operations import ROOT, Operation, SetLinkState
 from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
 from wanlab.machine import AgentFailure, Clock, Machine
-from wanlab.machine.embedded import READY_NS, EmbeddedMachine
+from wanlab.machine.embedded import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
 from wanlab.plan import Wire, plan
 from wanlab.plan.change import reshape
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Controller, Link, Port, Switch, Topology
 from wanlab.topology.words import read_conditions
-from wanlab.units import parse_size, parse_time
+from wanlab.units import parse_rate, parse_size, parse_time
 
 from .node import LiveNode
 from .verify import check_shaping
+
+if TYPE_CHECKING:
+    from wanlab.record import Provenance
 
 FOREVER_NS = (1 << 62) - 1
 BASE_MEMORY_BYTES = 1 << 30
@@ -47,6 +50,7 @@ class Network:
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
     sysctls     kernel parameters of every node.
+    line_rate   of the wire out of every port that has no speed of its own; 0 is no limit.
     memory      of the machine; by default it follows the number of nodes.
     """
 
@@ -60,6 +64,7 @@ class Network:
         folder: str | Path = ".",
         sysctls: Mapping[str, str] | None = None,
         memory: str | int | None = None,
+        line_rate: str | int = DEFAULT_LINE_RATE_BPS,
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.clock: Clock = clock
@@ -68,6 +73,7 @@ class Network:
         self.sysctls = dict(sysctls or {})
         self.plan = plan(self.topology, wire=wire, sysctls=self.sysctls)
         self.folder = Path(folder).resolve()
+        self.line_rate_bps = parse_rate(line_rate)
         self.warnings: list[str] = []
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
@@ -103,7 +109,11 @@ class Network:
         """Boots the machine, performs the plan, and begins at time 0."""
         assert self._machine is None, "the network has been started already"
         machine = EmbeddedMachine(
-            self.folder, clock=self.clock, seed=self.seed, memory_bytes=self._memory_bytes
+            self.folder,
+            clock=self.clock,
+            seed=self.seed,
+            memory_bytes=self._memory_bytes,
+            line_rate_bps=self.line_rate_bps,
         )
         self._machine = machine
         try:
@@ -242,6 +252,25 @@ class Network:
             raise CommandError(
                 f"{failed.describe()}: {failure.what}", output="\n".join(failed.commands())
             ) from None
+
+    # -- what a record needs to know ---------------------------------------------------------------
+
+    def provenance(
+        self, *, commands: Sequence[str] = (), parameters: Mapping[str, Any] | None = None
+    ) -> Provenance:
+        """The origin of what is measured here; looks for silent drops first."""
+        from .provenance import provenance_of
+
+        self._look_for_silent_drops()
+        return provenance_of(self, commands=commands, parameters=parameters)
+
+    def _look_for_silent_drops(self) -> None:
+        """A packet lost where no queue counts it is a warning in the record."""
+        (text,) = self.read([["file", ROOT, "/proc/net/softnet_stat"]])
+        dropped = sum(int(line.split()[1], 16) for line in text.decode().splitlines())
+        if dropped:
+            warning = f"{dropped} packets were dropped behind a port, where no queue counts them"
+            self.warnings = [w for w in self.warnings if "behind a port" not in w] + [warning]
 
     # -- looking ----------------------------------------------------------------------------------
 

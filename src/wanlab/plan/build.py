@@ -80,8 +80,6 @@ def _refuse(topology: Topology) -> None:
 
 def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
-    # Fewer interfaces that nobody asked for (tunl0, sit0, ...) in every node.
-    yield SetSysctl(ROOT, "net.core.fb_tunnels_only_for_init_net", "1")
     # Ports of a switch have no addresses; without this each would announce one of its own.
     yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
     for node in topology.nodes:

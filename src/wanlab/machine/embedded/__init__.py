@@ -10,6 +10,6 @@ machine     all of it together
 """
 
 from .image import Image, find_image
-from .machine import READY_NS, EmbeddedMachine
+from .machine import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
 
-__all__ = ["READY_NS", "EmbeddedMachine", "Image", "find_image"]
+__all__ = ["DEFAULT_LINE_RATE_BPS", "READY_NS", "EmbeddedMachine", "Image", "find_image"]

@@ -1,8 +1,8 @@
 """Starts the kernel: its command line, what it inherits, and how it ends.
 
-It is an ordinary program of the user's. It gets its ends of three sockets (calendar, to the agent, from the
-agent) and a memory file for its console, all by descriptor: nothing of a machine has a name in the
-file system. It ends when those sockets are closed, so it cannot outlive us, however we end.
+It is an ordinary program of the user's. It gets its ends of three sockets (calendar, to the agent,
+from the agent) and a memory file for its console, all by descriptor: nothing of a machine has a name
+in the file system. It ends when those sockets are closed, so it cannot outlive us, however we end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from .loop import Pipes
 # 2026-01-01T00:00:00Z: the wall clock of every machine on virtual time starts here.
 START_OF_DAY_NS = 1_767_225_600_000_000_000
 # Interfaces that drivers make by themselves when they are built in.
-NO_SPARE_INTERFACES = ("bonding.max_bonds=0", "dummy.numdummies=0", "ifb.numifbs=0")
+NO_SPARE_INTERFACES = (
+    "fb_tunnels=none",
+    "bonding.max_bonds=0",
+    "dummy.numdummies=0",
+    "ifb.numifbs=0",
+)
 LOADED_ALGORITHMS = "reno,cubic,bbr"
 SOCKET_BYTES = 1 << 20
 CONSOLE_TAIL_BYTES = 8192
@@ -39,6 +44,8 @@ class BootOptions:
     cpu: int
     virtual: bool
     seed: int
+    line_rate_mbps: int
+    """Of the wire out of every new port; 0 is no limit."""
 
 
 def agent_folder() -> Path:
@@ -67,6 +74,7 @@ def command_line(
         f"channel={channel_in},{channel_out}",
         f"random_seed={options.seed}",
         f"tcp_loaded={LOADED_ALGORITHMS}",
+        f"veth.speed={options.line_rate_mbps}",
         *NO_SPARE_INTERFACES,
         "PYTHONHASHSEED=0",
     ]

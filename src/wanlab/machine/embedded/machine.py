@@ -19,11 +19,12 @@ from .. import Clock
 from ..channel import Channel
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import FOREVER_NS, Calendar
-from .image import Image, find_image
+from .image import find_image
 from .loop import Lost, RealLoop, VirtualLoop
 from .resources import ClaimedCpu, check_memory_available, choose_memory_folder
 
 DEFAULT_MEMORY_BYTES = 1 << 30
+DEFAULT_LINE_RATE_BPS = 40_000_000_000
 # ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
 READY_NS = 10_000_000_000
 HALT_REAL_S = 5.0
@@ -46,7 +47,8 @@ StallReport = Callable[[str], None]
 class EmbeddedMachine:
     """Boots at once; ends at `close`, and when this process ends in whatever way.
 
-    `seed` makes its random numbers. `on_stall` is told when a process keeps virtual time from passing.
+    `seed` makes its random numbers. `line_rate_bps`: of the wire out of every port, 0 is no limit.
+    `on_stall` is told when a process keeps virtual time from passing.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class EmbeddedMachine:
         *,
         clock: Clock = "virtual",
         seed: int = 1,
+        line_rate_bps: int = DEFAULT_LINE_RATE_BPS,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         host_name: str = "wanlab",
         on_stall: StallReport | None = None,
@@ -78,6 +81,7 @@ class EmbeddedMachine:
                     cpu=self._cpu.number,
                     virtual=clock == "virtual",
                     seed=seed,
+                    line_rate_mbps=line_rate_bps // 1_000_000,
                 )
             )
         except BaseException:
@@ -169,19 +173,7 @@ class EmbeddedMachine:
 
     def _death(self) -> MachineError:
         status = self._kernel.wait(2.0)
-        console = self._kernel.console()
-        panic = re.search(r"Kernel panic - not syncing: (.*)", console)
-        if panic:
-            what = f"the machine's kernel panicked: {panic[1]}"
-        elif status is not None and status < 0:
-            what = f"the machine's kernel was killed by {signal.Signals(-status).name}"
-        elif status:
-            what = f"the machine's kernel ended with status {status}"
-        elif status == 0:
-            what = "the machine powered off"
-        else:
-            what = "the machine's kernel closed its channel"
-        return MachineError(what, console=_without_checks(console))
+        return death(status, self._kernel.console())
 
     def _stalled(self, real_s: float) -> None:
         before = len(self._kernel.console())
@@ -197,6 +189,22 @@ class EmbeddedMachine:
     def end_stalled_process(self) -> None:
         """Kills the process that keeps virtual time from passing."""
         self._kernel.signal(signal.SIGUSR1)
+
+
+def death(status: int | None, console: str) -> MachineError:
+    """What a kernel died of, from its exit status (None: it has not ended) and its console."""
+    panic = re.search(r"Kernel panic - not syncing: (.*)", console)
+    if panic:
+        what = f"the machine's kernel panicked: {panic[1]}"
+    elif status is not None and status < 0:
+        what = f"the machine's kernel was killed by {signal.Signals(-status).name}"
+    elif status:
+        what = f"the machine's kernel ended with status {status}"
+    elif status == 0:
+        what = "the machine powered off"
+    else:
+        what = "the machine's kernel closed its channel"
+    return MachineError(what, console=_without_checks(console))
 
 
 def check_working_folder(folder: Path) -> Path:

@@ -1,0 +1,21 @@
+"""The kernel's recipe, which lives beside the package in a checkout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import wanlab
+from wanlab.errors import RequirementError
+
+
+def run_recipe(arguments: list[str]) -> int:
+    """Runs kernel/build.py; returns its exit status."""
+    program = Path(wanlab.__file__).parents[2] / "kernel" / "build.py"
+    if not program.exists():
+        raise RequirementError(
+            "the kernel's recipe is not part of an installed wanlab",
+            "use a checkout of wanlab, where it is the folder kernel/",
+        )
+    return subprocess.run([sys.executable, str(program), *arguments], check=False).returncode

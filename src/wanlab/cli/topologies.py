@@ -1,0 +1,28 @@
+"""Topologies as the command line names them: a file, or a shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wanlab import Topology, load, plan_script, shapes
+from wanlab.errors import WanlabError
+
+FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml")
+
+
+def read(text: str) -> Topology:
+    """A file if it is named like one or there is one, else a shape like single,4."""
+    if text.endswith(FILE_SUFFIXES) or "/" in text or Path(text).exists():
+        return load(text)
+    return shapes.from_text(text)
+
+
+def script(text: str, wire: str) -> str:
+    return plan_script(read(text), wire=one_of("wire", wire, ("mtu", "gso")))  # type: ignore[arg-type]
+
+
+def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
+    """The value, if it is one of those known."""
+    if value not in known:
+        raise WanlabError(f"--{option} {value} is not known", f"known here: {', '.join(known)}")
+    return value

@@ -1,0 +1,71 @@
+"""Understands what iperf3 prints for people: lines per interval and the two summaries.
+
+    [  5]   0.00-1.00   sec  11.9 MBytes   100 Mbits/sec   12   35.4 KBytes
+    [  5]   0.00-10.00  sec   116 MBytes  97.1 Mbits/sec   33             sender
+
+Numbers are rounded as printed (units of 1024 bytes, of 1000 bits: iperf3's src/units.c).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from wanlab.errors import WanlabError
+
+BYTES = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+BITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+LINE = re.compile(
+    r"\[\s*(?P<stream>\d+|SUM)\]\s+(?P<start>[\d.]+)-(?P<end>[\d.]+)\s+sec\s+"
+    r"(?P<bytes>[\d.]+) (?P<bytes_unit>[KMGT]?)Bytes\s+"
+    r"(?P<bits>[\d.]+) (?P<bits_unit>[KMGT]?)bits/sec"
+    r"(?:\s+(?P<retransmits>\d+))?"
+    r"(?:\s+(?P<cwnd>[\d.]+) (?P<cwnd_unit>[KMGT]?)Bytes)?"
+    r"\s*(?P<role>sender|receiver)?\s*$"
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One printed line. `role` is empty for an interval."""
+
+    stream: str
+    start_s: float
+    end_s: float
+    bytes: float
+    bits_per_second: float
+    retransmits: int | None
+    cwnd_bytes: float | None
+    role: str
+
+
+def parse(text: str) -> list[Line]:
+    """All lines with numbers. WanlabError if there is none: then it did not measure anything."""
+    lines = [_line(match) for raw in text.splitlines() if (match := LINE.match(raw.rstrip()))]
+    if not lines:
+        last = text.strip().splitlines()[-1:] or ["it printed nothing"]
+        raise WanlabError(f"iperf3 measured nothing: {last[0]}")
+    return lines
+
+
+def summary(text: str, role: str, stream: str | None = None) -> Line:
+    """The line of the whole test, of the "sender" or the "receiver"."""
+    found = [line for line in parse(text) if line.role == role and stream in (None, line.stream)]
+    if not found:
+        raise WanlabError(f"iperf3 printed no line of the {role}: the test did not end")
+    return found[-1]
+
+
+def _line(match: re.Match[str]) -> Line:
+    return Line(
+        stream=match["stream"],
+        start_s=float(match["start"]),
+        end_s=float(match["end"]),
+        bytes=float(match["bytes"]) * BYTES[match["bytes_unit"]],
+        bits_per_second=float(match["bits"]) * BITS[match["bits_unit"]],
+        retransmits=None if match["retransmits"] is None else int(match["retransmits"]),
+        cwnd_bytes=(
+            None if match["cwnd"] is None else float(match["cwnd"]) * BYTES[match["cwnd_unit"]]
+        ),
+        role=match["role"] or "",
+    )

@@ -1,0 +1,3 @@
+"""The version of wanlab, as records carry it."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,77 @@
+"""What all tests share: `--accept`, and what becomes of machine tests where there is no kernel."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import Network, Topology
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import find_image
+
+GOLDEN = Path(__file__).parent / "golden"
+# Set by `./dev test`, which has built a kernel: that it is missing then is a failure.
+REQUIRE_KERNEL = "WANLAB_REQUIRE_KERNEL"
+
+Golden = Callable[[str, str], None]
+Start = Callable[..., Network]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--accept", action="store_true", help="write the golden files anew from what is there now"
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("machine") and (reason := why_no_kernel()):
+        if os.environ.get(REQUIRE_KERNEL):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+
+
+@cache
+def why_no_kernel() -> str:
+    """Empty if a machine can be booted."""
+    try:
+        find_image()
+    except RequirementError as error:
+        return str(error)
+    return ""
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compares a text with a file in tests/golden; with --accept it is written there."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--accept"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        expected = path.read_text(encoding="utf-8") if path.exists() else ""
+        changes = difflib.unified_diff(
+            expected.splitlines(True), text.splitlines(True), str(path), "now"
+        )
+        if text != expected:
+            pytest.fail(f"{''.join(changes)}\nis this right? --accept makes it so", pytrace=False)
+
+    return compare
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts networks that end with the test; their working folder is the test's own."""
+    with ExitStack() as running:
+
+        def enter(topology: Topology, **options: Any) -> Network:
+            return running.enter_context(Network(topology, **{"folder": tmp_path, **options}))
+
+        yield enter

@@ -1,0 +1,67 @@
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import boot
+from wanlab.machine.embedded.boot import BootOptions, command_line
+from wanlab.machine.embedded.image import Image
+
+OPTIONS = BootOptions(
+    image=Image(Path("/cache/with space/abc"), "abc", "6.12"),
+    memory_bytes=1 << 30,
+    memory_folder=Path("/dev/shm"),
+    cpu=1,
+    virtual=True,
+    seed=17,
+)
+
+
+@pytest.fixture(autouse=True)
+def places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "agent_folder", lambda: Path("/lib/wanlab/agent"))
+    monkeypatch.setattr(sys, "executable", "/opt/python")
+
+
+def test_a_virtual_machine_is_given_its_calendar_its_channel_and_its_seed() -> None:
+    words = command_line(OPTIONS, calendar=5, channel_in=6, channel_out=7)
+    assert words[0] == "/cache/with space/abc/linux"
+    assert [word for word in words if word.startswith(("channel", "time-", "random", "mem"))] == [
+        "mem=1048576k",
+        "channel=6,7",
+        "random_seed=17",
+        "time-travel=ext:fd:5",
+        "time-travel-start=1767225600000000000",
+    ]
+
+
+def test_on_the_real_clock_there_is_no_calendar() -> None:
+    words = command_line(replace(OPTIONS, virtual=False), -1, 6, 7)
+    assert [word for word in words if "time-travel" in word] == []
+
+
+def test_init_is_python_with_the_agents_folder() -> None:
+    words = command_line(OPTIONS, 5, 6, 7)
+    assert words[words.index("init=/opt/python") :] == [
+        "init=/opt/python", "--", "-I", "-S", "-B", "-X", "utf8", "/lib/wanlab/agent"
+    ]  # fmt: skip
+
+
+def test_a_path_with_spaces_is_one_word_for_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "agent_folder", lambda: Path("/my things/wanlab/agent"))
+    monkeypatch.setattr(sys, "executable", "/my things/python")
+    words = command_line(OPTIONS, 5, 6, 7)
+    assert 'init="/my things/python"' in words
+    assert words[-1] == '"/my things/wanlab/agent"'
+
+
+def test_a_path_with_a_quotation_mark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "agent_folder", lambda: Path('/my "things"/agent'))
+    with pytest.raises(RequirementError) as caught:
+        command_line(OPTIONS, 5, 6, 7)
+    assert str(caught.value) == (
+        'the path /my "things"/agent has a quotation mark in it, which the kernel\'s command line '
+        "cannot hold (move wanlab or its Python to another folder)"
+    )

@@ -1,0 +1,167 @@
+import pytest
+from fake_kernel import FakeKernel, advance, started
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wanlab.errors import PeerError
+from wanlab.machine.embedded.calendar import (
+    FOREVER_NS,
+    STRIDE_FIRST_NS,
+    STRIDE_LEAST_NS,
+    STRIDE_MOST_NS,
+    STRIDE_REAL_S,
+    Calendar,
+)
+from wanlab.machine.embedded.timetravel import MESSAGE, Op
+
+END_NS = 1_000_000_000
+
+instants = st.integers(0, END_NS)
+schedules = st.lists(instants, max_size=20).map(sorted)
+follow_ups = st.dictionaries(
+    st.integers(0, 30), st.tuples(st.integers(0, 300_000_000)), max_size=10
+)
+
+
+@given(schedules, follow_ups, st.lists(instants, max_size=10), st.booleans())
+def test_time_never_goes_back_and_never_passes_what_was_granted(
+    events: list[int], more: dict[int, tuple[int]], ends: list[int], tells_time: bool
+) -> None:
+    kernel = FakeKernel(list(events), more, tells_time)
+    calendar = started(kernel)
+    for end in sorted(ends):
+        shown = advance(calendar, kernel, end)
+        assert shown == sorted(shown)
+        assert calendar.now_ns == end
+        assert kernel.now_ns <= end
+
+
+@given(schedules, instants)
+def test_everything_up_to_and_with_the_end_has_happened_and_nothing_after(
+    events: list[int], end: int
+) -> None:
+    kernel = FakeKernel(list(events))
+    advance(started(kernel), kernel, end)
+    assert kernel.seen == [event for event in events if event <= end]
+
+
+@given(
+    schedules,
+    follow_ups,
+    st.lists(st.integers(STRIDE_LEAST_NS, STRIDE_MOST_NS), min_size=1, max_size=5),
+    st.lists(instants, max_size=8),
+    st.booleans(),
+)
+def test_where_the_kernel_is_asked_back_changes_nothing_that_it_sees(
+    events: list[int],
+    more: dict[int, tuple[int]],
+    strides: list[int],
+    stops: list[int],
+    tells_time: bool,
+) -> None:
+    undisturbed = FakeKernel(list(events), more, tells_time)
+    calendar = started(undisturbed)
+    calendar.stride_ns = 10 * END_NS
+    advance(calendar, undisturbed, END_NS)
+
+    kernel = FakeKernel(list(events), more, tells_time)
+    calendar = started(kernel)
+    for number, stop in enumerate([*sorted(stops), END_NS]):
+        calendar.stride_ns = strides[number % len(strides)]
+        advance(calendar, kernel, stop)
+    assert kernel.seen == undisturbed.seen
+    assert kernel.events == undisturbed.events
+
+
+@given(schedules, st.lists(instants, min_size=1, max_size=5))
+def test_what_is_written_is_an_event_of_the_instant_at_which_it_was_written(
+    events: list[int], instants_of_input: list[int]
+) -> None:
+    kernel = FakeKernel(list(events))
+    calendar = started(kernel)
+    for instant in sorted(instants_of_input):
+        advance(calendar, kernel, instant)
+        calendar.expect_event_now()
+        booked_before = calendar.is_booked_now
+        kernel.say(kernel.interrupted(), calendar)
+        assert (booked_before, calendar.is_booked_now) == (False, True)
+        assert calendar.next_event_ns == instant
+        advance(calendar, kernel, instant)
+        assert (calendar.now_ns, kernel.now_ns) == (instant, instant)
+    assert kernel.times_told == sorted(instants_of_input)
+    assert kernel.seen == sorted(
+        [event for event in events if event <= max(instants_of_input)] + instants_of_input
+    )
+
+
+def test_an_idle_kernel_is_not_woken() -> None:
+    kernel = FakeKernel([100])
+    calendar = started(kernel)
+    assert calendar.grant(99) == b""
+    assert calendar.now_ns == 99
+    assert calendar.next_event_ns == 100
+    assert calendar.is_waiting
+
+
+def test_a_kernel_without_events_lets_time_pass_at_once() -> None:
+    calendar = started(FakeKernel([]))
+    assert calendar.next_event_ns == FOREVER_NS
+    assert calendar.grant(END_NS) == b""
+    assert calendar.now_ns == END_NS
+
+
+def test_the_grant_holds_for_one_stride_and_its_end_is_inclusive() -> None:
+    calendar = started(FakeKernel([40]))
+    calendar.stride_ns = 200_000
+    assert calendar.grant(END_NS) == MESSAGE.pack(Op.FREE_UNTIL, 1, 200_041) + MESSAGE.pack(
+        Op.RUN, 2, 40
+    )
+
+
+def test_the_kernel_is_told_the_time_and_the_start_of_its_day() -> None:
+    calendar = Calendar(1_767_225_600_000_000_000)
+    calendar.hear(MESSAGE.pack(Op.START, 1, 0))
+    said = calendar.hear(MESSAGE.pack(Op.GET_TOD, 2, 0) + MESSAGE.pack(Op.GET, 3, 0))
+    assert said == MESSAGE.pack(Op.ACK, 2, 1_767_225_600_000_000_000) + MESSAGE.pack(Op.ACK, 3, 0)
+
+
+def test_a_kernel_that_goes_back_in_time_is_refused() -> None:
+    kernel = FakeKernel([500])
+    calendar = started(kernel)
+    kernel.heard(calendar.grant(1000))
+    with pytest.raises(PeerError, match="back in time, from 500 to 400"):
+        calendar.hear(MESSAGE.pack(Op.UPDATE, 9, 400))
+
+
+def test_the_past_cannot_be_granted() -> None:
+    calendar = started(FakeKernel([]))
+    calendar.grant(100)
+    with pytest.raises(AssertionError, match="into the past"):
+        calendar.grant(99)
+
+
+def test_a_running_kernel_is_neither_granted_time_nor_spoken_to() -> None:
+    calendar = started(FakeKernel([0]))
+    calendar.grant(1000)
+    with pytest.raises(AssertionError, match="did not wait"):
+        calendar.grant(1000)
+    with pytest.raises(AssertionError, match="must not be spoken to"):
+        calendar.expect_event_now()
+
+
+def test_strides_grow_while_time_passes_quickly_and_shrink_while_it_does_not() -> None:
+    calendar = Calendar(0)
+    calendar.adapt_stride(STRIDE_REAL_S / 3, STRIDE_FIRST_NS)
+    assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
+    calendar.adapt_stride(STRIDE_REAL_S / 3, STRIDE_FIRST_NS)  # it did not go all the way
+    assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
+    calendar.adapt_stride(STRIDE_REAL_S * 3, 0)
+    assert calendar.stride_ns == STRIDE_FIRST_NS
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, STRIDE_MOST_NS)), max_size=60))
+def test_a_stride_is_never_too_short_or_too_long(steps: list[tuple[float, int]]) -> None:
+    calendar = Calendar(0)
+    for real_s, passed_ns in steps:
+        calendar.adapt_stride(real_s, passed_ns)
+        assert STRIDE_LEAST_NS <= calendar.stride_ns <= STRIDE_MOST_NS

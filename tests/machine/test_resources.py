@@ -1,0 +1,109 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import resources
+from wanlab.machine.embedded.resources import (
+    ClaimedCpu,
+    check_memory_available,
+    choose_memory_folder,
+)
+
+HUGE_BYTES = 1 << 60
+
+
+def test_the_first_folder_with_room_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/nor/this", str(tmp_path)))
+    assert choose_memory_folder(1 << 20) == tmp_path
+
+
+def test_the_users_own_choice_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert choose_memory_folder(1 << 20) == tmp_path
+
+
+def test_without_room_the_error_says_why_each_place_is_unfit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/no/such/folder", "/proc"))
+    monkeypatch.setattr(resources, "format_size", lambda size: "much" if size > 1e18 else "little")
+    with pytest.raises(RequirementError) as caught:
+        choose_memory_folder(HUGE_BYTES)
+    assert caught.value.what == (
+        f"no place for much of memory for the machine: {tmp_path}: only little free; "
+        "/no/such/folder: No such file or directory; /proc: only little free"
+    )
+    assert "set TMPDIR" in caught.value.hint
+
+
+def test_a_place_that_cannot_be_written_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
+    with pytest.raises(RequirementError, match="/proc: No such file or directory"):
+        choose_memory_folder(0)
+
+
+def test_looking_for_a_place_leaves_nothing_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    choose_memory_folder(1 << 20)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_memory_than_there_is_is_refused() -> None:
+    with pytest.raises(RequirementError, match=r"the machine may need .* are available"):
+        check_memory_available(HUGE_BYTES)
+    check_memory_available(1 << 20)
+
+
+@pytest.fixture
+def cpus(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Three CPUs that no other program claims."""
+    numbers = [9001, 9002, 9003]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(numbers))
+    return numbers
+
+
+def test_machines_at_the_same_time_claim_different_cpus(cpus: list[int]) -> None:
+    claims = [ClaimedCpu() for _ in cpus]
+    assert sorted(claim.number for claim in claims) == cpus
+    one_more = ClaimedCpu()
+    assert one_more.number in cpus
+    for claim in [*claims, one_more]:
+        claim.release()
+
+
+def test_a_cpu_that_was_released_can_be_claimed_again(cpus: list[int]) -> None:
+    first = ClaimedCpu()
+    first.release()
+    first.release()
+    again = ClaimedCpu()
+    assert again.number == first.number
+    again.release()
+
+
+def test_a_claim_is_gone_with_the_process_that_held_it(cpus: list[int]) -> None:
+    program = (
+        "import os, signal\n"
+        "from wanlab.machine.embedded.resources import ClaimedCpu\n"
+        "os.sched_getaffinity = lambda _: {9001, 9002, 9003}\n"
+        "claim = ClaimedCpu()\n"
+        "print(claim.number, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    claim = ClaimedCpu()
+    assert claim.number == int(done.stdout)
+    claim.release()
