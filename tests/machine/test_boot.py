@@ -16,6 +16,7 @@ OPTIONS = BootOptions(
     cpu=1,
     virtual=True,
     seed=17,
+    line_rate_mbps=40_000,
 )
 
 

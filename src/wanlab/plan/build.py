@@ -74,6 +74,14 @@ def _refuse(topology: Topology) -> None:
             problems.append(Problem(str(node), "private directories cannot be made yet"))
         if isinstance(node, Host) and node.vlan_interfaces:
             problems.append(Problem(str(node), "VLAN interfaces cannot be made yet"))
+        if isinstance(node, Host) and (node.cpu or node.cores or node.scheduler):
+            problems.append(
+                Problem(
+                    str(node),
+                    "its share of the computer (cpu, cores, scheduler) cannot be set",
+                    "leave it out: on virtual time computing takes no time",
+                )
+            )
     if problems:
         raise TopologyError(problems, topology.source.file)
 

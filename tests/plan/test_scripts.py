@@ -1,0 +1,103 @@
+"""Plans as shell scripts, compared with tests/golden/plans (`--accept` writes them anew)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wanlab.plan import Wire, plan_script
+from wanlab.plan.shaping import shape_lines
+from wanlab.topology import (
+    Conditions,
+    Host,
+    Port,
+    Queue,
+    Router,
+    Switch,
+    Topology,
+    link,
+    load,
+    shapes,
+)
+
+LAB14 = Path(__file__).parents[2] / "src/wanlab/labs/lab14/topology.mn"
+Golden = Callable[[str, str], None]
+
+
+def routed() -> Topology:
+    """Two networks and a router between them; one way is slow, the other loses."""
+    return Topology(
+        name="routed",
+        nodes=(
+            Host("h1", ip="10.0.1.2/24", default_route="10.0.1.1"),
+            Host("h2", ip="10.0.2.2/24", default_route="via 10.0.2.1 dev h2-eth0"),
+            Host("h3", start_command="echo it's started > /tmp/h3"),
+            Router("r1", routes=("10.9.0.0/16 via 10.0.2.2",)),
+            Switch("s1", stp=True, ip="10.0.3.9/24"),
+        ),
+        links=(
+            link("h1", Port("r1", ip="10.0.1.1/24"), a_to_b={"rate": "10Mbps", "delay": "5ms"}),
+            link(
+                Port("r1", ip="10.0.2.1/24", mtu=9000),
+                Port("h2", mtu=9000, speed_bps=1_000_000_000),
+                loss="0.01%",
+                delay="1.5ms",
+                jitter="100us",
+            ),
+            link("h3", "s1"),
+            link(Port("r1", ip="fd00::1/64", mac="02:11:22:33:44:55"), "s1"),
+        ),
+    )
+
+
+TOPOLOGIES: dict[str, tuple[Callable[[], Topology], Wire]] = {
+    "lab14": (lambda: load(LAB14), "gso"),
+    "dumbbell-gso": (lambda: shapes.dumbbell(2, rate="10Mbps", delay="20ms"), "gso"),
+    "dumbbell-mtu": (lambda: shapes.dumbbell(2, rate="10Mbps", delay="20ms"), "mtu"),
+    "routed": (routed, "mtu"),
+}
+
+KINDS = ("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke")
+QUEUES = {
+    **{kind: Queue(kind) for kind in KINDS},
+    **{f"{kind}-bytes": Queue(kind, limit_bytes=2_500_000) for kind in KINDS},
+    **{f"{kind}-packets": Queue(kind, limit_packets=100) for kind in KINDS},
+    "codel-options": Queue(
+        "codel",
+        limit_packets=17476,
+        options=(("target", "5ms"), ("interval", "100ms"), ("ecn", "")),
+    ),
+    "red-options": Queue(
+        "red", limit_bytes=26214400, options=(("max", "8738133"), ("adaptive", ""))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_plan_says_what_a_person_would_type(name: str, golden: Golden) -> None:
+    make, wire = TOPOLOGIES[name]
+    golden(f"plans/{name}.sh", plan_script(make(), wire))
+
+
+@pytest.mark.parametrize(
+    ("name", "conditions"),
+    [
+        ("queues", Conditions()),
+        ("queues-rate", Conditions(rate_bps=10_000_000)),
+        ("queues-delay", Conditions(delay_ns=20_000_000)),
+        ("queues-rate-delay", Conditions(rate_bps=10_000_000, delay_ns=20_000_000)),
+    ],
+)
+def test_every_queue_is_built_as_here(name: str, conditions: Conditions, golden: Golden) -> None:
+    parts = []
+    for what, queue in QUEUES.items():
+        port = Port("s1", name="s1-eth1", conditions=replace(conditions, queue=queue))
+        parts += [f"# {what}", *(f"tc {line}" for line in shape_lines(port)), ""]
+    golden(f"plans/{name}.sh", "\n".join(parts) + "\n")
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_the_same_topology_gives_the_same_plan(name: str) -> None:
+    make, wire = TOPOLOGIES[name]
+    assert plan_script(make(), wire) == plan_script(make(), wire)
