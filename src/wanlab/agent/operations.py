@@ -138,7 +138,13 @@ class SetLinkState(Operation):
         return f"port {self.interface} {'up' if self.up else 'down'}"
 
     def commands(self) -> list[str]:
-        return [in_node(self.node, f"ip link set {self.interface} {'up' if self.up else 'down'}")]
+        kept = f"/tmp/routes-{self.interface}"
+        steps = (
+            f"ip link set {self.interface} up; ip route restore < {kept}"
+            if self.up
+            else f"ip route save dev {self.interface} > {kept}; ip link set {self.interface} down"
+        )
+        return [in_node(self.node, f"sh -c {shlex.quote(steps)}")]
 
     def request(self) -> tuple[str, dict[str, Any]]:
         return self.name, {"node": self.node, "name": self.interface, "up": self.up}

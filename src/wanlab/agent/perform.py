@@ -29,6 +29,7 @@ class Performer:
         self._namespaces = namespaces
         self._environment = environment
         self._root_links = links.Netlink()
+        self._routes: dict[tuple[str, str], dict[str, str]] = {}
 
     def perform(self, name: str, arguments: dict[str, object]) -> None:
         """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
@@ -75,8 +76,21 @@ class Performer:
             netlink.request(*request)
 
     def set_link_state(self, node: str, name: str, up: bool) -> None:
+        """Addresses and routes stay, as when a cable is pulled: what the kernel forgets is kept here."""
+        if not up:
+            with self._namespaces.inside_net(node):
+                self.write_file(f"/proc/sys/net/ipv6/conf/{name}/keep_addr_on_down", "1")
+            self._routes[node, name] = {
+                family: self._run(node, ["ip", family, "route", "show", "dev", name])
+                for family in ("-4", "-6")
+            }
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.change_link(interface_index(name), up=up))
+        if up:
+            for family, routes in self._routes.pop((node, name), {}).items():
+                lines = [line.replace(" linkdown", "") for line in routes.splitlines()]
+                replace = "".join(f"route replace {line} dev {name}\n" for line in lines)
+                self._run(node, ["ip", family, "-batch", "-"], replace)
 
     def add_address(self, node: str, name: str, address: str) -> None:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
@@ -125,7 +139,7 @@ class Performer:
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)
 
-    def _run(self, node: str, arguments: list[str], given: str = "") -> None:
+    def _run(self, node: str, arguments: list[str], given: str = "") -> str:
         import subprocess  # dear to import, and few networks need it
 
         with self._namespaces.inside_net(node):
@@ -140,6 +154,7 @@ class Performer:
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip()
             raise OSError(f"{' '.join(arguments)}: {said or f'exit status {done.returncode}'}")
+        return done.stdout
 
 
 def interface_index(name: str) -> int:

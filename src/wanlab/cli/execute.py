@@ -8,6 +8,8 @@ import shutil
 import signal
 import stat
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import IO
 
 from wanlab import Network, Process, Topology
@@ -77,7 +79,7 @@ class _Input:
         except OSError:  # closed
             self._end()
             return
-        if stat.S_ISREG(mode) or os.path.samestat(os.fstat(0), os.stat(os.devnull)):
+        if stat.S_ISREG(mode) or os.path.samestat(os.fstat(0), Path(os.devnull).stat()):
             while data := os.read(0, CHUNK):
                 process.write(data)
             self._end()
@@ -97,19 +99,14 @@ class _Input:
         self._process.end_input()
 
 
-def _writer(stream: IO[bytes]) -> "_Write":
-    return _Write(stream)
-
-
-class _Write:
+def _writer(stream: IO[bytes]) -> Callable[[bytes], None]:
     """Passes bytes on at once."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
 
-    def __call__(self, data: bytes) -> None:
-        self._stream.write(data)
-        self._stream.flush()
+    return write
 
 
 def _discard_stdout() -> None:

@@ -30,13 +30,14 @@ from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
 from .node import LiveNode
+from .limits import memory_limits, warnings_of
 from .verify import check_shaping
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
 
 FOREVER_NS = (1 << 62) - 1
-BASE_MEMORY_BYTES = 1 << 30
+BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
 SECOND_NS = 1_000_000_000
 
@@ -118,6 +119,7 @@ class Network:
         self._machine = machine
         try:
             self.perform(self.plan)
+            self.perform(memory_limits(self._memory_bytes))
             self._verify()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
             if self.clock == "virtual":
@@ -258,19 +260,21 @@ class Network:
     def provenance(
         self, *, commands: Sequence[str] = (), parameters: Mapping[str, Any] | None = None
     ) -> Provenance:
-        """The origin of what is measured here; looks for silent drops first."""
+        """The origin of what is measured here; looks for silent limits first."""
         from .provenance import provenance_of
 
-        self._look_for_silent_drops()
+        self._look_for_silent_limits()
         return provenance_of(self, commands=commands, parameters=parameters)
 
-    def _look_for_silent_drops(self) -> None:
-        """A packet lost where no queue counts it is a warning in the record."""
-        (text,) = self.read([["file", ROOT, "/proc/net/softnet_stat"]])
-        dropped = sum(int(line.split()[1], 16) for line in text.decode().splitlines())
-        if dropped:
-            warning = f"{dropped} packets were dropped behind a port, where no queue counts them"
-            self.warnings = [w for w in self.warnings if "behind a port" not in w] + [warning]
+    def _look_for_silent_limits(self) -> None:
+        """What held the network back without any queue counting it is a warning in the record."""
+        namespaces = list(dict.fromkeys(node.namespace for node in self._nodes.values()))
+        sources = [["file", ROOT, "/proc/net/softnet_stat"]]
+        sources += [["file", name, "/proc/net/netstat"] for name in namespaces]
+        softnet, *netstats = (part.decode() for part in self.read(sources))
+        for warning in warnings_of(softnet, dict(zip(namespaces, netstats, strict=True))):
+            if warning not in self.warnings:
+                self.warnings.append(warning)
 
     # -- looking ----------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from typing import Any
 from wanlab.errors import CommandError
 from wanlab.topology.model import Port
 
-# tc prints seconds as floating point; netem itself counts in ns.
-CLOSE_ENOUGH_NS = 1
+# netem counts in ns, but tc's JSON shows whole microseconds, rounded down twice.
+CLOSE_ENOUGH_NS = 1_000
 
 
 def check_shaping(ports: Iterable[tuple[str, Port]], show: Callable[[str], str]) -> None:

@@ -64,6 +64,7 @@ class VirtualLoop:
         self._hear_agent = hear_agent
         self._stalled = stalled
         self._to_say = bytearray()
+        self._heard: list[bytes] = []
         self._selector = selectors.DefaultSelector()
         for end in (self._calendar_socket, pipes.from_agent):
             end.setblocking(False)
@@ -103,7 +104,16 @@ class VirtualLoop:
             time.sleep(ahead_s)
 
     def _listen(self) -> None:
-        """Hears calendar and agent until the kernel waits, and then all the agent has said."""
+        """Hears calendar and agent until the kernel waits. Only then, when it is known at which instant,
+        is passed on what the agent has said."""
+        try:
+            self._hear_until_waiting()
+        finally:
+            heard, self._heard = self._heard, []
+            for data in heard:
+                self._hear_agent(data)
+
+    def _hear_until_waiting(self) -> None:
         quiet_since = time.monotonic()
         while not self._calendar.is_waiting:
             ready = self._selector.select(1.0)
@@ -128,7 +138,7 @@ class VirtualLoop:
     def _hear_channel(self) -> bool:
         data = _receive(self._pipes.from_agent)
         if data:
-            self._hear_agent(data)
+            self._heard.append(data)
         return bool(data)
 
     def _speak(self) -> None:

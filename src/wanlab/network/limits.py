@@ -1,0 +1,42 @@
+"""Limits of the kernel that no queue counts: put out of the way, and looked for at the end.
+
+A small machine has small limits: TCP's memory, by default an eighth of it, is used up by one flow at
+10 Gbit/s, and then every receiver's window shrinks to four packets with no word about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from wanlab.agent.operations import ROOT, Operation, SetSysctl
+
+PAGE_BYTES = 4096
+TCP_SHARES = (1 / 4, 1 / 2, 3 / 4)
+"""Of the machine's memory: below it TCP does not save, from there on it does, beyond it it refuses."""
+
+
+def memory_limits(memory_bytes: int) -> list[Operation]:
+    """Operations that let TCP have most of the machine's memory."""
+    pages = " ".join(str(int(memory_bytes * share) // PAGE_BYTES) for share in TCP_SHARES)
+    return [SetSysctl(ROOT, "net.ipv4.tcp_mem", pages)]
+
+
+def warnings_of(softnet: str, netstats: Mapping[str, str]) -> Iterator[str]:
+    """What to know before trusting a measurement.
+
+    `softnet`: /proc/net/softnet_stat. `netstats`: /proc/net/netstat of each node.
+    """
+    dropped = sum(int(line.split()[1], 16) for line in softnet.splitlines())
+    if dropped:
+        yield f"{dropped} packets were dropped behind a port, where no queue counts them"
+    for node, text in netstats.items():
+        counters = dict(_counters(text))
+        if counters.get("TCPMemoryPressures", 0):
+            yield f"TCP in {node or 'root'} ran short of memory: give the network more (memory=)"
+
+
+def _counters(text: str) -> Iterator[tuple[str, int]]:
+    """Pairs of lines: names, then numbers."""
+    lines = text.splitlines()
+    for names, numbers in zip(lines[::2], lines[1::2], strict=True):
+        yield from zip(names.split()[1:], map(int, numbers.split()[1:]), strict=True)
