@@ -15,7 +15,8 @@ too, chosen by whoever starts it; its streams and its end travel under that.
                                       <-  ERRORS   3  bytes of its stderr
                                       <-  ENDED    3  {"status": 0, ...}
 
-Nothing may be said to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are JSON; DATA answers a call with raw bytes.
+Nothing may be said to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are
+JSON; DATA answers a call with raw bytes.
 """
 
 from __future__ import annotations

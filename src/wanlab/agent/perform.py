@@ -77,7 +77,7 @@ class Performer:
 
     def set_link_state(self, node: str, name: str, up: bool) -> None:
         """Addresses and routes stay, as when a cable is pulled: what the kernel forgets is kept here."""
-        if not up:
+        if not up and (node, name) not in self._routes:
             with self._namespaces.inside_net(node):
                 self.write_file(f"/proc/sys/net/ipv6/conf/{name}/keep_addr_on_down", "1")
             self._routes[node, name] = {
