@@ -127,6 +127,25 @@ class AddLink(Operation):
 
 
 @dataclass(frozen=True)
+class JoinBridge(Operation):
+    """Plugs a port into its switch."""
+
+    interface: str
+    bridge: str
+
+    name = "join_bridge"
+
+    def describe(self) -> str:
+        return f"port {self.interface} in switch {self.bridge}"
+
+    def commands(self) -> list[str]:
+        return [f"ip link set {self.interface} master {self.bridge}"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"interface": self.interface, "bridge": self.bridge}
+
+
+@dataclass(frozen=True)
 class SetLinkState(Operation):
     node: str
     interface: str

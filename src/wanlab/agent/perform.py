@@ -57,6 +57,10 @@ class Performer:
             if end["bridge"] or end is second:
                 self._bring_up(end)
 
+    def join_bridge(self, interface: str, bridge: str) -> None:
+        master = links.number(links.IFLA_MASTER, interface_index(bridge))
+        self._root_links.request(*links.change_link(interface_index(interface), attributes=master))
+
     def _end(self, end: dict[str, object]) -> bytes:
         attributes = links.end_of_pair(str(end["name"]), _text(end["mac"]), _number(end["mtu"]))
         node = str(end["node"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from wanlab.agent.operations import ROOT, Operation, SetLinkState
+from wanlab.agent.operations import ROOT, JoinBridge, Operation, SetLinkState
 from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
 from wanlab.machine import AgentFailure, Clock, Machine
 from wanlab.machine.embedded import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
@@ -118,8 +118,12 @@ class Network:
         )
         self._machine = machine
         try:
-            self.perform(self.plan)
             self.perform(memory_limits(self._memory_bytes))
+            before, after = self._halves_of_plan()
+            self.perform(before)
+            if self.clock == "virtual":
+                machine.run(max(machine.now_ns, READY_NS - SECOND_NS), lambda: False)
+            self.perform(after)
             self._verify()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
             if self.clock == "virtual":
@@ -129,6 +133,12 @@ class Network:
         except BaseException:
             self.stop()
             raise
+
+    def _halves_of_plan(self) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+        """What is done before the nodes settle, and from the first plug on."""
+        plugs = (n for n, operation in enumerate(self.plan) if isinstance(operation, JoinBridge))
+        middle = next(plugs, len(self.plan))
+        return self.plan[:middle], self.plan[middle:]
 
     def stop(self) -> None:
         """Ends the machine and everything in it. Nothing is left behind."""
@@ -154,6 +164,12 @@ class Network:
         """On virtual time: never faster than the real clock, for people who watch."""
         assert self._machine is not None
         self._machine.pace_to_real(wanted)
+
+    def end_stalled_process(self) -> None:
+        """Kills the process that computes without a pause and so keeps virtual time from passing. May be
+        called from a signal handler while time does not pass."""
+        assert self._machine is not None
+        self._machine.end_stalled_process()
 
     # -- nodes and ports --------------------------------------------------------------------------
 

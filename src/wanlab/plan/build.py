@@ -18,6 +18,7 @@ from wanlab.agent.operations import (
     AddNamespace,
     AddRoute,
     End,
+    JoinBridge,
     Operation,
     RunCommand,
     SetModeration,
@@ -109,9 +110,24 @@ def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> I
         for port in topology.ports(node.name):
             yield from _port(_home(node), port, wire, isinstance(node, Switch))
     yield WriteFile("/etc/hosts", hosts_file(topology))
+    yield from _plugs(topology)
     for node in topology.nodes:
         if node.start_command:
             yield RunCommand(_home(node), node.start_command)
+
+
+def _plugs(topology: Topology) -> Iterator[Operation]:
+    """Ports join their switches last, when the nodes have announced themselves: of a thousand hosts on
+    one switch each would hear all others do so (IPv6 alone: eight packets from each to each).
+
+    A switch with STP is an exception, because it needs time with its ports.
+    """
+    for link in topology.links:
+        for port in link.ports:
+            node = topology.node(port.node)
+            if isinstance(node, Switch) and not node.stp:
+                assert port.name is not None
+                yield JoinBridge(port.name, node.name)
 
 
 def _home(node: Node) -> str:
@@ -122,7 +138,7 @@ def _home(node: Node) -> str:
 def _end(topology: Topology, port: Port) -> End:
     node = topology.node(port.node)
     assert port.name is not None, "a plan needs a resolved topology"
-    bridge = node.name if isinstance(node, Switch) else None
+    bridge = node.name if isinstance(node, Switch) and node.stp else None
     return End(_home(node), port.name, port.mac, port.mtu, bridge)
 
 

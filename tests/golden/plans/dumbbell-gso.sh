@@ -36,26 +36,26 @@ ip link set s2 up
 # link h1-eth0 to s1-eth1
 ip link add name h1-eth0 netns h1 address 00:00:00:00:00:01 type veth peer name s1-eth1 address 02:00:00:05:00:01
 ip -n h1 link set h1-eth0 up
-ip link set s1-eth1 master s1 up
+ip link set s1-eth1 up
 
 # link h2-eth0 to s1-eth2
 ip link add name h2-eth0 netns h2 address 00:00:00:00:00:02 type veth peer name s1-eth2 address 02:00:00:05:00:02
 ip -n h2 link set h2-eth0 up
-ip link set s1-eth2 master s1 up
+ip link set s1-eth2 up
 
 # link s1-eth3 to s2-eth1
 ip link add name s1-eth3 address 02:00:00:05:00:03 type veth peer name s2-eth1 address 02:00:00:06:00:01
-ip link set s1-eth3 master s1 up
-ip link set s2-eth1 master s2 up
+ip link set s1-eth3 up
+ip link set s2-eth1 up
 
 # link s2-eth2 to h3-eth0
 ip link add name s2-eth2 address 02:00:00:06:00:02 type veth peer name h3-eth0 netns h3 address 00:00:00:00:00:03
-ip link set s2-eth2 master s2 up
+ip link set s2-eth2 up
 ip -n h3 link set h3-eth0 up
 
 # link s2-eth3 to h4-eth0
 ip link add name s2-eth3 address 02:00:00:06:00:03 type veth peer name h4-eth0 netns h4 address 00:00:00:00:00:04
-ip link set s2-eth3 master s2 up
+ip link set s2-eth3 up
 ip -n h4 link set h4-eth0 up
 
 # address 10.0.0.1/8 of h1-eth0
@@ -89,3 +89,21 @@ cat > /etc/hosts <<'END'
 10.0.0.3 h3
 10.0.0.4 h4
 END
+
+# port s1-eth1 in switch s1
+ip link set s1-eth1 master s1
+
+# port s1-eth2 in switch s1
+ip link set s1-eth2 master s1
+
+# port s1-eth3 in switch s1
+ip link set s1-eth3 master s1
+
+# port s2-eth1 in switch s2
+ip link set s2-eth1 master s2
+
+# port s2-eth2 in switch s2
+ip link set s2-eth2 master s2
+
+# port s2-eth3 in switch s2
+ip link set s2-eth3 master s2
