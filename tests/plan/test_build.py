@@ -64,7 +64,7 @@ def test_operations_come_in_an_order_in_which_they_can_be_done() -> None:
     firsts = sorted(set(names), key=names.index)
     assert firsts == [
         *("SetSysctl", "AddNamespace", "AddBridge", "AddLink", "AddAddress"),
-        *("SetOffloads", "SetModeration", "Shape", "WriteFile"),
+        *("SetOffloads", "SetModeration", "Shape", "WriteFile", "JoinBridge"),
     ]
 
 
