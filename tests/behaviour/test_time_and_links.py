@@ -38,7 +38,9 @@ def test_a_delay_of_20_ms_each_way_is_a_round_trip_of_40_ms(start: Start) -> Non
 
 def test_the_first_ping_waits_for_arp(start: Start) -> None:
     net = start(
-        Topology(nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2", a_to_b={"delay": "20ms"}),))
+        Topology(
+            nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2", a_to_b={"delay": "20ms"}),)
+        )
     )
     assert times(net["h1"].run("ping -c 2 10.0.0.2").output) == ["40.0 ms", "20.0 ms"]
 
@@ -74,7 +76,9 @@ def test_a_link_that_is_down_carries_nothing_and_keeps_its_addresses_and_routes(
         nodes=(Host("h1", default_route="10.0.0.2"), Host("h2")), links=(link("h1", "h2"),)
     )
     net = start(topology)
-    net["h1"].run("ip -6 addr add fd00::1/64 dev h1-eth0 nodad; ip route add 10.9.0.0/16 via 10.0.0.7")
+    net["h1"].run(
+        "ip -6 addr add fd00::1/64 dev h1-eth0 nodad; ip route add 10.9.0.0/16 via 10.0.0.7"
+    )
     net.run_for("5s")
     before = net["h1"].run("ip -br addr; ip route").output
     net.set_link_up("h1", "h2", False)

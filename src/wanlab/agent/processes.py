@@ -170,6 +170,17 @@ class Processes:
         if process and process.terminal and process.input is not None:
             resize_terminal(process.input, rows, columns)
 
+    def look(self, number: int) -> dict[str, int | bool | None]:
+        """How many bytes it still has to take of its input (None: it takes no more), and whether the
+        program in its terminal reads single keys (it does its own line editing)."""
+        process = self._by_number.get(number)
+        if process is None or process.input is None:
+            return {"input_left_bytes": None, "reads_keys": False}
+        return {
+            "input_left_bytes": len(process.waiting),
+            "reads_keys": process.terminal and _reads_keys(process.input),
+        }
+
     # -- told by the kernel -----------------------------------------------------------------------
 
     def ready(self, descriptor: int, events: int) -> None:
@@ -287,6 +298,11 @@ class Processes:
 
 def resize_terminal(master: int, rows: int, columns: int) -> None:
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _reads_keys(master: int) -> bool:
+    """Line mode has been taken off the terminal."""
+    return not termios.tcgetattr(master)[3] & termios.ICANON
 
 
 def _bytes_to_read(descriptor: int) -> int:

@@ -108,6 +108,21 @@ def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: l
         _write(f"{PROGRAMS_FOLDER}/{name}", program, 0o755)
     _write(f"{RUN_FOLDER}/built_in", "".join(f"{name}\n" for name in built_in))
     system.set_host_name(host_name)
+    _allow_algorithms(built_in)
+
+
+def _allow_algorithms(built_in: list[str]) -> None:
+    """Lets a node choose its TCP algorithm by sysctl, as the course does: without this the kernel
+    reserves most of them to the root namespace. It does not count as loading them."""
+    allowed = "reno"
+    for name in built_in:
+        if name.startswith("tcp_"):
+            more = f"{allowed} {name.removeprefix('tcp_')}"
+            try:
+                _write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", more)
+            except OSError:  # tcp_diag and the like are no algorithms
+                continue
+            allowed = more
 
 
 def _mount_working_folder(root: str, folder: str) -> None:
@@ -136,7 +151,8 @@ def _read(path: str) -> str:
         return file.read()
 
 
-def _write(path: str, content: str, mode: int = 0o644) -> None:
+def _write(path: str, content: str, mode: int | None = None) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(content)
-    os.chmod(path, mode)
+    if mode is not None:
+        os.chmod(path, mode)

@@ -11,7 +11,7 @@ from typing import Any
 from . import root, system
 from .counters import Counters
 from .messages import Frame, FrameReader, Kind, encode, encode_json
-from .namespaces import Namespaces
+from .namespaces import ROOT, Namespaces
 from .perform import Performer
 from .processes import Processes
 
@@ -39,6 +39,7 @@ class Agent:
         root.prepare(working_folder, host_name, kernel_config, built_in)
         namespaces = Namespaces()
         self._performer = Performer(namespaces, environment)
+        self._performer.set_link_state(ROOT, "lo", True)
         self._processes = Processes(namespaces, self._poll, self._send)
         self._counters = Counters(namespaces)
         self._calls = {
@@ -46,6 +47,7 @@ class Agent:
             "start": self._processes.start,
             "signal": self._processes.signal,
             "resize": self._processes.resize,
+            "look": self._processes.look,
             "read": self._counters.read,
             "read_file": self.read_file,
             "sync": os.sync,

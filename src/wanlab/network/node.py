@@ -9,6 +9,8 @@ from .process import Command, Finished, OutputHandler, Process
 if TYPE_CHECKING:
     from .network import Network
 
+DEFAULT_TERMINAL = "xterm-256color"
+
 
 class LiveNode:
     """A host or router, or the machine's root namespace, where switches and their ports are."""
@@ -45,7 +47,11 @@ class LiveNode:
         process.start(
             arguments,
             folder or str(self._network.folder),
-            {**self._network.environment, **(environment or {})},
+            {
+                **self._network.environment,
+                **({"TERM": DEFAULT_TERMINAL} if terminal else {}),
+                **(environment or {}),
+            },
             stdin,
             terminal,
         )

@@ -20,6 +20,11 @@ from wanlab.units import format_time
 # bottleneck that nobody asked for (600 Mbit/s at 20 ms).
 DELAY_LINE_PACKETS = 1_000_000
 DEFAULT_MTU = 1500
+# RED keeps its average in 32 bits: with more than this as its minimum, the average has to follow the
+# queue at once, which is what the course's burst of min/avpkt means.
+MOST_BYTES_OF_A_SLOW_AVERAGE = 1 << 20
+# How fast an average decays while nothing waits: what tc-red(8) takes where nothing is said.
+RATE_OF_AN_IDLE_QUEUE_BPS = 10_000_000
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_QUEUE = Queue("fifo", limit_packets=1000)
 BURST_S = 0.001
@@ -171,14 +176,19 @@ def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
     """RED has no defaults of its own; these follow tc-red(8): max a quarter of the limit, min a third
     of max."""
     limit = _limit_bytes(port, queue)
-    most, average_packet = limit // 4, 1000
-    least = most // 3
+    given = {name: int(value) for name, value in queue.options if value.isdigit()}
+    average_packet = given.get("avpkt", 1000)
+    most = given.get("max", limit // 4)
+    least = given.get("min", most // 3)
+    burst = max(1, (2 * least + most) // (3 * average_packet))
+    if least > MOST_BYTES_OF_A_SLOW_AVERAGE:
+        burst = least // average_packet + 1
     words = {
         "limit": str(limit),
         "min": str(least),
         "max": str(most),
         "avpkt": str(average_packet),
-        "burst": str(max(1, (2 * least + most) // (3 * average_packet))),
+        "burst": str(burst),
         "probability": "0.02",
     }
     if port.conditions.rate_bps:
@@ -188,9 +198,13 @@ def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
 
 def _choke_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
     limit = _limit_packets(port, queue) if _has_limit(queue) else 1000
-    words = {"limit": str(limit), "min": str(max(1, limit // 12)), "max": str(max(2, limit // 4))}
-    if port.conditions.rate_bps:
-        words["bandwidth"] = f"{port.conditions.rate_bps}bit"
+    rate_bps = port.conditions.rate_bps or port.speed_bps or RATE_OF_AN_IDLE_QUEUE_BPS
+    words = {
+        "limit": str(limit),
+        "min": str(max(1, limit // 12)),
+        "max": str(max(2, limit // 4)),
+        "bandwidth": f"{rate_bps}bit",
+    }
     return [word for name, value in words.items() if name not in names for word in (name, value)]
 
 

@@ -40,7 +40,7 @@ tc qdisc add dev s1-eth1 parent 1: handle 3: sfb
 
 # choke
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
-tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 1000 min 83 max 250
+tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 1000 min 83 max 250 bandwidth 10000000bit
 
 # fifo-bytes
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
@@ -84,7 +84,7 @@ tc qdisc add dev s1-eth1 parent 1: handle 3: sfb limit 1666
 
 # choke-bytes
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
-tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 1666 min 138 max 416
+tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 1666 min 138 max 416 bandwidth 10000000bit
 
 # fifo-packets
 tc qdisc add dev s1-eth1 root handle 1: netem limit 100 delay 20ms
@@ -127,7 +127,7 @@ tc qdisc add dev s1-eth1 parent 1: handle 3: sfb limit 100
 
 # choke-packets
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
-tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 100 min 8 max 25
+tc qdisc add dev s1-eth1 parent 1: handle 3: choke limit 100 min 8 max 25 bandwidth 10000000bit
 
 # codel-options
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
@@ -135,5 +135,5 @@ tc qdisc add dev s1-eth1 parent 1: handle 3: codel limit 17476 target 5ms interv
 
 # red-options
 tc qdisc add dev s1-eth1 root handle 1: netem limit 1000000 delay 20ms
-tc qdisc add dev s1-eth1 parent 1: handle 3: red limit 26214400 min 2184533 avpkt 1000 burst 3640 probability 0.02 max 8738133 adaptive
+tc qdisc add dev s1-eth1 parent 1: handle 3: red limit 26214400 min 2912711 avpkt 1000 burst 2913 probability 0.02 max 8738133 adaptive
 

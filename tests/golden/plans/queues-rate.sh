@@ -134,5 +134,5 @@ tc qdisc add dev s1-eth1 parent 2: handle 3: codel limit 17476 target 5ms interv
 
 # red-options
 tc qdisc add dev s1-eth1 root handle 2: tbf rate 10000000bit burst 3028 limit 26214400
-tc qdisc add dev s1-eth1 parent 2: handle 3: red limit 26214400 min 2184533 avpkt 1000 burst 3640 probability 0.02 bandwidth 10000000bit max 8738133 adaptive
+tc qdisc add dev s1-eth1 parent 2: handle 3: red limit 26214400 min 2912711 avpkt 1000 burst 2913 probability 0.02 bandwidth 10000000bit max 8738133 adaptive
 

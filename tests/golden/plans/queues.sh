@@ -29,7 +29,7 @@ tc qdisc add dev s1-eth1 root handle 3: cake
 tc qdisc add dev s1-eth1 root handle 3: sfb
 
 # choke
-tc qdisc add dev s1-eth1 root handle 3: choke limit 1000 min 83 max 250
+tc qdisc add dev s1-eth1 root handle 3: choke limit 1000 min 83 max 250 bandwidth 10000000bit
 
 # fifo-bytes
 tc qdisc add dev s1-eth1 root handle 3: bfifo limit 2500000
@@ -62,7 +62,7 @@ tc qdisc add dev s1-eth1 root handle 3: cake memlimit 2500000
 tc qdisc add dev s1-eth1 root handle 3: sfb limit 1666
 
 # choke-bytes
-tc qdisc add dev s1-eth1 root handle 3: choke limit 1666 min 138 max 416
+tc qdisc add dev s1-eth1 root handle 3: choke limit 1666 min 138 max 416 bandwidth 10000000bit
 
 # fifo-packets
 tc qdisc add dev s1-eth1 root handle 3: pfifo limit 100
@@ -95,11 +95,11 @@ tc qdisc add dev s1-eth1 root handle 3: cake memlimit 151400
 tc qdisc add dev s1-eth1 root handle 3: sfb limit 100
 
 # choke-packets
-tc qdisc add dev s1-eth1 root handle 3: choke limit 100 min 8 max 25
+tc qdisc add dev s1-eth1 root handle 3: choke limit 100 min 8 max 25 bandwidth 10000000bit
 
 # codel-options
 tc qdisc add dev s1-eth1 root handle 3: codel limit 17476 target 5ms interval 100ms ecn
 
 # red-options
-tc qdisc add dev s1-eth1 root handle 3: red limit 26214400 min 2184533 avpkt 1000 burst 3640 probability 0.02 max 8738133 adaptive
+tc qdisc add dev s1-eth1 root handle 3: red limit 26214400 min 2912711 avpkt 1000 burst 2913 probability 0.02 max 8738133 adaptive
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,7 +26,13 @@ from wanlab.errors import MachineError
 from .calendar import Calendar
 
 CHUNK = 1 << 18
+# A program may talk without end while no time passes: more than this is not kept until it does.
+MOST_HEARD_BYTES = 4 << 20
+# No more than a socket takes in one piece: each piece wakes the kernel, which asks for the time then,
+# and a RUN that comes while it asks for a second one is lost to it (`time_travel_handle_message`).
+SAY_BYTES = 32768
 STALL_REAL_S = 10.0
+LISTEN_REAL_S = 1.0
 FOREVER_REAL_S = 3600.0
 
 
@@ -64,13 +71,16 @@ class VirtualLoop:
         self._hear_agent = hear_agent
         self._stalled = stalled
         self._to_say = bytearray()
-        self._heard: list[bytes] = []
+        self._heard: deque[bytes] = deque()
+        self._heard_bytes = 0
         self._selector = selectors.DefaultSelector()
         for end in (self._calendar_socket, pipes.from_agent):
             end.setblocking(False)
             self._selector.register(end, selectors.EVENT_READ)
         pipes.to_agent.setblocking(False)
         self.pace_to_real = False
+        self.give_up_at_real_s: float | None = None
+        """On the real clock: from then on a kernel that still runs counts as lost."""
 
     @property
     def now_ns(self) -> int:
@@ -79,6 +89,10 @@ class VirtualLoop:
     def say(self, data: bytes) -> None:
         """For the agent, when the kernel waits."""
         self._to_say += data
+
+    def settle(self) -> None:
+        """Lets the kernel do what it has to do at this instant. No time passes."""
+        self._listen()
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         """Lets virtual time pass until `stop` is true or now is `until_ns`."""
@@ -89,12 +103,19 @@ class VirtualLoop:
             if self.pace_to_real:
                 self._wait_for_real_clock(started, until_ns)
             before_ns, before = self.now_ns, time.monotonic()
-            words = self._calendar.grant(until_ns)
+            words = self._calendar.grant(self._end_of_grant(until_ns))
             if not words:
                 return
             self._send_calendar(words)
             self._listen()
             self._calendar.adapt_stride(time.monotonic() - before, self.now_ns - before_ns)
+
+    def _end_of_grant(self, until_ns: int) -> int:
+        """While there is more to say, the kernel is asked back after each event: when it hears the rest
+        must not depend on the stride, which depends on this computer."""
+        if not self._to_say:
+            return until_ns
+        return min(until_ns, max(self.now_ns, self._calendar.next_event_ns))
 
     def _wait_for_real_clock(self, started: tuple[float, int], until_ns: int) -> None:
         """Never faster than real: waits until the next event is due on the real clock, too."""
@@ -108,15 +129,24 @@ class VirtualLoop:
         is passed on what the agent has said."""
         try:
             self._hear_until_waiting()
-        finally:
-            heard, self._heard = self._heard, []
-            for data in heard:
-                self._hear_agent(data)
+        except Lost:
+            self._pass_on()  # its last words
+            raise
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """A listener may raise: what has not been passed on by then stays for the next time."""
+        while self._heard:
+            data = self._heard.popleft()
+            self._heard_bytes -= len(data)
+            self._hear_agent(data)
 
     def _hear_until_waiting(self) -> None:
         quiet_since = time.monotonic()
         while not self._calendar.is_waiting:
-            ready = self._selector.select(1.0)
+            ready = self._selector.select(self._listen_real_s())
+            if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
+                raise Lost
             if ready:
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since > STALL_REAL_S:
@@ -127,8 +157,15 @@ class VirtualLoop:
                     self._hear_calendar()
                 else:
                     self._hear_channel()
+            if self._heard_bytes > MOST_HEARD_BYTES:
+                self._pass_on()
         while self._hear_channel():
             pass
+
+    def _listen_real_s(self) -> float:
+        if self.give_up_at_real_s is None:
+            return LISTEN_REAL_S
+        return min(LISTEN_REAL_S, max(0.0, self.give_up_at_real_s - time.monotonic()))
 
     def _hear_calendar(self) -> None:
         data = _receive(self._calendar_socket)
@@ -139,14 +176,19 @@ class VirtualLoop:
         data = _receive(self._pipes.from_agent)
         if data:
             self._heard.append(data)
+            self._heard_bytes += len(data)
         return bool(data)
 
     def _speak(self) -> None:
-        """Writes what is to be said, and waits until the kernel has noted it as an event of now."""
-        if not self._to_say:
+        """Writes what is to be said, and waits until the kernel has noted it as an event of now.
+
+        Not while it has other events now: it may have noted that there is input already, and then
+        nothing tells us whether it asks for more than the time. A RUN that meets a request is lost.
+        """
+        if not self._to_say or self._calendar.next_event_ns <= self.now_ns:
             return
         try:
-            sent = self._pipes.to_agent.send(self._to_say)
+            sent = self._pipes.to_agent.send(self._to_say[:SAY_BYTES])
         except BlockingIOError:
             return  # it reads first; the rest is said when it next waits
         except OSError:
@@ -182,6 +224,7 @@ class RealLoop:
         pipes.to_agent.setblocking(False)
         self._selector.register(pipes.from_agent, selectors.EVENT_READ)
         self._started = time.monotonic_ns()
+        self.give_up_at_real_s: float | None = None
 
     @property
     def now_ns(self) -> int:
@@ -190,10 +233,15 @@ class RealLoop:
     def say(self, data: bytes) -> None:
         self._to_say += data
 
+    def settle(self) -> None:
+        """Time passes by itself here."""
+
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         while not stop():
             self._speak()
             left_s = (until_ns - self.now_ns) / 1e9
+            if self.give_up_at_real_s is not None:
+                left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
             if left_s <= 0:
                 return
             wait_s = min(left_s, 0.01 if self._to_say else FOREVER_REAL_S)

@@ -1,0 +1,259 @@
+"""Whatever dies, and at whatever moment: the error says what, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wanlab import Network, shapes
+from wanlab.errors import MachineError, RequirementError
+from wanlab.machine.embedded import EmbeddedMachine, loop
+
+pytestmark = pytest.mark.machine
+
+Start = Callable[..., Network]
+SPIN = ["python3", "-c", "print('spinning', flush=True)\nwhile True: pass"]
+
+# Boots a network and keeps it busy; tells its working folder apart from those of other programs.
+VICTIM = """
+import sys
+from wanlab import Network, shapes
+with Network(shapes.dumbbell(2, rate="100Mbps", delay="5ms"), folder=sys.argv[1]) as net:
+    print("up", flush=True)
+    net["h3"].start("iperf3 -s")
+    net.run_for("100ms")
+    net["h1"].run("iperf3 -c h3 -t 1000")
+"""
+
+
+def kernel_pid(net: Network) -> int:
+    machine = net.machine
+    assert isinstance(machine, EmbeddedMachine)
+    return machine._kernel.pid
+
+
+def open_descriptors() -> set[str]:
+    return {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()}
+
+
+def children(parent: int) -> list[int]:
+    """All descendants of a process."""
+    try:
+        pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid for child in pids for pid in (int(child), *children(int(child)))]
+
+
+def memory_files() -> list[str]:
+    """What machines could leave in the file system."""
+    folders = (Path("/dev/shm"), Path("/tmp"))
+    return sorted(
+        str(path) for folder in folders for path in folder.glob("*") if "vm_file" in path.name
+    )
+
+
+def is_running(pid: int) -> bool:
+    """A process that has ended and waits for its parent does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until(condition: Callable[[], bool], real_s: float = 15.0) -> bool:
+    """On the computer's clock, which is all there is when a machine dies."""
+    give_up = time.monotonic() + real_s
+    while not condition():
+        if time.monotonic() > give_up:
+            return False
+        os.sched_yield()
+    return True
+
+
+def test_a_network_that_was_closed_leaves_nothing_behind(start: Start, tmp_path: Path) -> None:
+    with Network(shapes.minimal(), folder=tmp_path):
+        pass  # what is loaded once stays loaded
+    before = (open_descriptors(), children(os.getpid()), memory_files())
+    with Network(shapes.dumbbell(2, rate="10Mbps"), folder=tmp_path) as net:
+        net["h1"].start("sleep 1000")
+        net["h1"].start("cat", terminal=(24, 80))
+        net.run_for("1s")
+    assert (open_descriptors(), children(os.getpid()), memory_files()) == before
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_kernel_that_is_killed_is_missed_at_once(start: Start, clock: str) -> None:
+    net = start(shapes.minimal(), clock=clock)
+    process = net["h1"].start("echo before; sleep 1000")
+    net.run_for("300ms")
+    os.kill(kernel_pid(net), signal.SIGKILL)
+    with pytest.raises(MachineError, match="the machine's kernel was killed by SIGKILL"):
+        process.wait()
+    assert process.output == "before\n"
+    with pytest.raises(MachineError):
+        net.run_for("1s")
+
+
+def test_an_agent_that_is_killed_takes_the_kernel_with_it(start: Start) -> None:
+    net = start(shapes.minimal())
+    with pytest.raises(MachineError, match="panicked: Attempted to kill init"):
+        net.root.run(["python3", "-c", KILL_THE_AGENT])
+
+
+# A signal does not end PID 1; a fault inside it does: its memory is written over.
+KILL_THE_AGENT = """
+import os, re
+for line in open("/proc/1/maps"):
+    start, end, mode = re.match(r"(\\w+)-(\\w+) (\\S+)", line).groups()
+    if mode.startswith("r-x"):
+        with open("/proc/1/mem", "r+b", buffering=0) as memory:
+            memory.seek(int(start, 16))
+            try:
+                memory.write(bytes(int(end, 16) - int(start, 16)))
+            except OSError:
+                pass
+"""
+
+
+def test_a_machine_that_powers_off_is_said_to(start: Start) -> None:
+    net = start(shapes.minimal())
+    with pytest.raises(MachineError, match="the machine powered off"):
+        net.root.run(["python3", "-c", POWER_OFF])
+
+
+POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)"
+
+
+def test_a_process_that_stops_time_is_named_and_can_be_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
+    told: list[str] = []
+    with Network(shapes.minimal(), folder=tmp_path) as net:
+        machine = net.machine
+        assert isinstance(machine, EmbeddedMachine)
+
+        def stalled(message: str) -> None:
+            told.append(message)
+            machine.end_stalled_process()
+
+        machine._on_stall = stalled
+        other = net["h2"].start("sleep 1; echo fine")
+        process = net["h1"].start(SPIN)
+        assert process.wait() == -signal.SIGKILL
+        assert len(told) == 1
+        assert f"process {process.pid} (python3) computes without a pause" in told[0]
+        assert other.wait() == 0
+
+
+def test_a_network_whose_time_is_stopped_can_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
+
+    class EnoughError(Exception):
+        pass
+
+    def stalled(message: str) -> None:
+        raise EnoughError
+
+    begun = time.monotonic()
+    with pytest.raises(EnoughError), Network(shapes.minimal(), folder=tmp_path) as net:
+        machine = net.machine
+        assert isinstance(machine, EmbeddedMachine)
+        machine._on_stall = stalled
+        net["h1"].start(SPIN).wait()
+    assert time.monotonic() - begun < 20
+    assert children(os.getpid()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ten times at random moments; bench/kill.py does it a hundred times."""
+    moments = random.Random(number)
+    before = memory_files()
+    for _ in range(10):
+        victim = subprocess.Popen(
+            [sys.executable, "-c", VICTIM, str(tmp_path)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert victim.stdout is not None
+        if moments.random() < 0.7:
+            victim.stdout.readline()  # it is up; otherwise it is killed while it boots
+        time.sleep(moments.uniform(0, 0.5))
+        family = [victim.pid, *children(victim.pid)]
+        victim.send_signal(number)
+        victim.wait(30)
+        victim.stdout.close()
+        assert until(lambda family=family: not any(map(is_running, family)))  # type: ignore[misc]
+    assert memory_files() == before
+
+
+def test_a_working_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RequirementError, match="No such file or directory"),
+        Network(shapes.minimal(), folder=tmp_path / "nowhere"),
+    ):
+        pass
+
+
+def test_a_working_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RequirementError, match="is not a folder"),
+        Network(shapes.minimal(), folder=tmp_path / "file"),
+    ):
+        pass
+
+
+def test_more_memory_than_there_is_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RequirementError, match="may need"),
+        Network(shapes.minimal(), folder=tmp_path, memory="1000000GiB"),
+    ):
+        pass
+
+
+def test_a_kernel_cut_short_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wanlab import find_image
+
+    folder = find_image().folder
+    broken = tmp_path / "kernel"
+    broken.mkdir()
+    for path in folder.iterdir():
+        (broken / path.name).write_bytes(
+            path.read_bytes()[: 5_000_000 if path.name == "linux" else None]
+        )
+    monkeypatch.setenv("WANLAB_KERNEL", str(broken))
+    with pytest.raises(RequirementError, match="it has 5000000 of"), Network(shapes.minimal()):
+        pass
+
+
+# -- the real clock ---------------------------------------------------------------------------------
+
+
+def test_on_the_real_clock_time_passes_by_itself(start: Start) -> None:
+    net = start(shapes.minimal(delay="10ms"), clock="real")
+    output = net["h1"].run("ping -c 3 -i 0.2 10.0.0.2").output
+    times = [
+        float(line.split("time=")[1].split()[0]) for line in output.splitlines() if "time=" in line
+    ]
+    assert len(times) == 3
+    assert all(39.9 < time_ms < 80 for time_ms in times[1:])
+    begun = time.monotonic()
+    net.run_for("300ms")
+    assert 0.3 <= time.monotonic() - begun < 1
+    assert net["h1"].run("sleep 0.2").seconds == pytest.approx(0.2, abs=0.15)
