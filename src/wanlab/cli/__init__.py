@@ -2,29 +2,91 @@
 
 One file per verb; each imports what it needs when it runs, so that no verb waits for another's
 libraries.
+
+Exit status: 0; 1 for an error that was told; 2 for wrong usage; 128 + N when signal N ended us (130:
+Ctrl-C). `wanlab exec` has its command's.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
+from types import FrameType
 
 from wanlab.errors import WanlabError
 
-INTERRUPTED = 130
+ENDED_BY_SIGNAL = 128
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+
+
+class Ended(BaseException):
+    """A signal that asks us to end: raised where we are, so that everything is put away."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main() -> None:
-    """Entry point of the program: exit status 0, 1 for an error that was told, 2 for wrong usage, 130
-    after Ctrl-C."""
-    from .app import app
-
+    """Entry point of the program."""
+    _open_standard_streams()
+    _end_by_exception()
+    # Imported by now or not, an interrupt must find us ready.
     try:
-        app()
+        from .app import app
+
+        app(standalone_mode=True)
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
-        print(f"wanlab: {error}", file=sys.stderr)
-        sys.exit(1)
+        _tell(str(error))
+        _exit(1)
     except KeyboardInterrupt:
-        print("wanlab: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        _leave(signal.SIGINT)
+    except Ended as ended:
+        _leave(ended.number)
+
+
+def _leave(number: int) -> None:
+    _tell(WORDS[signal.Signals(number)])
+    _exit(ENDED_BY_SIGNAL + number)
+
+
+def _tell(message: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"wanlab: {message}", file=sys.stderr, flush=True)
+
+
+def _exit(status: int) -> None:
+    """Whoever read our output may have gone: that must not be an error at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _open_standard_streams() -> None:
+    """A program may be started with some of its streams closed. Files that we open must not take
+    their numbers."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number: those below are open.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _end_by_exception() -> None:
+    """SIGTERM and SIGHUP end us as Ctrl-C does, unless whoever started us had them ignored (nohup)."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Ended(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)

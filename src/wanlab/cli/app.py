@@ -78,8 +78,9 @@ def execute(
         typer.Option(help="A topology file, or a shape: single,4 or tree,depth=2,fanout=2."),
     ] = None,
     node: Annotated[
-        str, typer.Option(help="Where it runs: a node, or the root namespace.")
-    ] = "root",
+        Optional[str],  # noqa: UP045
+        typer.Option(help="The host or router where it runs; otherwise the root namespace."),
+    ] = None,
     clock: Clock = "virtual",
     wire: WireOption = "mtu",
     seed: Seed = 1,

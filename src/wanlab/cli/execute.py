@@ -1,119 +1,169 @@
-"""`wanlab exec`: one command in a fresh machine, as if it ran here."""
+"""`wanlab exec`: one command in a fresh machine, as if it ran here.
+
+Time in the machine passes as fast as it can while the command runs, so `sleep 1000` returns at once.
+"""
 
 from __future__ import annotations
 
-import os
-import selectors
-import shutil
 import signal
-import stat
 import sys
+import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO
+from types import FrameType, TracebackType
 
 from wanlab import Network, Process, Topology
+from wanlab.errors import CommandError, WanlabError
 
 from . import topologies
+from .streams import Abandoned, Input, Output
+from .strides import LISTEN_REAL_S, Strides
 from .topologies import one_of
 
-CHUNK = 65536
-STRIDE_NS = 10_000_000
+QUICK_REAL_S = 2.0
+DELIVERY_REAL_S = 1.0
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+BUSY = (
+    "the command computes without a pause, so it has not heard Ctrl-C yet; "
+    "press it once more to end the machine"
+)
 
 
 def run(
-    command: list[str], *, topo: str | None, node: str, clock: str, wire: str, seed: int
+    command: list[str], *, topo: str | None, node: str | None, clock: str, wire: str, seed: int
 ) -> int:
     """Returns the command's exit status; 128 + N if signal N ended it, as a shell does."""
-    topology = topologies.read(topo) if topo else Topology()
     network = Network(
-        topology,
+        topologies.read(topo) if topo else Topology(),
         clock=one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
         wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
         seed=seed,
     )
+    place = network[node] if node else network.root
     with network:
-        place = network.root if node == "root" else network[node]
-        terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        process = place.start(
-            command,
-            stdin=True,
-            terminal=_terminal_size() if terminal else None,
-            environment={"TERM": os.environ.get("TERM", "dumb")} if terminal else None,
-            on_output=_writer(sys.stdout.buffer),
-            on_errors=_writer(sys.stderr.buffer),
-        )
-        status = _attend(network, process, terminal)
+        try:
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                from .terminal import attend
+
+                status = attend(network, place.start, command)
+            else:
+                status = _attend(network, place.start, command)
+        except CommandError as error:
+            if error.status not in (NOT_EXECUTABLE, NOT_FOUND):
+                raise
+            print(f"wanlab: {_as_a_shell(error, command[0], network)}", file=sys.stderr)
+            return error.status
     return status if status >= 0 else 128 - status
 
 
-def _attend(network: Network, process: Process, terminal: bool) -> int:
-    """Lets time pass until it ends, passing on what is typed and pressed here."""
-    if terminal:
-        from .terminal import attend
-
-        return attend(network, process)
-    stdin = _Input(process)
-    while process.is_running:
-        try:
-            stdin.pass_on()
-            network.run_until_condition(lambda: not process.is_running, STRIDE_NS)
-        except KeyboardInterrupt:
-            process.signal(signal.SIGINT)
-        except BrokenPipeError:
-            process.signal(signal.SIGPIPE)
-            _discard_stdout()
-    return process.status or 0
+def _attend(network: Network, start: Callable[..., Process], command: list[str]) -> int:
+    """Starts the command with our own streams and waits for it; returns its status."""
+    output, errors = Output(1), Output(2)
+    try:
+        process = start(command, stdin=True, on_output=output.write, on_errors=errors.write)
+        status = Attendance(network, process, output, errors).attend()
+    except Abandoned:
+        status = -signal.SIGPIPE
+    for stream, name in ((output, "output"), (errors, "errors")):
+        if stream.error:
+            raise WanlabError(f"cannot write standard {name}: {stream.error}")
+    return status
 
 
-class _Input:
-    """Our standard input, as far as it has come. A file or nothing is passed on whole at once, so that a
-    run does not depend on when it is read."""
+def _as_a_shell(error: CommandError, name: str, network: Network) -> str:
+    if error.status == NOT_EXECUTABLE:
+        return error.what
+    if "/" in name:
+        return f"{name}: no such file in the machine, or not its interpreter"
+    return f"{name}: command not found (the machine looks in {network.environment['PATH']})"
 
-    def __init__(self, process: Process) -> None:
+
+class Interrupts:
+    """Notes Ctrl-C for the command. A second one, quickly or before the command could hear the first,
+    is a KeyboardInterrupt here."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._last_real_s = -QUICK_REAL_S
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Interrupts:
+        # Ignored: we run in the background of a script, where Ctrl-C is not meant for us.
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            self._before = {
+                signal.SIGINT: signal.signal(signal.SIGINT, self._note),
+                signal.SIGALRM: signal.signal(signal.SIGALRM, self._tell),
+            }
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def take(self) -> bool:
+        """Whether one has been noted since the last time."""
+        asked, self.is_asked = self.is_asked, False
+        return asked
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.is_asked or now - self._last_real_s < QUICK_REAL_S:
+            raise KeyboardInterrupt
+        self.is_asked = True
+        self._last_real_s = now
+        signal.setitimer(signal.ITIMER_REAL, DELIVERY_REAL_S)
+
+    def _tell(self, number: int, frame: FrameType | None) -> None:
+        if self.is_asked:
+            print(f"wanlab: {BUSY}", file=sys.stderr, flush=True)
+
+
+class Attendance:
+    """Lets time pass until the command ends; passes on what is typed, piped in and pressed here."""
+
+    def __init__(self, network: Network, process: Process, output: Output, errors: Output) -> None:
+        self._network = network
         self._process = process
-        self._open = True
-        self._selector = selectors.DefaultSelector()
-        try:
-            mode = os.fstat(0).st_mode
-        except OSError:  # closed
-            self._end()
-            return
-        if stat.S_ISREG(mode) or os.path.samestat(os.fstat(0), Path(os.devnull).stat()):
-            while data := os.read(0, CHUNK):
-                process.write(data)
-            self._end()
-        else:
-            self._selector.register(0, selectors.EVENT_READ)
+        self._output = output
+        self._errors = errors
+        self._stdin = Input(process)
+        self._strides = Strides(always_short=network.clock == "real")
+        self._hints = iter((signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL))
+        self._lost_bytes = 0
 
-    def pass_on(self) -> None:
-        while self._open and self._selector.select(0):
-            data = os.read(0, CHUNK)
-            if not data:
-                self._end()
-                return
-            self._process.write(data)
+    def attend(self) -> int:
+        """Returns its status; negative: the signal that ended it."""
+        with Interrupts() as interrupts:
+            while self._process.is_running:
+                self._stride(interrupts)
+        assert self._process.status is not None
+        return self._process.status
 
-    def _end(self) -> None:
-        self._open = False
-        self._process.end_input()
+    def _stride(self, interrupts: Interrupts) -> None:
+        if interrupts.take():
+            self._process.signal(signal.SIGINT)
+        self._tell_that_nobody_reads()
+        said_bytes = self._said_bytes
+        moved = self._stdin.pass_on()
+        self._network.run_until_condition(
+            lambda: not self._process.is_running or interrupts.is_asked, self._strides.length_ns
+        )
+        self._strides.tell(moved or self._said_bytes > said_bytes)
+        if self._strides.is_idle and self._process.is_running:
+            self._stdin.wait(LISTEN_REAL_S)
 
+    @property
+    def _said_bytes(self) -> int:
+        return self._output.written_bytes + self._errors.written_bytes
 
-def _writer(stream: IO[bytes]) -> Callable[[bytes], None]:
-    """Passes bytes on at once."""
-
-    def write(data: bytes) -> None:
-        stream.write(data)
-        stream.flush()
-
-    return write
-
-
-def _discard_stdout() -> None:
-    """Whoever read our output has gone: what is left must not raise again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _terminal_size() -> tuple[int, int]:
-    size = shutil.get_terminal_size()
-    return size.lines, size.columns
+    def _tell_that_nobody_reads(self) -> None:
+        """As the kernel tells it with SIGPIPE; more clearly each time that it writes on."""
+        lost_bytes = self._output.lost_bytes + self._errors.lost_bytes
+        if lost_bytes > self._lost_bytes:
+            self._lost_bytes = lost_bytes
+            self._process.signal(next(self._hints, signal.SIGKILL))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wanlab.agent.messages import Kind
 from wanlab.errors import CommandError
+from wanlab.machine import AgentFailure
 from wanlab.units import format_time, parse_time
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Command = str | Sequence[str]
 OutputHandler = Callable[[bytes], None]
 GRACE_NS = 1_000_000_000
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,19 @@ class Process:
             self._network.run_until_condition(lambda: not self.is_running, GRACE_NS)
         return self.wait()
 
+    def input_left_bytes(self) -> int | None:
+        """What was written to it and it has not taken yet; None if it takes no more."""
+        left: int | None = self._look()["input_left_bytes"]
+        return left
+
+    def reads_keys(self) -> bool:
+        """Whether the program in its terminal reads single keys, as shells and editors do."""
+        return bool(self._look()["reads_keys"])
+
+    def _look(self) -> dict[str, Any]:
+        told: dict[str, Any] = self._network.machine.call("look", number=self._number)
+        return told
+
     def resize(self, rows: int, columns: int) -> None:
         self._network.machine.call("resize", number=self._number, rows=rows, columns=columns)
 
@@ -187,9 +202,13 @@ class Process:
                 stdin=stdin,
                 terminal=terminal,
             )
-        except CommandError as error:
+        except AgentFailure as failure:
             machine.channel.forget_process(self._number)
-            raise CommandError(f"cannot start {self._who()}: {error.what}") from None
+            # As a shell has it.
+            status = NOT_FOUND if failure.kind == "FileNotFoundError" else NOT_EXECUTABLE
+            raise CommandError(
+                f"cannot start {self._who()}: {failure.what}", status=status
+            ) from None
 
     def _who(self) -> str:
         return f"`{self.command}` in {self.node or 'the root namespace'}"

@@ -14,8 +14,11 @@ On the real clock there is no calendar, and anything may be said at any time.
 
 from __future__ import annotations
 
+import fcntl
 import selectors
 import socket
+import sys
+import termios
 import time
 from collections import deque
 from collections.abc import Callable
@@ -185,7 +188,9 @@ class VirtualLoop:
         Not while it has other events now: it may have noted that there is input already, and then
         nothing tells us whether it asks for more than the time. A RUN that meets a request is lost.
         """
-        if not self._to_say or self._calendar.next_event_ns <= self.now_ns:
+        if not self._to_say:
+            return
+        if self._calendar.next_event_ns <= self.now_ns or self._is_unread():
             return
         try:
             sent = self._pipes.to_agent.send(self._to_say[:SAY_BYTES])
@@ -199,6 +204,12 @@ class VirtualLoop:
             if not self._selector.select(STALL_REAL_S):
                 raise MachineError("the kernel did not notice what was said to its agent")
             self._hear_calendar()
+
+    def _is_unread(self) -> bool:
+        """The agent has not come to reading what was said before. The kernel may have noted that there
+        is input, and wait before it tells the agent: more would be no new event."""
+        answer = fcntl.ioctl(self._pipes.to_agent, termios.TIOCOUTQ, b"\0" * 4)
+        return int.from_bytes(answer, sys.byteorder) > 0
 
     def _send_calendar(self, data: bytes) -> None:
         try:

@@ -27,6 +27,7 @@ DEFAULT_MEMORY_BYTES = 1 << 30
 DEFAULT_LINE_RATE_BPS = 40_000_000_000
 # ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
 READY_NS = 10_000_000_000
+SETTLE_REAL_S = 1.0
 HALT_REAL_S = 5.0
 
 # Every process of the machine starts with this and nothing else: the user's own variables would
@@ -166,10 +167,13 @@ class EmbeddedMachine:
 
     def _halt(self) -> None:
         """Lets the agent write files back and power off; gives up soon if it cannot."""
-        give_up = time.monotonic() + HALT_REAL_S
-        self.channel.call("halt")
+        self.pace_to_real(False)
         with contextlib.suppress(Lost, PeerError, MachineError):
-            self._loop.run(self.now_ns + READY_NS, lambda: time.monotonic() > give_up)
+            self._loop.give_up_at_real_s = time.monotonic() + SETTLE_REAL_S
+            self._loop.settle()
+            self._loop.give_up_at_real_s = time.monotonic() + HALT_REAL_S
+            self.channel.call("halt")
+            self._loop.run(self.now_ns + READY_NS, lambda: False)
 
     def _death(self) -> MachineError:
         status = self._kernel.wait(2.0)
