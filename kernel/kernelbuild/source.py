@@ -52,9 +52,12 @@ def find_archive(recipe: Recipe, source: Path | None) -> Path:
 
 
 def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
-    """Which known archive a file is; an unknown one is refused."""
+    """Which archive a file is: a pinned one, or another version that the package manager vouches for.
+
+    Any other is refused.
+    """
     sha256 = archive_hash(path, cache)
-    archive = recipe.archive(sha256)
+    archive = recipe.archive(sha256) or packaged(recipe, path, sha256)
     if archive is None:
         known = ", ".join(archive.version for archive in recipe.archives)
         raise BuildError(
@@ -66,6 +69,33 @@ def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
             f'sha256 = "{sha256}"\n',
         )
     return archive
+
+
+def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
+    """The archive of an installed package of the series, unchanged since apt checked its signature.
+
+    Debian keeps the newest version only: the pinned one is not to be had any more after the next
+    update. Its successor gives the kernel another manifest hash, which every record carries.
+    """
+    owner = _words_of("dpkg", "--search", str(path))
+    if owner is None or owner.partition(":")[0] != recipe.package:
+        return None
+    version = _words_of("dpkg-query", "--show", "--showformat=${Version}", recipe.package)
+    if version is None or not version.startswith(f"{recipe.series}."):
+        return None
+    if _words_of("dpkg", "--verify", recipe.package) != "":
+        return None
+    origin = f"the installed package {recipe.package}, not the pinned version"
+    return Archive(version=version, origin=origin, sha256=sha256)
+
+
+def _words_of(*command: str) -> str | None:
+    """What a command prints; None if it is not there or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def archive_hash(path: Path, cache: Path) -> str:

@@ -106,3 +106,34 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path: Path, recipe_folder: Pat
     (tmp_path / "x").write_text("one\nthree\n")
     with pytest.raises(BuildError, match=r"0001-a.patch does not fit this source"):
         sources.apply_patches(load_recipe(recipe_folder), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("owner", "version", "changed", "taken"),
+    [
+        ("linux-source-6.12", "6.12.200-1", "", True),
+        ("another-package", "6.12.200-1", "", False),
+        ("linux-source-6.12", "6.13.1-1", "", False),
+        ("linux-source-6.12", "6.12.200-1", "??5?????? /usr/src/linux.tar.xz", False),
+    ],
+)
+def test_another_version_of_the_package_is_taken_if_the_package_manager_vouches_for_it(
+    recipe_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: str,
+    version: str,
+    changed: str,
+    taken: bool,
+) -> None:
+    answers = {
+        "--search": f"{owner}: /usr/src/linux.tar.xz",
+        "--show": version,
+        "--verify": changed,
+    }
+    monkeypatch.setattr(sources, "_words_of", lambda *command: answers[command[1]])
+    recipe = load_recipe(recipe_folder)
+    recipe = replace(recipe, package="linux-source-6.12", series="6.12")
+    archive = sources.packaged(recipe, Path("/usr/src/linux.tar.xz"), "00")
+    assert (archive is not None) is taken
+    if archive is not None:
+        assert (archive.version, archive.sha256) == (version, "00")
