@@ -1,0 +1,97 @@
+"""The same topology, program and seed give the same bytes, whatever else the computer does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+PROGRAM = Path(__file__).parent / "experiment.py"
+
+
+def run(seed: int = 1, **environment: str) -> bytes:
+    """Everything that the experiment printed, in a process of its own."""
+    paths = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), str(seed)],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+@cache
+def first_run() -> bytes:
+    return run()
+
+
+@contextmanager
+def on_cpu(cpu: int) -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def under_load() -> Iterator[None]:
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in os.sched_getaffinity(0)
+    ]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def parts(output: bytes) -> dict[bytes, bytes]:
+    """What each program printed, by the line above it."""
+    found = output.split(b"\n=== ")[1:]
+    return dict(part.split(b"\n", 1) for part in found)
+
+
+def assert_same(output: bytes) -> None:
+    one, other = parts(first_run()), parts(output)
+    assert [name for name in one if one[name] != other[name]] == []
+    assert output == first_run()
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    assert_same(run())
+
+
+@pytest.mark.parametrize("cpu", sorted(os.sched_getaffinity(0))[:2])
+def test_any_cpu_gives_the_same_bytes(cpu: int) -> None:
+    with on_cpu(cpu):
+        assert_same(run())
+
+
+def test_what_else_runs_changes_nothing() -> None:
+    with under_load():
+        assert_same(run())
+
+
+def test_our_own_environment_changes_nothing() -> None:
+    assert_same(run(PYTHONHASHSEED="12345", LANG="de_DE.UTF-8", TZ="Asia/Tokyo"))
+
+
+def test_another_seed_gives_other_random_numbers() -> None:
+    one, other = parts(first_run()), parts(run(seed=2))
+    differing = {name for name in one if one[name] != other[name]}
+    assert differing >= {b"urandom", b"losses", b"ports", b"addresses"}
+    assert one[b"processes"] == other[b"processes"]
