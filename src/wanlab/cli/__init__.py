@@ -22,7 +22,8 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 
 
 class Ended(BaseException):
-    """A signal that asks us to end: raised where we are, so that everything is put away."""
+    """A signal that asks us to end: raised where we are, so that everything is put away. (typer would
+    take a KeyboardInterrupt from us.)"""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -33,25 +34,18 @@ def main() -> None:
     """Entry point of the program."""
     _open_standard_streams()
     _end_by_exception()
-    # Imported by now or not, an interrupt must find us ready.
     try:
         from .app import app
 
-        app(standalone_mode=True)
+        app()
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
         _tell(str(error))
         _exit(1)
-    except KeyboardInterrupt:
-        _leave(signal.SIGINT)
     except Ended as ended:
-        _leave(ended.number)
-
-
-def _leave(number: int) -> None:
-    _tell(WORDS[signal.Signals(number)])
-    _exit(ENDED_BY_SIGNAL + number)
+        _tell(WORDS[signal.Signals(ended.number)])
+        _exit(ENDED_BY_SIGNAL + ended.number)
 
 
 def _tell(message: str) -> None:
@@ -82,11 +76,11 @@ def _open_standard_streams() -> None:
 
 
 def _end_by_exception() -> None:
-    """SIGTERM and SIGHUP end us as Ctrl-C does, unless whoever started us had them ignored (nohup)."""
+    """Not where whoever started us had a signal ignored: nohup, or a shell's background."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise Ended(number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError
 
-from . import topologies
+from . import Ended, topologies
 from .streams import Abandoned, Input, Output
 from .strides import LISTEN_REAL_S, Strides
 from .topologies import one_of
@@ -79,7 +79,7 @@ def _as_a_shell(error: CommandError, name: str, network: Network) -> str:
 
 class Interrupts:
     """Notes Ctrl-C for the command. A second one, quickly or before the command could hear the first,
-    is a KeyboardInterrupt here."""
+    ends the machine and us."""
 
     def __init__(self) -> None:
         self.is_asked = False
@@ -113,7 +113,7 @@ class Interrupts:
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if self.is_asked or now - self._last_real_s < QUICK_REAL_S:
-            raise KeyboardInterrupt
+            raise Ended(number)
         self.is_asked = True
         self._last_real_s = now
         signal.setitimer(signal.ITIMER_REAL, DELIVERY_REAL_S)

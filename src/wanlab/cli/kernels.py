@@ -9,6 +9,8 @@ from pathlib import Path
 import wanlab
 from wanlab.errors import RequirementError
 
+from . import Ended
+
 
 def run_recipe(arguments: list[str]) -> int:
     """Runs kernel/build.py; returns its exit status."""
@@ -18,4 +20,10 @@ def run_recipe(arguments: list[str]) -> int:
             "the kernel's recipe is not part of an installed wanlab",
             "use a checkout of wanlab, where it is the folder kernel/",
         )
-    return subprocess.run([sys.executable, str(program), *arguments], check=False).returncode
+    recipe = subprocess.Popen([sys.executable, str(program), *arguments])
+    try:
+        return recipe.wait()
+    except Ended as ended:
+        recipe.send_signal(ended.number)
+        recipe.wait()
+        raise

@@ -147,7 +147,7 @@ class VirtualLoop:
     def _hear_until_waiting(self) -> None:
         quiet_since = time.monotonic()
         while not self._calendar.is_waiting:
-            ready = self._selector.select(self._listen_real_s())
+            ready = self._selector.select(self._patience_real_s(LISTEN_REAL_S))
             if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
                 raise Lost
             if ready:
@@ -165,10 +165,10 @@ class VirtualLoop:
         while self._hear_channel():
             pass
 
-    def _listen_real_s(self) -> float:
+    def _patience_real_s(self, most_s: float) -> float:
         if self.give_up_at_real_s is None:
-            return LISTEN_REAL_S
-        return min(LISTEN_REAL_S, max(0.0, self.give_up_at_real_s - time.monotonic()))
+            return most_s
+        return min(most_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
 
     def _hear_calendar(self) -> None:
         data = _receive(self._calendar_socket)
@@ -201,7 +201,7 @@ class VirtualLoop:
         del self._to_say[:sent]
         self._calendar.expect_event_now()
         while not self._calendar.is_booked_now:
-            if not self._selector.select(STALL_REAL_S):
+            if not self._selector.select(self._patience_real_s(STALL_REAL_S)):
                 raise MachineError("the kernel did not notice what was said to its agent")
             self._hear_calendar()
 

@@ -167,6 +167,8 @@ class EmbeddedMachine:
 
     def _halt(self) -> None:
         """Lets the agent write files back and power off; gives up soon if it cannot."""
+        if not self.channel.is_ready:
+            return
         self.pace_to_real(False)
         with contextlib.suppress(Lost, PeerError, MachineError):
             self._loop.give_up_at_real_s = time.monotonic() + SETTLE_REAL_S
