@@ -7,6 +7,7 @@ in the file system. It ends when those sockets are closed, so it cannot outlive 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from wanlab.errors import RequirementError
@@ -51,7 +53,21 @@ class BootOptions:
 def agent_folder() -> Path:
     import wanlab.agent
 
-    return Path(wanlab.agent.__file__).parent
+    folder = Path(wanlab.agent.__file__).parent
+    compile_agent(folder)
+    return folder
+
+
+def compile_agent(folder: Path) -> None:
+    """The machine sees our files read-only: what is not compiled here is compiled at every boot."""
+    for source in folder.glob("*.py"):
+        compiled = Path(cache_from_source(str(source)))
+        if compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime:
+            continue
+        import py_compile  # hardly ever needed
+
+        with contextlib.suppress(OSError):
+            py_compile.compile(str(source), quiet=2)
 
 
 def command_line(
