@@ -155,8 +155,8 @@ def test_strides_grow_while_time_passes_quickly_and_shrink_while_it_does_not() -
     assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
     calendar.adapt_stride(STRIDE_REAL_S / 3, STRIDE_FIRST_NS)  # it did not go all the way
     assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
-    calendar.adapt_stride(STRIDE_REAL_S * 3, 0)
-    assert calendar.stride_ns == STRIDE_FIRST_NS
+    calendar.adapt_stride(STRIDE_REAL_S * 4, 0)
+    assert calendar.stride_ns == STRIDE_FIRST_NS // 2
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, STRIDE_MOST_NS)), max_size=60))
