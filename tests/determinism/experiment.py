@@ -36,6 +36,7 @@ def main() -> None:
         show("counters", "root", "tc -s qdisc show; ip -s link")
         show("urandom", "h1", "head -c 64 /dev/urandom | od -x; cat /proc/sys/kernel/random/uuid")
         show("addresses", "h1", f'python3 -c "{ADDRESSES}"; cat /proc/self/maps | tail -3')
+        show("memory", "root", "head -5 /proc/meminfo; cat /proc/iomem")
         show("processes", "h2", "ps -e -o pid,ppid,args")
         show("mktemp", "h1", "cd /tmp; mktemp; date --rfc-3339=ns; cat /proc/uptime; env | sort")
         show("input", "h1", "ls -la --time-style=full-iso /run /dev | head -50")
