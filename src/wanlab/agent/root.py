@@ -66,12 +66,12 @@ exit $status
 def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: list[str]) -> None:
     """Builds the root described above and moves into it. `kernel_config` is a path on the computer."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
+    kernel_text = _read(kernel_config)  # it may be in the folder that is hidden next
     system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
     upper, work, root = (f"{MEMORY}/{name}" for name in ("upper", "work", "root"))
     for folder in (upper, work, root):
         os.mkdir(folder)
     release = os.uname().release
-    kernel_text = _read(kernel_config)
 
     system.mount(
         "overlay", root, "overlay", options=f"lowerdir=/,upperdir={upper},workdir={work},xino=off"

@@ -37,20 +37,21 @@ def main() -> None:
     try:
         from .app import app
 
-        app()
+        app(prog_name="wanlab")
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
-        _tell(str(error))
+        _tell(str(error), error)
         _exit(1)
     except Ended as ended:
-        _tell(WORDS[signal.Signals(ended.number)])
+        _tell(WORDS[signal.Signals(ended.number)], ended)
         _exit(ENDED_BY_SIGNAL + ended.number)
 
 
-def _tell(message: str) -> None:
+def _tell(message: str, error: BaseException) -> None:
+    notes = getattr(error, "__notes__", ())
     with contextlib.suppress(OSError):
-        print(f"wanlab: {message}", file=sys.stderr, flush=True)
+        print("wanlab: " + "; ".join([message, *notes]), file=sys.stderr, flush=True)
 
 
 def _exit(status: int) -> None:

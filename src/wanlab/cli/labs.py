@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from wanlab import labs
+from wanlab.labs import table
 from wanlab.labs.results import run_lab
 
 from .topologies import one_of
+
+RED, GREEN, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+COLOURS = {table.REPRODUCED: GREEN, table.DIFFERS: RED}
 
 
 def show_list() -> None:
@@ -23,50 +27,57 @@ def run(number: int, *, seed: int, clock: str, results: Path, as_json: bool) -> 
     """Runs a lab and shows the report; the exit status says whether all was reproduced."""
     lab = labs.find(number)
     one_of("clock", clock, ("virtual", "real"))
-    began = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"[{time.monotonic() - began:6.1f} s] {line}", file=sys.stderr, flush=True)
-
-    say(f"Lab {lab.number}: {lab.title} (seed {seed}, {clock} clock, {lab.wire} wire)")
-    folder, report = run_lab(lab, seed=seed, clock=clock, results=results, say=say)
+    progress = Progress()
+    try:
+        progress.say(f"Lab {number}: {lab.title} (seed {seed}, {clock} clock, {lab.wire} wire)")
+        folder, report = run_lab(lab, seed=seed, clock=clock, results=results, say=progress.say)
+    finally:
+        progress.end()
     if as_json:
         print(json.dumps(report, indent=2, sort_keys=True))
     else:
-        _show(report, folder, time.monotonic() - began)
+        print(_coloured(table.text(report)), end="")
+        took_s = progress.real_s()
+        print(f"after {took_s:.0f} s; records, figures and transcript are in {folder}")
     return 0 if report["reproduced"] == len(report["findings"]) else 1
 
 
-def _show(report: dict[str, Any], folder: Path, took_s: float) -> None:
-    from rich.console import Console
-    from rich.table import Table
+class Progress:
+    """What is being done, on standard error: one line that changes on a terminal, lines elsewhere."""
 
-    table = Table(title=f"Lab {report['lab']}: {report['title']}")
-    table.add_column("what")
-    for name in ("manual", "ours"):
-        table.add_column(name, justify="right")
-    table.add_column("unit")
-    table.add_column("band")
-    table.add_column("")
-    for finding in report["findings"]:
-        verdict = "[green]reproduced[/]" if finding["reproduced"] else "[bold red]differs[/]"
-        table.add_row(
-            finding["what"],
-            finding["manual"],
-            f"{finding['ours']:,.6g}",
-            finding["unit"],
-            finding["band"],
-            verdict,
-        )
-    console = Console()
-    console.print(table)
-    for finding in report["findings"]:
-        if not finding["reproduced"]:
-            console.print(f"{finding['what']}: {finding['why'] or 'outside its band'}")
-    for warning in report["warnings"]:
-        console.print(f"warning: {warning}")
-    console.print(
-        f"{report['reproduced']} of {len(report['findings'])} reproduced in {took_s:.0f} s; "
-        f"records, figures and transcript: {folder}",
-        soft_wrap=True,
-    )
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
+        self._is_shown = False
+
+    def real_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def say(self, line: str) -> None:
+        line = f"[{self.real_s():6.1f} s] {line}"
+        if not self._is_terminal:
+            print(line, file=sys.stderr, flush=True)
+            return
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns or table.WIDTH
+        print(f"\r\x1b[K{line[: columns - 1]}", end="", file=sys.stderr, flush=True)
+        self._is_shown = True
+
+    def end(self) -> None:
+        """Wipes the line that changes."""
+        if self._is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._is_shown = False
+
+
+def _coloured(text: str) -> str:
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return "".join(_coloured_line(line) for line in text.splitlines(keepends=True))
+
+
+def _coloured_line(line: str) -> str:
+    body = line.rstrip("\n")
+    for word, colour in COLOURS.items():
+        if body.endswith(f"  {word}"):
+            return f"{body.removesuffix(word)}{colour}{word}{PLAIN}\n"
+    return line

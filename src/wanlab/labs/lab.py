@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wanlab import Network, Record
+from wanlab import Network, Record, Sampling
 from wanlab.plot import Panel
+
+
+def readable(number: float) -> str:
+    """A number for people: no exponents, thousands separated, four digits that count."""
+    if number == int(number) or abs(number) >= 1000:
+        return f"{number:,.0f}"
+    return f"{number:.4g}"
 
 
 @dataclass(frozen=True)
@@ -31,13 +38,13 @@ class Finding:
 
     @property
     def band(self) -> str:
-        if self.at_least is not None and self.at_most is not None:
-            return f"{self.at_least:,g} to {self.at_most:,g}"
-        if self.at_least is not None:
-            return f"{self.at_least:,g} or more"
-        if self.at_most is not None:
-            return f"{self.at_most:,g} or less"
-        return "any"
+        least = None if self.at_least is None else readable(self.at_least)
+        most = None if self.at_most is None else readable(self.at_most)
+        if least is None and most is None:
+            return "any"
+        if least is None or most is None:
+            return f"{least} or more" if most is None else f"{most} or less"
+        return least if least == most else f"{least} to {most}"
 
 
 @dataclass
@@ -50,14 +57,24 @@ class Run:
     panels: list[Panel]
 
 
+@dataclass(frozen=True)
+class Underway:
+    """What is being measured: kept as a record of its own if the lab is interrupted."""
+
+    name: str
+    title: str
+    sampling: Sampling
+
+
 @dataclass
 class LabResult:
-    """All that came of one run of a lab."""
+    """All that came of one run of a lab, or has come of it so far."""
 
     runs: list[Run] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
     """What the commands of the steps printed, by the step's name."""
+    underway: Underway | None = None
 
 
 @dataclass(frozen=True)
@@ -71,4 +88,5 @@ class Lab:
     line_rate_bps: int
     """Of every port; 0 is no limit, as on the course's machine."""
     sysctls: Mapping[str, str]
-    perform: Callable[[Network, Callable[[str], None]], LabResult]
+    perform: Callable[[Network, LabResult, Callable[[str], None]], None]
+    """Adds to the result as it goes, so that what there is can be kept if it is interrupted."""

@@ -10,10 +10,13 @@ CLIENT = "client"
 
 
 class Terminals:
-    """Runs commands as printed in the manual and keeps a transcript."""
+    """Runs commands as printed in the manual and keeps a transcript, in `outputs` too."""
 
-    def __init__(self, network: Network, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, network: Network, say: Callable[[str], None], outputs: dict[str, str] | None = None
+    ) -> None:
         self._network = network
+        self._outputs = {} if outputs is None else outputs
         self._say = say
         self._folders: dict[str, str] = {}
         self.transcript: list[tuple[str, str, str]] = []
@@ -33,7 +36,7 @@ class Terminals:
         """Waits for it; returns what it printed."""
         finished = process.finish(check=check)
         text = finished.output + finished.errors
-        self.transcript.append((terminal, process.command, text))
+        self._note(terminal, process.command, text)
         return text
 
     def run(self, terminal: str, command: str) -> str:
@@ -69,4 +72,8 @@ class Terminals:
         self._say(f"{terminal}$ {command}")
         (self._network.folder / name).mkdir()
         self._folders[terminal] = str(self._network.folder / name)
-        self.transcript.append((terminal, command, ""))
+        self._note(terminal, command, "")
+
+    def _note(self, terminal: str, command: str, text: str) -> None:
+        self.transcript.append((terminal, command, text))
+        self._outputs[f"{len(self.transcript):02} {terminal}$ {command}"] = text

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wanlab.agent.operations import ROOT, JoinBridge, Operation, SetLinkState
-from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
+from wanlab.errors import CommandError, Problem, RequirementError, TopologyError, did_you_mean
 from wanlab.machine import AgentFailure, Clock, Machine
 from wanlab.machine.embedded import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
 from wanlab.plan import Wire, plan
@@ -73,7 +73,7 @@ class Network:
         self.seed = seed
         self.sysctls = dict(sysctls or {})
         self.plan = plan(self.topology, wire=wire, sysctls=self.sysctls)
-        self.folder = Path(folder).resolve()
+        self.folder = _absolute(Path(folder))
         self.line_rate_bps = parse_rate(line_rate)
         self.warnings: list[str] = []
         self._memory_bytes = (
@@ -314,6 +314,16 @@ class Network:
             return LiveNode(self, namespace, namespace).run(["tc", "-j", "qdisc", "show"]).output
 
         check_shaping(shaped, show)
+
+
+def _absolute(folder: Path) -> Path:
+    try:
+        return folder.resolve()
+    except FileNotFoundError:
+        raise RequirementError(
+            f"working folder {folder}: the folder that you are in does not exist any more",
+            "change to another one",
+        ) from None
 
 
 def _with_port(topology: Topology, changed: Port) -> Topology:

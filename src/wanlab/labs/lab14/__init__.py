@@ -18,7 +18,7 @@ from pathlib import Path
 
 from wanlab import Flows, Network, Queues, Record, Sampling, Table, iperf3, iperf3_text, ping, plot
 
-from ..lab import Finding, Lab, LabResult, Run
+from ..lab import Finding, Lab, LabResult, Run, Underway
 from ..terminals import CLIENT, Terminals
 
 PORT = "s1-eth2"
@@ -30,18 +30,14 @@ EVERY = "10ms"
 PACKET_BYTES = 65_550
 
 
-def perform(network: Network, say: Callable[[str], None]) -> LabResult:
+def perform(network: Network, result: LabResult, say: Callable[[str], None]) -> None:
     """Sections 2.1 to 5.2 of the manual."""
-    terminals = Terminals(network, say)
-    result = LabResult()
+    terminals = Terminals(network, say, result.outputs)
     _connectivity(terminals, result)
     _buffers_of_hosts(terminals)
     _short_buffer(network, terminals, result)
     _long_buffer(network, terminals, result, "1 BDP", "1_BDP", _findings_1_bdp)
     _long_buffer(network, terminals, result, "10 BDP", "10BDP", _findings_10_bdp)
-    for number, (terminal, command, text) in enumerate(terminals.transcript, 1):
-        result.outputs[f"{number:02} {terminal}$ {command}"] = text
-    return result
 
 
 def _connectivity(terminals: Terminals, result: LabResult) -> None:
@@ -84,7 +80,7 @@ def _short_buffer(network: Network, terminals: Terminals, result: LabResult) -> 
     """3.3: ten seconds through a buffer of 100 packets."""
     server = terminals.start("h3", "iperf3 -s")
     network.run_for("500ms")
-    sampling = Sampling(network, [Queues(PORT), Flows("h1")], every=EVERY)
+    sampling = _sample(network, result, "100 MTU")
     flow = terminals.start("h1", "iperf3 -c 10.0.0.3")
     sampling.run(flow)
     text = terminals.end("h1", flow)
@@ -120,7 +116,7 @@ def _long_buffer(
     terminals.run(CLIENT, _shaper("change", buffer))
     server = terminals.start("h3", "iperf3 -s")
     network.run_for("500ms")
-    sampling = Sampling(network, [Queues(PORT), Flows("h1")], every=EVERY)
+    sampling = _sample(network, result, buffer)
     terminals.change_folder("h1", folder)
     flow = terminals.start("h1", f"iperf3 -c 10.0.0.3 -t {SECONDS} -J > out.json")
     pings = terminals.start("h2", f"ping 10.0.0.3 -c {SECONDS}")
@@ -134,6 +130,16 @@ def _long_buffer(
     texts = {"out.json": raw, "ping.txt": pings.output.encode()}
     _add_run(network, terminals, result, buffer, tables, texts)
     result.findings += findings(measured, replies, tables["qdisc"])
+
+
+def _sample(network: Network, result: LabResult, buffer: str) -> Sampling:
+    sampling = Sampling(network, [Queues(PORT), Flows("h1")], every=EVERY)
+    result.underway = Underway(_name(buffer), f"buffer of {buffer}", sampling)
+    return sampling
+
+
+def _name(buffer: str) -> str:
+    return buffer.lower().replace(" ", "-")
 
 
 def _add_run(
@@ -154,8 +160,8 @@ def _add_run(
         plot.congestion_window(record),
         plot.queue(record, device=PORT, handle=SHAPER, limit_bytes=BUFFERS[buffer]),
     ]
-    name = buffer.lower().replace(" ", "-")
-    result.runs.append(Run(name, f"buffer of {buffer}", record, panels))
+    result.underway = None
+    result.runs.append(Run(_name(buffer), f"buffer of {buffer}", record, panels))
 
 
 def _findings_1_bdp(measured: iperf3.Iperf3, replies: ping.Ping, queue: Table) -> list[Finding]:
