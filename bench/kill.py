@@ -106,7 +106,7 @@ def files() -> set[str]:
         for folder in PLACES
         if folder.is_dir() and os.access(folder, os.R_OK)
         for path in folder.iterdir()
-        if any(word in path.name for word in ("vm_file", "wanlab-", "uml", "mconsole"))
+        if any(word in path.name for word in ("vm_file", "uml", "mconsole"))
     }
 
 
