@@ -1,0 +1,105 @@
+"""What a benchmark says: tables for people on stderr as they grow, one line of JSON on stdout.
+
+Beside the figures stands what they depend on: the kernel, the computer, and how busy it was. One report
+uses one kernel, even if another one is built meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wanlab import __version__, find_image
+from wanlab.machine.embedded.image import IMAGE_VARIABLE
+
+GAP = "  "
+LEAST_WIDTH = 8
+VERDICTS = {
+    True: "The claim holds.",
+    False: "THE CLAIM DOES NOT HOLD.",
+    None: "Nothing to compare with: no verdict.",
+}
+
+
+class Report:
+    """Begins before what is measured."""
+
+    def __init__(self, name: str) -> None:
+        self.more: dict[str, Any] = {}
+        """Goes into the JSON as it is."""
+        self._name = name
+        self._tables: dict[str, Table] = {}
+        self._image = find_image()
+        os.environ[IMAGE_VARIABLE] = str(self._image.folder)
+        self._load_before = os.getloadavg()[0]
+
+    def table(self, name: str, columns: Sequence[str]) -> Table:
+        """Begins a table; it is called that in the JSON."""
+        self._tables[name] = Table(columns)
+        return self._tables[name]
+
+    def note(self, text: str) -> None:
+        """A line of text: what is being done, or why something cannot be."""
+        print(text, file=sys.stderr, flush=True)
+
+    def finish(self, *, is_met: bool | None) -> int:
+        """The line of JSON; returns the exit status, 1 if what the benchmark claims does not hold.
+
+        None: there was nothing to compare with."""
+        told = {
+            "bench": self._name,
+            "is_met": is_met,
+            **{name: table.rows for name, table in self._tables.items()},
+            **self.more,
+            "wanlab": __version__,
+            "kernel_release": self._image.release,
+            "kernel_manifest": self._image.manifest_hash,
+            "cpu": _cpu_model(),
+            "cpus": len(os.sched_getaffinity(0)),
+            "load_before": round(self._load_before, 2),
+            "load_after": round(os.getloadavg()[0], 2),
+        }
+        self.note(VERDICTS[is_met])
+        print(json.dumps(told), flush=True)
+        return 1 if is_met is False else 0
+
+
+class Table:
+    """Rows have the columns' names; what a row lacks is shown as "-"."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._columns = list(columns)
+        self._print(self._columns)
+
+    def add(self, **figures: Any) -> None:
+        """A row. Figures that are no column go into the JSON only."""
+        self.rows.append(figures)
+        self._print([_text(figures.get(column)) for column in self._columns])
+
+    def _print(self, cells: Sequence[str]) -> None:
+        widths = [max(len(column), LEAST_WIDTH) for column in self._columns]
+        padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        print(GAP.join(padded), file=sys.stderr, flush=True)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    if isinstance(value, float):
+        return f"{value:.1e}" if 0 < abs(value) < 0.01 else f"{value:.4g}"
+    return str(value)
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

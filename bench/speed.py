@@ -1,0 +1,128 @@
+"""One bulk TCP flow passes at least as many virtual seconds per wall second as the budget asks.
+
+`iperf3 -t 10` (5 s at 10 Gbit/s) through a switch's port with 20 ms of delay and a tbf queue of one
+bandwidth-delay product and a bit. Time is that of the whole run of iperf3, its start and end
+included; the network is up before. Of several runs the fastest counts: a busy computer can only make it
+slower. `at_least` and `aim` are the design's budgets for a computer of two cores.
+
+    rate, wire     the bottleneck, and how links carry packets
+    wall_s, cpu_s  of the fastest run; processor time of the machine: what wall_s would be on an idle
+                   computer, because a machine runs on one CPU
+    speed          virtual seconds per wall second
+    goodput_mbps   what iperf3's receiver counted, slow start included
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+from _family import cpu_s, family
+from _report import Report
+
+from wanlab import Network, iperf3, shapes
+from wanlab.plan import Wire
+
+PORT = "s1-eth2"
+DELAY = "20ms"
+BUFFERS = "10240 87380 152428800"
+
+
+@dataclass(frozen=True)
+class Case:
+    rate: str
+    burst_bytes: int
+    limit_bytes: int
+    seconds: int
+    wire: Wire
+    at_least: float
+    aim: float
+
+
+CASES = (
+    Case("10mbit", 20_000, 50_000, 10, "gso", 20, 60),
+    Case("100mbit", 50_000, 300_000, 10, "gso", 9, 25),
+    Case("1gbit", 500_000, 2_621_440, 10, "gso", 2.7, 8),
+    Case("10gbit", 5_000_000, 26_214_400, 5, "gso", 0.45, 1.5),
+    Case("1gbit", 500_000, 2_621_440, 10, "mtu", 0.7, 2),
+)
+
+COLUMNS = (
+    "rate",
+    "wire",
+    "seconds",
+    "wall_s",
+    "cpu_s",
+    "speed",
+    "at_least",
+    "aim",
+    "is_met",
+    "goodput_mbps",
+)
+
+
+def main() -> int:
+    options = _arguments()
+    report = Report("speed")
+    table = report.table("speeds", COLUMNS)
+    is_met = True
+    for case in CASES:
+        if options.only and f"{case.rate}-{case.wire}" not in options.only:
+            continue
+        runs = [_run(case) for _ in range(options.runs)]
+        wall_s, used_s, goodput_bps = min(runs)
+        speed = case.seconds / wall_s
+        is_met &= speed >= case.at_least
+        table.add(
+            rate=case.rate,
+            wire=case.wire,
+            seconds=case.seconds,
+            wall_s=wall_s,
+            cpu_s=used_s,
+            runs_s=[[round(run[0], 3), round(run[1], 3)] for run in runs],
+            speed=speed,
+            at_least=case.at_least,
+            aim=case.aim,
+            is_met=speed >= case.at_least,
+            goodput_mbps=goodput_bps / 1e6,
+        )
+    return report.finish(is_met=is_met)
+
+
+def _run(case: Case) -> tuple[float, float, float]:
+    """Wall and processor seconds of one run, and goodput in bit/s."""
+    sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
+    with (
+        tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
+        Network(shapes.single(2), wire=case.wire, sysctls=sysctls, folder=folder) as net,
+    ):
+        net.root.run(f"tc qdisc add dev {PORT} root handle 1: netem delay {DELAY} limit 1000000")
+        net.root.run(
+            f"tc qdisc add dev {PORT} parent 1: handle 2: "
+            f"tbf rate {case.rate} burst {case.burst_bytes} limit {case.limit_bytes}"
+        )
+        net["h2"].start("iperf3 -s")
+        net.run_for("500ms")
+        net["h1"].run("ping -c 1 h2")
+        machine = family(os.getpid())
+        began, used_s = time.monotonic(), cpu_s(machine)
+        said = net["h1"].run(f"iperf3 -c h2 -t {case.seconds} -i 5 -J").output
+        wall_s = time.monotonic() - began
+        used_s = cpu_s(family(os.getpid())) - used_s
+        return wall_s, used_s, iperf3.parse(said).received.bits_per_second
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3, help="of which the fastest counts")
+    names = [f"{case.rate}-{case.wire}" for case in CASES]
+    parser.add_argument("--only", action="append", choices=names)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""A network of 2, 200 and 1000 hosts is up and down faster than Mininet's on the same computer.
+
+Hosts on one switch; whole processes, from nothing: the start of Python, the network, one ping from h1 to
+h2, the end. Beside it Mininet with Linux bridges and no controller does the same, in turn, when it is
+installed (Debian's packages `mininet` and `bridge-utils`) and this runs as root; otherwise the JSON
+says why it was not compared. Of several runs the fastest counts.
+
+Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in
+PID, mount and network namespaces of its own, with its own /tmp.
+
+    first_ping_s   from the start of the process to the first reply
+    whole_s        until it has ended and nothing is left
+    ratio          Mininet's whole_s to ours; at_least: what the budget asks
+    memory_mb      of all its processes after the ping, what they share counted once; Mininet's network
+                   is in the computer's own kernel, which is not counted
+    kernel_mb      resident memory of the machine's kernel, which holds all that is in the machine
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from _family import family, memory
+from _report import Report
+
+from wanlab import Network, shapes
+
+# hosts: (what the budget asks of Mininet's time to ours, runs by default)
+SIZES = {2: (1.0, 5), 200: (4.0, 2), 1000: (4.0, 1)}
+MEGABYTE = 1e6
+POST = "h1 ping -c 1 h2"
+# Mininet raises limits of the whole computer; here it shall not.
+PRIVATE = """
+mount -t tmpfs tmpfs /tmp &&
+for part in fs kernel vm; do
+    mount --bind /proc/sys/$part /proc/sys/$part && mount -o remount,ro,bind /proc/sys/$part
+done &&
+ip link set lo up &&
+echo '{post}' > /tmp/post &&
+exec mn --topo single,{hosts} --switch lxbr --controller none --test none --post /tmp/post
+"""
+NAMESPACES = ("--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--net")
+COLUMNS = (
+    "hosts",
+    "first_ping_s",
+    "whole_s",
+    "memory_mb",
+    "kernel_mb",
+    "mn_first_ping_s",
+    "mn_whole_s",
+    "mn_memory_mb",
+    "ratio",
+    "at_least",
+    "is_met",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start and end, of ours or of Mininet's. Times from the start of its process."""
+
+    first_ping_s: float
+    whole_s: float
+    processes: int
+    memory_mb: float
+    kernel_mb: float | None = None
+
+
+def main() -> int:
+    options = _arguments()
+    if options.one:
+        _start_one(options.one, options.wire)
+        return 0
+    report = Report("start")
+    reason = why_no_mininet()
+    report.more = {"wire": options.wire, "mininet": reason or mininet_version()}
+    if reason:
+        report.note(f"without Mininet: {reason}")
+    table = report.table("starts", COLUMNS)
+    met: list[bool] = []
+    for hosts in options.hosts or SIZES:
+        at_least, runs = SIZES.get(hosts, (1.0, 1))
+        ours: list[Run] = []
+        theirs: list[Run] = []
+        for _ in range(options.runs or runs):
+            ours.append(run_ours(hosts, options.wire))
+            if not reason:
+                their = run_mininet(hosts, options.limit_s)
+                if isinstance(their, str):
+                    report.note(f"Mininet, {hosts} hosts: {their}")
+                    report.more[f"mininet_{hosts}"] = their
+                else:
+                    theirs.append(their)
+        row = _row(ours, theirs)
+        if "ratio" in row:
+            row |= {"at_least": at_least, "is_met": row["ratio"] >= at_least}
+            met.append(row["is_met"])
+        table.add(hosts=hosts, **row)
+    return report.finish(is_met=all(met) if met else None)
+
+
+def _row(ours: list[Run], theirs: list[Run]) -> dict[str, Any]:
+    best = min(ours, key=lambda run: run.whole_s)
+    row: dict[str, Any] = asdict(best) | {"wholes_s": [round(run.whole_s, 3) for run in ours]}
+    if theirs:
+        their = min(theirs, key=lambda run: run.whole_s)
+        row |= {f"mn_{name}": value for name, value in asdict(their).items() if value is not None}
+        row["mn_wholes_s"] = [round(run.whole_s, 3) for run in theirs]
+        row["ratio"] = their.whole_s / best.whole_s
+    return row
+
+
+# -- ours ---------------------------------------------------------------------------------------------
+
+
+def run_ours(hosts: int, wire: str) -> Run:
+    """This script once more, as a process that makes one network."""
+    command = [sys.executable, __file__, "--one", str(hosts), "--wire", wire]
+    began = time.monotonic()
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    whole_s = time.monotonic() - began
+    told = json.loads(done.stdout)
+    pinged_s = told.pop("pinged_monotonic_s") - began
+    return Run(first_ping_s=pinged_s, whole_s=whole_s - told.pop("looked_s"), **told)
+
+
+def _start_one(hosts: int, wire: Any) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
+        Network(shapes.single(hosts), wire=wire, folder=folder) as net,
+    ):
+        net["h1"].run("ping -c 1 h2")
+        pinged = time.monotonic()
+        used = memory(family(os.getpid()))
+        told = {
+            "pinged_monotonic_s": pinged,
+            "looked_s": time.monotonic() - pinged,
+            "processes": used.processes,
+            "memory_mb": used.proportional_bytes / MEGABYTE,
+            "kernel_mb": used.largest_resident_bytes / MEGABYTE,
+        }
+    print(json.dumps(told))
+
+
+# -- Mininet's ----------------------------------------------------------------------------------------
+
+
+def why_no_mininet() -> str | None:
+    """None if it can be compared."""
+    if not shutil.which("mn"):
+        return "it is not installed (sudo apt-get install mininet bridge-utils)"
+    if not shutil.which("brctl"):
+        return "it needs brctl for its bridges (sudo apt-get install bridge-utils)"
+    if os.geteuid() != 0:
+        return "it needs root"
+    tried = subprocess.run(["unshare", *NAMESPACES, "true"], capture_output=True, check=False)
+    return f"no namespaces: {tried.stderr.decode().strip()}" if tried.returncode else None
+
+
+def mininet_version() -> str:
+    done = subprocess.run(["mn", "--version"], capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip()
+
+
+def run_mininet(hosts: int, limit_s: float) -> Run | str:
+    """One run, or why there is none."""
+    script = PRIVATE.format(hosts=hosts, post=POST)
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
+        output = Path(folder) / "output"
+        with output.open("wb") as sink:
+            began = time.monotonic()
+            process = subprocess.Popen(
+                ["unshare", *NAMESPACES, "sh", "-c", script],
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                pinged_s, used = _watch(process, output, began, limit_s)
+                whole_s = time.monotonic() - began
+            finally:
+                # With --kill-child all of its namespace ends with it.
+                process.kill()
+                process.wait()
+        text = output.read_text(errors="replace")
+    if pinged_s is None:
+        tail = " / ".join(text.strip().splitlines()[-3:])
+        ended = f"status {process.returncode}" if whole_s < limit_s else f"over {limit_s:.0f} s"
+        return f"no ping ({ended}): {tail}"
+    if whole_s >= limit_s:
+        return f"first ping after {pinged_s:.1f} s, not down after {limit_s:.0f} s"
+    return Run(pinged_s, whole_s, *(used or (0, 0.0)))
+
+
+def _watch(
+    process: subprocess.Popen[bytes], output: Path, began: float, limit_s: float
+) -> tuple[float | None, tuple[int, float] | None]:
+    """Waits for the first reply and the end; looks at its memory in between."""
+    pinged_s, used = None, None
+    while process.poll() is None and time.monotonic() - began < limit_s:
+        if pinged_s is None and b"bytes from" in output.read_bytes():
+            pinged_s = time.monotonic() - began
+            found = memory(family(process.pid))
+            used = (found.processes, found.proportional_bytes / MEGABYTE)
+        time.sleep(0.005)
+    return pinged_s, used
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--hosts", type=int, action="append", help="instead of 2, 200 and 1000")
+    parser.add_argument("--runs", type=int, help="of which the fastest counts (by default 5, 2, 1)")
+    parser.add_argument("--wire", choices=("gso", "mtu"), default="gso")
+    parser.add_argument("--limit-s", type=float, default=300.0, help="of one run of Mininet")
+    parser.add_argument("--one", type=int, metavar="HOSTS", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
