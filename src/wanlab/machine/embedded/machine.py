@@ -28,6 +28,7 @@ DEFAULT_LINE_RATE_BPS = 40_000_000_000
 # ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
 READY_NS = 10_000_000_000
 SETTLE_REAL_S = 1.0
+IDLE_PID = "0"
 HALT_REAL_S = 5.0
 
 # Every process of the machine starts with this and nothing else: the user's own variables would
@@ -186,10 +187,14 @@ class EmbeddedMachine:
         self._kernel.signal(signal.SIGUSR2)
         time.sleep(0.2)
         told = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
-        who = f"process {told[-1][0]} ({told[-1][1].strip()})" if told else "the kernel"
+        stood = f"virtual time has stood still for {real_s:.0f} s: "
+        pid, name = told[-1] if told else (IDLE_PID, "")
+        if pid == IDLE_PID:
+            self._on_stall(stood + "the kernel is busy with the network's own packets")
+            return
         self._on_stall(
-            f"virtual time has stood still for {real_s:.0f} s: {who} computes without a pause "
-            "(it can be ended with machine.end_stalled_process(), or the run with Ctrl-C)"
+            f"{stood}process {pid} ({name.strip()}) computes without a pause "
+            "(it can be ended with end_stalled_process(), or the run with Ctrl-C)"
         )
 
     def end_stalled_process(self) -> None:
