@@ -17,8 +17,8 @@ the first and the last instant fall.
     ahead          bytes that have left the queue of a line but not arrived: a wire holds two packets,
                    and what waits for it waits in the queue, where it is counted and can be managed
     rounding       by how much tbf is too fast because it counts the time of a packet in whole ns,
-                   rounded down (psched_l2t_ns in include/net/sch_generic.h): a frame of 1514 bytes takes 1211.2
-                   ns at 10 Gbit/s, counted as 1211. Of super-packets it is less
+                   rounded down (psched_l2t_ns in include/net/sch_generic.h): a frame of 1514 bytes
+                   takes 1211.2 ns at 10 Gbit/s, counted as 1211. Of super-packets it is less
     lost           packets that the flow sent again meanwhile, and drops of all queues: must be 0
 
 Nothing here depends on how fast or busy the computer is.

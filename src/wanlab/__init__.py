@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, measure, ping
     from wanlab.network import Finished, Network, Process
     from wanlab.plan import plan, plan_script
+    from wanlab.plot import Panel
     from wanlab.record import Provenance, Record, Table
     from wanlab.topology import (
         Conditions,
@@ -57,6 +58,7 @@ _PLACES = {
     "Host": "topology",
     "Link": "topology",
     "Network": "network",
+    "Panel": "plot",
     "Port": "topology",
     "Process": "network",
     "Provenance": "record",
@@ -91,6 +93,7 @@ __all__ = [
     "Host",
     "Link",
     "Network",
+    "Panel",
     "Port",
     "Process",
     "Provenance",

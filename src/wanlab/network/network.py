@@ -29,8 +29,8 @@ from wanlab.topology.model import Controller, Link, Port, Switch, Topology
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
-from .node import LiveNode
 from .limits import memory_limits, warnings_of
+from .node import LiveNode
 from .verify import check_shaping
 
 if TYPE_CHECKING:
