@@ -15,11 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wanlab import Flows, Network, Queues, Record, Sampling, Table, iperf3, iperf3_text, ping, plot
+from wanlab import Flows, Network, Queues, Record, Sampling, Table, iperf3, iperf3_text, ping
 
 from ..lab import Finding, Lab, LabResult, Run, Underway
 from ..terminals import CLIENT, Terminals
+
+if TYPE_CHECKING:
+    from wanlab import Panel
 
 PORT = "s1-eth2"
 SHAPER = "2:"
@@ -154,14 +158,19 @@ def _add_run(
         commands=terminals.commands, parameters={"buffer": buffer, "limit_bytes": BUFFERS[buffer]}
     )
     record = Record(provenance, tables, raw)
-    panels = [
+    result.underway = None
+    result.runs.append(Run(_name(buffer), f"buffer of {buffer}", record, _panels(record, buffer)))
+
+
+def _panels(record: Record, buffer: str) -> list[Panel]:
+    from wanlab import plot  # what draws takes a second to load
+
+    return [
         plot.throughput(record),
         plot.rtt(record),
         plot.congestion_window(record),
         plot.queue(record, device=PORT, handle=SHAPER, limit_bytes=BUFFERS[buffer]),
     ]
-    result.underway = None
-    result.runs.append(Run(_name(buffer), f"buffer of {buffer}", record, panels))
 
 
 def _findings_1_bdp(measured: iperf3.Iperf3, replies: ping.Ping, queue: Table) -> list[Finding]:
