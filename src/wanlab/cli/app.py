@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from wanlab.version import VERSION
+from wanlab import __version__
 
 # \b keeps the lines of a block as they are.
 app = typer.Typer(
@@ -54,7 +54,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the report for program
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"wanlab {VERSION}")
+        print(f"wanlab {__version__}")
         raise typer.Exit
 
 
@@ -107,9 +107,7 @@ def lab_run(
 
 @app.command("exec", context_settings={"allow_extra_args": False, "ignore_unknown_options": True})
 def execute(
-    command: Annotated[
-        list[str], typer.Argument(help="The command, after --.", metavar="COMMAND")
-    ],
+    command: Annotated[list[str], typer.Argument(help="The command, after --.", metavar="COMMAND")],
     topo: Annotated[
         Optional[str],  # noqa: UP045  (typer reads the annotation at run time)
         typer.Option(

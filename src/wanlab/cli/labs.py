@@ -10,7 +10,6 @@ from pathlib import Path
 
 from wanlab import labs
 from wanlab.labs import table
-from wanlab.labs.results import run_lab
 
 from .topologies import one_of
 
@@ -27,6 +26,8 @@ def run(number: int, *, seed: int, clock: str, results: Path, as_json: bool) -> 
     """Runs a lab and shows the report; the exit status says whether all was reproduced."""
     lab = labs.find(number)
     one_of("clock", clock, ("virtual", "real"))
+    from wanlab.labs.results import run_lab  # loads what draws figures: a second
+
     progress = Progress()
     try:
         progress.say(f"Lab {number}: {lab.title} (seed {seed}, {clock} clock, {lab.wire} wire)")

@@ -8,6 +8,7 @@ program does its own line editing (a shell, an editor), it is never faster than 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -76,7 +77,8 @@ class OurTerminal:
         trace: TracebackType | None,
     ) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        termios.tcsetattr(0, termios.TCSADRAIN, self._before)
+        with contextlib.suppress(termios.error):  # it has gone
+            termios.tcsetattr(0, termios.TCSADRAIN, self._before)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 

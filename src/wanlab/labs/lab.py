@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wanlab import Network, Record, Sampling
-from wanlab.plot import Panel
+if TYPE_CHECKING:
+    from wanlab import Network, Panel, Record, Sampling
 
 
 def readable(number: float) -> str:

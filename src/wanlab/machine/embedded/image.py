@@ -71,10 +71,16 @@ def find_image() -> Image:
         return load_image(Path(named))
     if (shipped_folder() / "manifest.json").exists():
         return load_image(shipped_folder())
-    manifests = list(cache_folder().glob("[0-9a-f]*/manifest.json"))
+    built = cache_folder()
+    try:
+        manifests = {
+            path: path.stat().st_mtime_ns for path in built.glob("[0-9a-f]*/manifest.json")
+        }
+    except OSError as error:
+        raise RequirementError(f"cannot read {built}: {error.strerror}", BUILD_HINT) from None
     if not manifests:
-        raise RequirementError(f"no kernel has been built in {cache_folder()}", BUILD_HINT)
-    return load_image(max(manifests, key=lambda path: path.stat().st_mtime_ns).parent)
+        raise RequirementError(f"no kernel has been built in {built}", BUILD_HINT)
+    return load_image(max(manifests, key=lambda path: manifests[path]).parent)
 
 
 def load_image(folder: Path) -> Image:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from wanlab.errors import Problem, TopologyError, WanlabError
-from wanlab.topology.files import mn, yaml
 from wanlab.topology.model import Topology
 
-FORMATS: dict[str, ModuleType] = {".mn": mn, ".json": mn, ".yaml": yaml, ".yml": yaml}
+# Modules here, loaded when first used: a start of the command line must not wait for all formats.
+FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
 
 
 def load(path: str | Path) -> Topology:
@@ -39,7 +40,7 @@ def save(topology: Topology, path: str | Path) -> None:
 
 def _format_of(path: Path) -> ModuleType:
     try:
-        return FORMATS[path.suffix.lower()]
+        return import_module(f"{__name__}.{FORMATS[path.suffix.lower()]}")
     except KeyError:
         known = ", ".join(FORMATS)
         raise WanlabError(

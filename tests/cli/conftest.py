@@ -1,0 +1,82 @@
+"""Runs the command line as its users do: as a program, with streams, signals and a status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+PROGRAM = [sys.executable, "-c", "from wanlab.cli import main; main()"]
+REAL_S = 60
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a run of wanlab."""
+
+    status: int
+    output: bytes
+    errors: str
+    left_behind: Sequence[str]
+    """Command lines of processes of its session that are still there."""
+
+
+class Wanlab:
+    """`wanlab` in a folder, in a session of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+        **streams: Any,
+    ) -> subprocess.Popen[bytes]:
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(
+            [*before, *PROGRAM, *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
+            start_new_session=True,
+            **{**pipes, **streams},
+        )
+
+    def end(self, process: subprocess.Popen[bytes], input: bytes | None = None) -> Ran:
+        output, errors = process.communicate(input, timeout=REAL_S)
+        return Ran(
+            process.returncode, output or b"", (errors or b"").decode(), session(process.pid)
+        )
+
+    def __call__(self, *arguments: str, input: bytes | None = None, **options: Any) -> Ran:
+        if input is None:
+            options = {"stdin": subprocess.DEVNULL, **options}
+        return self.end(self.start(*arguments, **options), input)
+
+
+def session(number: int) -> list[str]:
+    """The processes of a session, zombies apart."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state, _, _, of, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(of) == number and state != "Z":
+                found.append((entry / "cmdline").read_text().replace("\0", " ").strip())
+        except OSError:  # it ended while we looked
+            continue
+    return found
+
+
+@pytest.fixture
+def wanlab(tmp_path: Path) -> Wanlab:
+    return Wanlab(tmp_path)

@@ -1,0 +1,245 @@
+"""Each mistake is told once, plainly, with a status other than 0; and nothing is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import Network, Topology, labs
+from wanlab.errors import RequirementError, WanlabError
+from wanlab.labs import results
+from wanlab.labs.results import run_lab
+from wanlab.machine.embedded import find_image
+
+MANY = """\
+nodes:
+  - {host: h1}
+  - {host: h1}
+  - {switch: s1}
+links:
+  - {link: [h1, s1], queue: fq_coddel, rate: -5Mbps}
+  - {link: [h1, s9]}
+"""
+MANY_TOLD = """\
+wanlab: many.yaml: 5 problems
+  line 6 (links[0].rate): the rate "-5Mbps" is negative (write it in bits per second, as in "10Mbps": \
+bps, kbps, Mbps, Gbps, Tbps)
+  line 6 (links[0].queue): the queue "fq_coddel" is not known (did you mean fq_codel?)
+  line 6 (links[0].queue): a queue has no effect on a link without rate (add a rate, or leave the \
+queue out)
+  line 7 (links[1]): there is no node "s9" (known here: h1, s1)
+  line 3 (nodes[1]): the name "h1" is taken by another node, host h1 (give each node its own name)
+"""
+DAMAGED = '{"hosts": [\n  {"opts": {}\n  "x": 1}]}'
+DAMAGED_TOLD = "wanlab: damaged.mn: line 3, column 3: this is not JSON: expecting ',' delimiter\n"
+KERNEL = "WANLAB_KERNEL"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[None]:
+    """Topologies with mistakes; afterwards there is nothing else."""
+    texts = {
+        "damaged.mn": DAMAGED,
+        "list.mn": "[]",
+        "empty.mn": "",
+        "binary.mn": "\udcff",
+        "many.yaml": MANY,
+        "broken.yaml": "nodes: [\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, errors="surrogateescape")
+    yield
+    assert {path.name for path in tmp_path.iterdir()} == set(texts)
+
+
+CASES = {
+    "plan damaged.mn": DAMAGED_TOLD,
+    "exec --topo damaged.mn -- true": DAMAGED_TOLD,
+    "plan many.yaml": MANY_TOLD,
+    "exec --topo many.yaml -- true": MANY_TOLD,
+    "plan list.mn": "wanlab: list.mn: a list is not a mapping of fields\n",
+    "plan empty.mn": "wanlab: empty.mn: line 1, column 1: this is not JSON: expecting value\n",
+    "plan binary.mn": "wanlab: binary.mn: byte 0: this is not UTF-8 text (is it a topology?)\n",
+    "plan broken.yaml": "wanlab: broken.yaml: line 2, column 1: this is not YAML: ",
+    "plan missing.mn": "wanlab: cannot read missing.mn: No such file or directory\n",
+    "plan singel,3": 'wanlab: the shape "singel" is not known (did you mean single?)\n',
+    "plan single,x": 'wanlab: "x" in "single,x" is not a whole number (as in k=3)\n',
+    "plan single,2 --wire copper": "wanlab: --wire copper is not known (known here: mtu, gso)\n",
+    "plan dumbbell,rate=-5Mbps": 'wanlab: link s1-s2: rate: the rate "-5Mbps" is negative (',
+    "exec --topo single,2 --node h9 -- true": (
+        'wanlab: there is no node "h9" (known here: h1, h2, s1)\n'
+    ),
+    "exec --clock sun -- true": ("wanlab: --clock sun is not known (known here: virtual, real)\n"),
+    "lab run 14 --clock sun": "wanlab: --clock sun is not known (known here: virtual, real)\n",
+    "lab run 99": "wanlab: there is no lab 99 here (there is: 14)\n",
+}
+
+
+@pytest.mark.parametrize("words", CASES)
+@pytest.mark.usefixtures("files")
+def test_what_cannot_be_done_is_told(wanlab: Any, words: str) -> None:
+    ran = wanlab(*words.split())
+    assert (ran.status, ran.output, ran.left_behind) == (1, b"", [])
+    assert ran.errors.startswith(CASES[words])
+    assert "Traceback" not in ran.errors
+
+
+@pytest.mark.parametrize(
+    "words", ["exec --seed abc -- true", "exec --seed -1 -- true", "exec", "lab run x", "plan"]
+)
+def test_wrong_usage_has_a_status_of_its_own(wanlab: Any, words: str) -> None:
+    ran = wanlab(*words.split())
+    assert (ran.status, ran.output, "Error: " in ran.errors) == (2, b"", True)
+
+
+# -- the kernel -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["exec -- true", "lab run 14"])
+def test_without_a_kernel_it_says_how_to_get_one(wanlab: Any, tmp_path: Path, words: str) -> None:
+    ran = wanlab(*words.split(), environment={"XDG_CACHE_HOME": str(tmp_path), KERNEL: ""})
+    assert (ran.status, ran.left_behind) == (1, [])
+    assert ran.errors.endswith("(build it with: wanlab kernel build)\n")
+    assert not (tmp_path / "wanlab").exists()
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.machine
+def test_a_kernel_that_was_cut_short_is_not_booted(wanlab: Any, tmp_path: Path) -> None:
+    whole = find_image().folder
+    damaged = shutil.copytree(whole, tmp_path / "kernel")
+    size = (damaged / "linux").stat().st_size
+    os.truncate(damaged / "linux", 1000)
+    ran = wanlab("exec", "--", "true", environment={KERNEL: str(damaged)})
+    assert ran.errors == (
+        f"wanlab: {damaged}/linux is damaged: it has 1000 of {size} bytes "
+        "(build it with: wanlab kernel build)\n"
+    )
+    assert (ran.status, ran.left_behind) == (1, [])
+
+
+# -- the computer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.machine
+def test_a_working_folder_that_was_deleted(wanlab: Any, tmp_path: Path) -> None:
+    before = [
+        "sh",
+        "-c",
+        f'mkdir {tmp_path}/gone; cd {tmp_path}/gone; rmdir ../gone; exec "$@"',
+        "sh",
+    ]
+    ran = wanlab("exec", "--", "true", before=before)
+    assert (ran.status, ran.left_behind) == (1, [])
+    assert ran.errors.endswith(
+        "wanlab: working folder .: the folder that you are in does not exist any more "
+        "(change to another one)\n"
+    )
+
+
+@pytest.mark.machine
+def test_a_working_folder_with_a_comma(wanlab: Any) -> None:
+    wanlab.folder /= "a,b"
+    wanlab.folder.mkdir()
+    ran = wanlab("exec", "--", "true")
+    assert (ran.status, "has a comma in its path (rename it)" in ran.errors) == (1, True)
+
+
+def told_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
+    """What a WanlabError says that `act` ends with in a child of ours, which is changed first.
+
+    (A program of its own might lose sight of Python itself.)
+    """
+    told, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            try:
+                prepare()
+                act()
+                os.write(tells, b"no error")
+            except WanlabError as error:
+                os.write(tells, str(error).encode())
+            except BaseException as error:
+                os.write(tells, repr(error).encode())
+        os._exit(0)
+    os.close(tells)
+    os.waitpid(child, 0)
+    return os.read(told, 65536).decode()
+
+
+def become_nobody() -> None:
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+@pytest.mark.machine
+def test_a_working_folder_that_may_not_be_written_to() -> None:
+    network = Network(Topology(), folder="/usr")
+    told = told_in_a_child(become_nobody, network.start)
+    image = find_image().folder
+    assert told in (
+        "working folder /usr: no permission to write (run wanlab in a folder of your own)",
+        # root's own kernel: nobody else may read it
+        f"cannot read {image.parent}: Permission denied (build it with: wanlab kernel build)",
+    )
+
+
+def test_a_results_folder_that_may_not_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "run_key", lambda *_: "01234567")
+
+    def run() -> None:
+        run_lab(labs.find(14), seed=1, clock="virtual", results=Path("/usr/r"), say=print)
+
+    assert told_in_a_child(become_nobody, run) == (
+        "cannot write results to /usr/r/lab14-seed1-01234567: Permission denied "
+        "(name another place with --results)"
+    )
+
+
+def fill_temporary_folders() -> None:
+    """No room in any of them, in a mount namespace of our own."""
+    new_mounts = 0x20000
+    assert ctypes.CDLL(None).unshare(new_mounts) == 0
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    for folder in ("/dev/shm", "/var/tmp", "/tmp"):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tiny", folder], check=True)
+
+
+@pytest.mark.machine
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
+def test_temporary_folders_without_room_for_the_machines_memory() -> None:
+    network = Network(Topology(), folder="/var")
+    assert told_in_a_child(fill_temporary_folders, network.start) == (
+        "no place for 2GiB of memory for the machine: /dev/shm: only 1MiB free; "
+        "/tmp: only 1MiB free; /var/tmp: only 1MiB free "
+        "(set TMPDIR to a folder with room, on a file system mounted without noexec)"
+    )
+
+
+@pytest.mark.machine
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
+def test_a_results_folder_without_room() -> None:
+    def run() -> None:
+        run_lab(labs.find(14), seed=1, clock="virtual", results=Path("/dev/shm/r"), say=print)
+
+    assert told_in_a_child(fill_temporary_folders, run) == (
+        "cannot write results to /dev/shm/r: only 1 MB are free there "
+        "(a lab may need 64 MB; name another place with --results)"
+    )
+
+
+@pytest.mark.machine
+def test_memory_that_the_computer_does_not_have(tmp_path: Path) -> None:
+    with pytest.raises(RequirementError, match=r"may need 1000GiB of memory, .* are available"):
+        Network(Topology(), memory="1000GiB", folder=tmp_path).start()

@@ -1,0 +1,242 @@
+"""`wanlab exec`: streams, statuses and signals as if the command ran here."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+MEGABYTES_10 = random.Random(1).randbytes(10_000_000)
+DONE: tuple[int, bytes, str, list[str]] = (0, b"", "", [])
+
+
+class Ran(Protocol):
+    status: int
+    output: bytes
+    errors: str
+    left_behind: list[str]
+
+
+def told(ran: Ran) -> tuple[int, bytes, str, list[str]]:
+    return ran.status, ran.output, ran.errors, list(ran.left_behind)
+
+
+# -- streams --------------------------------------------------------------------------------------
+
+
+def test_what_is_piped_in_comes_out(wanlab: Any) -> None:
+    assert told(wanlab("exec", "--", "cat", input=b"a\0\xff\n")) == (0, b"a\0\xff\n", "", [])
+
+
+def test_ten_megabytes_of_anything_pass(wanlab: Any) -> None:
+    assert wanlab("exec", "--", "cat", input=MEGABYTES_10).output == MEGABYTES_10
+
+
+def test_a_file_is_read_to_its_end(wanlab: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(MEGABYTES_10)
+    with (tmp_path / "in").open("rb") as file:
+        ran = wanlab("exec", "--", "sh", "-c", "cat > out; wc -c < out", stdin=file)
+    assert told(ran) == (0, b"10000000\n", "", [])
+    assert (tmp_path / "out").read_bytes() == MEGABYTES_10
+
+
+def test_nothing_to_read_is_an_end_at_once(wanlab: Any) -> None:
+    assert told(wanlab("exec", "--", "cat")) == DONE
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_closed_stream_is_none(wanlab: Any, number: int) -> None:
+    ran = wanlab(
+        "exec", "--", "sh", "-c", "cat; exit 3", before=["sh", "-c", f'exec "$@" {number}>&-', "sh"]
+    )
+    assert told(ran) == (3, b"", "", [])
+
+
+def test_input_without_end_does_not_keep_a_command_that_does_not_read(wanlab: Any) -> None:
+    with Path("/dev/zero").open("rb") as zeros:
+        assert told(wanlab("exec", "--", "sleep", "1", stdin=zeros)) == DONE
+        assert told(wanlab("exec", "--", "sh", "-c", "exec <&-; sleep 1", stdin=zeros)) == DONE
+        assert len(wanlab("exec", "--", "head", "-c", "3000000", stdin=zeros).output) == 3_000_000
+
+
+def test_errors_and_output_are_kept_apart(wanlab: Any) -> None:
+    ran = wanlab("exec", "--", "sh", "-c", "echo out; echo err >&2")
+    assert told(ran) == (0, b"out\n", "err\n", [])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["yes"],
+        ["sh", "-c", "while :; do echo y; sleep 1; done"],
+        ["sh", "-c", "trap '' PIPE; while :; do echo y; sleep 1; done"],
+    ],
+)
+def test_a_reader_that_goes_away_ends_the_command_quietly(wanlab: Any, command: list[str]) -> None:
+    process = wanlab.start("exec", "--", *command, stdin=subprocess.DEVNULL)
+    assert process.stdout.readline() == b"y\n"
+    process.stdout.close()
+    process.stdout = None
+    ran = wanlab.end(process)
+    assert ran.status in (128 + signal.SIGPIPE, 128 + signal.SIGHUP)
+    assert (ran.errors, ran.left_behind) == ("", [])
+
+
+def test_a_full_disk_behind_the_output_is_told(wanlab: Any) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = wanlab("exec", "--", "echo", "hello", stdout=full)
+    error = "wanlab: cannot write standard output: No space left on device\n"
+    assert told(ran) == (1, b"", error, [])
+
+
+# -- statuses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 77, 255])
+def test_the_status_is_the_commands(wanlab: Any, status: int) -> None:
+    assert wanlab("exec", "--", "sh", "-c", f"exit {status}").status == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_a_death_by_signal_is_128_and_its_number(wanlab: Any, number: int) -> None:
+    assert wanlab("exec", "--", "sh", "-c", f"kill -{number} $$").status == 128 + number
+
+
+def test_a_command_that_does_not_exist_is_127(wanlab: Any) -> None:
+    ran = wanlab("exec", "--", "nonesuch")
+    assert ran.status == 127
+    assert ran.errors.startswith("wanlab: nonesuch: command not found (the machine looks in /")
+    ran = wanlab("exec", "--", "./nonesuch")
+    assert ran.status == 127
+    assert ran.errors.startswith("wanlab: ./nonesuch: no such file in the machine")
+
+
+def test_a_file_that_may_not_be_executed_is_126(wanlab: Any, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program")
+    ran = wanlab("exec", "--", "./text")
+    assert (ran.status, "Permission denied" in ran.errors) == (126, True)
+
+
+# -- time and place -------------------------------------------------------------------------------
+
+
+def test_sleeping_takes_no_time(wanlab: Any) -> None:
+    before = time.monotonic()
+    ran = wanlab("exec", "--", "sh", "-c", "date +%s; sleep 5000; date +%s", stdin=subprocess.PIPE)
+    first, last = map(int, ran.output.split())
+    assert last - first == 5000
+    assert time.monotonic() - before < 50
+
+
+def test_equal_runs_are_equal_and_another_seed_is_another_run(wanlab: Any) -> None:
+    command = ("--", "sh", "-c", "date; head -c 20 /dev/urandom | od -x")
+    once, again, other = (
+        wanlab("exec", "--seed", seed, *command).output for seed in ("1", "1", "2")
+    )
+    assert (once == again, once == other) == (True, False)
+
+
+def test_it_runs_in_a_host_of_a_topology(wanlab: Any) -> None:
+    command = ["ping", "-c", "1", "h2"]
+    ran = wanlab("exec", "--topo", "single,2,delay=5ms", "--node", "h1", "--", *command)
+    assert (ran.status, b"1 received" in ran.output) == (0, True)
+
+
+def test_it_is_root_in_the_working_folder_and_root_nowhere_else(
+    wanlab: Any, tmp_path: Path
+) -> None:
+    ran = wanlab("exec", "--", "sh", "-c", "id -u; pwd; touch made; touch /etc/made && echo yes")
+    assert ran.output.decode().split() == ["0", str(tmp_path), "yes"]
+    assert (tmp_path / "made").stat().st_uid == os.getuid()
+    assert not Path("/etc/made").exists()
+
+
+@pytest.mark.parametrize("name", ["with blank", "außerdem", "quote'd", "semi;colon"])
+def test_a_working_folder_may_have_an_odd_name(wanlab: Any, name: str) -> None:
+    wanlab.folder /= name
+    wanlab.folder.mkdir()
+    ran = wanlab("exec", "--", "sh", "-c", "pwd; echo hello > 'a file'")
+    assert told(ran) == (0, f"{wanlab.folder}\n".encode(), "", [])
+    assert (wanlab.folder / "a file").read_text() == "hello\n"
+
+
+# -- signals --------------------------------------------------------------------------------------
+
+
+def start_and_wait(wanlab: Any, script: str) -> Any:
+    """A shell script on the real clock; it has said that it is ready."""
+    process = wanlab.start(
+        "exec", "--clock", "real", "--", "sh", "-c", script, stdin=subprocess.DEVNULL
+    )
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def test_ctrl_c_reaches_the_command_whose_status_counts(wanlab: Any) -> None:
+    process = start_and_wait(
+        wanlab, "trap 'echo heard; exit 7' INT; echo ready; while :; do sleep 0.1; done"
+    )
+    process.send_signal(signal.SIGINT)
+    assert told(wanlab.end(process)) == (7, b"heard\n", "", [])
+
+
+def test_ctrl_c_ends_a_command_that_has_no_other_plans(wanlab: Any) -> None:
+    process = start_and_wait(wanlab, "echo ready; exec sleep 1000")
+    process.send_signal(signal.SIGINT)
+    assert told(wanlab.end(process)) == (130, b"", "", [])
+
+
+def test_a_second_ctrl_c_ends_the_machine(wanlab: Any) -> None:
+    process = start_and_wait(
+        wanlab, "trap 'echo heard' INT; echo ready; while :; do sleep 0.1; done"
+    )
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == b"heard\n"
+    process.send_signal(signal.SIGINT)
+    assert told(wanlab.end(process)) == (130, b"", "wanlab: interrupted\n", [])
+
+
+def test_two_ctrl_c_end_what_computes_without_a_pause(wanlab: Any) -> None:
+    script = "touch ready; while :; do :; done"
+    process = wanlab.start("exec", "--", "sh", "-c", script, stdin=subprocess.DEVNULL)
+    while not (wanlab.folder / "ready").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert b"computes without a pause" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    ran = wanlab.end(process)
+    assert (ran.status, ran.errors, ran.left_behind) == (130, "wanlab: interrupted\n", [])
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")]
+)
+def test_other_signals_end_the_machine_at_once(wanlab: Any, number: int, word: str) -> None:
+    process = start_and_wait(wanlab, "trap '' TERM INT HUP; echo ready; sleep 1000")
+    process.send_signal(number)
+    assert told(wanlab.end(process)) == (128 + number, b"", f"wanlab: {word}\n", [])
+
+
+def test_an_interrupt_while_it_boots_leaves_nothing(wanlab: Any) -> None:
+    process = wanlab.start("exec", "--", "sleep", "1000000000", stdin=subprocess.DEVNULL)
+    while not any("mem=" in line for line in session_of(process)):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    ran = wanlab.end(process)
+    assert (ran.status, ran.left_behind) == (130, [])
+
+
+def session_of(process: Any) -> list[str]:
+    """Command lines of what it has started."""
+    found = subprocess.run(
+        ["ps", "-o", "args=", "-s", str(process.pid)], capture_output=True, text=True, check=False
+    )
+    return found.stdout.splitlines()

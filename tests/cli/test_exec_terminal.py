@@ -1,0 +1,175 @@
+"""`wanlab exec` on a terminal: a shell in the machine as a shell here."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+PROMPT = b"> "
+REAL_S = 40
+
+
+class Terminal:
+    """Our end of a terminal in which a program runs."""
+
+    def __init__(self, wanlab: Any, *command: str) -> None:
+        self._master, slave = pty.openpty()
+        self.resize(33, 77)
+        self._process = wanlab.start(
+            *("exec", "--", *command),
+            # The session's leader opens it, so it becomes the controlling terminal.
+            before=["sh", "-c", f'exec "$@" <>{os.ttyname(slave)} >&0 2>&0', "sh"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            environment={"TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        )
+        self._slave = slave
+        self.folder: Path = wanlab.folder
+        self.seen = b""
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize_told(self, rows: int, columns: int) -> None:
+        self.resize(rows, columns)
+        self._process.send_signal(signal.SIGWINCH)
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def read_until(self, text: bytes) -> bytes:
+        """What has come up to there, since the last time."""
+        give_up = time.monotonic() + REAL_S
+        while text not in self.seen:
+            left = give_up - time.monotonic()
+            assert left > 0, f"{text!r} did not come: {self.seen!r}"
+            if select.select([self._master], [], [], left)[0]:
+                self.seen += os.read(self._master, 65536)
+        found, _, self.seen = self.seen.partition(text)
+        return found
+
+    def command(self, line: str) -> bytes:
+        """Types a line into a shell; returns what it printed, without the line's echo."""
+        self.type(line + "\r")
+        self.read_until(b"\n")
+        return self.read_until(PROMPT).replace(b"\r", b"")
+
+    def status(self) -> int:
+        self.read_rest()
+        return int(self._process.wait(REAL_S))
+
+    def read_rest(self) -> None:
+        while self._process.poll() is None:
+            if select.select([self._master], [], [], 0.05)[0]:
+                self.seen += os.read(self._master, 65536)
+
+    def is_raw(self) -> bool:
+        return not termios.tcgetattr(self._master)[3] & termios.ICANON
+
+    def hang_up(self) -> None:
+        os.close(self._slave)
+        os.close(self._master)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def shell(wanlab: Any) -> Iterator[Terminal]:
+    """bash, at its prompt."""
+    terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc", "--noediting")
+    terminal.read_until(PROMPT)
+    yield terminal
+    terminal.end()
+
+
+def test_the_command_has_a_terminal_like_ours(shell: Terminal) -> None:
+    assert shell.command("test -t 0 -a -t 1 -a -t 2; echo $?") == b"0\n"
+    assert shell.command("stty size; echo $TERM $COLORTERM") == b"33 77\nxterm-256color truecolor\n"
+
+
+def test_resizing_is_passed_on(shell: Terminal) -> None:
+    shell.command("trap 'echo resized' WINCH")
+    shell.resize_told(50, 132)
+    shell.type("\r")
+    shell.read_until(b"resized")
+    shell.type("stty size\r")
+    shell.read_until(b"\n50 132\r\n")
+
+
+def test_ctrl_c_ends_what_runs_and_not_the_shell(shell: Terminal) -> None:
+    shell.type("sleep 1000\r")
+    shell.read_until(b"\n")
+    shell.type("\x03")
+    shell.read_until(PROMPT)
+    assert shell.command("echo $?") == b"130\n"
+
+
+def test_ctrl_d_ends_the_shell_with_the_last_status(shell: Terminal) -> None:
+    shell.command("(exit 42)")
+    shell.type("\x04")
+    assert shell.status() == 42
+
+
+def test_the_terminal_is_as_before_afterwards(shell: Terminal) -> None:
+    assert shell.is_raw()
+    shell.type("exit 5\r")
+    assert shell.status() == 5
+    assert not shell.is_raw()
+
+
+def test_ctrl_c_ends_what_computes_without_a_pause(shell: Terminal) -> None:
+    shell.type("sh -c 'touch ready; while :; do :; done'\r")
+    while not (shell.folder / "ready").exists():
+        assert shell.is_raw()
+    shell.type("\x03")
+    shell.read_until(b"ended what computed without a pause")
+    shell.read_until(PROMPT)
+    assert shell.command("echo $?") == b"137\n"
+
+
+def test_a_shell_edits_lines_and_completes_words(wanlab: Any) -> None:
+    terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
+    terminal.read_until(PROMPT)
+    terminal.type("ech\t yz\x1b[D\x1b[Dx\r")  # Tab, and two times to the left
+    terminal.read_until(b"\n")
+    assert terminal.read_until(PROMPT).endswith(b"xyz\r\n\x1b[?2004h")
+    terminal.end()
+
+
+def test_time_passes_at_once_until_somebody_is_at_work(wanlab: Any) -> None:
+    terminal = Terminal(wanlab, "sleep", "5000")
+    assert terminal.status() == 0
+
+
+def test_a_shell_does_not_age_while_nobody_types(wanlab: Any) -> None:
+    terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
+    terminal.read_until(PROMPT)
+    began = time.monotonic()
+    told = terminal.command("echo at $(cut -d. -f1 /proc/uptime) s")
+    aged_s = int(told.split(b"at ")[-1].split()[0])
+    assert aged_s <= 12 + time.monotonic() - began  # a network begins at 10 s
+    terminal.end()
+
+
+def test_a_terminal_that_goes_away_ends_the_machine(wanlab: Any) -> None:
+    terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
+    terminal.read_until(PROMPT)
+    terminal.hang_up()
+    assert terminal._process.wait(REAL_S) == 128 + signal.SIGHUP

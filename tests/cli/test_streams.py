@@ -1,0 +1,131 @@
+"""Our own streams, without a machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wanlab.cli.streams import CHUNK, MOST_LOST_BYTES, WINDOW_BYTES, Abandoned, Input, Output
+from wanlab.cli.strides import LONG_NS, SHORT_NS, Strides
+
+
+class Reader:
+    """Takes input; keeps what it has not `taken` yet."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.left_bytes: int | None = 0
+        self.has_ended = False
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+        if self.left_bytes is not None:
+            self.left_bytes += len(data)
+
+    def end_input(self) -> None:
+        self.has_ended = True
+
+    def input_left_bytes(self) -> int | None:
+        return self.left_bytes
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader()
+
+
+def opened(path: Path, content: bytes) -> int:
+    path.write_bytes(content)
+    return os.open(path, os.O_RDONLY)
+
+
+def test_a_file_is_passed_on_with_its_end(reader: Reader, tmp_path: Path) -> None:
+    stdin = Input(reader, opened(tmp_path / "in", b"hello"))
+    assert stdin.pass_on()
+    assert (reader.data, reader.has_ended, stdin.is_open) == (b"hello", True, False)
+
+
+def test_a_pipe_is_passed_on_as_far_as_it_has_come(reader: Reader) -> None:
+    ours, theirs = os.pipe()
+    stdin = Input(reader, ours)
+    assert not stdin.pass_on()
+    os.write(theirs, b"one")
+    assert stdin.pass_on()
+    assert (reader.data, reader.has_ended) == (b"one", False)
+    os.close(theirs)
+    assert stdin.pass_on()
+    assert reader.has_ended
+
+
+def test_no_more_is_passed_on_than_fits_into_the_window(reader: Reader, tmp_path: Path) -> None:
+    content = bytes(3 * WINDOW_BYTES)
+    stdin = Input(reader, opened(tmp_path / "in", content))
+    stdin.pass_on()
+    assert len(reader.data) == WINDOW_BYTES
+    assert not stdin.pass_on()
+    reader.left_bytes = WINDOW_BYTES - CHUNK
+    assert stdin.pass_on()
+    assert len(reader.data) == WINDOW_BYTES + CHUNK
+    reader.left_bytes = 0
+    for _ in range(3):
+        stdin.pass_on()
+        reader.left_bytes = 0
+    assert (reader.data == content, reader.has_ended) == (True, True)
+
+
+def test_who_takes_no_more_is_given_no_more(reader: Reader) -> None:
+    stdin = Input(reader, os.open("/dev/zero", os.O_RDONLY))
+    reader.left_bytes = None
+    stdin.pass_on()
+    assert (len(reader.data), stdin.is_open) == (WINDOW_BYTES, False)
+
+
+def test_nothing_is_an_end_at_once(reader: Reader) -> None:
+    assert not Input(reader, os.open(os.devnull, os.O_RDONLY)).is_open
+    assert reader.has_ended
+
+
+def test_output_reaches_its_descriptor() -> None:
+    ours, theirs = os.pipe()
+    output = Output(theirs)
+    output.write(b"hello")
+    assert os.read(ours, 100) == b"hello"
+    assert (output.is_gone, output.written_bytes, output.lost_bytes) == (False, 5, 0)
+
+
+def test_output_for_nobody_is_counted() -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    output = Output(theirs)
+    output.write(b"hello")
+    output.write(b"again")
+    assert (output.is_gone, output.error, output.lost_bytes) == (True, "", 10)
+
+
+def test_output_for_nobody_without_end_is_given_up_once() -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    output = Output(theirs)
+    with pytest.raises(Abandoned):
+        output.write(bytes(MOST_LOST_BYTES + 1))
+    output.write(b"more")
+    assert output.lost_bytes == MOST_LOST_BYTES + 5
+
+
+def test_strides_grow_while_nothing_happens() -> None:
+    strides = Strides(always_short=False)
+    lengths = []
+    for _ in range(40):
+        strides.tell(False)
+        lengths.append(strides.length_ns)
+    assert (lengths[0], lengths[-1], lengths) == (2 * SHORT_NS, LONG_NS, sorted(lengths))
+    strides.tell(True)
+    assert (strides.length_ns, strides.is_idle) == (SHORT_NS, False)
+
+
+def test_strides_stay_short_where_time_is_real() -> None:
+    strides = Strides(always_short=True)
+    strides.tell(False)
+    assert strides.length_ns == SHORT_NS

@@ -1,0 +1,34 @@
+"""The README's first program runs as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from wanlab import iperf3_text
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+VERBS = ["lab run", "exec", "plan", "kernel build", "kernel info"]
+
+
+@pytest.mark.machine
+def test_the_first_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(program, {})
+    printed = capsys.readouterr().out
+    assert "3 packets transmitted, 3 received, 0% packet loss" in printed
+    lines = iperf3_text.parse(printed[printed.index("Connecting to host") :])
+    mbps = [line.bits_per_second / 1e6 for line in lines if not line.role]
+    # A tenth of the rate from the fifth second on; what was in the queue then has to leave first.
+    assert [rate > 80 for rate in mbps[:5]] == [True] * 5
+    assert [rate < 20 for rate in mbps[-3:]] == [True] * 3
+
+
+def test_every_verb_is_named() -> None:
+    text = README.read_text()
+    assert [verb for verb in VERBS if f"    wanlab {verb}" not in text] == []
