@@ -11,7 +11,8 @@ This is the front door: what stands here is public, and faces use nothing else.
     Network, Process, Finished   a live network
     Topology, Host, ..., link    what a network is; load and save files; shapes makes common ones
     plan_script                  a topology as a shell script
-    Sampling, Queues, Flows      what is measured while it runs; ping, iperf3: what programs say
+    Sampling, Queues, Flows      what is measured while it runs (sample: in one call)
+    ping, iperf3                 what programs say
     Record, Table, Provenance    what was measured, with its origin
     plot                         figures of it
 """
@@ -26,9 +27,9 @@ from wanlab.version import VERSION
 if TYPE_CHECKING:
     from wanlab import plot, record
     from wanlab.machine.embedded import EmbeddedMachine, find_image
-    from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, measure, ping
+    from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, ping, sample
     from wanlab.network import Finished, Network, Process
-    from wanlab.plan import plan, plan_script
+    from wanlab.plan import plan_script
     from wanlab.plot import Panel
     from wanlab.record import Provenance, Record, Table
     from wanlab.topology import (
@@ -71,8 +72,6 @@ _PLACES = {
     "find_image": "machine.embedded",
     "link": "topology",
     "load": "topology",
-    "measure": "measure",
-    "plan": "plan",
     "plan_script": "plan",
     "save": "topology",
     "Flows": "measure",
@@ -81,6 +80,7 @@ _PLACES = {
     "iperf3": "measure",
     "iperf3_text": "measure",
     "ping": "measure",
+    "sample": "measure",
 }
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
@@ -110,12 +110,11 @@ __all__ = [
     "iperf3_text",
     "link",
     "load",
-    "measure",
     "ping",
-    "plan",
     "plan_script",
     "plot",
     "record",
+    "sample",
     "save",
     "shapes",
 ]

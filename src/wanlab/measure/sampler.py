@@ -159,7 +159,7 @@ class Sampling:
         return {name: Table.from_rows(found) for name, found in rows.items() if found}
 
 
-def measure(
+def sample(
     network: Network,
     *samplers: Sampler,
     every: str | int = "10ms",

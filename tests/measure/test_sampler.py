@@ -1,0 +1,102 @@
+"""Sampling: what is read, when, and that looking changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wanlab import Flows, Network, Process, Queues, Sampling, sample, shapes
+from wanlab.errors import TopologyError, WanlabError
+
+pytestmark = pytest.mark.machine
+
+Start = Callable[..., Network]
+BOTTLENECK = "s1-eth2"
+
+
+def begin(start: Start, **options: Any) -> tuple[Network, Process]:
+    """Half a second of TCP through 50 Mbit/s, begun."""
+    net = start(shapes.dumbbell(pairs=1, rate="50Mbps", delay="5ms", queue="fq_codel"), **options)
+    net["h2"].start("iperf3 -s -1")
+    net.run_for("10ms")
+    return net, net["h1"].start("iperf3 -c h2 -J -t 0.5")
+
+
+def test_the_times_are_those_asked_for(start: Start) -> None:
+    net, _ = begin(start)
+    net.run_for("123456ns")
+    tables = sample(net, Queues(BOTTLENECK), Flows("h1"), every="20ms", until="100ms")
+    times = [0, 20_000_000, 40_000_000, 60_000_000, 80_000_000, 100_000_000]
+    for name in ("qdisc", "tcp"):
+        assert sorted(set(tables[name]["time_ns"])) == times
+
+
+def test_samples_can_be_a_hundred_microseconds_apart(start: Start) -> None:
+    net, _ = begin(start)
+    tables = sample(net, Queues(BOTTLENECK), every="100us", until="50ms")
+    netem = tables["qdisc"].where(kind="netem")
+    assert list(netem["time_ns"]) == list(range(0, 50_000_001, 100_000))
+
+
+@pytest.mark.parametrize("wire", ["gso", "mtu"])
+def test_looking_changes_nothing(start: Start, wire: str) -> None:
+    """Not a digit of what iperf3 says, nor the instant at which it ends."""
+    outputs = []
+    for every in (None, "100ms", "1ms"):
+        net, flow = begin(start, wire=wire)
+        if every:
+            Sampling(net, [Queues(BOTTLENECK), Flows("h1", "h2")], every=every).run(flow)
+        outputs.append((flow.finish().output, flow.ended_ns))
+    assert outputs[1] == outputs[0]
+    assert outputs[2] == outputs[0]
+
+
+def test_the_last_sample_is_of_the_end(start: Start) -> None:
+    net, flow = begin(start)
+    passed: list[int] = []
+    sampling = Sampling(net, [Queues(BOTTLENECK)], every="200ms")
+    sampling.run(flow, progress=passed.append)
+    assert flow.ended_ns == net.now_ns
+    times = sorted(set(sampling.tables()["qdisc"]["time_ns"]))
+    assert times[:-1] == [200_000_000 * i for i in range(len(times) - 1)]
+    assert times[-1] == passed[-1] == net.now_ns - sampling.began_ns
+
+
+def test_counters_are_those_that_tc_and_ss_show(start: Start) -> None:
+    net, _ = begin(start)
+    sampling = Sampling(net, [Queues(BOTTLENECK), Flows("h1")])
+    net.run_for("300ms")
+    sampling.sample()
+    tables = sampling.tables()
+    shown = net.root.run(f"tc -s qdisc show dev {BOTTLENECK}").output
+    for sent in tables["qdisc"]["bytes"]:
+        assert f"Sent {sent} bytes" in shown
+    sockets = net["h1"].run("ss -tin").output
+    for window in tables["tcp"]["snd_cwnd_packets"]:
+        assert f"cwnd:{window} " in sockets
+
+
+def test_ports_of_hosts_and_of_switches_are_read_where_they_are(start: Start) -> None:
+    net = start(shapes.linear(2, rate="10Mbps"))
+    net["h1"].run("ping -c 3 h2")
+    rows = sample(net, Queues("s1-eth2", "h1-eth0", "h2-eth0"), until="10ms")["qdisc"]
+    assert set(rows["device"]) == {"h1-eth0", "h2-eth0", "s1-eth2"}
+    packets = rows.where(device="h1-eth0", kind="tbf")["packets"]
+    assert all(int(count) >= 3 for count in packets)
+
+
+def test_a_node_without_flows_has_no_table(start: Start) -> None:
+    assert sample(start(shapes.minimal()), Flows("h1"), until="10ms") == {}
+
+
+def test_what_does_not_exist_is_told_before_time_passes(start: Start) -> None:
+    net = start(shapes.minimal())
+    with pytest.raises(TopologyError, match=r'no port "s1-eth9" \(did you mean s1-eth'):
+        Sampling(net, [Queues("s1-eth9")])
+    with pytest.raises(TopologyError, match='no node "h7"'):
+        Sampling(net, [Flows("h7")])
+    with pytest.raises(WanlabError, match="every 0 s"):
+        Sampling(net, [Queues("s1-eth1")], every=0)
+    assert net.now_ns == 0
