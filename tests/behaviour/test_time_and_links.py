@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -208,3 +210,12 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
     for _ in range(100):
         end.sendto(bytes(1472), ("10.0.0.2", 9))
 """
+
+
+def test_stop_commands_are_run_when_the_network_ends(tmp_path: Path) -> None:
+    topology = shapes.minimal()
+    host = replace(topology.node("h1"), stop_command="echo bye > said")
+    others = tuple(node for node in topology.nodes if node.name != "h1")
+    with Network(replace(topology, nodes=(host, *others)), folder=tmp_path):
+        pass
+    assert (tmp_path / "said").read_text() == "bye\n"

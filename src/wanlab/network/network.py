@@ -40,6 +40,7 @@ FOREVER_NS = (1 << 62) - 1
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
 SECOND_NS = 1_000_000_000
+STOP_COMMAND_LIMIT = "60s"
 
 
 class Network:
@@ -104,7 +105,16 @@ class Network:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        try:
+            if kind is None:
+                self._run_stop_commands()
+        finally:
+            self.stop()
+
+    def _run_stop_commands(self) -> None:
+        for node in self.topology.nodes:
+            if node.stop_command:
+                self[node.name].run(node.stop_command, timeout=STOP_COMMAND_LIMIT)
 
     def start(self) -> None:
         """Boots the machine, performs the plan, and begins at time 0."""
