@@ -48,7 +48,9 @@ def test(arguments: Sequence[str]) -> int:
     """Set up, then run the tests; what follows is passed on to pytest."""
     set_up()
     os.chdir(ROOT)
-    os.environ["WANLAB_REQUIRE_KERNEL"] = "1"  # it has just been built: no test may skip for want of it
+    os.environ["WANLAB_REQUIRE_KERNEL"] = (
+        "1"  # it has just been built: no test may skip for want of it
+    )
     _become([str(VENV / "bin" / "python"), "-m", "pytest", *arguments])
 
 
