@@ -21,7 +21,7 @@ def begin(start: Start, **options: Any) -> tuple[Network, Process]:
     net = start(shapes.dumbbell(pairs=1, rate="50Mbps", delay="5ms", queue="fq_codel"), **options)
     net["h2"].start("iperf3 -s -1")
     net.run_for("10ms")
-    return net, net["h1"].start("iperf3 -c h2 -J -t 0.5")
+    return net, net["h1"].start("iperf3 -c h2 -J -n 3M")
 
 
 def test_the_times_are_those_asked_for(start: Start) -> None:
