@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ class Ran:
     output: bytes
     errors: str
     left_behind: Sequence[str]
-    """Command lines of processes of its session that are still there."""
+    """Command lines of processes that have outlived it."""
 
 
 class Wanlab:
-    """`wanlab` in a folder, in a session of its own."""
+    """`wanlab` in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,9 +52,13 @@ class Wanlab:
         )
 
     def end(self, process: subprocess.Popen[bytes], input: bytes | None = None) -> Ran:
-        output, errors = process.communicate(input, timeout=REAL_S)
+        try:
+            output, errors = process.communicate(input, timeout=REAL_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
         return Ran(
-            process.returncode, output or b"", (errors or b"").decode(), session(process.pid)
+            process.returncode, output or b"", (errors or b"").decode(), children(os.getpid())
         )
 
     def __call__(self, *arguments: str, input: bytes | None = None, **options: Any) -> Ran:
@@ -62,15 +67,15 @@ class Wanlab:
         return self.end(self.start(*arguments, **options), input)
 
 
-def session(number: int) -> list[str]:
-    """The processes of a session, zombies apart."""
+def children(parent: int) -> list[str]:
+    """Command lines of the processes that a process has started, or that fell to it. Not of zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            state, _, _, of, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(of) == number and state != "Z":
+            state, of, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(of) == parent and state != "Z":
                 found.append((entry / "cmdline").read_text().replace("\0", " ").strip())
         except OSError:  # it ended while we looked
             continue
@@ -78,5 +83,10 @@ def session(number: int) -> list[str]:
 
 
 @pytest.fixture
-def wanlab(tmp_path: Path) -> Wanlab:
-    return Wanlab(tmp_path)
+def wanlab(tmp_path: Path) -> Iterator[Wanlab]:
+    """Whatever it leaves behind becomes a child of ours."""
+    set_child_subreaper = 36
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(set_child_subreaper, 1) == 0
+    yield Wanlab(tmp_path)
+    libc.prctl(set_child_subreaper, 0)

@@ -59,8 +59,9 @@ def _attend(network: Network, start: Callable[..., Process], command: list[str])
     """Starts the command with our own streams and waits for it; returns its status."""
     output, errors = Output(1), Output(2)
     try:
-        process = start(command, stdin=True, on_output=output.write, on_errors=errors.write)
-        status = Attendance(network, process, output, errors).attend()
+        with Interrupts() as interrupts:
+            process = start(command, stdin=True, on_output=output.write, on_errors=errors.write)
+            status = Attendance(network, process, output, errors, interrupts).attend()
     except Abandoned:
         status = -signal.SIGPIPE
     for stream, name in ((output, "output"), (errors, "errors")):
@@ -105,10 +106,11 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
-    def take(self) -> bool:
-        """Whether one has been noted since the last time."""
-        asked, self.is_asked = self.is_asked, False
-        return asked
+    def pass_on(self, process: Process) -> None:
+        """To the command. Until it has been, the next one ends us."""
+        if self.is_asked:
+            process.signal(signal.SIGINT)
+            self.is_asked = False
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
@@ -126,8 +128,16 @@ class Interrupts:
 class Attendance:
     """Lets time pass until the command ends; passes on what is typed, piped in and pressed here."""
 
-    def __init__(self, network: Network, process: Process, output: Output, errors: Output) -> None:
+    def __init__(
+        self,
+        network: Network,
+        process: Process,
+        output: Output,
+        errors: Output,
+        interrupts: Interrupts,
+    ) -> None:
         self._network = network
+        self._interrupts = interrupts
         self._process = process
         self._output = output
         self._errors = errors
@@ -138,20 +148,19 @@ class Attendance:
 
     def attend(self) -> int:
         """Returns its status; negative: the signal that ended it."""
-        with Interrupts() as interrupts:
-            while self._process.is_running:
-                self._stride(interrupts)
+        while self._process.is_running:
+            self._stride()
         assert self._process.status is not None
         return self._process.status
 
-    def _stride(self, interrupts: Interrupts) -> None:
-        if interrupts.take():
-            self._process.signal(signal.SIGINT)
+    def _stride(self) -> None:
+        self._interrupts.pass_on(self._process)
         self._tell_that_nobody_reads()
         said_bytes = self._said_bytes
         moved = self._stdin.pass_on()
         self._network.run_until_condition(
-            lambda: not self._process.is_running or interrupts.is_asked, self._strides.length_ns
+            lambda: not self._process.is_running or self._interrupts.is_asked,
+            self._strides.length_ns,
         )
         self._strides.tell(moved or self._said_bytes > said_bytes)
         if self._strides.is_idle and self._process.is_running:

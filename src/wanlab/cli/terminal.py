@@ -104,6 +104,7 @@ class Session:
         self._output = output
         self._ours = ours
         self._keys = bytearray()
+        self._on_their_way = b""
         self._has_hung_up = False
         self._strides = Strides(always_short=network.clock == "real")
         self._moved_real_s = time.monotonic()
@@ -114,6 +115,7 @@ class Session:
         while self._process.is_running:
             self._pass_on()
             self._network.run_until_condition(self._is_wanted, self._strides.length_ns)
+            self._on_their_way = b""
             has_said = self._output.written_bytes > said_bytes
             said_bytes = self._output.written_bytes
             self._strides.tell(has_said)
@@ -128,8 +130,8 @@ class Session:
             self._process.resize(*self._ours.size())
         self._read_keys()
         if self._keys:
-            keys, self._keys = bytes(self._keys), bytearray()
-            self._process.write(keys)
+            self._on_their_way, self._keys = bytes(self._keys), bytearray()
+            self._process.write(self._on_their_way)
             self._pace()
         if self._has_hung_up:
             self._process.signal(signal.SIGHUP)
@@ -145,8 +147,9 @@ class Session:
         if time.monotonic() - self._moved_real_s < STUCK_REAL_S:
             return
         self._read_keys()
-        if CTRL_C in self._keys:
+        if CTRL_C in self._keys or CTRL_C in self._on_their_way:
             self._keys.clear()
+            self._on_their_way = b""
             self._network.end_stalled_process()
             print("^C\r\nwanlab: ended what computed without a pause\r", file=sys.stderr)
 
