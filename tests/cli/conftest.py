@@ -75,8 +75,10 @@ def children(parent: int) -> list[str]:
             continue
         try:
             state, of, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(of) == parent and state != "Z":
-                found.append((entry / "cmdline").read_text().replace("\0", " ").strip())
+            words = (entry / "cmdline").read_text().replace("\0", " ").strip()
+            # One without words has no memory any more: it is just ending.
+            if int(of) == parent and state != "Z" and words:
+                found.append(words)
         except OSError:  # it ended while we looked
             continue
     return found
