@@ -94,4 +94,3 @@ def test_another_seed_gives_other_random_numbers() -> None:
     one, other = parts(first_run()), parts(run(seed=2))
     differing = {name for name in one if one[name] != other[name]}
     assert differing >= {b"urandom", b"losses", b"ports", b"addresses"}
-    assert one[b"processes"] == other[b"processes"]
