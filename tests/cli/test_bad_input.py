@@ -207,12 +207,12 @@ def test_a_results_folder_that_may_not_be_written_to(monkeypatch: pytest.MonkeyP
     )
 
 
-def fill_temporary_folders() -> None:
+def fill(*folders: str) -> None:
     """No room in any of them, in a mount namespace of our own."""
     new_mounts = 0x20000
     assert ctypes.CDLL(None).unshare(new_mounts) == 0
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    for folder in ("/dev/shm", "/var/tmp", "/tmp"):
+    for folder in folders:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tiny", folder], check=True)
 
 
@@ -220,7 +220,7 @@ def fill_temporary_folders() -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
 def test_temporary_folders_without_room_for_the_machines_memory() -> None:
     network = Network(Topology(), folder="/var")
-    assert told_in_a_child(fill_temporary_folders, network.start) == (
+    assert told_in_a_child(lambda: fill("/dev/shm", "/var/tmp", "/tmp"), network.start) == (
         "no place for 2GiB of memory for the machine: /dev/shm: only 1MiB free; "
         "/tmp: only 1MiB free; /var/tmp: only 1MiB free "
         "(set TMPDIR to a folder with room, on a file system mounted without noexec)"
@@ -230,12 +230,10 @@ def test_temporary_folders_without_room_for_the_machines_memory() -> None:
 @pytest.mark.machine
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
 def test_a_results_folder_without_room() -> None:
-    lab = labs.find(14)  # loaded before /tmp is hidden: this checkout may be there
-
     def run() -> None:
-        run_lab(lab, seed=1, clock="virtual", results=Path("/dev/shm/r"), say=print)
+        run_lab(labs.find(14), seed=1, clock="virtual", results=Path("/dev/shm/r"), say=print)
 
-    assert told_in_a_child(fill_temporary_folders, run) == (
+    assert told_in_a_child(lambda: fill("/dev/shm"), run) == (
         "cannot write results to /dev/shm/r: only 1 MB are free there "
         "(a lab may need 64 MB; name another place with --results)"
     )
