@@ -1,5 +1,6 @@
 """What test_repeats repeats: `python experiment.py SEED` prints what its programs printed."""
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -10,8 +11,8 @@ ADDRESSES = "print([hash(id(object())) for _ in range(3)], id(print), {'a', 'b',
 
 
 def main() -> None:
-    # One folder for all runs: its name is part of what programs see.
-    folder = Path(tempfile.gettempdir()) / "wanlab-determinism"
+    # One folder for all runs of a user: its name is part of what programs see.
+    folder = Path(tempfile.gettempdir()) / f"wanlab-determinism-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     topology = shapes.dumbbell(2, rate="20Mbps", delay="5ms", loss="1%", queue="fq_codel")
     with Network(topology, seed=int(sys.argv[1]), folder=folder) as net:
