@@ -55,11 +55,12 @@ def _tell(message: str, error: BaseException) -> None:
 
 
 def _exit(status: int) -> None:
-    """Whoever read our output may have gone: that must not be an error at exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Whoever read our output, or the terminal, may have gone: that must not be an error at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(status)
 
 
