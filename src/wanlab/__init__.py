@@ -15,6 +15,7 @@ This is the front door: what stands here is public, and faces use nothing else.
     ping, iperf3                 what programs say
     Record, Table, Provenance    what was measured, with its origin
     plot                         figures of it
+    ask, answer_to, Visit        what a program inside asks of the user's side
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from wanlab import plot, record
     from wanlab.machine.embedded import EmbeddedMachine, find_image
     from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, ping, sample
-    from wanlab.network import Finished, Network, Process
+    from wanlab.network import Finished, Network, Process, Visit, answer_to, ask
     from wanlab.plan import plan_script
     from wanlab.plot import Panel
     from wanlab.record import Provenance, Record, Table
@@ -69,6 +70,9 @@ _PLACES = {
     "Switch": "topology",
     "Table": "record",
     "Topology": "topology",
+    "Visit": "network",
+    "answer_to": "network",
+    "ask": "network",
     "find_image": "machine.embedded",
     "link": "topology",
     "load": "topology",
@@ -105,6 +109,9 @@ __all__ = [
     "Switch",
     "Table",
     "Topology",
+    "Visit",
+    "answer_to",
+    "ask",
     "find_image",
     "iperf3",
     "iperf3_text",

@@ -1,4 +1,5 @@
-"""Starts the agent as the first process of the embedded machine: `python3 -I -S FOLDER`.
+"""Starts the agent: `python3 -I -S FOLDER` as the first process of the embedded machine, or
+`python3 -I -S FOLDER DESCRIPTOR` beside a kernel that is there already, with its channel inherited.
 
 The rest of wanlab is neither needed nor imported: a stand-in for the package lets `wanlab.agent` be
 found without running the front door.
@@ -17,6 +18,11 @@ def main() -> None:
     from wanlab.agent import system
     from wanlab.agent.serve import Agent
 
+    # User-Mode Linux appends words of its own to those of its first process.
+    if os.getpid() != 1:
+        channel = int(sys.argv[1])
+        os.set_inheritable(channel, False)
+        Agent(channel, channel, is_guest=True).serve()
     system.mount("dev", "/dev", "devtmpfs")
     channel = os.open("/dev/channel", os.O_RDWR | os.O_CLOEXEC)
     Agent(channel, channel).serve()

@@ -104,6 +104,10 @@ def change_link(
     return RTM_NEWLINK, 0, _LINK.pack(0, 0, index, flags, mask) + attributes
 
 
+def remove_link(name: str) -> tuple[int, int, bytes]:
+    return RTM_DELLINK, 0, _LINK.pack(0, 0, 0, 0, 0) + text(IFLA_IFNAME, name)
+
+
 def new_address(index: int, address: str) -> tuple[int, int, bytes]:
     """`address` with its prefix, IPv4 or IPv6."""
     plain, _, prefix_text = address.partition("/")

@@ -7,6 +7,7 @@ too, and, once a process runs in it, a mount namespace in which /sys shows its o
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,6 +45,34 @@ class Namespaces:
             self._net[node] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         finally:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
+
+    def remove(self, *nodes: str) -> None:
+        """Ends whatever is in them; they go with the last process that leaves."""
+        self._end_processes({os.fstat(self.net(node)).st_ino for node in nodes})
+        for node in nodes:
+            os.close(self._net.pop(node))
+            if node in self._mount:
+                os.close(self._mount.pop(node))
+            path = f"{NETNS_FOLDER}/{node}"
+            system.unmount(path)
+            os.unlink(path)
+
+    def _end_processes(self, inodes: set[int]) -> None:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.stat(f"/proc/{pid}/ns/net").st_ino in inodes:
+                    os.kill(int(pid), signal.SIGKILL)
+            except OSError:  # it has ended, or is none of ours
+                continue
+
+    def paths(self, node: str) -> dict[str, str]:
+        """Where another process, of the same user and the same root, finds the namespaces of a node."""
+        with self.inside(node):
+            pass
+        return {
+            "net": f"/proc/{os.getpid()}/fd/{self.net(node)}",
+            "mount": f"/proc/{os.getpid()}/fd/{self._mount[node]}",
+        }
 
     @contextmanager
     def inside_net(self, node: str) -> Iterator[None]:

@@ -61,6 +61,45 @@ class AddNamespace(Operation):
 
 
 @dataclass(frozen=True)
+class RemoveNamespace(Operation):
+    """Takes a node away, with its ports and its processes."""
+
+    name_of_node: str
+
+    name = "remove_namespace"
+
+    def describe(self) -> str:
+        return f"no more node {self.name_of_node}"
+
+    def commands(self) -> list[str]:
+        node = self.name_of_node
+        return [f"ip netns pids {node} | xargs -r kill -9", f"ip netns del {node}"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"name": self.name_of_node}
+
+
+@dataclass(frozen=True)
+class RemoveLink(Operation):
+    """Takes an interface away (one end of a link: both ends; a bridge: the switch)."""
+
+    node: str
+    interface: str
+
+    name = "remove_link"
+
+    def describe(self) -> str:
+        return f"no more {self.interface} in {_place(self.node)}"
+
+    def commands(self) -> list[str]:
+        where = f"-n {self.node} " if self.node else ""
+        return [f"ip {where}link del {self.interface}"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "name": self.interface}
+
+
+@dataclass(frozen=True)
 class AddBridge(Operation):
     bridge: str
     stp: bool = False

@@ -7,8 +7,10 @@ fast way to the same result.
 from __future__ import annotations
 
 import _socket
+import contextlib
 import ctypes
 import fcntl
+import os
 import struct
 from collections.abc import Callable
 
@@ -30,6 +32,9 @@ class Performer:
         self._environment = environment
         self._root_links = links.Netlink()
         self._routes: dict[tuple[str, str], dict[str, str]] = {}
+        # What is in the root namespace now because of us, or was there before: how to undo it.
+        self._root_interfaces: dict[str, None] = {}
+        self._files_before: dict[str, str | None] = {}
 
     def perform(self, name: str, arguments: dict[str, object]) -> None:
         """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
@@ -43,8 +48,12 @@ class Performer:
         with self._namespaces.inside_net(name), links.Netlink() as netlink:
             netlink.request(*links.change_link(1, up=True))  # lo is the first interface anywhere
 
+    def remove_namespace(self, name: str) -> None:
+        self._namespaces.remove(name)
+
     def add_bridge(self, name: str, stp: bool, priority: int | None) -> None:
         self._root_links.request(*links.bridge(name, stp, priority))
+        self._root_interfaces[name] = None
 
     # -- links ------------------------------------------------------------------------------------
 
@@ -56,6 +65,17 @@ class Performer:
         for end in (first, second):
             if end["bridge"] or end is second:
                 self._bring_up(end)
+
+        for end in (first, second):
+            if end["node"] == ROOT:
+                self._root_interfaces[str(end["name"])] = None
+
+    def remove_link(self, node: str, name: str) -> None:
+        """An interface; the other end of its link goes with it."""
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.remove_link(name))
+        if node == ROOT:
+            self._root_interfaces.pop(name, None)
 
     def join_bridge(self, interface: str, bridge: str) -> None:
         master = links.number(links.IFLA_MASTER, interface_index(bridge))
@@ -126,6 +146,8 @@ class Performer:
 
     def set_sysctl(self, node: str, key: str, value: str) -> None:
         path = "/proc/sys/" + key.replace(".", "/")
+        if node == ROOT:
+            self._keep(path)
         with self._namespaces.inside_net(node), open(path, "w", encoding="ascii") as file:
             file.write(value)
 
@@ -140,8 +162,35 @@ class Performer:
         self._run(node, ["/bin/sh", "-c", command])
 
     def write_file(self, path: str, content: str) -> None:
+        if not path.startswith("/proc/"):
+            self._keep(path)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)
+
+    # -- the way back -----------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Takes away what was added and puts back what was changed. What is gone already is no error."""
+        self._namespaces.remove(*self._namespaces.names())
+        for name in self._root_interfaces:
+            with contextlib.suppress(OSError):  # ends of links to a namespace go with it
+                self._root_links.request(*links.remove_link(name))
+        for path, content in self._files_before.items():
+            if content is None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            else:
+                with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
+                    file.write(content)
+
+    def _keep(self, path: str) -> None:
+        """Notes what a file held before the first change."""
+        if path not in self._files_before:
+            try:
+                with open(path, encoding="utf-8") as file:
+                    self._files_before[path] = file.read()
+            except FileNotFoundError:
+                self._files_before[path] = None
 
     def _run(self, node: str, arguments: list[str], given: str = "") -> str:
         import subprocess  # dear to import, and few networks need it

@@ -181,6 +181,14 @@ class Processes:
             "reads_keys": process.terminal and _reads_keys(process.input),
         }
 
+    def kill_all(self) -> None:
+        """Everything that was started here and runs; what has left its session, too."""
+        for pid in list(self._by_pid):
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
     # -- told by the kernel -----------------------------------------------------------------------
 
     def ready(self, descriptor: int, events: int) -> None:

@@ -8,62 +8,35 @@ working folder, at its own path.
     /proc /sys /dev  of our kernel
     /tmp /run        empty
     WORKING FOLDER   the computer's, read and written
+    SHOWN FOLDERS    the computer's, read-only, if they lie where the machine has its own: wanlab and
+                     its Python may be under /tmp
 """
 
 from __future__ import annotations
 
+import json
 import os
 
 from . import system
 
 RUN_FOLDER = "/run/wanlab"
 PROGRAMS_FOLDER = "/run/wanlab/bin"
+PYTHON_FOLDER = "/run/wanlab/python"
 HOME_FOLDER = "/run/wanlab/home"
 NETNS_FOLDER = "/run/netns"
+ABOUT_FILE = "/run/wanlab/machine.json"
+HIDDEN = ("/tmp/", "/run/", "/dev/")
 
 MEMORY = "/tmp"  # exists on every computer; becomes the tmpfs that holds the upper layer
 
-SUDO = """#!/bin/sh
-# Everybody is root in here. Options that choose an environment or a user change nothing.
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -u|-g|-h|-p|-C|-r|-t|-T|-U|-D|-R) shift 2 ;;
-    --) shift; break ;;
-    -*) shift ;;
-    *=*) export "$1"; shift ;;
-    *) break ;;
-  esac
-done
-[ $# -gt 0 ] || exec "${SHELL:-/bin/sh}"
-exec "$@"
-"""
 
-MODPROBE = """#!/bin/sh
-# This kernel has no modules: what it knows is built in. A TCP algorithm counts as loaded once it has
-# been asked for by name.
-control=/proc/sys/net/ipv4/tcp_congestion_control
-status=0
-for name; do
-  case "$name" in -*) continue ;; esac
-  name=$(echo "$name" | tr - _)
-  algorithm=${name#tcp_}
-  if [ "$algorithm" != "$name" ]; then
-    before=$(cat $control)
-    if echo "$algorithm" 2>/dev/null > $control; then
-      echo "$before" > $control
-      continue
-    fi
-  fi
-  grep -qx "$name" /run/wanlab/built_in && continue
-  [ -d "/sys/module/$name" ] && continue
-  echo "modprobe: FATAL: Module $name not found in this kernel (it has no modules: all is built in)." >&2
-  status=1
-done
-exit $status
-"""
-
-
-def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: list[str]) -> None:
+def prepare(
+    working_folder: str,
+    host_name: str,
+    kernel_config: str,
+    built_in: list[str],
+    shown_folders: list[str],
+) -> None:
     """Builds the root described above and moves into it. `kernel_config` is a path on the computer."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read(kernel_config)  # it may be in the folder that is hidden next
@@ -91,6 +64,10 @@ def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: l
             system.mount(kind, root + folder, kind)
     _links_of_dev(root)
 
+    for folder in shown_folders:
+        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{working_folder}/"):
+            os.makedirs(root + folder, exist_ok=True)
+            system.mount("shown", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
     _mount_working_folder(root, working_folder)
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
@@ -102,13 +79,26 @@ def prepare(working_folder: str, host_name: str, kernel_config: str, built_in: l
     system.unmount("/run/old-root")
     os.rmdir("/run/old-root")
 
-    for folder in (PROGRAMS_FOLDER, HOME_FOLDER, NETNS_FOLDER):
-        os.makedirs(folder)
-    for name, program in (("sudo", SUDO), ("modprobe", MODPROBE)):
-        _write(f"{PROGRAMS_FOLDER}/{name}", program, 0o755)
-    _write(f"{RUN_FOLDER}/built_in", "".join(f"{name}\n" for name in built_in))
+    _write_built_in(built_in)
     system.set_host_name(host_name)
     _allow_algorithms(built_in)
+
+
+def furnish(programs: dict[str, str], packages: dict[str, str], about: dict[str, object]) -> None:
+    """What every process finds in a machine: programs of ours, Python packages by links to their
+    folders, and what kind of machine it is."""
+    for folder in (PROGRAMS_FOLDER, PYTHON_FOLDER, HOME_FOLDER, NETNS_FOLDER):
+        os.makedirs(folder, exist_ok=True)
+    for name, text in programs.items():
+        _write(f"{PROGRAMS_FOLDER}/{name}", text, 0o755)
+    for name, folder in packages.items():
+        os.symlink(folder, f"{PYTHON_FOLDER}/{name}")
+    _write(ABOUT_FILE, json.dumps(about, indent=2, sort_keys=True) + "\n")
+
+
+def _write_built_in(built_in: list[str]) -> None:
+    os.makedirs(RUN_FOLDER, exist_ok=True)
+    _write(f"{RUN_FOLDER}/built_in", "".join(f"{name}\n" for name in built_in))
 
 
 def _allow_algorithms(built_in: list[str]) -> None:

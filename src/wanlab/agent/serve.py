@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from . import root, system
 from .counters import Counters
+from .desk import Desk
 from .messages import Frame, FrameReader, Kind, encode, encode_json
 from .namespaces import ROOT, Namespaces
 from .perform import Performer
@@ -19,27 +21,36 @@ CHUNK = 65536
 
 
 class Agent:
-    """Serves one machine over a pair of descriptors until it is told to stop."""
+    """Serves one machine over a pair of descriptors until it is told to stop.
 
-    def __init__(self, input: int, output: int) -> None:
+    `is_guest`: the kernel is not its own and goes on after it. It undoes what it has done when it is
+    told to stop, or when nobody is left to tell it anything.
+    """
+
+    def __init__(self, input: int, output: int, *, is_guest: bool = False) -> None:
         self._input = input
         self._output = output
+        self._is_guest = is_guest
         self._poll = select.epoll()
+        self._desk: Desk | None = None
         self._calls: dict[str, Callable[..., Any]] = {"prepare": self.prepare}
 
     def prepare(
         self,
         environment: dict[str, str],
-        working_folder: str,
-        host_name: str,
-        kernel_config: str,
-        built_in: list[str],
+        root_folder: dict[str, Any] | None = None,
+        furniture: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The first call. Makes the root file system and everything that works in it."""
-        root.prepare(working_folder, host_name, kernel_config, built_in)
+        """The first call. Makes the root file system and what stands in it, unless they are there."""
+        if root_folder is not None:
+            root.prepare(**root_folder)
+        if furniture is not None:
+            root.furnish(**furniture)
+            self._desk = Desk(self._poll, self._send)
         namespaces = Namespaces()
         self._performer = Performer(namespaces, environment)
-        self._performer.set_link_state(ROOT, "lo", True)
+        if not self._is_guest:
+            self._performer.set_link_state(ROOT, "lo", True)
         self._processes = Processes(namespaces, self._poll, self._send)
         self._counters = Counters(namespaces)
         self._calls = {
@@ -48,6 +59,7 @@ class Agent:
             "signal": self._processes.signal,
             "resize": self._processes.resize,
             "look": self._processes.look,
+            "paths": namespaces.paths,
             "read": self._counters.read,
             "read_file": self.read_file,
             "sync": os.sync,
@@ -68,8 +80,17 @@ class Agent:
             return file.read()
 
     def halt(self) -> None:
+        if self._is_guest:
+            self.leave()
         os.sync()
         system.power_off()
+
+    def leave(self) -> NoReturn:
+        """Ends processes, undoes operations, last first, and goes."""
+        if self._calls.get("halt"):
+            self._processes.kill_all()
+            self._performer.undo()
+        sys.exit()
 
     # -- the loop ---------------------------------------------------------------------------------
 
@@ -86,11 +107,16 @@ class Agent:
         while True:
             for descriptor, events in self._poll.poll():
                 if descriptor == self._input:
-                    for frame in reader.feed(os.read(self._input, CHUNK)):
+                    data = os.read(self._input, CHUNK)
+                    if not data:
+                        self.leave()
+                    for frame in reader.feed(data):
                         self._take(frame)
                 elif descriptor == child_ended:
                     os.read(child_ended, CHUNK)
                     self._processes.reap()
+                elif self._desk is not None and self._desk.owns(descriptor):
+                    self._desk.ready(descriptor, events)
                 else:
                     self._processes.ready(descriptor, events)
 
@@ -99,6 +125,10 @@ class Agent:
             self._processes.feed(frame.number, frame.body)
         elif frame.kind is Kind.INPUT_END:
             self._processes.end_input(frame.number)
+        elif frame.kind is Kind.ANSWER and self._desk is not None:
+            self._desk.answer(frame.number, frame.body)
+        elif frame.kind is Kind.ANSWER_END and self._desk is not None:
+            self._desk.answer_end(frame.number)
         else:
             self._answer(frame)
 

@@ -5,6 +5,7 @@ No socket here: bytes come in by `feed`, bytes go out through the function given
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Protocol
@@ -39,6 +40,9 @@ class Channel:
         self._numbers = count(1)
         self._answers: dict[int, Frame | None] = {}
         self._listeners: dict[int, Listener] = {}
+        self._visits: deque[Frame] = deque()
+        self.on_visit: Callable[[Frame], None] | None = None
+        """Told of visits (VISIT, VISIT_DATA, VISIT_END) when all else that was said has been heard."""
         self.is_ready = False
 
     def call(self, do: str, **arguments: object) -> int:
@@ -73,6 +77,23 @@ class Channel:
     def end_input(self, number: int) -> None:
         self._write(encode(Kind.INPUT_END, number))
 
+    def answer_visit(self, number: int, data: bytes) -> None:
+        self._write(encode(Kind.ANSWER, number, data))
+
+    def end_visit(self, number: int) -> None:
+        self._write(encode(Kind.ANSWER_END, number))
+
+    def attended(self, stop: Callable[[], bool]) -> Callable[[], bool]:
+        """The same question, asked after the visitors have been attended to. Until then time stands
+        still, and what a program printed before it asked has been passed on."""
+
+        def stop_after_visits() -> bool:
+            while self._visits and self.on_visit is not None:
+                self.on_visit(self._visits.popleft())
+            return stop()
+
+        return stop_after_visits
+
     def feed(self, data: bytes) -> None:
         """Takes what the agent said. PeerError if it makes no sense."""
         try:
@@ -90,6 +111,9 @@ class Channel:
             if self._answers.get(frame.number, frame) is not None:
                 raise PeerError(f"the agent answered call {frame.number}, which awaits no answer")
             self._answers[frame.number] = frame
+            return
+        if frame.kind in (Kind.VISIT, Kind.VISIT_DATA, Kind.VISIT_END):
+            self._visits.append(frame)
             return
         listener = self._listeners.get(frame.number)
         if listener is None:

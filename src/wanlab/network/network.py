@@ -17,19 +17,35 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from wanlab.agent.operations import ROOT, JoinBridge, Operation, SetLinkState
+from wanlab.agent.operations import (
+    ROOT,
+    JoinBridge,
+    Operation,
+    RemoveLink,
+    RemoveNamespace,
+    SetLinkState,
+)
 from wanlab.errors import CommandError, Problem, RequirementError, TopologyError, did_you_mean
-from wanlab.machine import AgentFailure, Clock, Machine
-from wanlab.machine.embedded import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
+from wanlab.machine import (
+    READY_NS,
+    AgentFailure,
+    Clock,
+    Machine,
+    MachineKind,
+)
+from wanlab.machine.here import is_inside, read_about
 from wanlab.plan import Wire, plan
 from wanlab.plan.change import reshape
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
-from wanlab.topology.model import Controller, Link, Port, Switch, Topology
+from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
+from .desk import Desk
+from .growth import addition, beyond, with_speed, without_link, without_node
 from .limits import memory_limits, warnings_of
+from .machines import Needs, settle_choices, start_machine
 from .node import LiveNode
 from .verify import check_shaping
 
@@ -46,8 +62,10 @@ STOP_COMMAND_LIMIT = "60s"
 class Network:
     """Made live by entering it; gone when left, with everything that ran in it.
 
+    machine     "embedded": our own kernel, booted for it. "native": the computer's own kernel.
+                "here": the machine that this program runs in (default in there, otherwise embedded).
     clock       "virtual": time passes only when asked, and results do not depend on the computer.
-                "real": the computer's.
+                "real": the computer's. "native" has no other, "here" has what it has.
     wire        "mtu": every packet at most one MTU, as on a real wire. "gso": up to 64 KB, as veth.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
@@ -60,38 +78,49 @@ class Network:
         self,
         topology: Topology,
         *,
-        clock: Clock = "virtual",
-        wire: Wire = "mtu",
-        seed: int = 1,
+        machine: MachineKind | None = None,
+        clock: Clock | None = None,
+        wire: Wire | None = None,
+        seed: int | None = None,
         folder: str | Path = ".",
         sysctls: Mapping[str, str] | None = None,
         memory: str | int | None = None,
-        line_rate: str | int = DEFAULT_LINE_RATE_BPS,
+        line_rate: str | int | None = None,
     ) -> None:
         self.topology = resolve(ensure(topology))
-        self.clock: Clock = clock
-        self.wire: Wire = wire
-        self.seed = seed
+        self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
+        asked = {"clock": clock, "seed": seed, "wire": wire}
+        asked["line_rate_bps"] = None if line_rate is None else parse_rate(line_rate)
+        given = settle_choices(self.machine_kind, asked)
+        self.clock: Clock = given["clock"]
+        self.wire: Wire = given["wire"]
+        self.seed: int = given["seed"]
+        self.line_rate_bps: int = given["line_rate_bps"]
         self.sysctls = dict(sysctls or {})
-        self.plan = plan(self.topology, wire=wire, sysctls=self.sysctls)
+        self.plan = self._plan(self.topology)
         self.folder = _absolute(Path(folder))
-        self.line_rate_bps = parse_rate(line_rate)
         self.warnings: list[str] = []
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
             if memory is None
             else parse_size(memory)
         )
-        self._machine: EmbeddedMachine | None = None
+        self._machine: Machine | None = None
         self._epoch_ns = 0
-        self._nodes = {
-            node.name: LiveNode(
-                self, node.name, ROOT if isinstance(node, Switch | Controller) else node.name
-            )
-            for node in self.topology.nodes
-        }
+        self.desk = Desk()
+        """Who answers what programs in the machine ask of this side, by what is asked for."""
+        self._nodes = {node.name: self._live(node) for node in self.topology.nodes}
         self.root = LiveNode(self, "root", ROOT)
         """The machine's root namespace: switch ports are there; the course's "client" terminal."""
+
+    def _plan(self, topology: Topology) -> tuple[Operation, ...]:
+        if self.machine_kind == "here" and self.line_rate_bps != read_about()["line_rate_bps"]:
+            topology = with_speed(topology, self.line_rate_bps)
+        return plan(topology, wire=self.wire, sysctls=self.sysctls)
+
+    def _live(self, node: Node) -> LiveNode:
+        namespace = ROOT if isinstance(node, Switch | Controller) else node.name
+        return LiveNode(self, node.name, namespace)
 
     # -- life -------------------------------------------------------------------------------------
 
@@ -119,19 +148,25 @@ class Network:
     def start(self) -> None:
         """Boots the machine, performs the plan, and begins at time 0."""
         assert self._machine is None, "the network has been started already"
-        machine = EmbeddedMachine(
-            self.folder,
-            clock=self.clock,
-            seed=self.seed,
-            memory_bytes=self._memory_bytes,
-            line_rate_bps=self.line_rate_bps,
+        machine = start_machine(
+            self.machine_kind,
+            Needs(
+                folder=self.folder,
+                clock=self.clock,
+                seed=self.seed,
+                memory_bytes=self._memory_bytes,
+                line_rate_bps=self.line_rate_bps,
+                wire=self.wire,
+            ),
         )
         self._machine = machine
+        self.desk.attach(machine.channel)
         try:
             # How long the agent took to start depends on the computer: what follows must not.
             if self.clock == "virtual":
                 machine.run(SECOND_NS, lambda: False)
-            self.perform(memory_limits(self._memory_bytes))
+            if self.machine_kind == "embedded":
+                self.perform(memory_limits(self._memory_bytes))
             before, after = self._halves_of_plan()
             self.perform(before)
             if self.clock == "virtual":
@@ -230,6 +265,40 @@ class Network:
         """Lets time pass until `condition`, which is asked whenever a process has said something."""
         until_ns = FOREVER_NS if limit_ns is None else self.machine.now_ns + limit_ns
         self.machine.run(until_ns, condition)
+
+    # -- growth -----------------------------------------------------------------------------------
+
+    def add(self, *things: Node | Link) -> None:
+        """Adds nodes and links to the running network. Switches learn of their new ports at once."""
+        known = len(self.topology.links)
+        self._become(addition(self.topology, things))
+        self._verify_ports([p for link in self.topology.links[known:] for p in link.ports])
+
+    def remove_link(self, port: str) -> None:
+        """Takes away the link that has a port of this name."""
+        found = self.port(port)
+        self.perform([RemoveLink(self.namespace_of(found), port)])
+        self._become(without_link(self.topology, port))
+
+    def remove_node(self, name: str) -> None:
+        """Takes away a node with its links and its processes."""
+        operations: list[Operation] = [
+            RemoveLink(self.namespace_of(port), str(port.name))
+            for port in self.topology.ports(name)
+        ]
+        if self[name].namespace != ROOT:
+            operations.append(RemoveNamespace(name))
+        elif isinstance(self.topology.node(name), Switch):
+            operations.append(RemoveLink(ROOT, name))
+        self.perform(operations)
+        self._become(without_node(self.topology, name))
+
+    def _become(self, topology: Topology) -> None:
+        operations = self._plan(topology)
+        self.perform(beyond(self.plan, operations))
+        self.plan = operations
+        self.topology = topology
+        self._nodes = {node.name: self._live(node) for node in topology.nodes}
 
     # -- change -----------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .process import Command, Finished, OutputHandler, Process
@@ -19,6 +21,7 @@ class LiveNode:
         self._network = network
         self.name = name
         self.namespace = namespace
+        self._prefix: list[str] = []
 
     def __repr__(self) -> str:
         return f"<node {self.name}>"
@@ -76,3 +79,13 @@ class LiveNode:
             process.write(input)
             process.end_input()
         return process.finish(timeout, check=check)
+
+    def wrap(self, arguments: Sequence[str], *, folder: str | None = None) -> list[str]:
+        """The command line that runs a program in this node, for a `subprocess.Popen` of your own.
+        `folder`: where it runs, by default where you are. Only on the kernel that you are on: inside a
+        machine, and on the native one."""
+        if not self.namespace:
+            return list(arguments)
+        prefix = self._prefix or self._network.machine.prefix(self.namespace, "")
+        self._prefix = prefix
+        return [*prefix[:-1], folder or str(Path.cwd()), *arguments]

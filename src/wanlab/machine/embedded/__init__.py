@@ -5,11 +5,11 @@ resources   memory, disk and CPU, looked at before
 boot        the kernel's process
 timetravel  the protocol of its clock: bytes in, messages out
 calendar    who moves virtual time, and when
-loop        the only place that waits
+loop        the only place that waits on virtual time
 machine     all of it together
 """
 
 from .image import Image, find_image
-from .machine import DEFAULT_LINE_RATE_BPS, READY_NS, EmbeddedMachine
+from .machine import EmbeddedMachine
 
-__all__ = ["DEFAULT_LINE_RATE_BPS", "READY_NS", "EmbeddedMachine", "Image", "find_image"]
+__all__ = ["EmbeddedMachine", "Image", "find_image"]

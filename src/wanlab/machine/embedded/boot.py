@@ -7,7 +7,6 @@ in the file system. It ends when those sockets are closed, so it cannot outlive 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import resource
@@ -16,13 +15,13 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.util import cache_from_source
 from pathlib import Path
 
 from wanlab.errors import RequirementError
 
+from ..beside import agent_folder
+from ..loop import Pipes
 from .image import Image
-from .loop import Pipes
 
 # 2026-01-01T00:00:00Z: the wall clock of every machine on virtual time starts here.
 START_OF_DAY_NS = 1_767_225_600_000_000_000
@@ -53,26 +52,6 @@ class BootOptions:
     seed: int
     line_rate_mbps: int
     """Of the wire out of every new port; 0 is no limit."""
-
-
-def agent_folder() -> Path:
-    import wanlab.agent
-
-    folder = Path(wanlab.agent.__file__).parent
-    compile_agent(folder)
-    return folder
-
-
-def compile_agent(folder: Path) -> None:
-    """The machine sees our files read-only: what is not compiled here is compiled at every boot."""
-    for source in folder.glob("*.py"):
-        compiled = Path(cache_from_source(str(source)))
-        if compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime:
-            continue
-        import py_compile  # hardly ever needed
-
-        with contextlib.suppress(OSError):
-            py_compile.compile(str(source), quiet=2)
 
 
 def command_line(

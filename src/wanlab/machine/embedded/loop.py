@@ -1,4 +1,4 @@
-"""The only place that waits: the sockets between the calendar, the channel and the kernel.
+"""The only place that waits on virtual time: the sockets between calendar, channel and kernel.
 
 On virtual time the kernel is either running or waiting for the calendar. While it runs, we listen.
 When it waits it has said everything up to now, and we may look, speak and grant time:
@@ -9,26 +9,24 @@ When it waits it has said everything up to now, and we may look, speak and grant
 What we say to the agent is written while the kernel waits. It hears it as an event at this very
 instant: it asks for the time (GET) and to be woken now (REQUEST). Only after that may time be granted.
 
-On the real clock there is no calendar, and anything may be said at any time.
+On the real clock there is no calendar: see `machine.loop`.
 """
 
 from __future__ import annotations
 
 import fcntl
 import selectors
-import socket
 import sys
 import termios
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from wanlab.errors import MachineError
 
+from ..loop import Lost, Pipes, receive
 from .calendar import Calendar
 
-CHUNK = 1 << 18
 # A program may talk without end while no time passes: more than this is not kept until it does.
 MOST_HEARD_BYTES = 4 << 20
 # No more than a socket takes in one piece: each piece wakes the kernel, which asks for the time then,
@@ -36,25 +34,6 @@ MOST_HEARD_BYTES = 4 << 20
 SAY_BYTES = 32768
 STALL_REAL_S = 10.0
 LISTEN_REAL_S = 1.0
-FOREVER_REAL_S = 3600.0
-
-
-class Lost(Exception):
-    """One of the kernel's ends was closed: it has ended."""
-
-
-@dataclass
-class Pipes:
-    """Our ends. `calendar` is None on the real clock."""
-
-    calendar: socket.socket | None
-    to_agent: socket.socket
-    from_agent: socket.socket
-
-    def close(self) -> None:
-        for end in (self.calendar, self.to_agent, self.from_agent):
-            if end is not None:
-                end.close()
 
 
 class VirtualLoop:
@@ -171,12 +150,12 @@ class VirtualLoop:
         return min(most_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
 
     def _hear_calendar(self) -> None:
-        data = _receive(self._calendar_socket)
+        data = receive(self._calendar_socket)
         if data:
             self._send_calendar(self._calendar.hear(data))
 
     def _hear_channel(self) -> bool:
-        data = _receive(self._pipes.from_agent)
+        data = receive(self._pipes.from_agent)
         if data:
             self._heard.append(data)
             self._heard_bytes += len(data)
@@ -221,68 +200,3 @@ class VirtualLoop:
     def close(self) -> None:
         self._selector.close()
         self._pipes.close()
-
-
-class RealLoop:
-    """Listens while the real clock runs by itself."""
-
-    def __init__(self, pipes: Pipes, hear_agent: Callable[[bytes], None]) -> None:
-        self._pipes = pipes
-        self._hear_agent = hear_agent
-        self._to_say = bytearray()
-        self._selector = selectors.DefaultSelector()
-        pipes.from_agent.setblocking(False)
-        pipes.to_agent.setblocking(False)
-        self._selector.register(pipes.from_agent, selectors.EVENT_READ)
-        self._started = time.monotonic_ns()
-        self.give_up_at_real_s: float | None = None
-
-    @property
-    def now_ns(self) -> int:
-        return time.monotonic_ns() - self._started
-
-    def say(self, data: bytes) -> None:
-        self._to_say += data
-
-    def settle(self) -> None:
-        """Time passes by itself here."""
-
-    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        while not stop():
-            self._speak()
-            left_s = (until_ns - self.now_ns) / 1e9
-            if self.give_up_at_real_s is not None:
-                left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
-            if left_s <= 0:
-                return
-            wait_s = min(left_s, 0.01 if self._to_say else FOREVER_REAL_S)
-            for _ in self._selector.select(wait_s):
-                data = _receive(self._pipes.from_agent)
-                if data:
-                    self._hear_agent(data)
-
-    def _speak(self) -> None:
-        while self._to_say:
-            try:
-                del self._to_say[: self._pipes.to_agent.send(self._to_say)]
-            except BlockingIOError:
-                return
-            except OSError:
-                raise Lost from None
-
-    def close(self) -> None:
-        self._selector.close()
-        self._pipes.close()
-
-
-def _receive(end: socket.socket) -> bytes:
-    """What has arrived; nothing is b"". Lost if the other end is closed."""
-    try:
-        data = end.recv(CHUNK)
-    except BlockingIOError:
-        return b""
-    except OSError:
-        raise Lost from None
-    if not data:
-        raise Lost
-    return data

@@ -9,39 +9,26 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from wanlab.errors import MachineError, PeerError, RequirementError
+from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
-from .. import Clock
+from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock
 from ..channel import Channel
+from ..furniture import ENVIRONMENT, furniture, shown_folders
+from ..loop import Lost, RealLoop
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import FOREVER_NS, Calendar
 from .image import find_image
-from .loop import Lost, RealLoop, VirtualLoop
+from .loop import VirtualLoop
 from .resources import ClaimedCpu, check_memory_available, choose_memory_folder
 
 DEFAULT_MEMORY_BYTES = 1 << 30
-DEFAULT_LINE_RATE_BPS = 40_000_000_000
-# ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
-READY_NS = 10_000_000_000
 SETTLE_REAL_S = 1.0
 IDLE_PID = "0"
 HALT_REAL_S = 5.0
-
-# Every process of the machine starts with this and nothing else: the user's own variables would
-# make runs differ.
-ENVIRONMENT = {
-    "PATH": "/run/wanlab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME": "/run/wanlab/home",
-    "USER": "root",
-    "LOGNAME": "root",
-    "SHELL": "/bin/bash",
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
-}
 
 StallReport = Callable[[str], None]
 
@@ -50,6 +37,7 @@ class EmbeddedMachine:
     """Boots at once; ends at `close`, and when this process ends in whatever way.
 
     `seed` makes its random numbers. `line_rate_bps`: of the wire out of every port, 0 is no limit.
+    `about`: what machine.json says besides.
     `on_stall` is told when a process keeps virtual time from passing.
     """
 
@@ -62,6 +50,7 @@ class EmbeddedMachine:
         line_rate_bps: int = DEFAULT_LINE_RATE_BPS,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         host_name: str = "wanlab",
+        about: Mapping[str, Any] | None = None,
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
@@ -102,10 +91,14 @@ class EmbeddedMachine:
             self.call(
                 "prepare",
                 environment=self.environment,
-                working_folder=str(folder),
-                host_name=host_name,
-                kernel_config=str(self.image.config),
-                built_in=self.image.built_in(),
+                root_folder={
+                    "working_folder": str(folder),
+                    "host_name": host_name,
+                    "kernel_config": str(self.image.config),
+                    "built_in": self.image.built_in(),
+                    "shown_folders": shown_folders(),
+                },
+                furniture=furniture({**self.describe(), **(about or {})}),
             )
         except BaseException:
             self.close()
@@ -138,11 +131,17 @@ class EmbeddedMachine:
         if self._closed:
             raise MachineError("the machine has been closed")
         try:
-            self._loop.run(until_ns, stop)
+            self._loop.run(until_ns, self.channel.attended(stop))
         except Lost:
             raise self._death() from None
         except PeerError as error:
             raise MachineError(str(error), console=self._kernel.console()) from error
+
+    def prefix(self, node: str, folder: str) -> list[str]:
+        raise CommandError(
+            f"{node}: the embedded machine's processes are not this computer's",
+            "start it with run() or start(), or run your script inside: wanlab python SCRIPT",
+        )
 
     def pace_to_real(self, wanted: bool) -> None:
         """Never faster than the real clock, for people who watch."""

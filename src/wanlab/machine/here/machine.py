@@ -1,0 +1,108 @@
+"""An agent on the kernel that we are on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wanlab.errors import MachineError, RequirementError
+
+from .. import Clock
+from ..beside import AgentProcess
+from ..channel import Channel
+from ..furniture import ENVIRONMENT
+from ..loop import Lost, Pipes, RealLoop
+
+ABOUT_FILE = Path("/run/wanlab/machine.json")
+FOREVER_NS = 1 << 62
+
+
+def is_inside() -> bool:
+    """Whether this program runs inside a machine."""
+    return ABOUT_FILE.exists()
+
+
+class HereMachine:
+    """Its clock is the machine's: where that is virtual, waiting costs nothing, and equal runs are
+    equal. Time passes by itself; `run` waits."""
+
+    def __init__(self, working_folder: Path) -> None:
+        self.folder = working_folder
+        self.environment = {**ENVIRONMENT, **os.environ}
+        self._about = read_about()
+        self.clock: Clock = self._about["clock"]
+        self.seed = int(self._about["seed"])
+        self._agent = AgentProcess()
+        self._closed = False
+        self._loop = RealLoop(Pipes(None, self._agent.end, self._agent.end), self._hear)
+        self.channel = Channel(self._loop.say)
+        try:
+            self.run(FOREVER_NS, lambda: self.channel.is_ready)
+            self.call("prepare", environment=self.environment)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def now_ns(self) -> int:
+        return self._loop.now_ns
+
+    def describe(self) -> dict[str, Any]:
+        return dict(self._about)
+
+    def call(self, do: str, **arguments: object) -> Any:
+        number = self.channel.call(do, **arguments)
+        self.run(FOREVER_NS, lambda: self.channel.is_answered(number))
+        return self.channel.answer(number)
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        if self._closed:
+            raise MachineError("the network has been closed")
+        try:
+            self._loop.run(until_ns, stop)
+        except Lost:
+            status = self._agent.wait()
+            raise MachineError(f"the network's agent ended with status {status}") from None
+
+    def prefix(self, node: str, folder: str) -> list[str]:
+        """What goes in front of a command so that it runs in a node, in a folder."""
+        paths = self.call("paths", node=node)
+        return [
+            "nsenter",
+            f"--net={paths['net']}",
+            f"--mount={paths['mount']}",
+            # Entering a mount namespace leads to its root.
+            *("/bin/sh", "-c", 'cd "$0" && exec "$@"', folder),
+        ]
+
+    def pace_to_real(self, wanted: bool) -> None:
+        """The pace is set outside."""
+
+    def end_stalled_process(self) -> None:
+        """Seen and done outside."""
+
+    def close(self) -> None:
+        """Ends what runs in the nodes and takes them away."""
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.close()
+        self._agent.close()
+
+    def _hear(self, data: bytes) -> None:
+        self.channel.feed(data)
+
+
+def read_about() -> dict[str, Any]:
+    """What machine.json says."""
+    try:
+        about: dict[str, Any] = json.loads(ABOUT_FILE.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RequirementError(
+            'machine="here" is for programs that run inside a machine, and this one does not',
+            "run it with: wanlab python SCRIPT",
+        ) from None
+    return about

@@ -1,0 +1,95 @@
+"""Waiting for an agent while the real clock runs by itself: anything may be said at any time."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+CHUNK = 1 << 18
+FOREVER_REAL_S = 3600.0
+
+
+class Lost(Exception):
+    """One of the kernel's ends was closed: it has ended."""
+
+
+@dataclass
+class Pipes:
+    """Our ends. `calendar` is None on the real clock."""
+
+    calendar: socket.socket | None
+    to_agent: socket.socket
+    from_agent: socket.socket
+
+    def close(self) -> None:
+        for end in (self.calendar, self.to_agent, self.from_agent):
+            if end is not None:
+                end.close()
+
+
+class RealLoop:
+    """Listens while the real clock runs by itself."""
+
+    def __init__(self, pipes: Pipes, hear_agent: Callable[[bytes], None]) -> None:
+        self._pipes = pipes
+        self._hear_agent = hear_agent
+        self._to_say = bytearray()
+        self._selector = selectors.DefaultSelector()
+        pipes.from_agent.setblocking(False)
+        pipes.to_agent.setblocking(False)
+        self._selector.register(pipes.from_agent, selectors.EVENT_READ)
+        self._started = time.monotonic_ns()
+        self.give_up_at_real_s: float | None = None
+
+    @property
+    def now_ns(self) -> int:
+        return time.monotonic_ns() - self._started
+
+    def say(self, data: bytes) -> None:
+        self._to_say += data
+
+    def settle(self) -> None:
+        """Time passes by itself here."""
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        while not stop():
+            self._speak()
+            left_s = (until_ns - self.now_ns) / 1e9
+            if self.give_up_at_real_s is not None:
+                left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
+            if left_s <= 0:
+                return
+            wait_s = min(left_s, 0.01 if self._to_say else FOREVER_REAL_S)
+            for _ in self._selector.select(wait_s):
+                data = receive(self._pipes.from_agent)
+                if data:
+                    self._hear_agent(data)
+
+    def _speak(self) -> None:
+        while self._to_say:
+            try:
+                del self._to_say[: self._pipes.to_agent.send(self._to_say)]
+            except BlockingIOError:
+                return
+            except OSError:
+                raise Lost from None
+
+    def close(self) -> None:
+        self._selector.close()
+        self._pipes.close()
+
+
+def receive(end: socket.socket) -> bytes:
+    """What has arrived; nothing is b"". Lost if the other end is closed."""
+    try:
+        data = end.recv(CHUNK)
+    except BlockingIOError:
+        return b""
+    except OSError:
+        raise Lost from None
+    if not data:
+        raise Lost
+    return data
