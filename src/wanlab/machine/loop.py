@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 CHUNK = 1 << 18
 FOREVER_REAL_S = 3600.0
+# epoll rounds up to whole milliseconds, and the kernel lets it be late by a thousandth of its time
+# (`select_estimate_accuracy`): so it waits for nearly all of it, again and again, and sleeps the rest.
+GRAIN_S = 0.002
+NEARLY = 0.99
 
 
 class Lost(Exception):
@@ -62,7 +66,11 @@ class RealLoop:
                 left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
             if left_s <= 0:
                 return
-            wait_s = min(left_s, 0.01 if self._to_say else FOREVER_REAL_S)
+            if left_s < GRAIN_S:
+                time.sleep(left_s)
+                return
+            nearly_s = left_s * NEARLY - GRAIN_S / 2
+            wait_s = min(nearly_s, 0.01 if self._to_say else FOREVER_REAL_S)
             for _ in self._selector.select(wait_s):
                 data = receive(self._pipes.from_agent)
                 if data:
