@@ -34,7 +34,9 @@ class Visit:  # a plain class: `dataclasses` would cost a tenth of a machine's s
 class Desk:
     """Listens from the start. `send` passes a frame to the machine side."""
 
-    def __init__(self, poll: select.epoll, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, poll: select.epoll, send: Callable[[bytes], None], address: str = ADDRESS
+    ) -> None:
         self._poll = poll
         self._send = send
         self._number = 0
@@ -43,7 +45,7 @@ class Desk:
         self._socket = _socket.socket(
             _socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK
         )
-        self._socket.bind(ADDRESS)
+        self._socket.bind(address)
         self._socket.listen(MOST_WAITING)
         self._poll.register(self._socket.fileno(), select.EPOLLIN)
 

@@ -1,0 +1,34 @@
+"""What every process finds in a machine."""
+
+import os
+from pathlib import Path
+
+from wanlab.machine.furniture import compile_ahead, furniture, programs, shown_folders
+
+
+def test_every_program_says_what_runs_it() -> None:
+    assert {"sudo", "modprobe"} <= set(programs())
+    assert [name for name, text in programs().items() if not text.startswith("#!/bin/")] == []
+
+
+def test_the_python_of_a_machine_is_ours(tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text(furniture({})["programs"]["wanlab-python"])
+    script.chmod(0o755)
+    with os.popen(f"{script} -c 'import sys; print(sys.prefix)'") as output:
+        assert output.read().strip() in shown_folders()
+
+
+def test_packages_are_found_under_the_names_that_programs_import() -> None:
+    packages = furniture({})["packages"]
+    assert (Path(packages["wanlab"]) / "__init__.py").is_file()
+    assert Path(packages["mininet"]).parent == Path(packages["wanlab"])
+
+
+def test_what_is_not_compiled_is_compiled_once(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("x = 1\n")
+    compile_ahead(tmp_path)
+    (compiled,) = (tmp_path / "__pycache__").iterdir()
+    os.utime(compiled, (2e9, 2e9))
+    compile_ahead(tmp_path)
+    assert compiled.stat().st_mtime == 2e9
