@@ -1,6 +1,6 @@
 """Random topologies without problems."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,13 +16,16 @@ from wanlab.topology import (
     Switch,
     Topology,
 )
-from wanlab.topology.check import CONTROLLER_KINDS, DISTRIBUTIONS, QUEUE_KINDS, SWITCH_KINDS
+from wanlab.topology.check import DISTRIBUTIONS, QUEUE_KINDS
+from wanlab.topology.check_nodes import CONTROLLER_KINDS, SWITCH_KINDS
+from wanlab.topology.model import NetFlow, SFlow
 
 FRACTIONS = [field.name for field in fields(Conditions) if field.name.endswith("_fraction")]
 
 coordinates = st.integers(-4000, 4000).map(lambda quarter: quarter / 4)
 commands = st.none() | st.text("abc :#-'\"\\é\n", min_size=1, max_size=8)
 octets = st.integers(1, 250)
+collectors = st.sampled_from(["10.0.0.9:9996", "127.0.0.1:6343"])
 addresses = st.builds("192.168.{}.{}/16".format, octets, octets)
 kept_by_miniedit = st.fixed_dictionaries({"colour": st.integers()}, optional={"note": st.text()})
 extras: st.SearchStrategy[dict[str, Any]] = st.just({}) | kept_by_miniedit.map(
@@ -58,14 +61,49 @@ def conditions(draw: Any) -> Conditions:
 
 
 @st.composite
-def links(draw: Any, names: Any) -> Link:
+def switches(draw: Any, number: int, controllers: list[str], common: dict[str, Any]) -> Switch:
+    """What only an Open vSwitch can do is asked of no other."""
+    switch: Switch = draw(
+        st.builds(
+            Switch,
+            st.sampled_from([f"s{number}", f"leaf{number}"]),
+            number=st.just(number),
+            kind=st.sampled_from(SWITCH_KINDS),
+            ip=st.none() | addresses,
+            stp=st.booleans(),
+            dpid=st.none() | st.just(f"a{number}"),
+            **common,
+        )
+    )
+    if switch.kind == "bridge":
+        return replace(switch, vlan_filtering=draw(st.booleans()))
+    switch = replace(switch, controllers=tuple(controllers))
+    if switch.kind != "ovs":
+        return switch
+    return replace(
+        switch,
+        protocols=draw(st.sampled_from([(), ("OpenFlow10", "OpenFlow13"), ("OpenFlow10",)])),
+        fail_mode=draw(st.sampled_from([None, "secure", "standalone"])),
+        datapath=draw(st.sampled_from(["kernel", "user"])),
+        listen_port=draw(st.none() | st.just(6654)),
+        priority=draw(st.just(7)) if switch.stp else None,
+        netflow=draw(st.none() | st.builds(NetFlow, collectors, add_id=st.booleans())),
+        sflow=draw(st.none() | st.builds(SFlow, collectors, sampling=st.integers(1, 1000))),
+    )
+
+
+@st.composite
+def links(draw: Any, names: Any, switches: Any) -> Link:
     a, b = draw(st.permutations(names))[:2]
     first = draw(conditions())
     second = draw(st.just(first) | conditions())
     mtu = draw(st.none() | st.integers(68, 65535))
     speed_bps = draw(st.none() | st.integers(0, 10**11))
+    vlans: dict[str, Any] = {"vlan": 10, "trunks": (20, 30)}
+    if a not in switches or draw(st.booleans()):
+        vlans = {}
     return Link(
-        Port(a, mtu=mtu, conditions=first),
+        Port(a, mtu=mtu, conditions=first, **vlans),
         Port(b, speed_bps=speed_bps, conditions=second),
         extra=draw(extras),
     )
@@ -89,7 +127,6 @@ def topologies(draw: Any) -> Topology:
                 number=st.just(i),
                 default_route=st.none() | st.just("192.168.0.9"),
                 private_directories=st.sampled_from([(), (("/a", None), ("/b", "/c"))]),
-                vlan_interfaces=st.sampled_from([(), (("10.1.0.1/24", 100),)]),
                 external_interfaces=st.sampled_from([(), ("eth9",)]),
                 cpu=st.none() | st.sampled_from([0.5, 1.0]),
                 cores=st.none() | st.sampled_from(["0", "0,1"]),
@@ -99,38 +136,45 @@ def topologies(draw: Any) -> Topology:
         )
         for i in range(1, draw(st.integers(1, 3)) + 1)
     ]
-    switches = [
+    middle = [
         draw(
-            st.builds(
-                Switch,
-                st.sampled_from([f"s{i}", f"leaf{i}"]),
-                number=st.just(i),
-                kind=st.sampled_from(SWITCH_KINDS),
-                dpid=st.none() | st.sampled_from(["a1", "12"]),
-                ip=st.none() | addresses,
-                controllers=st.just(tuple(controllers)),
-                stp=st.booleans(),
-                **common,
-            )
+            switches(i, controllers, common)
             | st.builds(
                 Router,
                 st.just(f"r{i}"),
                 number=st.just(i),
                 routes=st.sampled_from([(), ("10.0.2.0/24 via 10.0.1.2",)]),
+                frr=st.none() | st.just("router rip\n network 10.0.0.0/8\n"),
                 **common,
             )
         )
         for i in range(1, draw(st.integers(1, 3)) + 1)
     ]
     guides = [
-        draw(st.builds(Controller, st.just(name), kind=st.sampled_from(CONTROLLER_KINDS), **common))
-        for name in controllers
+        draw(
+            st.builds(
+                Controller,
+                st.just(name),
+                kind=st.sampled_from(CONTROLLER_KINDS),
+                port=st.just(6633 + place),
+                **common,
+            )
+        )
+        for place, name in enumerate(controllers)
     ]
-    names = [node.name for node in (*hosts, *switches)]
+    names = [node.name for node in (*hosts, *middle)]
+    bridging = [node.name for node in middle if isinstance(node, Switch)]
+    drawn = tuple(draw(st.lists(links(names, bridging), max_size=4)))
+    linked = {port.node for it in drawn for port in it.ports}
+    vlan_interfaces = st.sampled_from([(), (("10.1.0.1/24", 100), ("10.2.0.1/24", 7))])
+    hosts = [
+        replace(host, vlan_interfaces=draw(vlan_interfaces)) if host.name in linked else host
+        for host in hosts
+    ]
     return Topology(
         name=draw(st.sampled_from(["", "no", "two sites", "3"])),
         ip_base=draw(st.sampled_from(["10.0.0.0/8", "172.16.0.9/16"])),
-        nodes=(*hosts, *switches, *guides),
-        links=tuple(draw(st.lists(links(names), max_size=4))),
+        nodes=(*hosts, *middle, *guides),
+        links=drawn,
         extra=draw(st.sampled_from([{}, {"seen": [1, 2.5, None, True]}])),
     )

@@ -22,6 +22,7 @@ from wanlab.topology import (
     link,
     shapes,
 )
+from wanlab.topology.model import NetFlow, SFlow
 
 HOSTS = (Host("h1"), Host("h2"))
 
@@ -70,9 +71,22 @@ def test_ensure_raises_all_problems() -> None:
             '"default via there" is not a route (as in "10.0.2.0/24 via 10.0.1.2")',
         ),
         (
-            Host("h1", vlan_interfaces=(("10.1.0.1/24", 5000),)),
-            "5000 is not a VLAN number (they go from 1 to 4094)",
+            Host("h1", vlan_interfaces=(("10.1.0.1/24", 5),)),
+            "a VLAN interface needs a port, and this host has none (add a link)",
         ),
+        (
+            Host("h1", external_interfaces=("eth 0",)),
+            '"eth 0" cannot be a name (use letters, digits, and . _ - inside)',
+        ),
+        (
+            Host("h1", private_directories=(("/", None),)),
+            "the root itself cannot be private (name folders in it)",
+        ),
+        (
+            Host("h1", private_directories=(("/var/run", "run"),)),
+            '"run" is not an absolute path (as in "/home/me/log")',
+        ),
+        (Host("h1", cores="some"), '"some" does not name cores (as in "0,2" or "0-3")'),
         (
             Host("h1", private_directories=(("run", None),)),
             '"run" is not an absolute path (as in "/var/run")',
@@ -87,7 +101,52 @@ def test_ensure_raises_all_problems() -> None:
             Switch("s1", dpid="xyz"),
             '"xyz" is not a datapath identity (1 to 16 hexadecimal digits)',
         ),
-        (Switch("s1", controllers=("c0",)), 'there is no controller "c0" (there are none)'),
+        (
+            Switch("s1", kind="ovs", controllers=("c0",)),
+            'there is no controller "c0" (there are none)',
+        ),
+        (
+            Switch("s1", protocols=("OpenFlow13",)),
+            'a bridge knows no protocols (it takes kind "ovs", Open vSwitch)',
+        ),
+        (
+            Switch("s1", datapath="user"),
+            'a bridge is in the kernel (it takes kind "ovs", Open vSwitch)',
+        ),
+        (
+            Switch("s1", kind="ovs", protocols=("OpenFlow3",)),
+            'the protocols "OpenFlow3" is not known (did you mean OpenFlow13?)',
+        ),
+        (
+            Switch("s1", kind="ovs", fail_mode="open"),
+            'the fail_mode "open" is not known (known here: secure, standalone)',
+        ),
+        (
+            Switch("s1", kind="ovs", vlan_filtering=True),
+            "an Open vSwitch keeps VLANs apart by itself (leave it out)",
+        ),
+        (
+            Switch("s1", kind="ovs", listen_port=0),
+            "0 is not a port number (they go from 1 to 65535)",
+        ),
+        (
+            Switch("s1", kind="ovs", netflow=NetFlow("10.0.0.1")),
+            '"10.0.0.1" is not an address and a port (as in "127.0.0.1:9996")',
+        ),
+        (
+            Switch("s1", kind="ovs", sflow=SFlow("10.0.0.1:6343", polling_s=0)),
+            "a polling_s of 0 (at least 1)",
+        ),
+        (
+            Switch("s1", priority=100),
+            "a priority has no effect without stp (give both, or neither)",
+        ),
+        (
+            Switch("s1", stp=True, priority=70000),
+            "70000 is not a priority (they go from 0 to 65535)",
+        ),
+        (Router("r1", frr=" "), "the text for FRRouting is empty (leave it out)"),
+        (Controller("c0", protocol="ssl"), "our learning controller speaks no ssl (use tcp)"),
         (
             Router("r1", routes=("10.0.2.0/24",)),
             '"10.0.2.0/24" is not a route (as in "10.0.2.0/24 via 10.0.1.2")',
@@ -110,6 +169,62 @@ def test_default_routes_may_be_written_as_mininet_takes_them(route: str) -> None
 def test_two_nodes_of_one_name_are_a_problem() -> None:
     assert problems_of([Host("h1"), Switch("h1")]) == [
         'switch h1: the name "h1" is taken by another node, host h1 (give each node its own name)'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        (
+            Host("h1", vlan_interfaces=(("10.1.0.1/24", 5000),)),
+            "5000 is not a VLAN number (they go from 1 to 4094)",
+        ),
+        (
+            Host("h1", vlan_interfaces=(("10.1.0.1/24", 7), ("10.2.0.1/24", 7))),
+            "VLAN 7 has two interfaces (give it once)",
+        ),
+        (
+            Host("office-pc", vlan_interfaces=(("10.1.0.1/24", 7),)),
+            'the interface of VLAN 7 would be called "office-pc-eth0.7", 16 characters '
+            "(Linux allows 15: give the host a shorter name)",
+        ),
+    ],
+)
+def test_a_vlan_interface_that_cannot_be_is_a_problem(host: Host, problem: str) -> None:
+    found = problems_of([host, Host("h2")], [link(host.name, "h2")])
+    assert found == [f"{host}: {problem}"]
+
+
+@pytest.mark.parametrize(
+    ("port", "problem"),
+    [
+        (Port("s1", vlan=0), "0 is not a VLAN number (they go from 1 to 4094)"),
+        (Port("s1", trunks=(3, 4095)), "4095 is not a VLAN number (they go from 1 to 4094)"),
+        (Port("s1", vlan=3, trunks=(3, 4)), "VLAN 3 is given twice to one port (give it once)"),
+    ],
+)
+def test_a_vlan_of_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
+    assert problems_of([Host("h1"), Switch("s1")], [link("h1", port)]) == [f"link h1-s1: {problem}"]
+
+
+def test_only_switches_have_ports_in_vlans() -> None:
+    assert problems_of(links=[link(Port("h1", vlan=3), "h2")]) == [
+        "link h1-h2: a port of host h1 is given a VLAN "
+        "(only a switch's port has VLANs; a host takes vlan_interfaces)"
+    ]
+
+
+def test_two_open_vswitches_of_one_identity_are_a_problem() -> None:
+    assert problems_of([Switch("s1", kind="ovs"), Switch("leaf1", kind="ovs")]) == [
+        "switch leaf1: switch leaf1 gets datapath identity 1, which switch s1 has "
+        "(give each its own)"
+    ]
+
+
+def test_two_controllers_at_one_place_are_a_problem() -> None:
+    assert problems_of([Controller("c0"), Controller("c1"), Controller("c2", kind="remote")]) == [
+        "controller c1: 127.0.0.1:6633 is taken by controller c0 "
+        "(give each controller its own port)"
     ]
 
 
@@ -242,7 +357,7 @@ def test_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
 
 def test_an_automatic_address_that_is_taken_is_a_problem() -> None:
     assert problems_of((Host("h1", ip="10.0.0.2/8"), Host("h2"))) == [
-        "host h2: host h2 gets 10.0.0.2, which host h1 has (give each its own address)"
+        "host h2: host h2 gets 10.0.0.2, which host h1 has (give each its own)"
     ]
 
 
@@ -250,11 +365,8 @@ def test_a_router_may_not_take_the_address_of_a_host() -> None:
     nodes = (Host("h1"), Router("r1"))
     taken = [link("h1", Port("r1", ip="10.0.0.1/24", mac="00:00:00:00:00:01"))]
     assert problems_of(nodes, taken) == [
-        "link h1-r1: router r1 gets 10.0.0.1, which host h1 has (give each its own address)",
-        (
-            "link h1-r1: router r1 gets 00:00:00:00:00:01, which host h1 has "
-            "(give each its own address)"
-        ),
+        "link h1-r1: router r1 gets 10.0.0.1, which host h1 has (give each its own)",
+        ("link h1-r1: router r1 gets 00:00:00:00:00:01, which host h1 has (give each its own)"),
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +17,12 @@ from wanlab.topology import (
     Conditions,
     Controller,
     Link,
+    NetFlow,
     Port,
     Queue,
     Router,
+    SFlow,
+    Switch,
     Topology,
     link,
     shapes,
@@ -171,6 +175,75 @@ def test_switch_types_are_understood_and_come_back(
     topology = mn.load(text)
     assert topology.switches[0].kind == expected
     assert json.loads(mn.dump(topology))["switches"][0]["opts"]["switchType"] == kind
+
+
+FLOWS = {"nflowTarget": "10.0.0.9:9996", "nflowTimeout": "60", "nflowAddId": "1"}
+SAMPLES = {
+    "sflowTarget": "10.0.0.9:6343",
+    "sflowSampling": "10",
+    "sflowHeader": "64",
+    "sflowPolling": "5",
+}
+
+
+def with_switch(preferences: dict[str, Any], **opts: Any) -> str:
+    opts = {"hostname": "s1", "switchType": "ovs", "controllers": [], "nodeNum": 1, **opts}
+    switch = {"number": "1", "x": "1.0", "y": "2.0", "opts": opts}
+    return file_with(switches=[switch], application=preferences)
+
+
+def test_preferences_of_miniedit_reach_the_switches_that_ask_for_them() -> None:
+    versions = {"ovsOf10": "1", "ovsOf13": "1"}
+    preferences = {"netflow": FLOWS, "sflow": SAMPLES, "openFlowVersions": versions}
+    text = with_switch(preferences, netflow="1", sflow="1", dpctl="6634")
+    topology = mn.load(text)
+    assert topology.node("s1") == Switch(
+        "s1",
+        number=1,
+        x=1.0,
+        y=2.0,
+        kind="ovs",
+        protocols=("OpenFlow10", "OpenFlow13"),
+        listen_port=6634,
+        netflow=NetFlow("10.0.0.9:9996", timeout_s=60, add_id=True),
+        sflow=SFlow("10.0.0.9:6343", header_bytes=64, sampling=10, polling_s=5),
+    )
+    written = json.loads(mn.dump(topology))
+    assert written["switches"] == json.loads(text)["switches"]
+    assert written["application"]["netflow"] == FLOWS
+    assert mn.load(mn.dump(topology)) == topology
+
+
+def test_a_switch_that_does_not_ask_reports_nothing() -> None:
+    topology = mn.load(with_switch({"netflow": FLOWS, "sflow": SAMPLES}, netflow="0"))
+    assert topology.switches[0] == Switch("s1", number=1, x=1.0, y=2.0, kind="ovs", extra=ANY)
+
+
+def test_who_asks_without_a_target_reports_nothing() -> None:
+    text = with_switch({}, netflow="1", sflow="1")
+    topology = mn.load(text)
+    assert (topology.switches[0].netflow, topology.switches[0].sflow) == (None, None)
+    assert json.loads(mn.dump(topology))["switches"] == json.loads(text)["switches"]
+
+
+def test_what_a_switch_reports_to_another_target_is_kept_in_our_words() -> None:
+    topology = mn.load(with_switch({"netflow": FLOWS}, netflow="1"))
+    switch = replace(topology.switches[0], netflow=NetFlow("127.0.0.1:2055"))
+    edited = replace(topology, nodes=(switch,), links=())
+    assert json.loads(mn.dump(edited))["switches"][0]["opts"]["wanlab"] == {
+        "netflow": {"target": "127.0.0.1:2055"}
+    }
+    assert mn.load(mn.dump(edited)).switches[0] == switch
+
+
+def test_openflow_1_0_alone_is_no_choice() -> None:
+    assert mn.load(with_switch({"openFlowVersions": {"ovsOf10": "1"}})).switches[0].protocols == ()
+
+
+def test_ports_that_miniedit_would_count_up_are_refused() -> None:
+    with pytest.raises(TopologyError, match='the ports from "6634" on') as caught:
+        mn.load(with_switch({"dpctl": "6634"}))
+    assert [problem.place for problem in caught.value.problems] == ["application.dpctl"]
 
 
 def test_a_syntax_error_names_line_and_column() -> None:

@@ -8,7 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from strategies import topologies
 
 from wanlab.errors import TopologyError
-from wanlab.topology import Conditions, Host, Queue, Topology
+from wanlab.topology import (
+    Conditions,
+    Host,
+    NetFlow,
+    Port,
+    Queue,
+    Router,
+    SFlow,
+    Switch,
+    Topology,
+    load,
+    save,
+)
 from wanlab.topology.files import yaml
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "topologies"
@@ -40,6 +52,90 @@ def test_directions_may_differ() -> None:
 def test_texts_stay_texts() -> None:
     text = "nodes:\n- {host: no, mac: 10:20:30:40:50:51}\n- {host: y}\n"
     assert yaml.load(text).nodes == (Host("no", mac="10:20:30:40:50:51"), Host("y"))
+
+
+SWITCHES = """nodes:
+- {controller: c0, port: 6653}
+- switch: s1
+  kind: ovs
+  stp: true
+  priority: 4096
+  controllers: [c0]
+  protocols: [OpenFlow10, OpenFlow13]
+  fail_mode: standalone
+  datapath: user
+  listen_port: 6654
+  netflow: {target: "10.0.0.9:9996", timeout_s: 60, add_id: true}
+  sflow: {target: "10.0.0.9:6343", sampling: 10}
+- {switch: s2, vlan_filtering: true}
+- {host: h1}
+links:
+- link: [s1, s2]
+  a_port: {vlan: 5, trunks: [10, 20]}
+- link: [h1, s2]
+  b_port: {vlan: 10}
+"""
+
+
+def test_switches_say_everything_in_yaml() -> None:
+    topology = yaml.load(SWITCHES)
+    assert topology.nodes[1] == Switch(
+        "s1",
+        kind="ovs",
+        stp=True,
+        priority=4096,
+        controllers=("c0",),
+        protocols=("OpenFlow10", "OpenFlow13"),
+        fail_mode="standalone",
+        datapath="user",
+        listen_port=6654,
+        netflow=NetFlow("10.0.0.9:9996", timeout_s=60, add_id=True),
+        sflow=SFlow("10.0.0.9:6343", sampling=10),
+    )
+    assert topology.links[0].a == Port("s1", vlan=5, trunks=(10, 20))
+    assert yaml.load(yaml.dump(topology)) == topology
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "{switch: s1, kind: ovs, sflow: {sampling: 9}}",
+            "line 2 (nodes[0].sflow): there is no target to report to "
+            '(as in "target: 127.0.0.1:9996")',
+        ),
+        (
+            '{switch: s1, kind: ovs, netflow: {target: "1.1.1.1:1", header: 9}}',
+            'line 2 (nodes[0].netflow.header): "header" is not known here '
+            "(known here: add_id, target, timeout_s)",
+        ),
+        (
+            "{router: r1, frr_file: r1.conf}",
+            'line 2 (nodes[0].frr_file): "r1.conf" is beside a file, and this text is in none',
+        ),
+        (
+            "{router: r1, frr_file: /nowhere/r1.conf}",
+            "line 2 (nodes[0].frr_file): cannot read /nowhere/r1.conf: No such file or directory",
+        ),
+    ],
+)
+def test_what_cannot_be_said_of_a_node_has_its_place(text: str, problem: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        yaml.load(f"nodes:\n- {text}\n")
+    assert str(caught.value) == problem
+
+
+def test_a_router_has_its_text_for_frr_in_the_file_or_beside_it(tmp_path: Path) -> None:
+    text = "router ospf\n network 10.0.0.0/8 area 0\n"
+    (tmp_path / "r1.conf").write_text(text)
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        'nodes:\n- {router: r1, frr_file: r1.conf}\n- {router: r2, frr: "router rip\\n"}\n'
+    )
+    topology = load(file)
+    assert topology.nodes == (Router("r1", frr=text), Router("r2", frr="router rip\n"))
+    save(topology, file)
+    assert load(file) == topology
 
 
 def test_an_empty_file_is_not_a_topology() -> None:

@@ -6,6 +6,7 @@
               base's prefix:                      10.0.0.1/8, 10.0.0.2/8
     MACs      the first port of host n            00:00:00:00:00:0n
               any other port                      02:NN:NN:NN:PP:PP (position of its node, its number)
+    dpids     an Open vSwitch: the number in its name, else its position among the switches
 
 These are Mininet's rules (`mn --mac` for the MACs, which are otherwise random there and fixed here).
 A host's number, where a file gives one, counts instead of its position, as in MiniEdit. What is
@@ -15,6 +16,7 @@ networks are a decision of whoever draws it, so a port without an address stays 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Interface, ip_interface
@@ -100,6 +102,9 @@ def _free_numbers(node: Node, topology: Topology) -> Iterator[int]:
 
 
 def _with_address(node: Node, topology: Topology) -> Node:
+    if isinstance(node, Switch) and node.kind == "ovs" and node.dpid is None:
+        digits = re.search(r"[0-9]+", node.name)
+        return replace(node, dpid=f"{int(digits[0]) if digits else node.number or 0:x}")
     if not isinstance(node, Host):
         return node
     first = next(iter(topology.ports(node.name)), Port(node.name))

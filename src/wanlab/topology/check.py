@@ -6,12 +6,21 @@ it ("links[2].dest", "line 7"), or the thing itself ("link h1-s1") for a topolog
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterator
-from ipaddress import IPv4Interface, ip_address, ip_interface, ip_network
+from collections.abc import Hashable, Iterator
+from ipaddress import IPv4Interface
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import addresses
+from wanlab.topology.check_nodes import (
+    STARTED_CONTROLLERS,
+    Report,
+    check_ip,
+    check_mac,
+    check_name,
+    check_node,
+    check_vlan,
+    is_name,
+)
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -19,16 +28,13 @@ from wanlab.topology.model import (
     Node,
     Port,
     Queue,
-    Router,
     Switch,
     Topology,
 )
 from wanlab.topology.words import WORD_OF_FIELD
 from wanlab.units import format_rate, format_time
 
-LONGEST_NAME = 15  # Linux: IFNAMSIZ, less the final zero
-LARGEST_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
-LARGEST_PORT_NUMBER = 2**16 - 1  # two bytes of it
+LARGEST_PORT_NUMBER = 2**16 - 1  # two bytes of an automatic MAC
 FASTEST_BPS = 10**13
 SLOWEST_DELAY_NS = 3600 * 10**9
 SMALLEST_MTU, LARGEST_MTU = 68, 65535  # RFC 791; veth's max_mtu
@@ -37,14 +43,7 @@ QUEUE_KINDS = (
     *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
     *("drr", "prio", "hfsc", "htb", "tbf"),
 )
-SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
-CONTROLLER_KINDS = ("ref", "remote", "inband", "ovsc")
 DISTRIBUTIONS = ("normal", "pareto", "paretonormal", "experimental")
-SCHEDULERS = ("cfs", "rt")
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
-_DPID = re.compile(r"[0-9A-Fa-f]{1,16}")
 
 
 def check(topology: Topology) -> list[Problem]:
@@ -52,7 +51,7 @@ def check(topology: Topology) -> list[Problem]:
     findings = _Findings(topology)
     _check_base(findings)
     for index, node in enumerate(topology.nodes):
-        _check_node(findings.of_node(index), node, topology)
+        check_node(findings.of_node(index), node, topology)
     for index, link in enumerate(topology.links):
         found = findings.of_link(index)
         for end, port, other in (("a", link.a, link.b), ("b", link.b, link.a)):
@@ -61,6 +60,7 @@ def check(topology: Topology) -> list[Problem]:
         if link.a.node == link.b.node:
             found("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
     _check_names_are_unique(findings)
+    _check_controllers_are_apart(findings)
     if not findings.problems:
         _check_addresses_are_unique(findings)
     return findings.problems
@@ -71,10 +71,6 @@ def ensure(topology: Topology) -> Topology:
     if problems := check(topology):
         raise TopologyError(problems, topology.source.file)
     return topology
-
-
-Report = Callable[..., None]
-"""Called with a field, what is wrong with it, and a hint."""
 
 
 class _Findings:
@@ -113,121 +109,6 @@ def _check_base(findings: _Findings) -> None:
         findings.add("ip_base", "ip_base", f'"{base}" is not an IPv4 network', 'as in "10.0.0.0/8"')
 
 
-def _check_node(report: Report, node: Node, topology: Topology) -> None:
-    _check_name(report, "name", node.name)
-    if node.number is not None and not 0 <= node.number <= LARGEST_NODE_NUMBER:
-        hint = f"nodes count from 0 to {LARGEST_NODE_NUMBER}"
-        report("number", f"{node.number} is not a number for a node", hint)
-    match node:
-        case Host():
-            _check_host(report, node)
-        case Switch():
-            _check_switch(report, node, topology)
-        case Router():
-            for route in node.routes:
-                _check_route(report, "routes", route)
-        case Controller():
-            _check_controller(report, node)
-
-
-def _is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME
-
-
-def _check_name(report: Report, field: str, name: str) -> None:
-    if not _NAME.fullmatch(name):
-        report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
-    elif len(name) > LONGEST_NAME:
-        longest = f"Linux allows {LONGEST_NAME} characters"
-        report(field, f'the name "{name}" is {len(name)} characters long', longest)
-
-
-def _check_host(report: Report, host: Host) -> None:
-    _check_ip(report, "ip", host.ip)
-    _check_mac(report, "mac", host.mac)
-    if host.default_route is not None:
-        words = host.default_route.split()
-        route = (
-            host.default_route if words[:1] in (["via"], ["dev"]) else f"via {host.default_route}"
-        )
-        _check_route(report, "default_route", f"default {route}")
-    for ip, vlan in host.vlan_interfaces:
-        _check_ip(report, "vlan_interfaces", ip)
-        if not 1 <= vlan <= 4094:
-            report("vlan_interfaces", f"{vlan} is not a VLAN number", "they go from 1 to 4094")
-    for mount, _ in host.private_directories:
-        if not mount.startswith("/"):
-            report("private_directories", f'"{mount}" is not an absolute path', 'as in "/var/run"')
-    if host.cpu is not None and not 0 < host.cpu <= 1:
-        report("cpu", f"{host.cpu} is not a share of the computer", "more than 0, at most 1")
-    _check_known(report, "scheduler", host.scheduler, SCHEDULERS)
-
-
-def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
-    _check_known(report, "kind", switch.kind, SWITCH_KINDS)
-    _check_ip(report, "ip", switch.ip)
-    if switch.dpid is not None and not _DPID.fullmatch(switch.dpid):
-        report("dpid", f'"{switch.dpid}" is not a datapath identity', "1 to 16 hexadecimal digits")
-    known = [controller.name for controller in topology.controllers]
-    for name in switch.controllers:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            report("controllers", f'there is no controller "{name}"', hint)
-
-
-def _check_controller(report: Report, controller: Controller) -> None:
-    _check_known(report, "kind", controller.kind, CONTROLLER_KINDS)
-    _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
-    if not 1 <= controller.port <= 65535:
-        report("port", f"{controller.port} is not a port number", "they go from 1 to 65535")
-    try:
-        ip_address(controller.address)
-    except ValueError:
-        report("address", f'"{controller.address}" is not an IP address', 'as in "127.0.0.1"')
-
-
-def _check_known(report: Report, field: str, word: str | None, known: tuple[str, ...]) -> None:
-    if word is not None and word not in known:
-        report(field, f'the {field} "{word}" is not known', did_you_mean(word, known))
-
-
-def _check_ip(report: Report, field: str, ip: str | None) -> None:
-    if ip is None:
-        return
-    try:
-        address = ip_interface(ip)
-    except ValueError:
-        report(field, f'"{ip}" is not an IP address', 'as in "10.0.0.1/8"')
-        return
-    network = address.network
-    if network.num_addresses > 2 and address.ip == network.network_address:
-        report(field, f"{ip} is the network itself", f"a node's address comes after {address.ip}")
-
-
-def _check_mac(report: Report, field: str, mac: str | None) -> None:
-    if mac is None:
-        return
-    if not _MAC.fullmatch(mac):
-        report(field, f'"{mac}" is not a MAC address', 'as in "00:00:00:00:00:01"')
-    elif int(mac[:2], 16) & 1:
-        report(field, f"the MAC address {mac} is one of a group", "its first byte must be even")
-
-
-def _check_route(report: Report, field: str, route: str) -> None:
-    """`ip route`'s words that name where to and through what; others are left to `ip`."""
-    target, *words = route.split() or [""]
-    try:
-        if target != "default":
-            ip_network(target, strict=False)
-        pairs = dict(zip(words[::2], words[1::2], strict=True))
-        if "via" in pairs:
-            ip_address(pairs["via"])
-        if not {"via", "dev"} & pairs.keys():
-            raise ValueError(route)
-    except ValueError:
-        report(field, f'"{route}" is not a route', 'as in "10.0.2.0/24 via 10.0.1.2"')
-
-
 # Links
 
 
@@ -247,12 +128,24 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
         report(field, f"{port.number} is not a number for a port", hint)
     if isinstance(node, Switch) and port.ip is not None:
         report(field, f"a port of switch {node.name} has the address {port.ip}", "use a router")
-    _check_ip(report, field, port.ip)
-    _check_mac(report, field, port.mac)
+    check_ip(report, field, port.ip)
+    check_mac(report, field, port.mac)
+    _check_vlans(report, field, port, node)
     if port.speed_bps is not None and port.speed_bps < 0:
         report(field, f"the speed {port.speed_bps} bit/s is negative", "0 is unlimited")
     if port.mtu is not None and not SMALLEST_MTU <= port.mtu <= LARGEST_MTU:
         report(field, f"an MTU of {port.mtu}", f"{SMALLEST_MTU} to {LARGEST_MTU} are possible")
+
+
+def _check_vlans(report: Report, field: str, port: Port, node: Node) -> None:
+    numbers = (*port.trunks, *(() if port.vlan is None else (port.vlan,)))
+    if numbers and not isinstance(node, Switch):
+        hint = "only a switch's port has VLANs; a host takes vlan_interfaces"
+        report(field, f"a port of {node} is given a VLAN", hint)
+    for number in numbers:
+        check_vlan(report, field, number)
+    for number in sorted({number for number in numbers if numbers.count(number) > 1}):
+        report(field, f"VLAN {number} is given twice to one port", "give it once")
 
 
 def _check_conditions(report: Report, port: Port, direction: str) -> None:
@@ -345,7 +238,7 @@ def _check_names_are_unique(findings: _Findings) -> None:
     interfaces, numbers = _Seen(), _Seen()
     for name in switches:
         interfaces.before(("", name), f"switch {name}")
-    known = {node.name for node in topology.nodes if _is_name(node.name)}
+    known = {node.name for node in topology.nodes if is_name(node.name)}
     numbered = addresses.number_ports(topology)
     for index, link in enumerate(numbered.links):
         for end, port in (("a", link.a), ("b", link.b)):
@@ -360,7 +253,18 @@ def _check_names_are_unique(findings: _Findings) -> None:
             if first := numbers.before((port.node, port.number), str(link)):
                 what = f"port {port.number} of {port.node} is taken by {first}"
                 report(field, what, "give each port of a node its own number")
-            _check_name(report, field, port.name or "")
+            check_name(report, field, port.name or "")
+
+
+def _check_controllers_are_apart(findings: _Findings) -> None:
+    """Those that we start listen in one namespace, that of the machine."""
+    seen = _Seen()
+    for index, node in enumerate(findings.topology.nodes):
+        if not isinstance(node, Controller) or node.kind not in STARTED_CONTROLLERS:
+            continue
+        if first := seen.before((node.address, node.port), str(node)):
+            what = f"{node.address}:{node.port} is taken by {first}"
+            findings.of_node(index)("port", what, "give each controller its own port")
 
 
 def _check_addresses_are_unique(findings: _Findings) -> None:
@@ -379,6 +283,9 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
             report = findings.of_node(index)
             _check_free(report, seen, "ip", node.ip, node)
             _check_free(report, seen, "mac", node.mac, node)
+        if isinstance(node, Switch) and node.dpid is not None:
+            dpid = f"datapath identity {int(node.dpid, 16):x}"
+            _check_free(findings.of_node(index), seen, "dpid", dpid, node)
     for index, link in enumerate(resolved.links):
         for end, port in zip(("a", "b"), link.ports, strict=True):
             node = resolved.node(port.node)
@@ -410,7 +317,7 @@ def _check_free(report: Report, seen: _Seen, field: str, address: str | None, no
         return
     plain = address.split("/")[0].lower()
     if first := seen.before(plain, str(node)):
-        report(field, f"{node} gets {plain}, which {first} has", "give each its own address")
+        report(field, f"{node} gets {plain}, which {first} has", "give each its own")
 
 
 class _Seen:

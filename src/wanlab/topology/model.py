@@ -72,18 +72,62 @@ class Host(Node):
 
 
 @dataclass(frozen=True)
+class NetFlow:
+    """Where an Open vSwitch reports the flows that passed it."""
+
+    target: str
+    """Address and UDP port, "127.0.0.1:9996", as seen from the machine's root namespace."""
+    _: KW_ONLY
+    timeout_s: int = 600
+    """A flow that goes on is reported this often."""
+    add_id: bool = False
+    """Whether the numbers of its interfaces tell the switch."""
+
+
+@dataclass(frozen=True)
+class SFlow:
+    """Where an Open vSwitch sends samples of packets and its counters."""
+
+    target: str
+    _: KW_ONLY
+    header_bytes: int = 128
+    sampling: int = 400
+    """One packet of this many."""
+    polling_s: int = 30
+    """Counters are sent this often."""
+
+
+@dataclass(frozen=True)
 class Switch(Node):
-    """Forwards by MAC address. "bridge" learns by itself, "ovs" can obey controllers."""
+    """Forwards by MAC address. "bridge" learns by itself, "ovs" (Open vSwitch) can obey controllers."""
 
     kind_of_node = "switch"
 
     kind: str = "bridge"
     dpid: str | None = None
-    """Datapath identity, hexadecimal."""
+    """Datapath identity, hexadecimal. None: by rule, the number in its name."""
     ip: str | None = None
-    controllers: tuple[str, ...] = ()
     stp: bool = False
+    priority: int | None = None
+    """In the spanning tree: the switch with the lowest becomes its root."""
+    vlan_filtering: bool = False
+    """A bridge keeps VLANs apart. So it does if a port of it names a VLAN."""
     external_interfaces: tuple[str, ...] = ()
+
+    # Of an Open vSwitch only:
+
+    controllers: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    """Versions of OpenFlow that it speaks: ("OpenFlow10", "OpenFlow13"). None named: all."""
+    fail_mode: str | None = None
+    """Without a controller it learns by itself ("standalone") or forwards nothing ("secure"). None:
+    secure if it has controllers."""
+    datapath: str = "kernel"
+    """Where packets pass: "kernel", or "user", which is a program."""
+    listen_port: int | None = None
+    """TCP port of the root namespace where it takes OpenFlow connections (`ovs-ofctl tcp:...`)."""
+    netflow: NetFlow | None = None
+    sflow: SFlow | None = None
 
 
 @dataclass(frozen=True)
@@ -94,16 +138,23 @@ class Router(Node):
 
     routes: tuple[str, ...] = ()
     """What `ip route add` takes: "10.0.2.0/24 via 10.0.1.2"."""
+    frr: str | None = None
+    """Text of a frr.conf: FRRouting's programs that it calls for run in this router."""
     external_interfaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Controller(Node):
-    """Tells switches what to do, over OpenFlow."""
+    """Tells switches what to do, over OpenFlow.
+
+    "learning" (in other programs' files also "ref" and "ovsc") is our own, started with the network in
+    the machine's root namespace; "remote" is one that somebody else starts; "inband" is one that
+    switches reach through their own ports.
+    """
 
     kind_of_node = "controller"
 
-    kind: str = "ref"
+    kind: str = "learning"
     protocol: str = "tcp"
     address: str = "127.0.0.1"
     port: int = 6633
@@ -153,6 +204,10 @@ class Port:
     speed_bps: int | None = None
     """Line rate of the wire out of this port. None: the machine's usual one; 0: unlimited."""
     mtu: int | None = None
+    vlan: int | None = None
+    """Of a switch's port: the VLAN of packets without a tag."""
+    trunks: tuple[int, ...] = ()
+    """Of a switch's port: VLANs that pass with their tags."""
     conditions: Conditions = Conditions()
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
@@ -20,10 +21,16 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 class Problems(list[Problem]):
-    """Problems of one file; `place` turns a path ("links[2].dest") into what the reader is told."""
+    """Problems of one file; `place` turns a path ("links[2].dest") into what the reader is told.
 
-    def __init__(self, place: Callable[[str], str] = lambda path: path) -> None:
+    `folder`: where that file is, for what it says of other files.
+    """
+
+    def __init__(
+        self, place: Callable[[str], str] = lambda path: path, folder: Path | None = None
+    ) -> None:
         super().__init__()
+        self.folder = folder
         self._place = place
 
     def add(self, path: str, what: str, hint: str = "") -> None:
@@ -69,6 +76,23 @@ class Fields:
         if isinstance(value, str):
             return value or None
         self._refuse_unless_missing(key, "a text")
+        return None
+
+    def text_of_file(self, key: str) -> str | None:
+        """The content of another file, beside this one unless its path is absolute."""
+        name = self.text(key)
+        if name is None:
+            return None
+        if self.problems.folder is None and not name.startswith("/"):
+            self.problem(key, f'"{name}" is beside a file, and this text is in none')
+            return None
+        path = (self.problems.folder or Path()) / name
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            self.problem(key, f"cannot read {path}: {error.strerror or error}")
+        except UnicodeDecodeError:
+            self.problem(key, f"{path} is not UTF-8 text")
         return None
 
     def word(self, key: str) -> str | None:

@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
@@ -32,6 +33,12 @@ from wanlab.topology import addresses
 from wanlab.topology.check import ensure
 from wanlab.topology.files import plain
 from wanlab.topology.files.fields import Fields, Problems, accept
+from wanlab.topology.files.mn_preferences import (
+    APPLICATION,
+    Preferences,
+    preferences_of,
+    read_preferences,
+)
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -49,23 +56,6 @@ from wanlab.topology.words import words_of
 from wanlab.units import parse_fraction, parse_rate, parse_time
 
 OURS = "wanlab"
-
-APPLICATION: Mapping[str, Any] = {
-    "dpctl": "",
-    "ipBase": "10.0.0.0/8",
-    "netflow": {"nflowAddId": "0", "nflowTarget": "", "nflowTimeout": "600"},
-    "openFlowVersions": {"ovsOf10": "1", "ovsOf11": "0", "ovsOf12": "0", "ovsOf13": "0"},
-    "sflow": {
-        "sflowHeader": "128",
-        "sflowPolling": "30",
-        "sflowSampling": "400",
-        "sflowTarget": "",
-    },
-    "startCLI": "0",
-    "switchType": "ovs",
-    "terminalType": "xterm",
-}
-"""MiniEdit's preferences as it starts with them."""
 
 Thing = TypeVar("Thing", Node, Link)
 Entry = dict[str, Any]
@@ -114,13 +104,14 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         file.require(key)
     application = file.mapping("application")
     ip_base = application.text("ipBase") or APPLICATION["ipBase"]
+    meant = read_preferences(application)
     ours = file.mapping(OURS)
     name = ours.text("name") or ""
     ours.refuse_rest()
     nodes: list[Node] = []
     links: list[Link] = []
     places = {"ip_base": "application.ipBase"}
-    for section, (read, write, keys) in _NODE_SECTIONS.items():
+    for section, (read, write, keys) in _node_sections(meant).items():
         for path, item in file.items(section):
             places |= _places(f"nodes[{len(nodes)}]", path, keys)
             nodes.append(_read(Fields(item, path, file.problems), read, write))
@@ -129,7 +120,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         links.append(_read(Fields(item, path, file.problems), _read_link, _write_link))
     file.value("version")
     preferences = {
-        key: value for key, value in application.rest().items() if APPLICATION.get(key) != value
+        key: value for key, value in application.rest_unlike(APPLICATION).items() if key != "ipBase"
     }
     return Topology(
         name=name,
@@ -143,10 +134,11 @@ def _read_file(file: Fields, file_name: str) -> Topology:
 
 def _write_file(topology: Topology) -> Entry:
     preferences = {**APPLICATION, **_mapping(topology.extra, "application")}
-    sections: dict[str, list[Entry]] = {section: [] for section in _NODE_SECTIONS}
+    node_sections = _node_sections(preferences_of(preferences))
+    sections: dict[str, list[Entry]] = {section: [] for section in node_sections}
     for node in topology.nodes:
         section = _SECTION_OF[type(node)]
-        read, write, _ = _NODE_SECTIONS[section]
+        read, write, _ = node_sections[section]
         sections[section].append(_write(node, read, write))
     return {
         **topology.extra,
@@ -304,7 +296,7 @@ def _write_host(host: Node) -> Entry:
     return _entry(host, {**opts, **given})
 
 
-def _read_switch(item: Fields) -> Node:
+def _read_switch(preferences: Preferences, item: Fields) -> Node:
     """A switch, or a router: MiniEdit keeps them in one list."""
     number, common, opts = _read_common(item)
     name = opts.text("hostname") or f"s{number}"
@@ -319,7 +311,7 @@ def _read_switch(item: Fields) -> Node:
         return _with_ours(router, opts, plain.read_node)
     controllers = opts.texts("controllers")
     if kind == "default":
-        kind = "ovs" if controllers else "bridge"
+        kind = preferences.switch_type if controllers else "bridge"
     switch = Switch(
         name,
         number=number,
@@ -329,11 +321,19 @@ def _read_switch(item: Fields) -> Node:
         ip=opts.text("switchIP"),
         controllers=controllers,
         external_interfaces=external,
+        listen_port=opts.integer("dpctl") if opts.word("dpctl") else None,
     )
+    if switch.kind == "ovs":
+        switch = replace(
+            switch,
+            protocols=preferences.protocols,
+            netflow=preferences.netflow if opts.word("netflow") == "1" else None,
+            sflow=preferences.sflow if opts.word("sflow") == "1" else None,
+        )
     return _with_ours(switch, opts, plain.read_node)
 
 
-def _write_switch(node: Node) -> Entry:
+def _write_switch(preferences: Preferences, node: Node) -> Entry:
     opts: Entry = {"hostname": node.name, "nodeNum": node.number}
     if isinstance(node, Router):
         opts |= {"switchType": _ROUTER, "externalInterfaces": list(node.external_interfaces)}
@@ -344,6 +344,9 @@ def _write_switch(node: Node) -> Entry:
         "dpid": node.dpid,
         "switchIP": node.ip,
         "externalInterfaces": list(node.external_interfaces),
+        "dpctl": None if node.listen_port is None else str(node.listen_port),
+        "netflow": "1" if node.netflow and node.netflow == preferences.netflow else None,
+        "sflow": "1" if node.sflow and node.sflow == preferences.sflow else None,
     }
     entry = _entry(node, opts)
     entry["opts"]["controllers"] = list(node.controllers)  # also when there are none
@@ -357,11 +360,12 @@ def _read_controller(item: Fields) -> Node:
     for key in ("hostname", "controllerType", "remoteIP", "remotePort"):
         opts.require(key)
     port = opts.integer("remotePort")
+    kind = opts.text("controllerType") or "ref"
     controller = Controller(
         opts.text("hostname") or "c0",
         x=item.number("x") or 0.0,
         y=item.number("y") or 0.0,
-        kind=opts.text("controllerType") or "ref",
+        kind=_CONTROLLER_KINDS.get(kind, kind),
         protocol=opts.text("controllerProtocol") or "tcp",
         address=opts.text("remoteIP") or "127.0.0.1",
         port=6633 if port is None else port,
@@ -373,7 +377,7 @@ def _write_controller(controller: Node) -> Entry:
     assert isinstance(controller, Controller), f"{controller} is not a controller"
     opts = {
         "hostname": controller.name,
-        "controllerType": controller.kind,
+        "controllerType": "ref" if controller.kind == "learning" else controller.kind,
         "controllerProtocol": controller.protocol,
         "remoteIP": controller.address,
         "remotePort": controller.port,
@@ -489,6 +493,7 @@ def _number(value: float) -> float:
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?")
 _ROUTER = "legacyRouter"
+_CONTROLLER_KINDS = {"ref": "learning", "ovsc": "learning"}
 _SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)
 
 _NODE_KEYS = {
@@ -514,6 +519,9 @@ _SWITCH_KEYS = {
     "dpid": "opts.dpid",
     "ip": "opts.switchIP",
     "controllers": "opts.controllers",
+    "listen_port": "opts.dpctl",
+    "netflow": "opts.netflow",
+    "sflow": "opts.sflow",
 }
 _CONTROLLER_KEYS = {
     **_NODE_KEYS,
@@ -532,13 +540,22 @@ _LINK_KEYS = {
     "queue": "opts.max_queue_size",
 }
 
-_NODE_SECTIONS: Mapping[
-    str, tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[str, str]]
-] = {
-    "hosts": (_read_host, _write_host, _HOST_KEYS),
-    "switches": (_read_switch, _write_switch, _SWITCH_KEYS),
-    "controllers": (_read_controller, _write_controller, _CONTROLLER_KEYS),
-}
+_NodeSection = tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[str, str]]
+
+
+def _node_sections(preferences: Preferences) -> Mapping[str, _NodeSection]:
+    """For each list of nodes in a file: how one is read and written, and what its fields are called."""
+    return {
+        "hosts": (_read_host, _write_host, _HOST_KEYS),
+        "switches": (
+            partial(_read_switch, preferences),
+            partial(_write_switch, preferences),
+            _SWITCH_KEYS,
+        ),
+        "controllers": (_read_controller, _write_controller, _CONTROLLER_KEYS),
+    }
+
+
 _SECTION_OF: Mapping[type[Node], str] = {
     Host: "hosts",
     Switch: "switches",

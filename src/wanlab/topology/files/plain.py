@@ -2,6 +2,8 @@
 
     {"name": ..., "ip_base": ..., "nodes": [...], "links": [...]}
     a node   {"host": "h1", "ip": "10.0.0.1/8"}        its kind, then the model's own field names
+             {"switch": "s1", "kind": "ovs", "netflow": {"target": "127.0.0.1:9996"}}
+             {"router": "r1", "frr_file": "r1.conf"}    or "frr" with the text itself
     a link   {"link": ["h1", "s1"], "rate": "10Mbps", "a_to_b": {"loss": "1%"}, "a_port": {"mtu": 9000}}
 
 Only what differs from the default is written. Conditions that both directions share stand at the
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
 from wanlab.topology.files.fields import Fields
@@ -21,14 +23,18 @@ from wanlab.topology.model import (
     Controller,
     Host,
     Link,
+    NetFlow,
     Node,
     Port,
     Router,
+    SFlow,
     Switch,
     Topology,
 )
 from wanlab.topology.words import CONDITION_WORDS, read_conditions, words_of
 from wanlab.units import format_rate, parse_rate
+
+Collector = TypeVar("Collector", NetFlow, SFlow)
 
 NODE_KINDS: Mapping[str, type[Node]] = {
     kind.kind_of_node: kind for kind in (Host, Switch, Router, Controller)
@@ -74,8 +80,10 @@ def link_to_plain(link: Link) -> dict[str, Any]:
 
 def _port_to_plain(port: Port) -> dict[str, Any]:
     speed = None if port.speed_bps is None else format_rate(port.speed_bps)
-    plain = {"number": port.number, "name": port.name, "ip": port.ip, "mac": port.mac}
+    plain: dict[str, Any] = {"number": port.number, "name": port.name}
+    plain |= {"ip": port.ip, "mac": port.mac}
     plain |= {"speed": speed, "mtu": port.mtu}
+    plain |= {"vlan": port.vlan, "trunks": list(port.trunks) or None}
     return {word: value for word, value in plain.items() if value is not None}
 
 
@@ -84,6 +92,12 @@ def _extra_to_plain(extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, NetFlow | SFlow):
+        return {
+            field.name: inside
+            for field in fields(value)
+            if (inside := getattr(value, field.name)) != field.default
+        }
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -120,6 +134,8 @@ def read_node(item: Fields) -> Node:
         if field.name not in ("name", "extra")
         and (value := _READERS[field.name](item, field.name)) not in (None, ())
     }
+    if kind is Router and "frr_file" in item:
+        values["frr"] = item.text_of_file("frr_file")
     node = kind(name or "", **values, extra=_extra(item))
     item.refuse_rest()
     return node
@@ -176,6 +192,8 @@ def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Por
         mac=item.text("mac"),
         speed_bps=item.parsed("speed", lambda speed: parse_rate(str(speed))),
         mtu=item.integer("mtu"),
+        vlan=item.integer("vlan"),
+        trunks=read_integers(item, "trunks"),
         conditions=conditions,
     )
     item.refuse_rest()
@@ -219,14 +237,55 @@ def read_vlan_interfaces(item: Fields, key: str) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
+def read_integers(item: Fields, key: str) -> tuple[int, ...]:
+    """[10, 20]"""
+    found: list[int] = []
+    for path, value in item.items(key):
+        if isinstance(value, int) and not isinstance(value, bool):
+            found.append(value)
+        else:
+            item.problems.add(path, f"{value!r} is not a whole number")
+    return tuple(found)
+
+
+def read_netflow(item: Fields, key: str) -> NetFlow | None:
+    """{"target": "127.0.0.1:9996", "timeout_s": 600, "add_id": true}"""
+    inside = item.mapping(key)
+    given = {"timeout_s": inside.integer("timeout_s"), "add_id": inside.flag("add_id")}
+    return _collector(NetFlow, item, key, inside, given)
+
+
+def read_sflow(item: Fields, key: str) -> SFlow | None:
+    """{"target": "127.0.0.1:6343", "header_bytes": 128, "sampling": 400, "polling_s": 30}"""
+    inside = item.mapping(key)
+    given = {name: inside.integer(name) for name in ("header_bytes", "sampling", "polling_s")}
+    return _collector(SFlow, item, key, inside, given)
+
+
+def _collector(
+    kind: type[Collector], item: Fields, key: str, inside: Fields, given: Mapping[str, Any]
+) -> Collector | None:
+    target = inside.text("target")
+    inside.refuse_rest()
+    if target is not None:
+        said = {name: value for name, value in given.items() if value is not None}
+        return kind(target, **said)
+    if key in item:
+        item.problem(key, "there is no target to report to", 'as in "target: 127.0.0.1:9996"')
+    return None
+
+
 _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
-    **dict.fromkeys(("number", "port"), Fields.integer),
+    **dict.fromkeys(("number", "port", "priority", "listen_port"), Fields.integer),
     **dict.fromkeys(("x", "y", "cpu"), Fields.number),
     **dict.fromkeys(("cores", "dpid"), Fields.word),
     **dict.fromkeys(("start_command", "stop_command", "ip", "mac", "default_route"), Fields.text),
     **dict.fromkeys(("scheduler", "kind", "protocol", "address"), Fields.text),
-    **dict.fromkeys(("external_interfaces", "controllers", "routes"), Fields.texts),
-    "stp": Fields.flag,
+    **dict.fromkeys(("fail_mode", "datapath", "frr"), Fields.text),
+    **dict.fromkeys(("external_interfaces", "controllers", "protocols", "routes"), Fields.texts),
+    **dict.fromkeys(("stp", "vlan_filtering"), Fields.flag),
+    "netflow": read_netflow,
+    "sflow": read_sflow,
     "private_directories": read_private_directories,
     "vlan_interfaces": read_vlan_interfaces,
 }

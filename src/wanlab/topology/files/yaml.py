@@ -23,7 +23,8 @@
 
 A node begins with its kind (host, switch, router, controller); its other fields are those of the
 classes in `wanlab.topology.model`. A link's words are those of `wanlab.topology.words`, and a port
-takes number, name, ip, mac, speed and mtu. `extra` keeps what another format said.
+takes number, name, ip, mac, speed and mtu, a switch's port also vlan and trunks. A router takes `frr`
+(the text of a frr.conf) or `frr_file` (its path). `extra` keeps what another format said.
 
 Texts stay texts: only `true`, `false`, `null` and decimal numbers mean something else, so that a MAC
 address is not taken for a number of base 60 and a host may be called `no`.
@@ -33,6 +34,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -50,7 +52,7 @@ def load(text: str, file: str = "") -> Topology:
     """The topology that a YAML text describes."""
     reader = _Reader()
     data = reader.read(text, file)
-    problems = Problems(reader.place)
+    problems = Problems(reader.place, Path(file).parent if file else None)
     problems.extend(reader.problems)
     topology = read_topology(Fields(data, "", problems))
     places = {path: reader.place(path) for path in reader.lines}

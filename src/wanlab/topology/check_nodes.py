@@ -1,0 +1,235 @@
+"""What can be wrong with a node, taken by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_address, ip_interface, ip_network
+
+from wanlab.errors import did_you_mean
+from wanlab.topology.model import Controller, Host, Node, Router, Switch, Topology
+
+LONGEST_NAME = 15  # Linux: IFNAMSIZ, less the final zero
+LARGEST_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
+LARGEST_VLAN = 4094
+LARGEST_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
+
+SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
+CONTROLLER_KINDS = ("learning", "remote", "inband", "ref", "ovsc")
+STARTED_CONTROLLERS = ("learning", "ref", "ovsc")
+PROTOCOLS = tuple(f"OpenFlow1{minor}" for minor in range(6))
+FAIL_MODES = ("secure", "standalone")
+DATAPATHS = ("kernel", "user")
+SCHEDULERS = ("cfs", "rt")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
+_DPID = re.compile(r"[0-9A-Fa-f]{1,16}")
+_CORES = re.compile(r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
+_OVS_ONLY = ("controllers", "protocols", "fail_mode", "listen_port", "netflow", "sflow")
+
+Report = Callable[..., None]
+"""Called with a field, what is wrong with it, and a hint."""
+
+
+def check_node(report: Report, node: Node, topology: Topology) -> None:
+    check_name(report, "name", node.name)
+    if node.number is not None and not 0 <= node.number <= LARGEST_NODE_NUMBER:
+        hint = f"nodes count from 0 to {LARGEST_NODE_NUMBER}"
+        report("number", f"{node.number} is not a number for a node", hint)
+    if isinstance(node, Host | Switch | Router):
+        for name in node.external_interfaces:
+            check_name(report, "external_interfaces", name)
+    match node:
+        case Host():
+            _check_host(report, node, topology)
+        case Switch():
+            _check_switch(report, node, topology)
+        case Router():
+            for route in node.routes:
+                _check_route(report, "routes", route)
+            if node.frr is not None and not node.frr.strip():
+                report("frr", "the text for FRRouting is empty", "leave it out")
+        case Controller():
+            _check_controller(report, node)
+
+
+def is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME
+
+
+def check_name(report: Report, field: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
+    elif len(name) > LONGEST_NAME:
+        longest = f"Linux allows {LONGEST_NAME} characters"
+        report(field, f'the name "{name}" is {len(name)} characters long', longest)
+
+
+def _check_host(report: Report, host: Host, topology: Topology) -> None:
+    check_ip(report, "ip", host.ip)
+    check_mac(report, "mac", host.mac)
+    if host.default_route is not None:
+        words = host.default_route.split()
+        route = (
+            host.default_route if words[:1] in (["via"], ["dev"]) else f"via {host.default_route}"
+        )
+        _check_route(report, "default_route", f"default {route}")
+    _check_vlan_interfaces(report, host, topology)
+    _check_private_directories(report, host)
+    if host.cpu is not None and not 0 < host.cpu <= 1:
+        report("cpu", f"{host.cpu} is not a share of the computer", "more than 0, at most 1")
+    if host.cores is not None and not _CORES.fullmatch(host.cores.replace(" ", "")):
+        report("cores", f'"{host.cores}" does not name cores', 'as in "0,2" or "0-3"')
+    _check_known(report, "scheduler", host.scheduler, SCHEDULERS)
+
+
+def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> None:
+    field = "vlan_interfaces"
+    if host.vlan_interfaces and not topology.ports(host.name):
+        report(field, "a VLAN interface needs a port, and this host has none", "add a link")
+    for ip, vlan in host.vlan_interfaces:
+        check_ip(report, field, ip)
+        check_vlan(report, field, vlan)
+        first = next(iter(topology.ports(host.name)), None)
+        name = f"{(first and first.name) or f'{host.name}-eth0'}.{vlan}"
+        if len(name) > LONGEST_NAME:
+            what = f'the interface of VLAN {vlan} would be called "{name}", {len(name)} characters'
+            report(field, what, f"Linux allows {LONGEST_NAME}: give the host a shorter name")
+    vlans = [vlan for _, vlan in host.vlan_interfaces]
+    for vlan in sorted({vlan for vlan in vlans if vlans.count(vlan) > 1}):
+        report(field, f"VLAN {vlan} has two interfaces", "give it once")
+
+
+def _check_private_directories(report: Report, host: Host) -> None:
+    field = "private_directories"
+    for mount, kept_in in host.private_directories:
+        if not mount.startswith("/"):
+            report(field, f'"{mount}" is not an absolute path', 'as in "/var/run"')
+        elif mount.strip("/") == "":
+            report(field, "the root itself cannot be private", "name folders in it")
+        if kept_in is not None and not kept_in.startswith("/"):
+            report(field, f'"{kept_in}" is not an absolute path', 'as in "/home/me/log"')
+
+
+def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
+    _check_known(report, "kind", switch.kind, SWITCH_KINDS)
+    check_ip(report, "ip", switch.ip)
+    if switch.dpid is not None and not _DPID.fullmatch(switch.dpid):
+        report("dpid", f'"{switch.dpid}" is not a datapath identity', "1 to 16 hexadecimal digits")
+    known = [controller.name for controller in topology.controllers]
+    for name in switch.controllers:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            report("controllers", f'there is no controller "{name}"', hint)
+    if switch.priority is not None and not 0 <= switch.priority <= LARGEST_PRIORITY:
+        hint = f"they go from 0 to {LARGEST_PRIORITY}"
+        report("priority", f"{switch.priority} is not a priority", hint)
+    elif switch.priority is not None and not switch.stp:
+        report("priority", "a priority has no effect without stp", "give both, or neither")
+    if switch.kind == "bridge":
+        _check_bridge(report, switch)
+    if switch.kind == "ovs":
+        _check_ovs(report, switch)
+
+
+def _check_bridge(report: Report, switch: Switch) -> None:
+    for field in _OVS_ONLY:
+        if getattr(switch, field) not in (None, ()):
+            report(field, f"a bridge knows no {field}", 'it takes kind "ovs", Open vSwitch')
+    if switch.datapath != "kernel":
+        report("datapath", "a bridge is in the kernel", 'it takes kind "ovs", Open vSwitch')
+
+
+def _check_ovs(report: Report, switch: Switch) -> None:
+    if switch.vlan_filtering:
+        report("vlan_filtering", "an Open vSwitch keeps VLANs apart by itself", "leave it out")
+    for protocol in switch.protocols:
+        _check_known(report, "protocols", protocol, PROTOCOLS)
+    _check_known(report, "fail_mode", switch.fail_mode, FAIL_MODES)
+    _check_known(report, "datapath", switch.datapath, DATAPATHS)
+    if switch.listen_port is not None:
+        _check_port_number(report, "listen_port", switch.listen_port)
+    for field in ("netflow", "sflow"):
+        collector = getattr(switch, field)
+        if collector is None:
+            continue
+        _check_target(report, field, collector.target)
+        for name, number in vars(collector).items():
+            if isinstance(number, int) and not isinstance(number, bool) and number < 1:
+                report(field, f"a {name} of {number}", "at least 1")
+
+
+def _check_target(report: Report, field: str, target: str) -> None:
+    address, _, port = target.rpartition(":")
+    try:
+        ip_address(address.strip("[]"))
+        is_target = 1 <= int(port) <= 65535
+    except ValueError:
+        is_target = False
+    if not is_target:
+        report(field, f'"{target}" is not an address and a port', 'as in "127.0.0.1:9996"')
+
+
+def _check_controller(report: Report, controller: Controller) -> None:
+    _check_known(report, "kind", controller.kind, CONTROLLER_KINDS)
+    _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
+    if controller.protocol == "ssl" and controller.kind in STARTED_CONTROLLERS:
+        report("protocol", "our learning controller speaks no ssl", "use tcp")
+    _check_port_number(report, "port", controller.port)
+    try:
+        ip_address(controller.address)
+    except ValueError:
+        report("address", f'"{controller.address}" is not an IP address', 'as in "127.0.0.1"')
+
+
+def _check_known(report: Report, field: str, word: str | None, known: tuple[str, ...]) -> None:
+    if word is not None and word not in known:
+        report(field, f'the {field} "{word}" is not known', did_you_mean(word, known))
+
+
+def _check_port_number(report: Report, field: str, port: int) -> None:
+    if not 1 <= port <= 65535:
+        report(field, f"{port} is not a port number", "they go from 1 to 65535")
+
+
+def check_vlan(report: Report, field: str, vlan: int) -> None:
+    if not 1 <= vlan <= LARGEST_VLAN:
+        report(field, f"{vlan} is not a VLAN number", f"they go from 1 to {LARGEST_VLAN}")
+
+
+def check_ip(report: Report, field: str, ip: str | None) -> None:
+    if ip is None:
+        return
+    try:
+        address = ip_interface(ip)
+    except ValueError:
+        report(field, f'"{ip}" is not an IP address', 'as in "10.0.0.1/8"')
+        return
+    network = address.network
+    if network.num_addresses > 2 and address.ip == network.network_address:
+        report(field, f"{ip} is the network itself", f"a node's address comes after {address.ip}")
+
+
+def check_mac(report: Report, field: str, mac: str | None) -> None:
+    if mac is None:
+        return
+    if not _MAC.fullmatch(mac):
+        report(field, f'"{mac}" is not a MAC address', 'as in "00:00:00:00:00:01"')
+    elif int(mac[:2], 16) & 1:
+        report(field, f"the MAC address {mac} is one of a group", "its first byte must be even")
+
+
+def _check_route(report: Report, field: str, route: str) -> None:
+    """`ip route`'s words that name where to and through what; others are left to `ip`."""
+    target, *words = route.split() or [""]
+    try:
+        if target != "default":
+            ip_network(target, strict=False)
+        pairs = dict(zip(words[::2], words[1::2], strict=True))
+        if "via" in pairs:
+            ip_address(pairs["via"])
+        if not {"via", "dev"} & pairs.keys():
+            raise ValueError(route)
+    except ValueError:
+        report(field, f'"{route}" is not a route', 'as in "10.0.2.0/24 via 10.0.1.2"')
