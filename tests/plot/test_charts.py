@@ -2,6 +2,7 @@ import pytest
 
 from wanlab import plot
 from wanlab.errors import RecordError
+from wanlab.plot.charts import short_unit
 from wanlab.record import Provenance, Record, Table
 
 DATA, CONTROL = "10.0.0.1:2 > 10.0.0.3:5201", "10.0.0.1:1 > 10.0.0.3:5201"
@@ -123,3 +124,65 @@ def test_an_empty_table_is_no_empty_picture() -> None:
     empty = RECORD["tcp"].where(flow="none")
     with pytest.raises(RecordError, match="Congestion window cannot be drawn"):
         plot.congestion_window(Record(RECORD.provenance, {"tcp": empty}))
+
+
+# -- what iperf3 tells of several streams ------------------------------------------------------------
+
+
+def streams(**more: object) -> Record:
+    columns = {
+        "start_s": [0.0, 0.0, 1.0, 1.0],
+        "end_s": [1.0, 1.0, 2.0, 2.0],
+        "stream": [5, 7, 5, 7],
+        "bits_per_second": [4e9, 1e9, 4e9, 1e9],
+        "retransmits": [0, 1, 2, 3],
+        "snd_cwnd_bytes": [1e6, 2e6, 3e6, None],
+    }
+    return Record(
+        RECORD.provenance, {"iperf3": Table.of(columns | more, {"bits_per_second": "bit/s"})}
+    )
+
+
+def test_each_stream_is_a_line_in_a_unit_that_keeps_numbers_short() -> None:
+    panel = plot.throughput(streams(), unit="auto")
+    assert (panel.unit, [label for label, _, _ in lines(panel)]) == (
+        "Gbit/s",
+        ["stream 1", "stream 2"],
+    )
+    assert [values for _, _, values in lines(panel)] == [[4, 4, 4, 4], [1, 1, 1, 1]]
+
+
+def test_what_is_counted_over_an_interval_is_level_and_a_state_stands_at_its_end() -> None:
+    record = streams()
+    counted = plot.quantity(record, "iperf3", "retransmits", title="Retransmissions")
+    assert lines(counted)[1] == ("stream 2", [0, 1, 1, 2], [1, 1, 3, 3])
+    state = plot.quantity(record, "iperf3", "snd_cwnd_bytes", title="cwnd", unit="auto")
+    assert (state.unit, lines(state)[0]) == ("MB", ("stream 1", [1, 2], [1, 3]))
+
+
+def test_the_warm_up_is_not_drawn() -> None:
+    record = streams(start_s=[0.0, 0.0, 0.0, 0.0], omitted=[True, True, False, False])
+    panel = plot.throughput(record)
+    assert [times for _, times, _ in lines(panel)] == [[0, 2], [0, 2]]
+
+
+def test_streams_of_both_directions_are_told_apart() -> None:
+    panel = plot.throughput(streams(sender=[True, False, True, False]))
+    assert [label for label, _, _ in lines(panel)] == ["stream 1 sent", "stream 2 received"]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "short"),
+    [
+        ([[999.0]], "B", "B"),
+        ([[0.0], [1000.0]], "B", "KB"),
+        ([[2.6e7, float("nan")]], "B", "MB"),
+        ([[9.4e9]], "bit/s", "Gbit/s"),
+        ([[9.4e9]], "ns", "ns"),
+        ([[]], "B", "B"),
+    ],
+)
+def test_the_short_unit_has_one_to_three_digits(
+    values: list[list[float]], unit: str, short: str
+) -> None:
+    assert short_unit(values, unit) == short

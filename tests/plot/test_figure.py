@@ -41,6 +41,53 @@ def test_lines_of_one_panel_differ_without_colour() -> None:
     assert len({str(line.get_color()) for line in axes.lines}) == 4
 
 
+def test_lines_of_one_panel_differ_in_black_and_white() -> None:
+    lines = tuple(Line(str(number), TIMES, TIMES) for number in range(8))
+    (axes,) = plot.timeline([Panel("A", "", lines)]).axes
+    assert len({str(line._dash_pattern) for line in axes.lines}) == 8  # type: ignore[attr-defined]
+    assert len({str(line.get_marker()) for line in axes.lines}) == 8
+
+
+def test_a_line_alone_needs_no_markers() -> None:
+    (axes,) = plot.timeline([Panel("A", "", (Line("", TIMES, TIMES),))]).axes
+    assert [line.get_marker() for line in axes.lines] == ["None"]
+
+
+def test_a_line_of_gaps_between_others_is_no_trouble(tmp_path: Path) -> None:
+    gaps = Line("gaps", TIMES, np.full(len(TIMES), np.nan))
+    figure = plot.timeline([Panel("A", "", (gaps, Line("values", TIMES, TIMES)))])
+    plot.save(figure, tmp_path / "figure.png")
+
+
+def test_a_distribution_says_which_share_is_at_most_so_large() -> None:
+    line = Line("rtt", TIMES[:4], np.array([30.0, 10.0, np.nan, 20.0]))
+    figure = plot.distribution(
+        [Panel("RTT", "ms", (line,), warnings=("look",)), panel(), panel()], title="run"
+    )
+    first, *_, last = figure.axes
+    (drawn,) = first.lines
+    assert [(float(x), float(y)) for x, y in np.asarray(drawn.get_xydata())] == [
+        *[(10, 0), (10, 1 / 3)],
+        *[(20, 1 / 3), (20, 2 / 3)],
+        *[(30, 2 / 3), (30, 1)],
+    ]
+    assert (first.get_xlabel(), first.get_ylabel()) == ("RTT (ms)", "Share of readings")
+    assert (figure.get_supxlabel(), last.get_visible()) == ("Warning: look", False)
+
+
+def test_a_distribution_of_nothing_is_refused() -> None:
+    with pytest.raises(WanlabError, match="nothing to draw"):
+        plot.distribution([])
+
+
+def test_a_quick_pdf_holds_its_letters_as_drawings(tmp_path: Path) -> None:
+    figure = plot.timeline([panel()])
+    for name, quick in (("whole", False), ("quick", True)):
+        plot.save(figure, tmp_path / f"{name}.pdf", quick=quick)
+    assert b"/Subtype /Type3" in (tmp_path / "quick.pdf").read_bytes()
+    assert b"/Subtype /Type3" not in (tmp_path / "whole.pdf").read_bytes()
+
+
 def test_a_comparison_has_a_column_for_each_run_on_the_same_scale() -> None:
     figure = plot.comparison({"1 BDP": [panel()], "10 BDP": [panel(high=16.0)]})
     left, right = figure.axes

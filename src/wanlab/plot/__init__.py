@@ -13,7 +13,7 @@ together; `save` writes PDF, SVG or PNG, always the same bytes for the same figu
 """
 
 from wanlab.plot.charts import congestion_window, quantity, queue, rtt, throughput
-from wanlab.plot.figure import comparison, overlay, save, timeline
+from wanlab.plot.figure import comparison, distribution, overlay, save, timeline
 from wanlab.plot.panel import Limit, Line, Panel
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Panel",
     "comparison",
     "congestion_window",
+    "distribution",
     "overlay",
     "quantity",
     "queue",

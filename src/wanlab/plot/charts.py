@@ -7,10 +7,12 @@ The tables are expected under the names that measuring gives them:
     tcp       time_ns flow rtt_us snd_cwnd_bytes bytes_acked ...
     qdisc     time_ns device handle backlog_bytes ...
 
+`unit="auto"` reads sizes and rates in the unit that keeps numbers short: KB, MB, Gbit/s.
+
 Every panel carries the warnings of its record, so no figure can lose them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,23 +28,26 @@ _UNITS = {
     **{"bit/s": ("rate", 0), "kbit/s": ("rate", 3), "Mbit/s": ("rate", 6), "Gbit/s": ("rate", 9)},
 }
 
+# iperf3 counts these over an interval; its other columns are states at the interval's end.
+_OF_WHOLE_INTERVALS = {"bytes", "bits_per_second", "retransmits", "packets", "lost_packets"}
+
 # Connections that carry less than this share of the busiest one are not drawn: they only control
 # a test (iperf3 opens one beside its data).
 _LEAST_SHARE = 0.01
 
 
-def throughput(record: Record, *, table: str = "iperf3") -> Panel:
-    """What each stream carried in each interval, in Mbit/s.
+def throughput(record: Record, *, table: str = "iperf3", unit: str = "Mbit/s") -> Panel:
+    """What each stream carried in each interval.
 
     Of a table of TCP states ("tcp") it is what was acknowledged between two readings.
     """
-    lines = []
-    for label, flow in _flows(record[table]):
-        if "bits_per_second" in flow:
-            lines.append(_steps(label, flow))
-        else:
-            lines.append(_line(label, flow.series("bytes_acked").rate(), "Mbit/s"))
-    return _panel(record, "Throughput", "Mbit/s", lines)
+    series = [
+        (label, _steps(flow, "bits_per_second"))
+        if "bits_per_second" in flow
+        else (label, flow.series("bytes_acked").rate())
+        for label, flow in _flows(record[table])
+    ]
+    return _panel_of(record, "Throughput", unit, series)
 
 
 def rtt(record: Record, *, ping: str = "ping", tcp: str = "tcp") -> Panel:
@@ -107,10 +112,30 @@ def quantity(record: Record, table: str, column: str, *, title: str, unit: str =
     """
     rows = record[table]
     unit = unit or rows.column(column).unit
-    lines = [
-        _line(label, flow.series(column, time=_time(flow)), unit) for label, flow in _flows(rows)
+    series = [(label, _over_time(flow, column)) for label, flow in _flows(rows)]
+    return _panel_of(record, title, unit, series)
+
+
+def _panel_of(record: Record, title: str, unit: str, series: list[tuple[str, Series]]) -> Panel:
+    """A line for each series; all in one unit, chosen if it is "auto"."""
+    if unit == "auto" and series:
+        unit = short_unit([one.values for _, one in series], series[0][1].unit)
+    return _panel(record, title, unit, [_line(label, one, unit) for label, one in series])
+
+
+def short_unit(values: Sequence[ArrayLike], unit: str) -> str:
+    """The unit of the same quantity in which the largest of the values has few digits."""
+    quantity, power = _UNITS.get(unit, ("", 0))
+    if quantity not in ("size", "rate"):
+        return unit
+    finite = [part[np.isfinite(part)] for part in (np.asarray(v, np.float64) for v in values)]
+    most = max((float(np.abs(part).max()) for part in finite if part.size), default=0.0)
+    fitting = [
+        name
+        for name, (other, other_power) in _UNITS.items()
+        if other == quantity and most * 10.0 ** (power - other_power) >= 1
     ]
-    return _panel(record, title, unit, lines)
+    return max(fitting, key=lambda name: _UNITS[name][1], default=unit)
 
 
 def _panel(
@@ -122,7 +147,10 @@ def _panel(
 
 
 def _flows(table: Table) -> Iterator[tuple[str, Table]]:
-    """The rows of each flow with its label; "" if there is only one."""
+    """The rows of each flow with its label; "" if there is only one. What iperf3 has omitted (-O) is
+    left out: its clock begins anew after it."""
+    if "omitted" in table and not np.all(table["omitted"]):
+        table = table.where(omitted=False)
     by = next((name for name in ("flow", "stream") if name in table), None)
     if by is None:
         yield "", table
@@ -132,8 +160,10 @@ def _flows(table: Table) -> Iterator[tuple[str, Table]]:
         carried = [np.max(np.asarray(flow["bytes_acked"])) for flow in flows]
         least = _LEAST_SHARE * max(carried, default=0)
         flows = [flow for flow, size in zip(flows, carried, strict=True) if size >= least]
+    both_ways = "sender" in table and len(table.distinct("sender")) > 1
     for number, flow in enumerate(flows, start=1):
-        yield f"flow {number}" if len(flows) > 1 else "", flow
+        way = (" sent" if np.all(flow["sender"]) else " received") if both_ways else ""
+        yield f"{by} {number}{way}" if len(flows) > 1 else "", flow
 
 
 def _time(table: Table) -> str | None:
@@ -141,16 +171,22 @@ def _time(table: Table) -> str | None:
     return "end_s" if "end_s" in table else None
 
 
+def _over_time(table: Table, column: str) -> Series:
+    if "end_s" in table and column in _OF_WHOLE_INTERVALS:
+        return _steps(table, column)
+    return table.series(column, time=_time(table))
+
+
 def _line(label: str, series: Series, unit: str, *, points: bool = False) -> Line:
     return Line(label, series.times_s, _in_unit(series.values, series.unit, unit), points)
 
 
-def _steps(label: str, intervals: Table) -> Line:
-    """Means over intervals: level from the start of each to its end."""
-    means = intervals.series("bits_per_second")
+def _steps(intervals: Table, column: str) -> Series:
+    """What belongs to a whole interval: level from its start to its end."""
+    whole = intervals.series(column)
     edges = [np.asarray(intervals[name], dtype=np.float64) for name in ("start_s", "end_s")]
-    values = np.repeat(_in_unit(means.values, means.unit, "Mbit/s"), 2)
-    return Line(label, np.stack(edges, axis=1).ravel(), values)
+    times_s = np.stack(edges, axis=1).ravel()
+    return Series(whole.name, whole.unit, times_s, np.repeat(whole.values, 2))
 
 
 def _in_unit(values: ArrayLike, given: str, wanted: str) -> Values:

@@ -18,13 +18,14 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import matplotlib
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from wanlab.errors import WanlabError
-from wanlab.plot.panel import Limit, Line, Panel, decimate
+from wanlab.plot.panel import Limit, Line, Panel, cumulative, decimate
 
 _STYLE: dict[str, Any] = {
     "figure.constrained_layout.use": True,
@@ -40,29 +41,32 @@ _STYLE: dict[str, Any] = {
     "grid.color": "0.85",
     "axes.axisbelow": True,
     "lines.linewidth": 1.0,
-    "pdf.fonttype": 42,  # text that stays text in an editor
     "svg.fonttype": "path",  # the same look where the font is missing
     "svg.hashsalt": "wanlab",  # ids by content, not by chance
     "savefig.dpi": 150,
 }
-# Okabe and Ito's colours, which most colour-blind readers tell apart, in order of lightness.
+# Okabe and Ito's colours, which most colour-blind readers tell apart. In black and white the lines
+# differ by their dashes, and where they are dashed too densely to see, by a few markers.
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": "black", "linestyle": "-"},
-    {"color": "#0072B2", "linestyle": (0, (4, 1))},
-    {"color": "#D55E00", "linestyle": (0, (1, 1))},
-    {"color": "#009E73", "linestyle": (0, (4, 1, 1, 1))},
-    {"color": "#56B4E9", "linestyle": "-"},
-    {"color": "#E69F00", "linestyle": (0, (4, 1))},
-    {"color": "#CC79A7", "linestyle": (0, (1, 1))},
-    {"color": "0.5", "linestyle": (0, (4, 1, 1, 1))},
+    {"color": "#0072B2", "linestyle": (0, (5, 1.5))},
+    {"color": "#D55E00", "linestyle": (0, (1.2, 1.2))},
+    {"color": "#009E73", "linestyle": (0, (5, 1.2, 1.2, 1.2))},
+    {"color": "#56B4E9", "linestyle": (0, (9, 2))},
+    {"color": "#E69F00", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    {"color": "#CC79A7", "linestyle": (0, (1, 3))},
+    {"color": "0.5", "linestyle": (0, (12, 2, 3, 2))},
 )
-_MARKERS = ("o", "s", "^", "D")
+_MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
+_MARKED_PLACES = 12  # along a line
 _LIMIT: dict[str, Any] = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
 
 _PANEL_HEIGHT = 1.55  # inches
 _TIMELINE_WIDTH = 7.5
 _RUN_WIDTH = 3.4
-_LEGEND_ENTRY_WIDTH = 1.3
+_DISTRIBUTION_HEIGHT = 2.4
+_LEGEND_HANDLE_WIDTH = 0.55
+_LEGEND_LETTER_WIDTH = 0.065
 _MOST_IN_LEGEND = 8
 
 # Metadata without dates and versions: the same figure is the same file.
@@ -73,9 +77,9 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def timeline(panels: Sequence[Panel], *, title: str = "") -> Figure:
-    """The panels above each other over one time axis."""
-    return _draw({title: panels}, width=_TIMELINE_WIDTH, title="", same_scale=False)
+def timeline(panels: Sequence[Panel], *, title: str = "", height: float = _PANEL_HEIGHT) -> Figure:
+    """The panels above each other over one time axis; `height` is that of a panel, in inches."""
+    return _draw({title: panels}, width=_TIMELINE_WIDTH, height=height)
 
 
 def comparison(
@@ -87,6 +91,35 @@ def comparison(
     """
     width = max(_TIMELINE_WIDTH, _RUN_WIDTH * len(runs))
     return _draw(runs, width=width, title=title, same_scale=same_scale)
+
+
+def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
+    """For each panel, which share of the readings is at most so large (the empirical CDF)."""
+    if not panels:
+        raise WanlabError("there is nothing to draw", "give at least one panel")
+    columns = min(len(panels), 2)
+    rows = -(-len(panels) // columns)
+    with _style():
+        size = (_TIMELINE_WIDTH, _DISTRIBUTION_HEIGHT * rows + 0.6)
+        figure = Figure(figsize=size)
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            lines = [cumulative(line) for line in panel.lines]
+            _draw_lines(axes, lines, _TIMELINE_WIDTH / columns)
+            for limit in panel.limits:
+                label = f"{limit.label} {limit.value:.3g} {panel.unit}"
+                axes.axvline(limit.value, label=label, **_LIMIT)
+            axes.set_ylim(0, 1.02)
+            axes.set_xlabel(f"{panel.title} ({panel.unit or 'count'})")
+            _legend(axes, _TIMELINE_WIDTH / columns)
+        for axes in grid[::columns]:
+            axes.set_ylabel("Share of readings")
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+        if title:
+            figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
+        _note(figure, _warnings(panels), _TIMELINE_WIDTH)
+    return figure
 
 
 def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
@@ -111,8 +144,12 @@ def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
     ]
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes the figure as .pdf, .svg or .png; the same figure always gives the same bytes."""
+def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -> None:
+    """Writes the figure as .pdf, .svg or .png; the same figure always gives the same bytes.
+
+    A `quick` PDF takes a third of the time: its letters are drawings (fonts of type 3), which looks the
+    same, but editors of figures and some publishers do not take it.
+    """
     path = Path(path)
     if path.suffix not in _METADATA:
         raise WanlabError(
@@ -121,18 +158,23 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _style():
+        with _style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
             figure.savefig(path, metadata=_METADATA[path.suffix])
     except OSError as error:
         raise WanlabError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _draw(
-    runs: Mapping[str, Sequence[Panel]], *, width: float, title: str, same_scale: bool
+    runs: Mapping[str, Sequence[Panel]],
+    *,
+    width: float,
+    height: float = _PANEL_HEIGHT,
+    title: str = "",
+    same_scale: bool = False,
 ) -> Figure:
     rows = _rows(runs)
     with _style():
-        figure = Figure(figsize=(width, _PANEL_HEIGHT * len(rows) + 0.6))
+        figure = Figure(figsize=(width, height * len(rows) + 0.6))
         grid = figure.subplots(
             len(rows),
             len(runs),
@@ -159,36 +201,55 @@ def _draw(
 
 
 def _draw_panel(axes: Axes, panel: Panel, width: float) -> None:
-    pixels = int(width * _STYLE["savefig.dpi"])
-    for number, line in enumerate(panel.lines):
-        times_s, values = decimate(line.times_s, line.values, pixels)
-        axes.plot(times_s, values, label=line.label, **_line_style(number, points=line.points))
+    _draw_lines(axes, panel.lines, width)
     for limit in panel.limits:
         label = f"{limit.label} {limit.value:.3g} {panel.unit}"
         axes.axhline(limit.value, label=label, **_LIMIT)
+    _legend(axes, width)
+
+
+def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
+    pixels = int(width * _STYLE["savefig.dpi"])
+    for number, line in enumerate(lines):
+        times_s, values = decimate(line.times_s, line.values, pixels)
+        style = _line_style(number, len(lines), points=line.points)
+        if not np.isfinite(values).any():
+            style.pop(
+                "markevery", None
+            )  # matplotlib looks for places along the line, and finds none
+        axes.plot(times_s, values, label=line.label, **style)
     axes.margins(x=0.01)
+
+
+def _legend(axes: Axes, width: float) -> None:
+    """Above the panel, where it hides nothing."""
     entries, labels = axes.get_legend_handles_labels()
     named = [(entry, label) for entry, label in zip(entries, labels, strict=True) if label]
-    if 1 < len(named) <= _MOST_IN_LEGEND:
-        # Above the panel, where it hides nothing.
-        axes.legend(
-            *zip(*named, strict=True),
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.01),
-            ncols=max(1, int(width / _LEGEND_ENTRY_WIDTH)),
-            borderpad=0,
-            borderaxespad=0,
-            handlelength=1.8,
-            columnspacing=1.2,
-        )
+    if not 1 < len(named) <= _MOST_IN_LEGEND:
+        return
+    longest = max(len(label) for _, label in named)
+    axes.legend(
+        *zip(*named, strict=True),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.01),
+        ncols=max(1, int(width / (_LEGEND_HANDLE_WIDTH + _LEGEND_LETTER_WIDTH * longest))),
+        borderpad=0,
+        borderaxespad=0,
+        handlelength=2.4,
+        columnspacing=1.2,
+    )
 
 
-def _line_style(number: int, *, points: bool) -> dict[str, Any]:
+def _line_style(number: int, of: int, *, points: bool) -> dict[str, Any]:
     style = _LINES[number % len(_LINES)]
-    if not points:
+    marker = {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 3.5, "fillstyle": "none"}
+    if points:
+        return style | marker | {"linestyle": "", "markersize": 3}
+    if of == 1:
         return style
-    marker = _MARKERS[number % len(_MARKERS)]
-    return style | {"linestyle": "", "marker": marker, "markersize": 3, "fillstyle": "none"}
+    # Each begins at another place, so that lines that lie on each other do not hide their markers.
+    begin = (number + 0.5) / of / _MARKED_PLACES
+    return style | marker | {"markevery": (begin, 1 / _MARKED_PLACES)}
 
 
 def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:

@@ -57,3 +57,11 @@ def decimate(times_s: Values, values: Values, pixels: int) -> tuple[Values, Valu
             keep.update((start, start + int(lowest), start + int(highest), stop - 1))
     index = np.array(sorted(keep))
     return times_s[index], values[index]
+
+
+def cumulative(line: Line) -> Line:
+    """The line's values in order, each with the share of them that is no larger: a staircase."""
+    values = np.sort(line.values[np.isfinite(line.values)])
+    shares = np.arange(len(values) + 1) / max(1, len(values))
+    places = np.repeat(values, 2)
+    return Line(line.label, places, np.repeat(shares, 2)[1:-1])

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec "$WANLAB_PYTHON" -m wanlab.labs.scripts.fairness "$@"
