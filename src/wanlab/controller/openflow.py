@@ -1,0 +1,281 @@
+"""The part of OpenFlow that a learning controller needs, in versions 1.0 and 1.3.
+
+A message is `version u8 | type u8 | length u16 | number u32 | body`; numbers are in network order
+throughout. Both versions number the types below alike, and lay their bodies out differently:
+
+    PACKET_IN    1.0: the port is a field of its own       1.3: it is in a match, as a list of fields
+    FLOW_MOD     1.0: a match of 40 bytes with wildcards   1.3: a match as a list of fields, and
+                      and actions                               instructions that hold actions
+    PORT         1.0: 16 bits wide                         1.3: 32 bits wide
+
+In 1.0 a packet that no flow matches comes to the controller; in 1.3 it is dropped unless a flow of
+priority 0 sends it (ONF TS-001, TS-006).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+VERSION_1_0, VERSION_1_3 = 0x01, 0x04
+VERSIONS = (VERSION_1_0, VERSION_1_3)
+
+HEADER = struct.Struct("!BBHI")
+NO_BUFFER = 0xFFFFFFFF
+TO_CONTROLLER_WHOLE = 0xFFFF
+
+# Ports with a meaning; 1.3 has them in 32 bits.
+FLOOD, CONTROLLER, ANY_PORT = 0xFFFB, 0xFFFD, 0xFFFF
+HIGH = 0xFFFF0000
+
+ADD, DELETE = 0, 3
+IN_PORT, ETHERNET_DESTINATION, ETHERNET_SOURCE = 0, 3, 4  # fields of a 1.3 match
+BASIC_FIELDS = 0x8000
+APPLY_ACTIONS = 4
+HELLO_VERSIONS = 1
+
+# What a 1.0 match leaves open, all 22 bits of it, and which of them name port and addresses.
+ALL_OPEN, OPEN_PORT, OPEN_SOURCE, OPEN_DESTINATION = (1 << 22) - 1, 1, 4, 8
+
+PORT_DELETED = 1
+PORT_IS_DOWN = 1  # of its configuration, and of its state: the link
+
+
+class Type(IntEnum):
+    """Of a message."""
+
+    HELLO = 0
+    ERROR = 1
+    ECHO_REQUEST = 2
+    ECHO_REPLY = 3
+    FEATURES_REQUEST = 5
+    FEATURES_REPLY = 6
+    PACKET_IN = 10
+    PORT_STATUS = 12
+    PACKET_OUT = 13
+    FLOW_MOD = 14
+
+
+class Message(NamedTuple):
+    """Without its length, which follows."""
+
+    version: int
+    type: int
+    number: int
+    body: bytes
+
+    def encode(self) -> bytes:
+        length = HEADER.size + len(self.body)
+        return HEADER.pack(self.version, self.type, length, self.number) + self.body
+
+
+class PacketIn(NamedTuple):
+    """A packet that a switch asks about."""
+
+    buffer: int
+    port: int
+    data: bytes
+
+
+class PortStatus(NamedTuple):
+    """That something has happened to a port of a switch."""
+
+    port: int
+    is_gone: bool
+
+
+class Match(NamedTuple):
+    """What a flow applies to; None is anything."""
+
+    port: int | None = None
+    source: bytes | None = None
+    destination: bytes | None = None
+
+
+EVERYTHING = Match()
+
+
+class Reader:
+    """Bytes in, in pieces of any size; messages out."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """ValueError if these are no messages."""
+        self._bytes += data
+        while len(self._bytes) >= HEADER.size:
+            version, kind, length, number = HEADER.unpack_from(self._bytes)
+            if length < HEADER.size:
+                raise ValueError(f"a message of {length} bytes")
+            if len(self._bytes) < length:
+                return
+            body = bytes(self._bytes[HEADER.size : length])
+            del self._bytes[:length]
+            yield Message(version, kind, number, body)
+
+
+# -- versions ---------------------------------------------------------------------------------------
+
+
+def hello() -> bytes:
+    """Our first message: the newest version in its header, all of them in a bitmap (1.3.1, 6.3.1)."""
+    bitmap = sum(1 << version for version in VERSIONS)
+    element = struct.pack("!HHI", HELLO_VERSIONS, 8, bitmap)
+    return Message(max(VERSIONS), Type.HELLO, 0, element).encode()
+
+
+def agreed_version(hello: Message) -> int | None:
+    """The newest that both speak; None if there is none."""
+    theirs = _versions_of(hello.body)
+    if theirs is None:  # an older peer: it speaks everything up to the version of its header
+        theirs = {version for version in VERSIONS if version <= hello.version}
+    both = theirs & set(VERSIONS)
+    return max(both) if both else None
+
+
+def _versions_of(body: bytes) -> set[int] | None:
+    position = 0
+    while position + 8 <= len(body):
+        kind, length = struct.unpack_from("!HH", body, position)
+        if kind == HELLO_VERSIONS:
+            (bitmap,) = struct.unpack_from("!I", body, position + 4)
+            return {version for version in range(32) if bitmap >> version & 1}
+        position += max(8, (length + 7) & ~7)
+    return None
+
+
+def refusal() -> bytes:
+    """HELLO_FAILED, INCOMPATIBLE."""
+    return Message(max(VERSIONS), Type.ERROR, 0, struct.pack("!HH", 0, 0)).encode()
+
+
+# -- what a switch says -----------------------------------------------------------------------------
+
+
+def datapath_of(features: Message) -> int:
+    """The identity in a FEATURES_REPLY."""
+    return int(struct.unpack_from("!Q", features.body)[0])
+
+
+def read_packet_in(message: Message) -> PacketIn:
+    if message.version == VERSION_1_0:
+        buffer, _, port, _ = struct.unpack_from("!IHHBx", message.body)
+        return PacketIn(buffer, port, message.body[10:])
+    (buffer,) = struct.unpack_from("!I", message.body)
+    (length,) = struct.unpack_from("!H", message.body, 18)
+    fields = message.body[20 : 16 + length]
+    return PacketIn(buffer, _port_in(fields), message.body[16 + (length + 7 & ~7) + 2 :])
+
+
+def _port_in(fields: bytes) -> int:
+    position = 0
+    while position + 4 <= len(fields):
+        group, field, length = struct.unpack_from("!HBB", fields, position)
+        if group == BASIC_FIELDS and field >> 1 == IN_PORT:
+            return int(struct.unpack_from("!I", fields, position + 4)[0])
+        position += 4 + length
+    raise ValueError("a packet from no port")
+
+
+def read_port_status(message: Message) -> PortStatus:
+    reason = message.body[0]
+    if message.version == VERSION_1_0:
+        (port,) = struct.unpack_from("!H", message.body, 8)
+        config, state = struct.unpack_from("!II", message.body, 32)
+    else:
+        (port,) = struct.unpack_from("!I", message.body, 8)
+        config, state = struct.unpack_from("!II", message.body, 40)
+    return PortStatus(port, reason == PORT_DELETED or bool((config | state) & PORT_IS_DOWN))
+
+
+# -- what a switch is told --------------------------------------------------------------------------
+
+
+def packet_out(version: int, packet: PacketIn, to: int) -> bytes:
+    """Sends a packet on that a switch has asked about."""
+    data = b"" if packet.buffer != NO_BUFFER else packet.data
+    action = _output(version, to)
+    if version == VERSION_1_0:
+        head = struct.pack("!IHH", packet.buffer, packet.port, len(action))
+    else:
+        head = struct.pack("!IIH6x", packet.buffer, packet.port, len(action))
+    return Message(version, Type.PACKET_OUT, 0, head + action + data).encode()
+
+
+def add_flow(
+    version: int, match: Match, to: int, *, priority: int, idle_s: int = 0, buffer: int = NO_BUFFER
+) -> bytes:
+    """Packets like this leave through `to`. `idle_s`: forgotten when none has come for so long; 0 is
+    never."""
+    return _flow_mod(version, ADD, match, to, ANY_PORT, priority, idle_s, buffer)
+
+
+def delete_flows(version: int, match: Match = EVERYTHING, through: int | None = None) -> bytes:
+    """All flows that match, if given only those that lead `through` a port."""
+    out_port = ANY_PORT if through is None else through
+    return _flow_mod(version, DELETE, match, None, out_port, 0, 0, NO_BUFFER)
+
+
+def _flow_mod(
+    version: int,
+    command: int,
+    match: Match,
+    to: int | None,
+    out_port: int,
+    priority: int,
+    idle_s: int,
+    buffer: int,
+) -> bytes:
+    actions = b"" if to is None else _output(version, to)
+    if version == VERSION_1_0:
+        numbers = (0, command, idle_s, 0, priority, buffer, out_port, 0)
+        body = _match_1_0(match) + struct.pack("!QHHHHIHH", *numbers) + actions
+    else:
+        any_table = 0xFF if command == DELETE else 0
+        numbers = (0, 0, any_table, command, idle_s, 0, priority, buffer)
+        body = struct.pack("!QQBBHHHI", *numbers)
+        body += struct.pack("!IIH2x", _wide(out_port), _wide(ANY_PORT), 0) + _match_1_3(match)
+        if to is not None:
+            body += struct.pack("!HH4x", APPLY_ACTIONS, 8 + len(actions)) + actions
+    return Message(version, Type.FLOW_MOD, 0, body).encode()
+
+
+def _output(version: int, port: int) -> bytes:
+    if version == VERSION_1_0:
+        return struct.pack("!HHHH", 0, 8, port, TO_CONTROLLER_WHOLE)
+    return struct.pack("!HHIH6x", 0, 16, _wide(port), TO_CONTROLLER_WHOLE)
+
+
+def _wide(port: int) -> int:
+    """A port with a meaning, as 1.3 writes it."""
+    return port | HIGH if 0xFF00 <= port <= 0xFFFF else port
+
+
+def _match_1_0(match: Match) -> bytes:
+    given = (
+        (match.port, OPEN_PORT),
+        (match.source, OPEN_SOURCE),
+        (match.destination, OPEN_DESTINATION),
+    )
+    wildcards = ALL_OPEN & ~sum(bit for value, bit in given if value is not None)
+    addresses = (match.source or bytes(6)) + (match.destination or bytes(6))
+    return struct.pack("!IH", wildcards, match.port or 0) + addresses + bytes(22)
+
+
+def _match_1_3(match: Match) -> bytes:
+    fields = b""
+    if match.port is not None:
+        fields += _field(IN_PORT, struct.pack("!I", match.port))
+    if match.destination is not None:
+        fields += _field(ETHERNET_DESTINATION, match.destination)
+    if match.source is not None:
+        fields += _field(ETHERNET_SOURCE, match.source)
+    length = 4 + len(fields)
+    return struct.pack("!HH", 1, length) + fields + bytes(-length % 8)
+
+
+def _field(field: int, value: bytes) -> bytes:
+    return struct.pack("!HBB", BASIC_FIELDS, field << 1, len(value)) + value

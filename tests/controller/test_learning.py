@@ -1,0 +1,116 @@
+"""A switch of the learning controller: from packets to flows, without a network."""
+
+import pytest
+
+from wanlab.controller import openflow
+from wanlab.controller.learning import IDLE_S, PRIORITY, Switch
+from wanlab.controller.openflow import Match, Message, PacketIn, Type
+
+V10, V13 = openflow.VERSIONS
+A, B = bytes.fromhex("00000000000a"), bytes.fromhex("00000000000b")
+EVERYBODY = bytes([255] * 6)
+
+
+def packet_in(port: int, source: bytes, destination: bytes) -> Message:
+    data = destination + source + bytes(50)
+    head = openflow.NO_BUFFER.to_bytes(4, "big") + len(data).to_bytes(2, "big")
+    return Message(V10, Type.PACKET_IN, 0, head + port.to_bytes(2, "big") + bytes(2) + data)
+
+
+def sent_on(message: Message, to: int) -> bytes:
+    return openflow.packet_out(V10, openflow.read_packet_in(message), to)
+
+
+def hear(switch: Switch, *messages: Message) -> bytes:
+    return switch.hear(b"".join(message.encode() for message in messages))
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def switch(log: list[str]) -> Switch:
+    switch = Switch(log.append)
+    features = Message(V10, Type.FEATURES_REPLY, 1, (0xA1).to_bytes(8, "big") + bytes(16))
+    hear(switch, Message(V10, Type.HELLO, 1, b""), features)
+    return switch
+
+
+@pytest.mark.parametrize(("version", "flows"), [(V10, 1), (V13, 2)])
+def test_a_switch_begins_without_the_flows_of_another_time(version: int, flows: int) -> None:
+    switch = Switch()
+    assert switch.greet() == openflow.hello()
+    asked = hear(switch, Message(version, Type.HELLO, 1, b""))
+    assert asked == Message(version, Type.FEATURES_REQUEST, 0, b"").encode()
+    answer = hear(switch, Message(version, Type.FEATURES_REPLY, 1, bytes(24)))
+    told = list(openflow.Reader().feed(answer))
+    assert [message.type for message in told] == [Type.FLOW_MOD] * flows
+    assert told[0].encode() == openflow.delete_flows(version)
+
+
+def test_a_packet_to_an_unknown_address_leaves_through_every_other_port(switch: Switch) -> None:
+    question = packet_in(1, A, B)
+    assert hear(switch, question) == sent_on(question, openflow.FLOOD)
+
+
+def test_an_answer_makes_a_flow_back(switch: Switch, log: list[str]) -> None:
+    hear(switch, packet_in(1, A, EVERYBODY))
+    answer = packet_in(2, B, A)
+    flow = openflow.add_flow(V10, Match(2, B, A), 1, priority=PRIORITY, idle_s=IDLE_S)
+    assert hear(switch, answer) == flow + sent_on(answer, 1)
+    assert log == [
+        "switch 00000000000000a1 connected, OpenFlow 1.0",
+        "switch 00000000000000a1: 00:00:00:00:00:0a is at port 1",
+        "switch 00000000000000a1: 00:00:00:00:00:0b is at port 2",
+    ]
+
+
+def test_flows_to_an_address_that_moves_are_taken_back(switch: Switch) -> None:
+    hear(switch, packet_in(1, A, EVERYBODY))
+    again = packet_in(3, A, EVERYBODY)
+    expected = openflow.delete_flows(V10, Match(destination=A)) + sent_on(again, openflow.FLOOD)
+    assert hear(switch, again) == expected
+    assert switch.ports == {A: 3}
+
+
+def test_addresses_behind_a_port_that_goes_down_are_forgotten(switch: Switch) -> None:
+    hear(switch, packet_in(1, A, EVERYBODY), packet_in(2, B, EVERYBODY))
+    down = Message(V10, Type.PORT_STATUS, 0, b"\2" + bytes(7) + b"\0\1" + bytes(26) + b"\0\0\0\1")
+    assert hear(switch, down) == openflow.delete_flows(V10, through=1)
+    assert switch.ports == {B: 2}
+
+
+def test_what_has_arrived_already_goes_nowhere(switch: Switch) -> None:
+    hear(switch, packet_in(1, A, EVERYBODY), packet_in(1, B, EVERYBODY))
+    assert hear(switch, packet_in(1, A, B)) == b""
+
+
+def test_what_bridges_keep_to_themselves_goes_nowhere(switch: Switch) -> None:
+    assert hear(switch, packet_in(1, A, bytes.fromhex("0180c200000e"))) == b""
+
+
+def test_an_echo_comes_back(switch: Switch) -> None:
+    asked = Message(V10, Type.ECHO_REQUEST, 9, b"hello")
+    assert hear(switch, asked) == asked._replace(type=Type.ECHO_REPLY).encode()
+
+
+def test_what_a_switch_refuses_is_logged(switch: Switch, log: list[str]) -> None:
+    assert hear(switch, Message(V10, Type.ERROR, 0, b"\0\1\0\2more")) == b""
+    assert log[-1] == "switch 00000000000000a1 refuses: 00010002"
+
+
+def test_a_peer_without_a_version_of_ours_is_refused() -> None:
+    bitmap = bytes.fromhex("0001000800000040")
+    with pytest.raises(ValueError, match="no version"):
+        hear(Switch(), Message(6, Type.HELLO, 0, bitmap))
+
+
+def test_each_switch_learns_for_itself() -> None:
+    one, other = Switch(), Switch()
+    hear(one, packet_in(1, A, EVERYBODY))
+    assert (one.ports, other.ports) == ({A: 1}, {})
+    assert PacketIn(0, 1, b"") == openflow.read_packet_in(
+        Message(V10, Type.PACKET_IN, 0, bytes.fromhex("00000000 0000 0001 0000"))
+    )
