@@ -127,6 +127,14 @@ def test_output_and_errors_are_told_apart(bench: Bench) -> None:
     assert (bench.output(number), bench.errors(number)) == (b"out\n", b"err\n")
 
 
+def test_output_and_errors_may_be_one_stream(bench: Bench) -> None:
+    script = "for n in 1 2 3; do echo o$n; echo e$n >&2; done"
+    number = bench.start("sh", "-c", script, errors_in_output=True)
+    assert bench.status(number) == 0
+    assert bench.output(number) == b"o1\ne1\no2\ne2\no3\ne3\n"
+    assert bench.errors(number) == b""
+
+
 @pytest.mark.parametrize("status", [0, 1, 127, 255])
 def test_an_exit_status_is_told(bench: Bench, status: int) -> None:
     assert bench.status(bench.start("sh", "-c", f"exit {status}")) == status

@@ -68,11 +68,13 @@ class Processes:
         environment: dict[str, str],
         stdin: bool,
         terminal: list[int] | None,
+        errors_in_output: bool = False,
     ) -> int:
         """Starts `arguments` in a node; returns its pid.
 
         `stdin`: a pipe to write to (otherwise /dev/null). `terminal`: rows and columns of a terminal
-        that is all three streams. OSError if the program or the folder does not exist.
+        that is all three streams. `errors_in_output`: its two outputs are one. OSError if the program
+        or the folder does not exist.
         """
         program = _find_program(arguments[0], environment.get("PATH", ""), folder)
         ours: list[int] = []
@@ -99,12 +101,15 @@ class Processes:
                     actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
                 else:
                     actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
-                for target, kind in ((1, Kind.OUTPUT), (2, Kind.ERRORS)):
+                streams = ((1, Kind.OUTPUT), (2, Kind.ERRORS))
+                for target, kind in streams[:1] if errors_in_output else streams:
                     read_end, write_end = os.pipe()
                     ours.append(read_end)
                     theirs.append(write_end)
                     actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
                     outputs[read_end] = kind
+                if errors_in_output:
+                    actions.append((os.POSIX_SPAWN_DUP2, 1, 2))
 
             with self._namespaces.inside(node):
                 os.chdir(folder)

@@ -36,12 +36,14 @@ class LiveNode:
         terminal: tuple[int, int] | None = None,
         on_output: OutputHandler | None = None,
         on_errors: OutputHandler | None = None,
+        errors_in_output: bool = False,
     ) -> Process:
         """Starts a command and returns at once. No time passes.
 
         A string is for bash, a sequence is a program and its arguments. `folder`: where it runs, by
         default the working folder. `environment`: added to the machine's. `stdin`: it gets a pipe to
         read from (otherwise there is nothing to read). `terminal`: rows and columns of a terminal.
+        `errors_in_output`: its two outputs are one, in the order in which it writes them.
         """
         process = Process(
             self._network, self.namespace, command, on_output=on_output, on_errors=on_errors
@@ -57,6 +59,7 @@ class LiveNode:
             },
             stdin,
             terminal,
+            errors_in_output,
         )
         return process
 

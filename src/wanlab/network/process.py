@@ -188,6 +188,7 @@ class Process:
         environment: dict[str, str],
         stdin: bool,
         terminal: tuple[int, int] | None,
+        errors_in_output: bool,
     ) -> None:
         """Called once by the node that starts it."""
         machine = self._network.machine
@@ -201,6 +202,7 @@ class Process:
                 environment=environment,
                 stdin=stdin,
                 terminal=terminal,
+                errors_in_output=errors_in_output,
             )
         except AgentFailure as failure:
             machine.channel.forget_process(self._number)
