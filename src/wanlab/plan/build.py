@@ -29,7 +29,16 @@ from wanlab.agent.operations import (
     WriteFile,
 )
 from wanlab.errors import Problem, TopologyError
-from wanlab.topology.model import Controller, Host, Node, Port, Router, Switch, Topology
+from wanlab.topology.model import (
+    Controller,
+    Host,
+    Node,
+    Port,
+    Router,
+    Switch,
+    Topology,
+    is_in_root,
+)
 
 from .shaping import shape_lines
 
@@ -92,7 +101,7 @@ def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> I
     # Ports of a switch have no addresses; without this each would announce one of its own.
     yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
     for node in topology.nodes:
-        if isinstance(node, Host | Router):
+        if isinstance(node, Host | Router) and not is_in_root(node):
             yield AddNamespace(node.name)
             for key, value in sysctls.items():
                 yield SetSysctl(node.name, key, value)
@@ -132,7 +141,7 @@ def _plugs(topology: Topology) -> Iterator[Operation]:
 
 def _home(node: Node) -> str:
     """The namespace of a node's ports."""
-    return ROOT if isinstance(node, Switch | Controller) else node.name
+    return ROOT if is_in_root(node) else node.name
 
 
 def _end(topology: Topology, port: Port) -> End:
@@ -151,11 +160,11 @@ def _addresses(topology: Topology) -> Iterator[Operation]:
         for port in topology.ports(node.name):
             if port.ip:
                 assert port.name is not None
-                yield AddAddress(node.name, port.name, port.ip)
+                yield AddAddress(_home(node), port.name, port.ip)
         if isinstance(node, Host) and node.default_route:
             route = node.default_route.removeprefix("default ")
             words = route if " " in route else f"via {route}"
-            yield AddRoute(node.name, f"default {words}")
+            yield AddRoute(_home(node), f"default {words}")
         if isinstance(node, Router):
             for route in node.routes:
                 yield AddRoute(node.name, route)

@@ -40,7 +40,7 @@ def resolve(topology: Topology) -> Topology:
         mac = port.mac or _automatic_mac(positions.get(port.node, 0), port.number or 0)
         if isinstance(node, Host) and port is first_ports[port.node]:
             # The node already carries what its first port asked for.
-            return replace(port, ip=node.ip, mac=node.mac)
+            return replace(port, ip=node.ip or None, mac=node.mac)
         return replace(port, ip=_with_prefix(port.ip, topology.ip_base), mac=mac)
 
     links = tuple(
@@ -109,9 +109,11 @@ def _with_address(node: Node, topology: Topology) -> Node:
         return node
     first = next(iter(topology.ports(node.name)), Port(node.name))
     number = node.number or 0
-    ip = node.ip or first.ip or automatic_ip(topology.ip_base, number)
+    ip = (
+        node.ip or first.ip or (automatic_ip(topology.ip_base, number) if node.ip is None else None)
+    )
     mac = node.mac or first.mac or _colons(number)
-    return replace(node, ip=_with_prefix(ip, topology.ip_base), mac=mac)
+    return replace(node, ip=_with_prefix(ip, topology.ip_base) or "", mac=mac)
 
 
 def _with_prefix(ip: str | None, ip_base: str) -> str | None:

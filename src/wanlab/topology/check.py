@@ -299,7 +299,7 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
 def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:
     for port in topology.ports(host.name)[:1]:
         for field, own, given in (("ip", host.ip, port.ip), ("mac", host.mac, port.mac)):
-            if own is not None and given is not None and own != given:
+            if own and given and own != given:
                 what = f"the host has {field} {own}, but its first port {given}"
                 report(field, what, "say it once")
 
@@ -313,7 +313,7 @@ def _check_room(report: Report, host: Host, ip_base: str) -> None:
 
 
 def _check_free(report: Report, seen: _Seen, field: str, address: str | None, node: Node) -> None:
-    if address is None:
+    if not address:
         return
     plain = address.split("/")[0].lower()
     if first := seen.before(plain, str(node)):

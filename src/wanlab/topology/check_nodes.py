@@ -199,7 +199,7 @@ def check_vlan(report: Report, field: str, vlan: int) -> None:
 
 
 def check_ip(report: Report, field: str, ip: str | None) -> None:
-    if ip is None:
+    if not ip:
         return
     try:
         address = ip_interface(ip)

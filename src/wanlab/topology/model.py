@@ -55,8 +55,10 @@ class Host(Node):
     kind_of_node = "host"
 
     ip: str | None = None
-    """With its prefix ("10.0.0.1/8"). None: by rule."""
+    """With its prefix ("10.0.0.1/8"). None: by rule. "": its first port's, or none."""
     mac: str | None = None
+    in_root: bool = False
+    """It has no namespace of its own: its ports are in the machine's root namespace, as a switch's."""
     default_route: str | None = None
     """A gateway ("10.0.0.254"), or what `ip route add default` takes ("via 10.0.0.254 dev h1-eth0")."""
     private_directories: tuple[tuple[str, str | None], ...] = ()
@@ -158,6 +160,11 @@ class Controller(Node):
     protocol: str = "tcp"
     address: str = "127.0.0.1"
     port: int = 6633
+
+
+def is_in_root(node: Node) -> bool:
+    """Whether a node's ports are in the machine's root namespace."""
+    return isinstance(node, Switch | Controller) or (isinstance(node, Host) and node.in_root)
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     **dict.fromkeys(("scheduler", "kind", "protocol", "address"), Fields.text),
     **dict.fromkeys(("fail_mode", "datapath", "frr"), Fields.text),
     **dict.fromkeys(("external_interfaces", "controllers", "protocols", "routes"), Fields.texts),
-    **dict.fromkeys(("stp", "vlan_filtering"), Fields.flag),
+    **dict.fromkeys(("in_root", "stp", "vlan_filtering"), Fields.flag),
     "netflow": read_netflow,
     "sflow": read_sflow,
     "private_directories": read_private_directories,
