@@ -16,8 +16,11 @@ app = typer.Typer(
     \b
     wanlab kernel build                            once: the kernel that everything runs in
     wanlab lab run 14                              a lab of the course
+    wanlab mn --topo linear,3                      Mininet's command and its prompt
+    wanlab python topology.py                      a Mininet script
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab plan topology.mn                        the same network, as a shell script
+    wanlab doctor                                  what this computer has, and what it lacks
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -122,9 +125,25 @@ def execute(
             metavar="NODE",
         ),
     ] = None,
-    clock: Clock = "virtual",
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="embedded (a kernel of its own) or native (this computer's, in fresh namespaces).",
+            metavar="MACHINE",
+        ),
+    ] = "embedded",
+    clock: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="virtual (as fast as it can be computed; equal runs are equal) or real.",
+            metavar="CLOCK",
+        ),
+    ] = None,
     wire: WireOption = "mtu",
-    seed: Seed = 1,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, help="Of all random numbers in the machine.", metavar="NUMBER"),
+    ] = None,
 ) -> None:
     """Run a command as root in a fresh machine, in your working folder.
 
@@ -135,8 +154,8 @@ def execute(
     wanlab exec --seed 7 -- python3 simulate.py < in.txt > out.txt
 
     Standard input and output, exit status and Ctrl-C are passed through; on a terminal the command has
-    one, too. The working folder is shared; whatever else is written is gone with the machine. Options
-    come before --.
+    one, too. The working folder is shared; whatever else is written is gone with the machine (not with
+    the native one, whose files are this computer's). Options come before --.
 
     Time in the machine passes as fast as it can be computed: `sleep 1000` returns at once. On a
     terminal it is never faster than the real clock from your first key on.
@@ -146,7 +165,55 @@ def execute(
     """
     from . import execute as verb
 
-    raise typer.Exit(verb.run(command, topo=topo, node=node, clock=clock, wire=wire, seed=seed))
+    raise typer.Exit(
+        verb.run(command, topo=topo, node=node, machine=machine, clock=clock, wire=wire, seed=seed)
+    )
+
+
+# Passed on word by word.
+RAW = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@app.command("mn", context_settings={**RAW, "help_option_names": []})
+def mininet(context: typer.Context) -> None:
+    """Make a network as Mininet's mn does, and use it at its prompt: `wanlab mn -h`.
+
+    \b
+    wanlab mn
+    wanlab mn --topo linear,4 --link tc,bw=10,delay=5ms --test pingall
+    """
+    from . import inside
+
+    raise typer.Exit(inside.run_mn(context.args))
+
+
+@app.command("python", context_settings=RAW, options_metavar="[MACHINE] [SCRIPT [ARGUMENTS]]")
+def python(context: typer.Context) -> None:
+    """Run a Python script, a Mininet script for example, as root in a fresh machine.
+
+    \b
+    wanlab python topology.py
+    wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
+
+    It finds Mininet's modules (from mininet.net import Mininet) and wanlab's. What it reads and writes
+    is in your working folder; whatever else it writes is gone with the machine. sleep(10) in it passes
+    10 s of the machine's time. Links are cables of 1 Gbit/s unless they have a bw of their own.
+
+    \b
+    MACHINE, before the script:
+      --clock virtual|real        as fast as it can be computed, equal runs equal; or the computer's
+      --machine embedded|native   a kernel of its own; or this computer's, in fresh namespaces
+      --pace fast|real            real: never faster than your watch
+      --wire mtu|gso              as a real wire; or packets up to 64 KB, as plain veth (faster)
+      --seed NUMBER               of all random numbers in the machine
+      --line-rate RATE            of a cable (1Gbps)
+      --memory SIZE               of the machine
+
+    Exit status: the script's.
+    """
+    from . import inside
+
+    raise typer.Exit(inside.run_python(context.args))
 
 
 @app.command("plan")
@@ -199,3 +266,41 @@ def kernel_info(context: typer.Context) -> None:
     from . import kernels
 
     raise typer.Exit(kernels.run_recipe(["info", *context.args]))
+
+
+@app.command("doctor")
+def doctor(as_json: Json = False) -> None:
+    """Say what this computer has of what machines need, and what to do about the rest.
+
+    \b
+    wanlab doctor
+    wanlab doctor --json
+
+    It tries what can be tried: it boots a machine, and asks this computer's kernel for each queueing
+    discipline and TCP algorithm (which may load modules).
+
+    Exit status: 0 if the embedded machine, which is the default, can run; otherwise 1.
+    """
+    from . import doctor as verb
+
+    raise typer.Exit(verb.run(as_json=as_json))
+
+
+@app.command("clean")
+def clean(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+) -> None:
+    """Remove what killed runs have left, and nothing else.
+
+    \b
+    wanlab clean --dry-run
+
+    Machines end with the program that started them, so there is hardly ever anything. What is removed
+    is known by what was noted when it began, never by its name. Results that end in .partial are
+    measurements and are kept.
+    """
+    from . import clean as verb
+
+    raise typer.Exit(verb.run(dry_run=dry_run))

@@ -15,7 +15,9 @@ from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError
 
 from . import Ended, topologies
-from .streams import Abandoned, Input, Output
+from .lines import VARIABLES, LineDesk, StreamLines
+from .manner import PLAIN, Manner
+from .streams import Abandoned, Input, Output, are_one
 from .strides import LISTEN_REAL_S, Strides
 from .topologies import one_of
 
@@ -29,24 +31,41 @@ BUSY = (
 
 
 def run(
-    command: list[str], *, topo: str | None, node: str | None, clock: str, wire: str, seed: int
+    command: list[str],
+    *,
+    topo: str | None,
+    node: str | None,
+    machine: str,
+    clock: str | None,
+    wire: str,
+    seed: int | None,
 ) -> int:
     """Returns the command's exit status; 128 + N if signal N ended it, as a shell does."""
     network = Network(
         topologies.read(topo) if topo else Topology(),
-        clock=one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
+        machine=one_of("machine", machine, ("embedded", "native")),  # type: ignore[arg-type]
+        clock=clock and one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
         wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
         seed=seed,
     )
     place = network[node] if node else network.root
+    return run_in(network, place.start, command, PLAIN)
+
+
+def run_in(
+    network: Network, start: Callable[..., Process], command: list[str], manner: Manner
+) -> int:
+    """Starts the network, and the command in it; returns its exit status as a shell has it."""
     with network:
+        if manner.paces_to_real:
+            network.pace_to_real()
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
                 from .terminal import attend
 
-                status = attend(network, place.start, command)
+                status = attend(network, start, command, manner)
             else:
-                status = _attend(network, place.start, command)
+                status = _attend(network, start, command, manner)
         except CommandError as error:
             if error.status not in (NOT_EXECUTABLE, NOT_FOUND):
                 raise
@@ -55,13 +74,30 @@ def run(
     return status if status >= 0 else 128 - status
 
 
-def _attend(network: Network, start: Callable[..., Process], command: list[str]) -> int:
+def _attend(
+    network: Network, start: Callable[..., Process], command: list[str], manner: Manner
+) -> int:
     """Starts the command with our own streams and waits for it; returns its status."""
     output, errors = Output(1), Output(2)
     try:
         with Interrupts() as interrupts:
-            process = start(command, stdin=True, on_output=output.write, on_errors=errors.write)
-            status = Attendance(network, process, output, errors, interrupts).attend()
+            lines = LineDesk(network) if manner.stdin_is_for_prompt else None
+            process = start(
+                command,
+                stdin=lines is None,
+                environment=VARIABLES if lines else None,
+                on_output=output.write,
+                on_errors=errors.write,
+                errors_in_output=are_one(1, 2),
+            )
+            stdin: Input | PromptInput = (
+                PromptInput(
+                    lines, StreamLines(network, interrupts.take, goes_on=manner.goes_on(network))
+                )
+                if lines
+                else Input(process)
+            )
+            status = Attendance(network, process, output, errors, interrupts, stdin).attend()
     except Abandoned:
         status = -signal.SIGPIPE
     for stream, name in ((output, "output"), (errors, "errors")):
@@ -76,6 +112,30 @@ def _as_a_shell(error: CommandError, name: str, network: Network) -> str:
     if "/" in name:
         return f"{name}: no such file in the machine, or not its interpreter"
     return f"{name}: command not found (the machine looks in {network.environment['PATH']})"
+
+
+class PromptInput:
+    """Our standard input, for a prompt in the machine that asks for a line when it wants one."""
+
+    def __init__(self, desk: LineDesk, lines: StreamLines) -> None:
+        self._desk = desk
+        self._lines = lines
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._desk.is_wanted
+
+    def pass_on(self) -> bool:
+        """Whether anything was."""
+        if not self.is_wanted:
+            return False
+        self._desk.serve(self._lines)
+        return True
+
+    def wait(self, real_s: float) -> bool:
+        """Nothing is wanted of it before the program asks."""
+        time.sleep(real_s)
+        return False
 
 
 class Interrupts:
@@ -112,6 +172,11 @@ class Interrupts:
             process.signal(signal.SIGINT)
             self.is_asked = False
 
+    def take(self) -> bool:
+        """Whether Ctrl-C was pressed; we have seen to it."""
+        was_asked, self.is_asked = self.is_asked, False
+        return was_asked
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if self.is_asked or now - self._last_real_s < QUICK_REAL_S:
@@ -135,13 +200,14 @@ class Attendance:
         output: Output,
         errors: Output,
         interrupts: Interrupts,
+        stdin: Input | PromptInput,
     ) -> None:
         self._network = network
         self._interrupts = interrupts
         self._process = process
         self._output = output
         self._errors = errors
-        self._stdin = Input(process)
+        self._stdin = stdin
         self._strides = Strides(always_short=network.clock == "real")
         self._hints = iter((signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL))
         self._lost_bytes = 0
@@ -159,7 +225,9 @@ class Attendance:
         said_bytes = self._said_bytes
         moved = self._stdin.pass_on()
         self._network.run_until_condition(
-            lambda: not self._process.is_running or self._interrupts.is_asked,
+            lambda: (
+                not self._process.is_running or self._interrupts.is_asked or self._stdin.is_wanted
+            ),
             self._strides.length_ns,
         )
         self._strides.tell(moved or self._said_bytes > said_bytes)

@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -33,11 +34,16 @@ class Output:
         self.error = ""
         """Why it could not be written, unless its reader has simply gone."""
         self._is_abandoned = False
+        self.instead: Callable[[bytes], None] | None = None
+        """Takes everything, while somebody else has our terminal."""
 
     def write(self, data: bytes) -> None:
         """Waits for a slow reader, and the machine with it. Abandoned, once, if it goes on for ever."""
         view = memoryview(data)
         self.written_bytes += len(data)
+        if self.instead is not None:
+            self.instead(data)
+            return
         while view and not self.is_gone:
             try:
                 view = view[os.write(self._descriptor, view) :]
@@ -51,6 +57,11 @@ class Output:
         if self.lost_bytes > MOST_LOST_BYTES and not self._is_abandoned:
             self._is_abandoned = True
             raise Abandoned
+
+
+def are_one(a: int, b: int) -> bool:
+    """Whether two descriptors lead to the same file, as after 2>&1."""
+    return os.path.samestat(os.fstat(a), os.fstat(b))
 
 
 class Sink(Protocol):
@@ -75,6 +86,8 @@ class Input:
         self._descriptor = descriptor
         self._sent_bytes = 0
         self.is_open = True
+        self.is_wanted = False
+        """Nobody asks for it: it is passed on."""
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
             raise WanlabError("standard input is a folder")

@@ -16,11 +16,14 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
 from wanlab import Network, Process
 
+from .editor import Editor
+from .lines import VARIABLES, LineDesk
+from .manner import Manner
 from .streams import Output
 from .strides import LISTEN_REAL_S, Strides
 
@@ -31,17 +34,20 @@ WATCH_REAL_S = 0.5
 STUCK_REAL_S = 1.0
 
 
-def attend(network: Network, start: Callable[..., Process], command: list[str]) -> int:
+def attend(
+    network: Network, start: Callable[..., Process], command: list[str], manner: Manner
+) -> int:
     """Starts the command in a terminal and passes keys on until it ends; returns its status."""
     output = Output(1)
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     with OurTerminal() as ours:
         process = start(
             command,
             terminal=ours.size(),
-            environment={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            environment=passed_on | VARIABLES,
             on_output=output.write,
         )
-        session = Session(network, process, output, ours)
+        session = Session(network, process, output, ours, manner)
         ours.on_watch = session.look_while_stuck
         session.attend()
     assert process.status is not None
@@ -62,12 +68,7 @@ class OurTerminal:
 
     def __enter__(self) -> OurTerminal:
         self._before = termios.tcgetattr(0)
-        self._handlers = {
-            signal.SIGWINCH: signal.signal(signal.SIGWINCH, self._resized),
-            signal.SIGALRM: signal.signal(signal.SIGALRM, self._watch),
-        }
-        signal.setitimer(signal.ITIMER_REAL, WATCH_REAL_S, WATCH_REAL_S)
-        tty.setraw(0)
+        self._take()
         return self
 
     def __exit__(
@@ -76,6 +77,28 @@ class OurTerminal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._give_back()
+
+    @contextlib.contextmanager
+    def given_back(self) -> Iterator[None]:
+        """As it was, for a while."""
+        size = self.size()
+        self._give_back()
+        try:
+            yield
+        finally:
+            self._take()
+            self.was_resized |= self.size() != size
+
+    def _take(self) -> None:
+        self._handlers = {
+            signal.SIGWINCH: signal.signal(signal.SIGWINCH, self._resized),
+            signal.SIGALRM: signal.signal(signal.SIGALRM, self._watch),
+        }
+        signal.setitimer(signal.ITIMER_REAL, WATCH_REAL_S, WATCH_REAL_S)
+        tty.setraw(0)
+
+    def _give_back(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         with contextlib.suppress(termios.error):  # it has gone
             termios.tcsetattr(0, termios.TCSADRAIN, self._before)
@@ -97,7 +120,12 @@ class Session:
     """Somebody at the keys of a process."""
 
     def __init__(
-        self, network: Network, process: Process, output: Output, ours: OurTerminal
+        self,
+        network: Network,
+        process: Process,
+        output: Output,
+        ours: OurTerminal,
+        manner: Manner,
     ) -> None:
         self._network = network
         self._process = process
@@ -106,7 +134,10 @@ class Session:
         self._keys = bytearray()
         self._on_their_way = b""
         self._has_hung_up = False
-        self._strides = Strides(always_short=network.clock == "real")
+        self._goes_on = manner.goes_on(network)
+        self._strides = Strides(always_short=self._goes_on)
+        self._lines = LineDesk(network)
+        self._editor = Editor(network, output, goes_on=self._goes_on)
         self._moved_real_s = time.monotonic()
 
     def attend(self) -> None:
@@ -116,13 +147,29 @@ class Session:
             self._pass_on()
             self._network.run_until_condition(self._is_wanted, self._strides.length_ns)
             self._on_their_way = b""
+            if self._lines.is_wanted:
+                self._read_line()
             has_said = self._output.written_bytes > said_bytes
             said_bytes = self._output.written_bytes
             self._strides.tell(has_said)
-            if has_said and not self._strides.always_short and self._process.reads_keys():
+            if has_said and not self._strides.always_short and self._is_somebody_at_work():
                 self._pace()
             if self._strides.is_idle and self._process.is_running:
                 self._has_keys(LISTEN_REAL_S)
+
+    def _read_line(self) -> None:
+        """For a prompt in the machine. What it then does may take as little time as it can again."""
+        if self._network.clock == "real":
+            self._process.reads_keys()  # an answer comes after all that was said before
+        with self._ours.given_back():
+            self._lines.serve(self._editor)
+        self._strides.always_short = self._goes_on
+        self._network.pace_to_real(self._goes_on)
+        self._moved_real_s = time.monotonic()
+
+    def _is_somebody_at_work(self) -> bool:
+        """A prompt reads keys for what runs behind it, and tells when that wants them."""
+        return self._lines.reads_keys if self._lines.is_used else self._process.reads_keys()
 
     def _pass_on(self) -> None:
         if self._ours.was_resized:
@@ -139,7 +186,12 @@ class Session:
     def _is_wanted(self) -> bool:
         """Time has passed up to here; asked several times a second unless it stands still."""
         self._moved_real_s = time.monotonic()
-        return not self._process.is_running or self._ours.was_resized or self._has_keys(0)
+        return (
+            not self._process.is_running
+            or self._lines.is_wanted
+            or self._ours.was_resized
+            or self._has_keys(0)
+        )
 
     def look_while_stuck(self) -> None:
         """A process that computes without a pause stops time for everybody, and hears no key: Ctrl-C

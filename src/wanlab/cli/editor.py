@@ -1,0 +1,141 @@
+"""Edits the lines of a prompt in our terminal: history, completion, everything a line editor does."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wanlab import Network
+from wanlab.mininet.words import Words, suggestions
+
+from .lines import END, INTERRUPT, Answer
+from .streams import Output
+from .strides import SHORT_NS
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.eventloop.inputhook import InputHookContext
+    from prompt_toolkit.history import History
+
+HISTORY_FILE = "mininet_history"
+
+
+def prepare() -> None:
+    """Loads the library; while the machine boots is a good time."""
+    import prompt_toolkit  # noqa: F401
+
+
+def state_folder() -> Path:
+    """Where what wanlab remembers from day to day is kept."""
+    place = os.environ.get("XDG_STATE_HOME")
+    return (Path(place) if place else Path.home() / ".local" / "state") / "wanlab"
+
+
+class Editor:
+    """Reads lines. If `goes_on`, time goes on in the machine meanwhile, and what programs there say
+    appears above the prompt."""
+
+    def __init__(self, network: Network, output: Output, *, goes_on: bool) -> None:
+        self._network = network
+        self._output = output
+        self._goes_on = goes_on
+        self._pasted: list[str] = []
+        self._session: PromptSession[str] | None = None
+
+    def read(self, prompt: str, words: Words, typed: str) -> Answer:
+        """A line. `typed`: what was typed already, before the prompt was there."""
+        self._paste(typed)
+        if len(self._pasted) > 1:
+            line = self._pasted.pop(0)
+            self._output.write(f"{prompt}{line}\n".encode())
+            return {"line": line}
+        begun = self._pasted.pop() if self._pasted else ""
+        try:
+            line, *more = self._edit(prompt, words, begun).split("\n")
+        except KeyboardInterrupt:
+            return INTERRUPT
+        except EOFError:
+            return END
+        # Of a text that was pasted, what follows the last line end is still to be edited.
+        self._pasted = [*more, ""] if more else []
+        return {"line": line}
+
+    def _paste(self, text: str) -> None:
+        if text:
+            begun = self._pasted.pop() if self._pasted else ""
+            self._pasted += (begun + text.replace("\r", "\n")).split("\n")
+
+    def _edit(self, prompt: str, words: Words, begun: str) -> str:
+        from prompt_toolkit.patch_stdout import StdoutProxy
+
+        session = self._session = self._session or _new_session()
+        session.completer = _completer(words)
+        if not self._goes_on:
+            return session.prompt(prompt, default=begun)
+        with StdoutProxy(raw=True) as above, self._said_above(above):
+            return session.prompt(prompt, default=begun, inputhook=self._let_time_pass)
+
+    @contextlib.contextmanager
+    def _said_above(self, above: object) -> Iterator[None]:
+        def write(data: bytes) -> None:
+            above.write(data.decode(errors="replace"))  # type: ignore[attr-defined]
+
+        self._output.instead = write
+        try:
+            yield
+        finally:
+            self._output.instead = None
+
+    def _let_time_pass(self, context: InputHookContext) -> None:
+        while not context.input_is_ready():
+            self._network.run_until_condition(context.input_is_ready, SHORT_NS)
+
+
+def _completer(words: Words) -> Completer:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+    from prompt_toolkit.document import Document
+
+    class WordCompleter(Completer):
+        def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
+            begun = document.get_word_before_cursor(WORD=True)
+            before = document.text_before_cursor.removesuffix(begun)
+            for word in suggestions(words, before, begun):
+                yield Completion(word, -len(begun))
+
+    return WordCompleter()
+
+
+def _new_session() -> PromptSession[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.output import create_output
+    from prompt_toolkit.shortcuts import CompleteStyle
+
+    output = create_output()
+    if hasattr(output, "enable_cpr"):
+        # It would ask the terminal where the cursor is; the answer may come when nobody waits for it.
+        output.enable_cpr = False
+    return PromptSession(
+        history=_history(),
+        output=output,
+        complete_style=CompleteStyle.READLINE_LIKE,
+        complete_while_typing=False,
+        enable_open_in_editor=False,
+    )
+
+
+def _history() -> History:
+    """Of all days, where it can be kept."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    folder = state_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / HISTORY_FILE).open("ab"):
+            pass
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(folder / HISTORY_FILE))

@@ -1,0 +1,94 @@
+"""`wanlab mn` and `wanlab python`: a Python program inside a fresh machine, at your prompt.
+
+What the machine is, is chosen here; everything else is the program's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from wanlab import Network, Topology, shapes
+from wanlab.errors import RequirementError, WanlabError
+from wanlab.mininet import options
+
+from . import execute
+from .editor import prepare
+from .manner import Manner
+
+# A file in the working folder must not hide a module of the standard library.
+SAFE_PATH = "-P"
+HIDDEN_FOLDERS = ("/tmp/", "/run/", "/dev/")
+BASE_MEMORY_BYTES = 2 << 30
+NODE_MEMORY_BYTES = 4 << 20
+
+
+def run_mn(arguments: Sequence[str]) -> int:
+    """Returns the exit status."""
+    parser = options.parser()
+    try:
+        split = options.split(arguments)
+    except ValueError as error:
+        parser.error(str(error))
+    values = options.read(split.rest, parser)
+    if values.version:
+        print(options.version())
+        return 0
+    if values.clean:
+        from .clean import run
+
+        return run(dry_run=False)
+    for text in values.custom:
+        for name in [text] if Path(text).is_file() else text.split(","):
+            _check_is_seen(name)
+    machine = {"memory": _memory(values.topo), **split.machine}
+    command = [sys.executable, SAFE_PATH, "-m", "mininet", *split.rest]
+    return _run(machine, command, stdin_is_for_prompt=True)
+
+
+def run_python(arguments: Sequence[str]) -> int:
+    """Options of ours come first; the rest is Python's. Returns the exit status."""
+    try:
+        split = options.split(arguments, only_first=True)
+    except ValueError as error:
+        raise WanlabError(str(error), "see: wanlab python --help") from None
+    if split.rest and not split.rest[0].startswith("-"):
+        _check_is_seen(split.rest[0])
+    return _run(split.machine, [sys.executable, *split.rest], stdin_is_for_prompt=False)
+
+
+def _run(machine: Mapping[str, str], command: list[str], *, stdin_is_for_prompt: bool) -> int:
+    chosen: dict[str, Any] = {"line_rate": options.LINE_RATE}
+    chosen |= {name.replace("-", "_"): value for name, value in machine.items()}
+    paces_to_real = chosen.pop("pace", "") == "real"
+    if "seed" in chosen:
+        chosen["seed"] = int(chosen["seed"])
+    network = Network(Topology(), **chosen)
+    manner = Manner(paces_to_real=paces_to_real, stdin_is_for_prompt=stdin_is_for_prompt)
+    if sys.stdin.isatty():
+        # While the machine boots there is time for that.
+        Thread(target=prepare, daemon=True).start()
+    return execute.run_in(network, network.root.start, command, manner)
+
+
+def _memory(topo: str) -> str:
+    """By the number of nodes, where the topology is a shape; of others only the program knows it."""
+    try:
+        nodes = len(shapes.from_text(topo).nodes)
+    except WanlabError:
+        nodes = 0
+    return f"{(BASE_MEMORY_BYTES + nodes * NODE_MEMORY_BYTES) >> 20}MiB"
+
+
+def _check_is_seen(name: str) -> None:
+    """RequirementError for a file that is there, but not for programs in the machine."""
+    file = Path(name).resolve()
+    hidden = str(file).startswith(HIDDEN_FOLDERS) and not file.is_relative_to(Path.cwd())
+    if hidden and file.exists():
+        raise RequirementError(
+            f"{name}: the machine does not see it: its /{file.parts[1]} is its own",
+            f"start this in the file's folder: cd {file.parent}",
+        )

@@ -1,0 +1,118 @@
+"""Lines for prompts in the machine: a program inside asks for one at the desk and we ask the user.
+
+No time passes in the machine meanwhile, except where it is meant to keep up with the real clock.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from wanlab import Network, Visit
+from wanlab.mininet.words import Words
+
+from .strides import SHORT_NS
+
+# Tells programs inside that lines are to be had at the desk.
+VARIABLES = {"WANLAB_PROMPT": "desk"}
+CHUNK = 65536
+LISTEN_REAL_S = 0.2
+
+Answer = dict[str, Any]
+END: Answer = {"end": True}
+INTERRUPT: Answer = {"interrupt": True}
+
+
+class Source(Protocol):
+    """Where lines come from."""
+
+    def read(self, prompt: str, words: Words, typed: str) -> Answer: ...
+
+
+class LineDesk:
+    """Notes that a line is wanted; it is read by whoever attends the machine, when that stands still."""
+
+    def __init__(self, network: Network) -> None:
+        self._visit: Visit | None = None
+        self.is_used = False
+        """Somebody has asked already."""
+        self.reads_keys = False
+        """The program that runs now does its own line editing, as a shell or an editor does."""
+        network.desk["line"] = self._take
+        network.desk["keys"] = self._note_keys
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._visit is not None and not self._visit.is_over
+
+    def serve(self, source: Source) -> None:
+        """Reads a line and answers with it."""
+        visit, self._visit = self._visit, None
+        assert visit is not None
+        self.reads_keys = False
+        request = visit.request
+        visit.answer(
+            source.read(
+                str(request.get("prompt", "")),
+                request.get("words") or {},
+                str(request.get("typed", "")),
+            )
+        )
+
+    def _take(self, visit: Visit) -> None:
+        if self.is_wanted:
+            visit.answer({"error": "somebody else is at the prompt"})
+            return
+        self.is_used = True
+        self._visit = visit
+
+    def _note_keys(self, visit: Visit) -> None:
+        self.reads_keys = True
+        visit.answer({})
+
+
+class StreamLines:
+    """Lines of our standard input, read as they are wanted and not before."""
+
+    def __init__(
+        self,
+        network: Network,
+        is_interrupted: Callable[[], bool],
+        *,
+        goes_on: bool,
+        descriptor: int = 0,
+    ) -> None:
+        self._network = network
+        self._is_interrupted = is_interrupted
+        self._goes_on = goes_on
+        self._descriptor = descriptor
+        self._buffer = bytearray()
+        self._has_ended = False
+
+    def read(self, prompt: str, words: Words, typed: str) -> Answer:
+        """The prompt has been written inside."""
+        while b"\n" not in self._buffer and not self._has_ended:
+            if self._is_interrupted():
+                return INTERRUPT
+            if self._wait():
+                data = os.read(self._descriptor, CHUNK)
+                self._buffer += data
+                self._has_ended = not data
+        if not self._buffer:
+            return END
+        line, _, rest = self._buffer.partition(b"\n")
+        self._buffer = rest
+        return {"line": line.decode(errors="replace").rstrip("\r")}
+
+    def _wait(self) -> bool:
+        if not self._goes_on:
+            return self._is_readable(LISTEN_REAL_S)
+        self._network.run_until_condition(
+            lambda: self._is_readable(0) or self._is_interrupted(), SHORT_NS
+        )
+        return self._is_readable(0)
+
+    def _is_readable(self, real_s: float) -> bool:
+        return bool(select.select([self._descriptor], [], [], real_s)[0])
