@@ -307,6 +307,31 @@ class SetOffloads(Operation):
 
 
 @dataclass(frozen=True)
+class LimitJoining(Operation):
+    """How large a packet may become when a port that receives joins several to one (GRO)."""
+
+    node: str
+    interface: str
+    most_bytes: int
+
+    name = "limit_joining"
+
+    def describe(self) -> str:
+        return f"joined packets of {self.interface}: at most {self.most_bytes} bytes"
+
+    def commands(self) -> list[str]:
+        where = f"-n {self.node} " if self.node else ""
+        return [f"ip {where}link set {self.interface} gro_max_size {self.most_bytes}"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {
+            "node": self.node,
+            "name": self.interface,
+            "most_bytes": self.most_bytes,
+        }
+
+
+@dataclass(frozen=True)
 class SetModeration(Operation):
     """How long a port waits for more packets before it hands them up (interrupt moderation)."""
 

@@ -136,6 +136,11 @@ class Performer:
             for feature, on in features.items():
                 _ethtool(name, bytearray(struct.pack("=II", ETHTOOL_SET_FEATURE[feature], int(on))))
 
+    def limit_joining(self, node: str, name: str, most_bytes: int) -> None:
+        limit = links.number(links.IFLA_GRO_MAX_SIZE, most_bytes)
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.change_link(interface_index(name), attributes=limit))
+
     def set_moderation(self, node: str, name: str, flush_ns: int, deferrals: int) -> None:
         values = {"gro_flush_timeout": flush_ns, "napi_defer_hard_irqs": deferrals}
         with self._namespaces.inside(node):

@@ -23,13 +23,17 @@ CHUNK = 65536
 class Agent:
     """Serves one machine over a pair of descriptors until it is told to stop.
 
-    `is_guest`: the kernel is not its own and goes on after it. It undoes what it has done when it is
-    told to stop, or when nobody is left to tell it anything.
+    `has_kernel`: the kernel is its own and ends with it. `is_guest`: its namespaces are not its own
+    and go on after it. It undoes what it has done when it is told to stop, or when nobody is left to
+    tell it anything.
     """
 
-    def __init__(self, input: int, output: int, *, is_guest: bool = False) -> None:
+    def __init__(
+        self, input: int, output: int, *, has_kernel: bool = True, is_guest: bool = False
+    ) -> None:
         self._input = input
         self._output = output
+        self._has_kernel = has_kernel
         self._is_guest = is_guest
         self._poll = select.epoll()
         self._desk: Desk | None = None
@@ -39,11 +43,16 @@ class Agent:
         self,
         environment: dict[str, str],
         root_folder: dict[str, Any] | None = None,
+        native_root: dict[str, Any] | None = None,
         furniture: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """The first call. Makes the root file system and what stands in it, unless they are there."""
         if root_folder is not None:
             root.prepare(**root_folder)
+        if native_root is not None:
+            from . import native_root as place  # of no use elsewhere
+
+            place.prepare(**native_root)
         if furniture is not None:
             root.furnish(**furniture)
             self._desk = Desk(self._poll, self._send)
@@ -51,6 +60,7 @@ class Agent:
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
             self._performer.set_link_state(ROOT, "lo", True)
+        self._namespaces = namespaces
         self._processes = Processes(namespaces, self._poll, self._send)
         self._counters = Counters(namespaces)
         self._calls = {
@@ -62,6 +72,7 @@ class Agent:
             "paths": namespaces.paths,
             "read": self._counters.read,
             "read_file": self.read_file,
+            "probe": self.probe,
             "sync": os.sync,
             "halt": self.halt,
         }
@@ -79,15 +90,21 @@ class Agent:
         with open(path, "rb") as file:
             return file.read()
 
+    def probe(self, **wanted: Any) -> dict[str, dict[str, str]]:
+        from .probe import Probe  # seldom asked for
+
+        return Probe(self._namespaces).probe(**wanted)
+
     def halt(self) -> None:
-        if self._is_guest:
+        if not self._has_kernel:
             self.leave()
         os.sync()
         system.power_off()
 
     def leave(self) -> NoReturn:
-        """Ends processes, undoes operations, last first, and goes."""
-        if self._calls.get("halt"):
+        """Goes. In namespaces of its own all ends with it; otherwise it ends processes and undoes
+        operations, last first."""
+        if self._is_guest and self._calls.get("halt"):
             self._processes.kill_all()
             self._performer.undo()
         sys.exit()

@@ -27,9 +27,12 @@ def agent_folder() -> Path:
 
 
 class AgentProcess:
-    """`command`: what goes in front of it, such as a program that makes namespaces."""
+    """`command`: what goes in front of it, such as a program that makes namespaces. `words`: for the
+    agent itself. `errors`: a descriptor for what goes wrong before it listens; otherwise ours."""
 
-    def __init__(self, command: Sequence[str] = ()) -> None:
+    def __init__(
+        self, command: Sequence[str] = (), words: Sequence[str] = (), errors: int | None = None
+    ) -> None:
         self.end, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -39,8 +42,10 @@ class AgentProcess:
                     *("-I", "-S", "-B", "-X", "utf8"),
                     str(agent_folder()),
                     str(theirs.fileno()),
+                    *words,
                 ],
                 stdin=subprocess.DEVNULL,
+                stderr=errors,
                 pass_fds=[theirs.fileno()],
                 cwd="/",
                 start_new_session=True,

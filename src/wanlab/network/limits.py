@@ -21,12 +21,29 @@ def memory_limits(memory_bytes: int) -> list[Operation]:
     return [SetSysctl(ROOT, "net.ipv4.tcp_mem", pages)]
 
 
-def warnings_of(softnet: str, netstats: Mapping[str, str]) -> Iterator[str]:
+def dropped_packets(softnet: str) -> int:
+    """Of /proc/net/softnet_stat: what found no room behind a port, since the kernel started."""
+    return sum(int(line.split()[1], 16) for line in softnet.splitlines())
+
+
+def dropped_at_ports(devices: str) -> int:
+    """Of /proc/net/dev of a node: what found no room at the other end of its ports' links. What queues
+    drop is not among it."""
+    dropped = 0
+    for line in devices.splitlines()[2:]:  # two lines of headings
+        counters = [int(word) for word in line.partition(":")[2].split()]
+        dropped += counters[RECEIVED_DROPPED] + counters[SENT_DROPPED]
+    return dropped
+
+
+RECEIVED_DROPPED, SENT_DROPPED = 3, 11
+
+
+def warnings_of(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
     """What to know before trusting a measurement.
 
-    `softnet`: /proc/net/softnet_stat. `netstats`: /proc/net/netstat of each node.
+    `dropped`: packets that no queue has counted. `netstats`: /proc/net/netstat of each node.
     """
-    dropped = sum(int(line.split()[1], 16) for line in softnet.splitlines())
     if dropped:
         yield f"{dropped} packets were dropped behind a port, where no queue counts them"
     for node, text in netstats.items():

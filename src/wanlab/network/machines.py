@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wanlab.agent.operations import Operation
 from wanlab.errors import RequirementError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind
 from wanlab.machine.here import HereMachine, read_about
 from wanlab.plan import Wire
+from wanlab.plan.native import Kernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +21,7 @@ class Needs:
 
     folder: Path
     clock: Clock
-    seed: int
+    seed: int | None
     memory_bytes: int
     line_rate_bps: int
     wire: Wire
@@ -30,8 +32,13 @@ def start_machine(kind: MachineKind, needs: Needs) -> Machine:
     if kind == "here":
         return HereMachine(needs.folder)
     about = {"wire": needs.wire, "line_rate_bps": needs.line_rate_bps}
+    if kind == "native":
+        from wanlab.machine.native import NativeMachine
+
+        return NativeMachine(needs.folder, about=about)
     from wanlab.machine.embedded import EmbeddedMachine
 
+    assert needs.seed is not None
     return EmbeddedMachine(
         needs.folder,
         clock=needs.clock,
@@ -46,9 +53,12 @@ def settle_choices(kind: MachineKind, asked: Mapping[str, Any]) -> dict[str, Any
     """What holds where nothing was asked for (None). In a machine that runs already, its clock and its
     seed are given: RequirementError for others. Its wire and its line rate are what it was started with.
     """
+    if kind == "native":
+        _refuse_what_native_lacks(asked)
+        return {**NATIVE, "wire": asked["wire"] or "mtu"}
     if kind != "here":
         usual = {
-            "clock": "real" if kind == "native" else "virtual",
+            "clock": "virtual",
             "seed": 1,
             "wire": "mtu",
             "line_rate_bps": DEFAULT_LINE_RATE_BPS,
@@ -71,3 +81,40 @@ def settle_choices(kind: MachineKind, asked: Mapping[str, Any]) -> dict[str, Any
         "wire": wire,
         "line_rate_bps": line_rate_bps,
     }
+
+
+NATIVE = {"clock": "real", "seed": None, "line_rate_bps": 0}
+"""What the native machine has no choice of: its random numbers are the computer's, its wires are as fast
+as the computer."""
+
+
+def _refuse_what_native_lacks(asked: Mapping[str, Any]) -> None:
+    """RequirementError for all of it at once."""
+    reasons = {
+        "clock": "its clock is the real one",
+        "seed": "its random numbers are the computer's",
+        "line_rate_bps": "its wires are as fast as the computer",
+        "memory": "its memory is the computer's",
+    }
+    refused = [
+        f"{key} {asked[key]}: {why}"
+        for key, why in reasons.items()
+        if asked.get(key) is not None and asked[key] != NATIVE.get(key)
+    ]
+    if refused:
+        raise RequirementError(
+            f"the native machine cannot do that: {'; '.join(refused)}",
+            'leave it out, or use the embedded machine: --machine embedded (machine="embedded")',
+        )
+
+
+def is_native(kind: MachineKind) -> bool:
+    """Whether the kernel is the computer's own."""
+    return kind == "native" or (kind == "here" and read_about()["machine"] == "native")
+
+
+def look_at_kernel(machine: Machine, operations: Iterable[Operation]) -> Kernel:
+    """What the computer's kernel has. RequirementError lists all that it lacks for the operations."""
+    from wanlab.machine.native import check_native
+
+    return Kernel(has_bridge_netfilter=check_native(machine, operations))

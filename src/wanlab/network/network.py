@@ -36,6 +36,7 @@ from wanlab.machine import (
 from wanlab.machine.here import is_inside, read_about
 from wanlab.plan import Wire, plan
 from wanlab.plan.change import reshape
+from wanlab.plan.native import Kernel, native, native_warnings
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology
@@ -44,8 +45,8 @@ from wanlab.units import parse_rate, parse_size, parse_time
 
 from .desk import Desk
 from .growth import addition, beyond, with_speed, without_link, without_node
-from .limits import memory_limits, warnings_of
-from .machines import Needs, settle_choices, start_machine
+from .limits import dropped_at_ports, dropped_packets, memory_limits, warnings_of
+from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine
 from .node import LiveNode
 from .verify import check_shaping
 
@@ -89,14 +90,18 @@ class Network:
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
-        asked = {"clock": clock, "seed": seed, "wire": wire}
+        asked: dict[str, Any] = {"clock": clock, "seed": seed, "wire": wire}
         asked["line_rate_bps"] = None if line_rate is None else parse_rate(line_rate)
+        asked["memory"] = memory
         given = settle_choices(self.machine_kind, asked)
         self.clock: Clock = given["clock"]
         self.wire: Wire = given["wire"]
-        self.seed: int = given["seed"]
+        self.seed: int | None = given["seed"]
         self.line_rate_bps: int = given["line_rate_bps"]
         self.sysctls = dict(sysctls or {})
+        self._is_native = is_native(self.machine_kind)
+        self._kernel: Kernel | None = None
+        self._dropped_before = 0
         self.plan = self._plan(self.topology)
         self.folder = _absolute(Path(folder))
         self.warnings: list[str] = []
@@ -116,7 +121,15 @@ class Network:
     def _plan(self, topology: Topology) -> tuple[Operation, ...]:
         if self.machine_kind == "here" and self.line_rate_bps != read_about()["line_rate_bps"]:
             topology = with_speed(topology, self.line_rate_bps)
-        return plan(topology, wire=self.wire, sysctls=self.sysctls)
+        operations = plan(topology, wire=self.wire, sysctls=self.sysctls)
+        return native(operations, self.wire, self._kernel) if self._is_native else operations
+
+    def _check_kernel(self, operations: tuple[Operation, ...]) -> None:
+        """On the computer's own kernel: whether it can do all that, and what to know about it."""
+        if self._is_native:
+            self._kernel = look_at_kernel(self.machine, operations)
+            warnings = native_warnings(operations, self.wire, self._kernel)
+            self.warnings += [warning for warning in warnings if warning not in self.warnings]
 
     def _live(self, node: Node) -> LiveNode:
         namespace = ROOT if isinstance(node, Switch | Controller) else node.name
@@ -167,12 +180,16 @@ class Network:
                 machine.run(SECOND_NS, lambda: False)
             if self.machine_kind == "embedded":
                 self.perform(memory_limits(self._memory_bytes))
+            self._check_kernel(self.plan)
+            self.plan = self._plan(self.topology)
             before, after = self._halves_of_plan()
             self.perform(before)
             if self.clock == "virtual":
                 machine.run(max(machine.now_ns, READY_NS - SECOND_NS), lambda: False)
             self.perform(after)
             self._verify()
+            if self._is_native:  # its kernel carries others, too
+                self._dropped_before = self._dropped()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
             if self.clock == "virtual":
                 machine.run(self._epoch_ns, lambda: False)
@@ -295,6 +312,7 @@ class Network:
 
     def _become(self, topology: Topology) -> None:
         operations = self._plan(topology)
+        self._check_kernel(operations)
         self.perform(beyond(self.plan, operations))
         self.plan = operations
         self.topology = topology
@@ -367,12 +385,19 @@ class Network:
     def _look_for_silent_limits(self) -> None:
         """What held the network back without any queue counting it is a warning in the record."""
         namespaces = list(dict.fromkeys(node.namespace for node in self._nodes.values()))
-        sources = [["file", ROOT, "/proc/net/softnet_stat"]]
-        sources += [["file", name, "/proc/net/netstat"] for name in namespaces]
-        softnet, *netstats = (part.decode() for part in self.read(sources))
-        for warning in warnings_of(softnet, dict(zip(namespaces, netstats, strict=True))):
+        netstats = self.read([["file", name, "/proc/net/netstat"] for name in namespaces])
+        texts = {name: text.decode() for name, text in zip(namespaces, netstats, strict=True)}
+        for warning in warnings_of(self._dropped(namespaces) - self._dropped_before, texts):
             if warning not in self.warnings:
                 self.warnings.append(warning)
+
+    def _dropped(self, namespaces: Sequence[str] = ()) -> int:
+        """Packets that no queue has counted. Our own kernel's ports have room for all."""
+        sources = [["file", ROOT, "/proc/net/softnet_stat"]]
+        if self._is_native:
+            sources += [["file", name, "/proc/net/dev"] for name in namespaces]
+        softnet, *devices = (part.decode() for part in self.read(sources))
+        return dropped_packets(softnet) + sum(map(dropped_at_ports, devices))
 
     # -- looking ----------------------------------------------------------------------------------
 

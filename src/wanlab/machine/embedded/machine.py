@@ -15,7 +15,7 @@ from typing import Any
 
 from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
-from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock
+from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, runs
 from ..channel import Channel
 from ..furniture import ENVIRONMENT, furniture, shown_folders
 from ..loop import Lost, RealLoop
@@ -78,6 +78,7 @@ class EmbeddedMachine:
         except BaseException:
             self._cpu.release()
             raise
+        self._note = runs.note("embedded", self._kernel.pid)
         self.channel = Channel(self._say)
         self._loop: VirtualLoop | RealLoop
         if clock == "virtual":
@@ -159,6 +160,7 @@ class EmbeddedMachine:
             self._loop.close()
             self._kernel.close()
             self._cpu.release()
+            runs.forget(self._note)
 
     # -- inside -----------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class HereMachine:
         self.environment = {**ENVIRONMENT, **os.environ}
         self._about = read_about()
         self.clock: Clock = self._about["clock"]
-        self.seed = int(self._about["seed"])
+        self.seed: int | None = self._about["seed"]
         self._agent = AgentProcess()
         self._closed = False
         self._loop = RealLoop(Pipes(None, self._agent.end, self._agent.end), self._hear)

@@ -1,0 +1,106 @@
+"""What is different in a plan for the computer's own kernel.
+
+**A wire must not push back.** A packet keeps hold of its sender's socket through veth and bridge, so
+that TCP Small Queues counts a switch's queue as the sender's own and stops it: queues stay nearly
+empty (docs/fidelity.md). Our kernel's veth lets go of the socket; here it is done
+
+    by bridge netfilter     a bridge that shows its packets to iptables lets go of all of them
+                            (setup_pre_routing in net/bridge/br_netfilter_hooks.c)
+    by GRO on a switch      what is received by way of NAPI is prepared for GRO, and lets go if it is
+                            TCP's (skb_prepare_for_gro in include/net/sock.h): on wire="mtu" only,
+                            and with a limit that never lets two packets be joined
+
+and where neither is to be had, the record says so. Routers let go of packets by themselves.
+
+What belongs to the whole computer (net.core.netdev_max_backlog) is left as it is. Interrupt moderation
+is left out: it stands for what limits a real card where computing takes no time, and only root of
+the whole computer may set it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wanlab.agent.operations import (
+    ROOT,
+    AddBridge,
+    JoinBridge,
+    LimitJoining,
+    Operation,
+    SetModeration,
+    SetOffloads,
+    SetSpeed,
+    SetSysctl,
+)
+
+from .build import Wire
+
+OF_THE_COMPUTER = ("net.core.netdev_max_backlog",)
+SHOW_TO_NETFILTER = (
+    "net.bridge.bridge-nf-call-iptables",
+    "net.bridge.bridge-nf-call-ip6tables",
+)
+NEVER_BYTES = 1
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What was found out about the computer's kernel."""
+
+    has_bridge_netfilter: bool
+
+
+PUSHES_BACK = (
+    "switches push back: a TCP sender takes a switch's queue for its own and does not fill it "
+    "(load the kernel module br_netfilter, or use wire=mtu)"
+)
+PUSHES_UDP_BACK = (
+    "switches push UDP senders back, so that they wait where packets should be lost "
+    "(load the kernel module br_netfilter)"
+)
+
+
+def native(
+    operations: Iterable[Operation], wire: Wire, kernel: Kernel | None
+) -> tuple[Operation, ...]:
+    """The same plan for the computer's kernel. Without what belongs to the whole computer, without what
+    says that there is no limit, and with the remedy that the kernel has (None: not known yet)."""
+    operations = tuple(operation for operation in operations if not _is_left_out(operation))
+    if kernel is None or not _has_switches(operations):
+        return operations
+    if kernel.has_bridge_netfilter:
+        return (*(SetSysctl(ROOT, key, "1") for key in SHOW_TO_NETFILTER), *operations)
+    if wire == "gso":
+        return operations
+    switch_ports = {op.interface for op in operations if isinstance(op, JoinBridge)}
+    return tuple(
+        changed for operation in operations for changed in _by_napi(operation, switch_ports)
+    )
+
+
+def _is_left_out(operation: Operation) -> bool:
+    return (
+        isinstance(operation, SetModeration)
+        or (isinstance(operation, SetSysctl) and operation.key in OF_THE_COMPUTER)
+        or (isinstance(operation, SetSpeed) and operation.speed_mbps == 0)
+    )
+
+
+def _has_switches(operations: Iterable[Operation]) -> bool:
+    return any(isinstance(operation, AddBridge) for operation in operations)
+
+
+def _by_napi(operation: Operation, switch_ports: set[str]) -> Iterable[Operation]:
+    if isinstance(operation, SetOffloads) and operation.interface in switch_ports:
+        yield LimitJoining(operation.node, operation.interface, NEVER_BYTES)
+        yield SetOffloads(operation.node, operation.interface, {**operation.features, "gro": True})
+    else:
+        yield operation
+
+
+def native_warnings(operations: Iterable[Operation], wire: Wire, kernel: Kernel) -> list[str]:
+    """What to know before trusting a measurement in this network."""
+    if kernel.has_bridge_netfilter or not _has_switches(operations):
+        return []
+    return [PUSHES_BACK] if wire == "gso" else [PUSHES_UDP_BACK]
