@@ -27,7 +27,9 @@ from wanlab.version import VERSION
 
 if TYPE_CHECKING:
     from wanlab import plot, record
+    from wanlab.machine.checkup import Checkup, Finding, checkup
     from wanlab.machine.embedded import EmbeddedMachine, find_image
+    from wanlab.machine.leftovers import leftovers
     from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, ping, sample
     from wanlab.network import Finished, Network, Process, Visit, answer_to, ask
     from wanlab.plan import plan_script
@@ -55,9 +57,11 @@ __version__ = VERSION
 
 # Loaded when first used: the command line must not wait for libraries that it does not need.
 _PLACES = {
+    "Checkup": "machine.checkup",
     "Conditions": "topology",
     "Controller": "topology",
     "EmbeddedMachine": "machine.embedded",
+    "Finding": "machine.checkup",
     "Finished": "network",
     "Host": "topology",
     "Link": "topology",
@@ -77,7 +81,9 @@ _PLACES = {
     "Visit": "network",
     "answer_to": "network",
     "ask": "network",
+    "checkup": "machine.checkup",
     "find_image": "machine.embedded",
+    "leftovers": "machine.leftovers",
     "link": "topology",
     "load": "topology",
     "plan_script": "plan",
@@ -93,9 +99,11 @@ _PLACES = {
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
 __all__ = [
+    "Checkup",
     "Conditions",
     "Controller",
     "EmbeddedMachine",
+    "Finding",
     "Finished",
     "Flows",
     "Host",
@@ -118,9 +126,11 @@ __all__ = [
     "Visit",
     "answer_to",
     "ask",
+    "checkup",
     "find_image",
     "iperf3",
     "iperf3_text",
+    "leftovers",
     "link",
     "load",
     "ping",

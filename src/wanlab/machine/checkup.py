@@ -1,0 +1,297 @@
+"""What this computer has of what machines need, found out by trying; and what to do about the rest.
+
+Nothing is changed but that the kernel may load modules that are asked for. It takes a second: one
+machine of each kind is started.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from wanlab.errors import WanlabError
+
+from .furniture import ENVIRONMENT
+
+Area = Literal["programs", "embedded", "native"]
+
+QDISCS = (
+    *("netem", "tbf", "pfifo", "bfifo", "red", "codel", "fq_codel", "fq", "fq_pie", "pie", "sfq"),
+    *("choke", "cake", "sfb", "gred", "hhf", "htb", "hfsc", "prio", "drr", "qfq", "ets"),
+    *("ingress", "clsact"),
+)
+ALGORITHMS = (
+    *("reno", "cubic", "bbr", "bic", "htcp", "vegas", "westwood", "highspeed", "hybla", "veno"),
+    *("scalable", "lp", "yeah", "illinois", "dctcp", "cdg", "nv"),
+)
+NODE_ALGORITHM = "net.ipv4.tcp_congestion_control"
+NETFILTER = "net.bridge.bridge-nf-call-iptables"
+GIB = 1 << 30
+MEMORY_BYTES = 2 * GIB
+PROGRAM_REAL_S = 2.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the computer's that is used in machines."""
+
+    name: str
+    version: tuple[str, ...]
+    package: str
+    is_needed: bool = False
+
+
+PROGRAMS = (
+    Program("bash", ("--version",), "bash", is_needed=True),
+    Program("ip", ("-V",), "iproute2", is_needed=True),
+    Program("tc", ("-V",), "iproute2", is_needed=True),
+    Program("ping", ("-V",), "iputils-ping"),
+    Program("iperf3", ("--version",), "iperf3"),
+    Program("ethtool", ("--version",), "ethtool"),
+    Program("nsenter", ("--version",), "util-linux"),
+    Program("tcpdump", ("--version",), "tcpdump"),
+    Program("traceroute", ("--version",), "traceroute"),
+    Program("ovs-vswitchd", ("--version",), "openvswitch-switch"),
+    Program("xterm", ("-version",), "xterm"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `says`: what was found. `remedy`: what to do, if it is missing.
+    `is_needed`: without it nothing runs there."""
+
+    area: Area
+    name: str
+    is_there: bool
+    says: str
+    remedy: str = ""
+    is_needed: bool = False
+
+
+@dataclass(frozen=True)
+class Checkup:
+    findings: tuple[Finding, ...]
+
+    def can_run(self, area: Literal["embedded", "native"]) -> bool:
+        return all(
+            finding.is_there
+            for finding in self.findings
+            if finding.is_needed and finding.area in (area, "programs")
+        )
+
+
+def checkup() -> Checkup:
+    """Looks at everything."""
+    return Checkup((*_programs(), *_embedded(), *_native()))
+
+
+# -- programs -----------------------------------------------------------------------------------------
+
+
+def _programs() -> Iterator[Finding]:
+    path = ENVIRONMENT["PATH"]
+    found = {program: shutil.which(program.name, path=path) for program in PROGRAMS}
+    started = {
+        program: subprocess.Popen(
+            [place, *program.version],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for program, place in found.items()
+        if place
+    }
+    for program in PROGRAMS:
+        running = started.get(program)
+        yield Finding(
+            "programs",
+            program.name,
+            running is not None,
+            _version(running) if running else "not found",
+            f"install {program.package}",
+            program.is_needed,
+        )
+
+
+def _version(running: subprocess.Popen[bytes]) -> str:
+    """The first number with points in what it says of itself."""
+    try:
+        said = running.communicate(timeout=PROGRAM_REAL_S)[0].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.communicate()
+        return "did not tell its version in time"
+    number = re.search(r"\d+(\.\d+)+\S*|\(\d+\)|\b\d{8}\b", said)
+    return number[0].strip("(),") if number else "unknown version"
+
+
+# -- the embedded machine -----------------------------------------------------------------------------
+
+
+def _embedded() -> Iterator[Finding]:
+    from .embedded.image import find_image
+    from .embedded.resources import check_memory_available, choose_memory_folder
+
+    def image() -> str:
+        found = find_image()
+        return f"Linux {found.release}, manifest {found.manifest_hash[:12]}"
+
+    def folder() -> str:
+        place = choose_memory_folder(MEMORY_BYTES)
+        return f"{place}, {shutil.disk_usage(place).free / GIB:.1f} GiB free{_about_tmpdir(place)}"
+
+    def memory() -> str:
+        check_memory_available(MEMORY_BYTES)
+        return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
+
+    finding = _finder("embedded")
+    yield finding("kernel", image, is_needed=True)
+    yield finding("memory folder", folder, is_needed=True)
+    yield finding("memory", memory, is_needed=True)
+    yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
+    yield finding("ptrace", _trace, "allow ptrace (kernel.yama.ptrace_scope below 3)", True)
+    yield finding(
+        "personality", _still, "allow personality(ADDR_NO_RANDOMIZE): without, runs may not repeat"
+    )
+    yield finding("boot", _boot, is_needed=True)
+
+
+def _finder(area: Area) -> Callable[..., Finding]:
+    def finding(
+        name: str, look: Callable[[], str], remedy: str = "", is_needed: bool = False
+    ) -> Finding:
+        """`look` says what it found, or raises."""
+        try:
+            return Finding(area, name, True, look(), remedy, is_needed)
+        except WanlabError as error:
+            what = error.what.splitlines()[0].rstrip(":")
+            return Finding(area, name, False, what, error.hint or remedy, is_needed)
+        except OSError as error:
+            return Finding(area, name, False, error.strerror or str(error), remedy, is_needed)
+
+    return finding
+
+
+def _about_tmpdir(chosen: Path) -> str:
+    named = os.environ.get("TMPDIR")
+    if not named:
+        return ""
+    return " (TMPDIR)" if str(chosen) == named else f" (TMPDIR={named} is not fit)"
+
+
+def _pin() -> str:
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    return f"{len(cpus)} CPUs"
+
+
+PTRACE_TRACEME = 0
+ADDR_NO_RANDOMIZE = 0x0040000
+
+
+def _trace() -> str:
+    _in_child(lambda libc: libc.ptrace(PTRACE_TRACEME, 0, 0, 0))
+    return "allowed"
+
+
+def _still() -> str:
+    _in_child(lambda libc: libc.personality(ADDR_NO_RANDOMIZE))
+    return "allowed"
+
+
+def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
+    """OSError if it fails there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if child == 0:
+        failed = call(libc) < 0
+        os._exit(ctypes.get_errno() if failed else 0)
+    status = os.waitpid(child, 0)[1]
+    number = os.waitstatus_to_exitcode(status)
+    if number:
+        raise OSError(abs(number), os.strerror(number) if number > 0 else signal.strsignal(-number))
+
+
+def _boot() -> str:
+    from .embedded import EmbeddedMachine
+
+    begun = time.monotonic()
+    machine = EmbeddedMachine(Path(tempfile.gettempdir()), memory_bytes=MEMORY_BYTES)
+    took_s = time.monotonic() - begun
+    machine.close()
+    return f"{took_s:.2f} s"
+
+
+# -- the native machine -------------------------------------------------------------------------------
+
+
+def _native() -> Iterator[Finding]:
+    from .native import NativeMachine
+
+    machines: list[NativeMachine] = []
+
+    def namespaces() -> str:
+        machines.append(NativeMachine(Path(tempfile.gettempdir())))
+        return "a user namespace" if machines[0].has_user_namespace else "as root"
+
+    finding = _finder("native")
+    yield finding("namespaces", namespaces, is_needed=True)
+    if not machines:
+        return
+    (machine,) = machines
+    try:
+        found = machine.call(
+            "probe",
+            qdiscs=list(QDISCS),
+            links=["veth", "bridge", "ifb", "vxlan", "vlan"],
+            algorithms=list(ALGORITHMS),
+            sysctls=[[NETFILTER, "1"], *([NODE_ALGORITHM, name] for name in ALGORITHMS)],
+        )
+    finally:
+        machine.close()
+    for kind in ("veth", "bridge"):
+        why = found["links"][kind]
+        remedy = f"a kernel with CONFIG_{kind.upper()}"
+        yield Finding("native", kind, not why, why or "there", remedy, is_needed=True)
+    why = found["sysctls"][f"{NETFILTER} = 1"]
+    yield Finding(
+        "native",
+        "br_netfilter",
+        not why,
+        "switches do not push senders back" if not why else "switches push senders back",
+        "as root: modprobe br_netfilter",
+    )
+    for kind in QDISCS:
+        why = found["qdiscs"][kind]
+        remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
+        yield Finding("native", f"queue {kind}", not why, "absent" if why else "there", remedy)
+    for name in ALGORITHMS:
+        yield _algorithm(
+            name, found["algorithms"][name], found["sysctls"][f"{NODE_ALGORITHM} = {name}"]
+        )
+
+
+def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
+    if why_not:
+        remedy = f"--machine embedded, or as root: modprobe tcp_{name}"
+        return Finding("native", f"tcp {name}", False, "absent", remedy)
+    if why_no_default:
+        return Finding(
+            "native",
+            f"tcp {name}",
+            False,
+            "for single connections only (iperf3 -C), not as a node's default",
+            f"as root: add {name} to sysctl net.ipv4.tcp_allowed_congestion_control",
+        )
+    return Finding("native", f"tcp {name}", True, "there")
