@@ -43,8 +43,9 @@ def run_mn(arguments: Sequence[str]) -> int:
         return run(dry_run=False)
     for text in values.custom:
         for name in [text] if Path(text).is_file() else text.split(","):
-            _check_is_seen(name)
-    machine = {"memory": _memory(values.topo), **split.machine}
+            _check_is_seen(name, split.machine)
+    own_kernel = {} if _is_native(split.machine) else {"memory": _memory(values.topo)}
+    machine = {**own_kernel, **split.machine}
     command = [sys.executable, SAFE_PATH, "-m", "mininet", *split.rest]
     return _run(machine, command, stdin_is_for_prompt=True)
 
@@ -56,12 +57,12 @@ def run_python(arguments: Sequence[str]) -> int:
     except ValueError as error:
         raise WanlabError(str(error), "see: wanlab python --help") from None
     if split.rest and not split.rest[0].startswith("-"):
-        _check_is_seen(split.rest[0])
+        _check_is_seen(split.rest[0], split.machine)
     return _run(split.machine, [sys.executable, *split.rest], stdin_is_for_prompt=False)
 
 
 def _run(machine: Mapping[str, str], command: list[str], *, stdin_is_for_prompt: bool) -> int:
-    chosen: dict[str, Any] = {"line_rate": options.LINE_RATE}
+    chosen: dict[str, Any] = {} if _is_native(machine) else {"line_rate": options.LINE_RATE}
     chosen |= {name.replace("-", "_"): value for name, value in machine.items()}
     paces_to_real = chosen.pop("pace", "") == "real"
     if "seed" in chosen:
@@ -83,8 +84,15 @@ def _memory(topo: str) -> str:
     return f"{(BASE_MEMORY_BYTES + nodes * NODE_MEMORY_BYTES) >> 20}MiB"
 
 
-def _check_is_seen(name: str) -> None:
+def _is_native(machine: Mapping[str, str]) -> bool:
+    """Its wires, its memory and its files are the computer's."""
+    return machine.get("machine") == "native"
+
+
+def _check_is_seen(name: str, machine: Mapping[str, str]) -> None:
     """RequirementError for a file that is there, but not for programs in the machine."""
+    if _is_native(machine):
+        return
     file = Path(name).resolve()
     hidden = str(file).startswith(HIDDEN_FOLDERS) and not file.is_relative_to(Path.cwd())
     if hidden and file.exists():
