@@ -1,0 +1,157 @@
+"""More nodes: the bridge of the kernel, and a gateway that translates addresses."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import wanlab
+from wanlab.errors import CommandError, RequirementError, WanlabError
+
+from .ground import ground
+from .hosts import NODE_PARAMETERS, Node
+from .namespace import Interface
+from .switches import SWITCH_PARAMETERS, Switch, run_in_root
+from .util import ipStr, netParse
+
+if TYPE_CHECKING:
+    from .controllers import Controller
+
+FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+
+
+class LinuxBridge(Switch):
+    """Learns by itself. stp: it speaks the spanning tree protocol, with priority `prio`."""
+
+    needs_dpid = False
+    nextPrio = 100
+    parameters: ClassVar[set[str]] = SWITCH_PARAMETERS | {"stp", "prio"}
+
+    def __init__(
+        self, name: str, stp: bool = False, prio: int | None = None, **kwargs: Any
+    ) -> None:
+        if kwargs.get("inNamespace"):
+            raise WanlabError(
+                f"{name}: a bridge lives in the root namespace, where its ports are",
+                "leave out inNamespace=True",
+            )
+        self.stp = stp
+        if stp and prio is None:
+            prio = LinuxBridge.nextPrio
+            LinuxBridge.nextPrio += 1
+        self.prio = prio
+        super().__init__(name, **kwargs)
+
+    def thing(self) -> wanlab.Switch:
+        return wanlab.Switch(self.name, stp=bool(self.stp), priority=self.prio)
+
+    def start(self, controllers: Sequence[Controller]) -> None:
+        super().start(controllers)
+        bridge = Interface("", self.name)
+        if not bridge.is_up():
+            bridge.set_up(True)
+        for intf in self.foreign_intfs():
+            self.attach(intf)
+
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """Forwards nothing until it is started again."""
+        if self.is_started and not deleteIntfs:
+            Interface("", self.name).set_up(False)
+        super().stop(deleteIntfs)
+
+    def attach(self, intf: Any) -> None:
+        run_in_root(["ip", "link", "set", str(intf), "up", "master", self.name])
+
+    def detach(self, intf: Any) -> None:
+        run_in_root(["ip", "link", "set", str(intf), "nomaster"])
+
+    def connected(self) -> bool:
+        """Whether all its ports forward or are blocked for good: with STP that takes 30 s."""
+        if not self.stp:
+            return True
+        folder = Path(f"/sys/class/net/{self.name}/brif")
+        states = [(port / "state").read_text().strip() for port in folder.iterdir()]
+        return all(state in ("3", "4") for state in states)  # forwarding, blocking
+
+    def dpctl(self, *args: Any) -> str:
+        """brctl: show, showmacs, showstp; or `bridge`, where that is not installed."""
+        ground.settle()
+        if shutil.which("brctl"):
+            words = list(map(str, args)) or ["show"]
+            if words[0] in ("showmacs", "showstp", "show") and len(words) == 1:
+                words.append(self.name)
+            return self.cmd("brctl", *words)
+        return self.cmd("bridge", *args)
+
+
+class NAT(Node):
+    """A gateway: what comes from `subnet` leaves with its own address. What is behind it is the
+    machine's root namespace; a machine of our own has no way to the Internet."""
+
+    parameters: ClassVar[set[str]] = NODE_PARAMETERS | {"subnet", "localIntf", "flush"}
+
+    def __init__(
+        self,
+        name: str,
+        subnet: str = "10.0/8",
+        localIntf: Any = None,
+        flush: bool = False,
+        **params: Any,
+    ) -> None:
+        super().__init__(name, **params)
+        number, prefix = netParse(subnet)
+        self.subnet = str(IPv4Network((ipStr(number), prefix), strict=False))
+        self.localIntf = localIntf
+        self.flush = flush
+        self.forwardState: str | None = None
+        self._rules: list[list[str]] = []
+
+    def setManualConfig(self, intf: Any) -> None:
+        """Nobody else manages interfaces in a machine: nothing has to be told."""
+
+    def config(self, **params: Any) -> dict[str, Any]:  # type: ignore[override]
+        if not self.localIntf:
+            self.localIntf = self.defaultIntf()
+        results = super().config(**params)
+        if self.flush:
+            for words in (["-F"], ["-t", "nat", "-F"], ["-P", "INPUT", "ACCEPT"]):
+                self._iptables(words)
+        there = str(self.localIntf)
+        rules = [
+            ["FORWARD", "-i", there, "-d", self.subnet, "-j", "DROP"],
+            ["FORWARD", "-i", there, "-s", self.subnet, "-j", "ACCEPT"],
+            ["FORWARD", "-o", there, "-d", self.subnet, "-j", "ACCEPT"],
+        ]
+        translation = ["POSTROUTING", "-s", self.subnet, "!", "-d", self.subnet, "-j", "MASQUERADE"]
+        for rule in reversed(rules):
+            self._add(["-I", *rule], ["-D", *rule])
+        self._add(["-t", "nat", "-A", *translation], ["-t", "nat", "-D", *translation])
+        self.forwardState = self.cmd("cat", FORWARDING).strip()
+        self.cmd(f"echo 1 > {FORWARDING}")
+        return results
+
+    def _add(self, words: list[str], undo: list[str]) -> None:
+        self._iptables(words)
+        self._rules.append(undo)
+
+    def _iptables(self, words: list[str]) -> None:
+        if shutil.which("iptables") is None:
+            raise RequirementError(
+                f"{self.name}: NAT needs iptables", "install it (Debian and Ubuntu: iptables)"
+            )
+        _, errors, status = self.pexec("iptables", *words)
+        if status:
+            raise CommandError(f"`iptables {' '.join(words)}` in {self.name}", output=errors)
+
+    def terminate(self) -> None:
+        """Takes away its rules, in the root namespace too."""
+        if not self.inNamespace:
+            for words in reversed(self._rules):
+                self.pexec("iptables", *words)
+            if self.forwardState is not None:
+                self.cmd(f"echo {self.forwardState} > {FORWARDING}")
+        self._rules = []
+        super().terminate()

@@ -1,0 +1,75 @@
+"""Terminal windows of nodes, on the display of whoever runs the machine.
+
+A machine has no display. The window is opened on the user's side, which is asked for it at the desk;
+where there is no display, the error says how to get a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import wanlab
+
+from .ground import ground
+from .log import error
+from .util import words_of
+
+
+class Window:
+    """A window on the user's side; it closes with its connection."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def terminate(self) -> None:
+        self._connection.close()
+
+
+def makeTerm(
+    node: Any,
+    title: str = "Node",
+    term: str = "xterm",
+    display: str | None = None,
+    cmd: str = "bash",
+) -> list[Any]:
+    """Opens a terminal window with a shell in a node."""
+    place = "" if node.inNamespace else " (root)"
+    request = {
+        "do": "terminal",
+        "title": f'"{title}: {node.name}"{place}',
+        "command": ground.wrap(node, ["/bin/bash", "-c", cmd]),
+        "folder": str(Path.cwd()),
+        "term": term,
+    }
+    return [Window(wanlab.ask(request))]
+
+
+def makeTerms(nodes: Iterable[Any], title: str = "Node", term: str = "xterm") -> list[Any]:
+    return [window for node in nodes for window in makeTerm(node, title, term)]
+
+
+def tunnelX11(node: Any, display: str | None = None) -> tuple[str | None, Any]:
+    """(display, process that passes it on). Programs in a machine reach no display of yours."""
+    shown = display or os.environ.get("DISPLAY")
+    if not shown:
+        error("Error: Cannot connect to display\n")
+        return None, None
+    return shown, None
+
+
+def runX11(node: Any, cmd: Any) -> list[Any]:
+    """Runs a program with a window in a node."""
+    shown, tunnel = tunnelX11(node)
+    if shown is None:
+        return []
+    environment = {**os.environ, "DISPLAY": shown}
+    program: subprocess.Popen[bytes] = node.popen(*words_of([cmd]), env=environment)
+    return [end for end in (tunnel, program) if end is not None]
+
+
+def cleanUpScreens() -> None:
+    """There are none."""

@@ -1,0 +1,242 @@
+"""A network as Mininet describes it: named nodes, and links between them with their parameters.
+
+Ports are numbered here already: hosts count from 0, switches from 1, in the order of the links.
+Mininet(topo=...) makes nodes and links in natural order of their names (h2 before h10), not in the
+order in which they were added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wanlab.errors import Problem, TopologyError, did_you_mean
+
+from .util import irange, natural, naturalSeq
+
+Info = dict[str, Any]
+
+
+class MultiGraph:
+    """Nodes with a dictionary each, and any number of edges between two, with a key and one each."""
+
+    def __init__(self) -> None:
+        self.node: dict[str, Info] = {}
+        self.edge: dict[str, dict[str, dict[Any, Info]]] = {}
+
+    def add_node(self, node: str, attr_dict: Info | None = None, **attrs: Any) -> None:
+        self.node[node] = {**(attr_dict or {}), **attrs}
+        self.edge.setdefault(node, {})
+
+    def add_edge(
+        self, src: str, dst: str, key: Any = None, attr_dict: Info | None = None, **attrs: Any
+    ) -> Any:
+        """Returns the edge's key."""
+        between = self.edge.setdefault(src, {}).setdefault(dst, {})
+        self.edge.setdefault(dst, {})[src] = between
+        if key is None:
+            key = len(between) + 1
+            while key in between:
+                key += 1
+        between[key] = {**(attr_dict or {}), **attrs}
+        return key
+
+    def nodes(self, data: bool = False) -> Iterable[Any]:
+        return self.node.items() if data else self.node.keys()
+
+    def edges_iter(self, data: bool = False, keys: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Each edge once, from the node that was added first."""
+        seen = set()
+        for src, neighbours in self.edge.items():
+            seen.add(src)
+            for dst, between in neighbours.items():
+                if dst in seen and dst != src:
+                    continue
+                for key, info in between.items():
+                    yield (src, dst, *((key,) if keys else ()), *((info,) if data else ()))
+
+    def edges(self, data: bool = False, keys: bool = False) -> list[tuple[Any, ...]]:
+        return list(self.edges_iter(data, keys))
+
+    def __getitem__(self, node: str) -> dict[str, dict[Any, Info]]:
+        return self.edge[node]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def convertTo(self, cls: Any, data: bool = False, keys: bool = False) -> Any:
+        """As a graph of another class with the same methods, such as networkx.MultiGraph."""
+        graph = cls()
+        graph.add_nodes_from(self.nodes(data))
+        graph.add_edges_from(self.edges(data=data, keys=keys) if keys or data else self.edges())
+        return graph
+
+
+class Topo:
+    """Base class: override `build`, and call addHost, addSwitch, addLink in it.
+
+    hopts, sopts, lopts: options of every host, switch, link that has none of its own.
+    """
+
+    def __init__(self, *args: Any, **params: Any) -> None:
+        self.g = MultiGraph()
+        self.hopts: Info = params.pop("hopts", {})
+        self.sopts: Info = params.pop("sopts", {})
+        self.lopts: Info = params.pop("lopts", {})
+        # node -> {its port: (other node, other node's port)}
+        self.ports: dict[str, dict[int, tuple[str, int]]] = {}
+        self.build(*args, **params)
+
+    def build(self, *args: Any, **params: Any) -> None:
+        """Adds nodes and links. Override this; what Topo was given arrives here."""
+
+    # -- adding -----------------------------------------------------------------------------------
+
+    def addNode(self, name: str, **opts: Any) -> str:
+        self.g.add_node(name, opts)
+        return name
+
+    def addHost(self, name: str, **opts: Any) -> str:
+        return self.addNode(name, **(opts or self.hopts))
+
+    def addSwitch(self, name: str, **opts: Any) -> str:
+        return self.addNode(name, isSwitch=True, **(opts or self.sopts))
+
+    def addLink(
+        self,
+        node1: str,
+        node2: str,
+        port1: int | None = None,
+        port2: int | None = None,
+        key: Any = None,
+        **opts: Any,
+    ) -> Any:
+        """Returns the link's key."""
+        for node in (node1, node2):
+            if node not in self.g.node:
+                known = did_you_mean(str(node), self.g.node)
+                raise TopologyError([Problem("", f'there is no node "{node}" to link', known)])
+        info = dict(opts or self.lopts)
+        port1, port2 = self.addPort(node1, node2, port1, port2)
+        info.update(node1=node1, node2=node2, port1=port1, port2=port2)
+        return self.g.add_edge(node1, node2, key, info)
+
+    def addPort(
+        self, src: str, dst: str, sport: int | None = None, dport: int | None = None
+    ) -> tuple[int, int]:
+        """The numbers of the two ports of a link, as given or the next ones."""
+        here, there = self.ports.setdefault(src, {}), self.ports.setdefault(dst, {})
+        if sport is None:
+            sport = len(here) + self.isSwitch(src)
+        if dport is None:
+            dport = len(there) + self.isSwitch(dst)
+        here[sport] = (dst, dport)
+        there[dport] = (src, sport)
+        return sport, dport
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def isSwitch(self, n: str) -> bool:
+        return bool(self.g.node[n].get("isSwitch", False))
+
+    def nodes(self, sort: bool = True) -> list[str]:
+        return self.sorted(self.g.nodes()) if sort else list(self.g.nodes())
+
+    def switches(self, sort: bool = True) -> list[str]:
+        return [n for n in self.nodes(sort) if self.isSwitch(n)]
+
+    def hosts(self, sort: bool = True) -> list[str]:
+        return [n for n in self.nodes(sort) if not self.isSwitch(n)]
+
+    def iterLinks(self, withKeys: bool = False, withInfo: bool = False) -> Iterator[Any]:
+        """(node1, node2), then the key and the parameters, if wanted."""
+        for _, _, key, info in self.g.edges_iter(data=True, keys=True):
+            yield (
+                info["node1"],
+                info["node2"],
+                *((key,) if withKeys else ()),
+                *((info,) if withInfo else ()),
+            )
+
+    def links(
+        self, sort: bool = False, withKeys: bool = False, withInfo: bool = False
+    ) -> list[Any]:
+        links = list(self.iterLinks(withKeys, withInfo))
+        if not sort:
+            return links
+        names = 3 if withKeys else 2
+        return sorted(links, key=lambda link: naturalSeq(link[:names]))
+
+    def port(self, src: str, dst: str) -> Any:
+        """(port of src, port of dst) of the link between them; a list, if there are several."""
+        pairs = [
+            (number, there) for number, (node, there) in self.ports[src].items() if node == dst
+        ]
+        return pairs[0] if len(pairs) == 1 else pairs
+
+    def _linkEntry(self, src: str, dst: str, key: Any = None) -> tuple[dict[Any, Info], Any]:
+        between = self.g[src][dst]
+        return between, next(iter(between)) if key is None else key
+
+    def linkInfo(self, src: str, dst: str, key: Any = None) -> Info:
+        between, key = self._linkEntry(src, dst, key)
+        return between[key]
+
+    def setlinkInfo(self, src: str, dst: str, info: Info, key: Any = None) -> None:
+        between, key = self._linkEntry(src, dst, key)
+        between[key] = info
+
+    def nodeInfo(self, name: str) -> Info:
+        return self.g.node[name]
+
+    def setNodeInfo(self, name: str, info: Info) -> None:
+        self.g.node[name] = info
+
+    def convertTo(self, cls: Any, data: bool = True, keys: bool = True) -> Any:
+        return self.g.convertTo(cls, data=data, keys=keys)
+
+    @staticmethod
+    def sorted(items: Iterable[str]) -> list[str]:
+        return sorted(items, key=natural)
+
+
+class SingleSwitchTopo(Topo):
+    """k hosts on one switch."""
+
+    def build(self, k: int = 2, **_opts: Any) -> None:
+        self.k = k
+        switch = self.addSwitch("s1")
+        for number in irange(1, k):
+            self.addLink(self.addHost(f"h{number}"), switch)
+
+
+class SingleSwitchReversedTopo(Topo):
+    """The same; host 1 is on the last port."""
+
+    def build(self, k: int = 2) -> None:
+        self.k = k
+        switch = self.addSwitch("s1")
+        for number in irange(1, k):
+            self.addLink(self.addHost(f"h{number}"), switch, port1=0, port2=k - number + 1)
+
+
+class MinimalTopo(SingleSwitchTopo):
+    """Two hosts on one switch."""
+
+    def build(self) -> None:  # type: ignore[override]
+        super().build(k=2)
+
+
+class LinearTopo(Topo):
+    """A chain of k switches with n hosts each."""
+
+    def build(self, k: int = 2, n: int = 1, **_opts: Any) -> None:
+        self.k, self.n = k, n
+        before = None
+        for i in irange(1, k):
+            switch = self.addSwitch(f"s{i}")
+            for j in irange(1, n):
+                self.addLink(self.addHost(f"h{i}" if n == 1 else f"h{j}s{i}"), switch)
+            if before is not None:
+                self.addLink(switch, before)
+            before = switch
