@@ -45,7 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"agent", "topology"} | DATA,
     "machine": {"agent"} | DATA,
     "network": {"machine", "plan", "agent", "topology", "record"} | DATA,
-    "measure": LIVE,
+    # Beside networks, it looks at the machine that it runs in, with the agent's own tools.
+    "measure": LIVE | {"agent"},
     "plot": {"record"} | DATA,
     "experiment": {"measure", "plot"} | LIVE,
     "labs": FACE,

@@ -15,6 +15,7 @@ This is the front door: what stands here is public, and faces use nothing else.
     ping, iperf3                 what programs say
     Record, Table, Provenance    what was measured, with its origin
     plot                         figures of it
+    Here                         counters of the machine that one is in
     ask, answer_to, Visit        what a program inside asks of the user's side
 """
 
@@ -30,7 +31,23 @@ if TYPE_CHECKING:
     from wanlab.machine.checkup import Checkup, Finding, checkup
     from wanlab.machine.embedded import EmbeddedMachine, find_image
     from wanlab.machine.leftovers import leftovers
-    from wanlab.measure import Flows, Queues, Sampling, iperf3, iperf3_text, ping, sample
+    from wanlab.measure import (
+        Acks,
+        Cpu,
+        Drops,
+        Flows,
+        Ports,
+        Queues,
+        Retransmissions,
+        Sampling,
+        Softnet,
+        Sojourns,
+        iperf3,
+        iperf3_text,
+        ping,
+        sample,
+    )
+    from wanlab.measure.here import Here, NodeCounters
     from wanlab.network import Finished, Network, Process, Visit, answer_to, ask
     from wanlab.plan import plan_script
     from wanlab.plot import Panel
@@ -63,10 +80,12 @@ _PLACES = {
     "EmbeddedMachine": "machine.embedded",
     "Finding": "machine.checkup",
     "Finished": "network",
+    "Here": "measure.here",
     "Host": "topology",
     "Link": "topology",
     "NetFlow": "topology",
     "Network": "network",
+    "NodeCounters": "measure.here",
     "Panel": "plot",
     "Port": "topology",
     "Process": "network",
@@ -88,6 +107,13 @@ _PLACES = {
     "load": "topology",
     "plan_script": "plan",
     "save": "topology",
+    "Acks": "measure",
+    "Cpu": "measure",
+    "Drops": "measure",
+    "Ports": "measure",
+    "Retransmissions": "measure",
+    "Softnet": "measure",
+    "Sojourns": "measure",
     "Flows": "measure",
     "Queues": "measure",
     "Sampling": "measure",
@@ -99,27 +125,36 @@ _PLACES = {
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
 __all__ = [
+    "Acks",
     "Checkup",
     "Conditions",
     "Controller",
+    "Cpu",
+    "Drops",
     "EmbeddedMachine",
     "Finding",
     "Finished",
     "Flows",
+    "Here",
     "Host",
     "Link",
     "NetFlow",
     "Network",
+    "NodeCounters",
     "Panel",
     "Port",
+    "Ports",
     "Process",
     "Provenance",
     "Queue",
     "Queues",
     "Record",
+    "Retransmissions",
     "Router",
     "SFlow",
     "Sampling",
+    "Softnet",
+    "Sojourns",
     "Switch",
     "Table",
     "Topology",

@@ -238,6 +238,46 @@ def plan(
     print(topologies.script(topology, wire), end="")
 
 
+@app.command("top")
+def top(
+    batch: Annotated[
+        bool, typer.Option("-b", "--batch", help="Print one look after the other, for pipes.")
+    ] = False,
+    times: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-n", "--times", help="End after so many looks.", metavar="NUMBER"),
+    ] = None,
+    delay: Annotated[
+        float, typer.Option("-d", "--delay", help="Between two looks, in s.", metavar="SECONDS")
+    ] = 1.0,
+    sort: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--sort",
+            help="throughput, backlog, drops, window, rtt or name.",
+            metavar="BY",
+        ),
+    ] = "throughput",
+    idle: Annotated[bool, typer.Option("-i", "--idle", help="Show what is idle, too.")] = False,
+) -> None:
+    """Watch ports and flows of the network that this runs in, as top does with processes.
+
+    \b
+    wanlab top                                     in a terminal inside a network
+    wanlab exec --topo single,2 -- wanlab top -b -n 3
+    h1 wanlab top -b -n 1                          at the prompt of wanlab mn
+
+    It shows all nodes, whichever it runs in. Keys: t b d w r n sort by throughput, backlog, drops,
+    congestion window, RTT, name; i shows idle ones, too; q quits.
+    """
+    from . import top_terminal
+
+    raise typer.Exit(
+        top_terminal.run(batch=batch, times=times, every_s=delay, sort=sort, idle=idle)
+    )
+
+
 @kernel.command(
     "build",
     context_settings={

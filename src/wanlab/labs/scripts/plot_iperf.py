@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from wanlab import Provenance, Record, __version__, iperf3, plot
 
-from . import iperf3_file, one_file, run
+from . import csv_file, iperf3_file, one_file, run
 
 if TYPE_CHECKING:
     from wanlab import Table
@@ -83,26 +83,12 @@ def save(record: Record, drawing: Drawing, folder: Path, title: str) -> None:
 
 
 def write_numbers(table: Table, folder: Path) -> list[str]:
-    """The rows of each stream as CSV, in files named 1.dat, 2.dat, ...; returns their names."""
+    """The rows of each stream in files named 1.dat, 2.dat, ...; returns their names."""
     names = []
     for number, stream in enumerate(table.distinct("stream"), start=1):
-        rows = table.where(stream=stream)
-        columns = [name for name in rows.names if name != "stream"]
-        lines = [",".join(columns)]
-        lines += [
-            ",".join(as_text(value) for value in values)
-            for values in zip(*(rows[name] for name in columns), strict=True)
-        ]
         names.append(f"{number}.dat")
-        (folder / names[-1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        csv_file.write(table.where(stream=stream), folder / names[-1], without=("stream",))
     return names
-
-
-def as_text(value: object) -> str:
-    """A number as other programs read it; nothing where it is not known."""
-    if isinstance(value, float):
-        return "" if value != value else f"{value:.6f}".rstrip("0").rstrip(".")
-    return str(int(value))  # type: ignore[call-overload]
 
 
 def warnings(measured: iperf3.Iperf3) -> tuple[str, ...]:

@@ -1,0 +1,26 @@
+"""Numbers for other programs: CSV with the names of the columns first, as short as they are exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wanlab import Table
+
+DECIMALS = 6
+
+
+def write(table: Table, path: Path, *, without: tuple[str, ...] = ()) -> None:
+    """The columns of a table but for some."""
+    names = [name for name in table.names if name not in without]
+    rows = zip(*(list(table[name]) for name in names), strict=True)
+    lines = [",".join(names), *(",".join(as_text(value) for value in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def as_text(value: object) -> str:
+    """A number as other programs read it; nothing where it is not known."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.{DECIMALS}f}".rstrip("0").rstrip(".")
+    return str(int(value))  # type: ignore[call-overload]

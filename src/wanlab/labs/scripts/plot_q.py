@@ -1,0 +1,269 @@
+"""plot_q.sh: the queue of a port, live; on the key s, a figure and the numbers of it.
+
+The queue is what waits before the bottleneck: in shapers and AQMs, not in a delay line (netem). On
+virtual time a reading is taken at a moment and costs the network nothing.
+
+    queue_s1-eth2.pdf     backlog and drops over time
+    queue_s1-eth2.dat     time_s,backlog_bytes,backlog_packets,drops
+
+Earlier files are not replaced: those of a second run are called queue_s1-eth2_2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from wanlab import Here, Provenance, Record, Table, __version__
+from wanlab.errors import WanlabError
+
+from . import Usage, chart, csv_file, run
+
+USAGE = """usage: plot_q.sh PORT [-i SECONDS] [-t SECONDS]
+
+Shows the queue of a port (s1-eth2) while it changes. The key s, or Ctrl-C, stops; then a figure and
+the numbers are written to the current folder.
+
+  -i SECONDS  between two readings: 0.1 unless said
+  -t SECONDS  stop by itself after so long"""
+
+EVERY_S = 0.1
+REDRAW_S = 0.1
+STOP_KEYS = b"sSqQ\x03"
+NO_QUEUE = "no queue"
+ONLY_A_DELAY_LINE = "no queue, only a delay line (netem)"
+
+
+@dataclass
+class Readings:
+    """What has been read so far."""
+
+    times_s: list[float] = field(default_factory=list)
+    backlog_bytes: list[int] = field(default_factory=list)
+    backlog_packets: list[int] = field(default_factory=list)
+    drops: list[int] = field(default_factory=list)
+
+    def table(self) -> Table:
+        first = self.drops[0] if self.drops else 0
+        return Table.of(
+            {
+                "time_s": self.times_s,
+                "backlog_bytes": self.backlog_bytes,
+                "backlog_packets": self.backlog_packets,
+                # Counted from the start, and not anew when the queue is replaced meanwhile.
+                "drops": [max(0, drops - first) for drops in self.drops],
+            }
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_of(arguments)
+    with Here() as here:
+        port = options.port
+        node = here.node_of(port)
+        with _screen(port) as (show, is_stopped):
+            readings, words = watch(here, node, port, options, show, is_stopped)
+    if not readings.times_s:
+        raise WanlabError(f"nothing was read of {port}")
+    files = write(readings.table(), port, Path.cwd())
+    print(summary(readings, port, words))
+    print(f"written: {' '.join(files)}")
+    return 0
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains as our other programs do."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(message)
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(add_help=False)
+    parser.add_argument("port", metavar="PORT")
+    parser.add_argument("-i", type=float, default=EVERY_S, dest="every_s")
+    parser.add_argument("-t", type=float, default=None, dest="duration_s")
+    options = parser.parse_args(arguments)
+    if options.every_s <= 0:
+        raise Usage("-i must be more than 0")
+    return options
+
+
+def watch(
+    here: Here,
+    node: str,
+    port: str,
+    options: argparse.Namespace,
+    show: Callable[[Readings, str], None],
+    is_stopped: Callable[[float], bool],
+) -> tuple[Readings, str]:
+    """Reads until stopped; returns what was read, and of which queue."""
+    readings = Readings()
+    words = ""
+    start_s = time.monotonic()
+    shown_s = -REDRAW_S
+    while True:
+        now_s = time.monotonic() - start_s
+        queue = here.look_at(node).queues.get(port)
+        if queue is None:
+            return readings, f"{port} has gone"
+        words = " + ".join(queue.kinds) or (ONLY_A_DELAY_LINE if queue.delays else NO_QUEUE)
+        readings.times_s.append(round(now_s, 6))
+        readings.backlog_bytes.append(queue.backlog_bytes)
+        readings.backlog_packets.append(queue.backlog_packets)
+        readings.drops.append(queue.drops)
+        if now_s - shown_s >= REDRAW_S:
+            show(readings, words)
+            shown_s = now_s
+        if options.duration_s is not None and now_s >= options.duration_s:
+            return readings, words
+        next_s = start_s + len(readings.times_s) * options.every_s
+        if is_stopped(max(0.0, next_s - time.monotonic())):
+            return readings, words
+
+
+def summary(readings: Readings, port: str, words: str) -> str:
+    peak = max(readings.backlog_bytes)
+    mean = sum(readings.backlog_bytes) / len(readings.backlog_bytes)
+    return (
+        f"{port} ({words}): {len(readings.times_s)} readings in {readings.times_s[-1]:.1f} s, "
+        f"peak {peak} B, mean {mean:.0f} B, {max(readings.drops) - readings.drops[0]} drops"
+    )
+
+
+# -- the terminal -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _screen(
+    port: str,
+) -> Iterator[tuple[Callable[[Readings, str], None], Callable[[float], bool]]]:
+    """How to show, and how to wait for the key that stops. Without a terminal nothing is shown, and
+    signals stop."""
+    asked: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    keys = Keys()
+    try:
+        with _full_screen() if sys.stdout.isatty() else contextlib.nullcontext():
+
+            def show(readings: Readings, words: str) -> None:
+                if sys.stdout.isatty():
+                    _draw(port, readings, words)
+
+            yield show, lambda seconds: keys.stop_within(seconds, asked)
+    finally:
+        keys.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Keys:
+    """Waits, and listens to the keys meanwhile; without a terminal, to whatever standard input says."""
+
+    def __init__(self) -> None:
+        self._is_open = True
+        self._before = None
+        if sys.stdin.isatty():
+            self._before = termios.tcgetattr(0)
+            tty.setcbreak(0)
+
+    def close(self) -> None:
+        if self._before is not None:
+            termios.tcsetattr(0, termios.TCSADRAIN, self._before)
+
+    def stop_within(self, seconds: float, asked: list[int]) -> bool:
+        """Whether the key that stops came, or a signal, within the time."""
+        if asked:
+            return True
+        ready = select.select([0] if self._is_open else [], [], [], seconds)[0]
+        if ready:
+            typed = os.read(0, 64)
+            if not typed:
+                self._is_open = False
+                return self.stop_within(seconds, asked)
+            if set(typed) & set(STOP_KEYS):
+                return True
+        return bool(asked)
+
+
+@contextlib.contextmanager
+def _full_screen() -> Iterator[None]:
+    sys.stdout.write("\x1b[?1049h\x1b[?25l")  # the other screen, without a cursor
+    try:
+        yield
+    finally:
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()
+
+
+def _draw(port: str, readings: Readings, words: str) -> None:
+    size = shutil.get_terminal_size()
+    now = chart.readable(readings.backlog_bytes[-1], "B")
+    drops = max(0, readings.drops[-1] - readings.drops[0])
+    lines = [
+        f"queue of {port} ({words}): {now}, {readings.backlog_packets[-1]} packets, {drops} drops",
+        "",
+        *chart.draw(
+            readings.backlog_bytes,
+            seconds=readings.times_s[-1],
+            width=size.columns,
+            height=max(3, min(16, size.lines - 5)),
+        ),
+        "",
+        "s stops",
+    ]
+    text = "\r\n".join(line[: size.columns - 1] + "\x1b[K" for line in lines[: size.lines - 1])
+    sys.stdout.write(f"\x1b[H{text}\x1b[J")
+    sys.stdout.flush()
+
+
+# -- what is left -----------------------------------------------------------------------------------
+
+
+def write(table: Table, port: str, folder: Path) -> list[str]:
+    """A figure and the numbers; returns the names of the files."""
+    from wanlab import plot  # takes a second to load: not before the queue has been watched
+
+    record = Record(Provenance(wanlab=__version__), {"queue": table})
+    panels = [
+        plot.quantity(record, "queue", "backlog_bytes", title="Queue", unit="auto"),
+        plot.quantity(record, "queue", "drops", title="Drops"),
+    ]
+    name = free_name(folder, f"queue_{port}")
+    plot.save(
+        plot.timeline(panels, title=f"Queue of {port}", height=2.4),
+        folder / f"{name}.pdf",
+        quick=True,
+    )
+    csv_file.write(table, folder / f"{name}.dat")
+    return [f"{name}.pdf", f"{name}.dat"]
+
+
+def free_name(folder: Path, name: str) -> str:
+    """The name, or with the first number behind it that nothing has yet."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(
+        n for n in names if not any((folder / f"{n}{s}").exists() for s in (".pdf", ".dat"))
+    )
+
+
+if __name__ == "__main__":
+    run("plot_q.sh", USAGE, main)

@@ -1,0 +1,205 @@
+"""Looking around in the machine that we are in: what `wanlab top` and `plot_q.sh` show.
+
+A sampler reads from outside and at booked instants; this reads from inside, as any program of the
+machine can, whenever it is told. The nodes are those that have a namespace in /run/netns, and "root",
+where the switches and their ports are.
+
+    with Here() as here:
+        for node in here.look():
+            print(node.name, [port.name for port in node.ports])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wanlab.agent import system
+from wanlab.agent.links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, Netlink
+from wanlab.agent.root import ABOUT_FILE, NETNS_FOLDER
+from wanlab.errors import PeerError, RequirementError, WanlabError, did_you_mean
+
+from . import netlink_link, netlink_qdisc, tcp_info
+from .netlink_link import LinkCounters
+from .port_queue import PortQueue, port_queue
+from .qdisc import QdiscCounters
+from .tcp_info import TcpSocket
+
+ROOT = "root"
+INIT = "/proc/1/ns/net"
+OWN = "/proc/self/ns/net"
+# What the kernel lists may change while it is listed; once more is enough unless something is wrong.
+ATTEMPTS = 5
+
+RTM_GETQDISC, SOCK_DIAG_BY_FAMILY = 38, 20
+_REQUEST = struct.Struct("=IHHII")
+_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
+_ESTABLISHED_AND_ENDING = 0xFFF & ~(1 << 10 | 1 << 6)  # neither LISTEN nor TIME_WAIT
+_ALL_EXTENSIONS = 0xFF
+
+
+@dataclass(frozen=True)
+class NodeCounters:
+    """Everything that one node counts, at one moment."""
+
+    name: str
+    ports: Sequence[LinkCounters]
+    qdiscs: Sequence[QdiscCounters]
+    flows: Sequence[TcpSocket]
+
+    @cached_property
+    def queues(self) -> Mapping[str, PortQueue]:
+        """The queue of each port, by the port's name."""
+        by_port: dict[str, list[QdiscCounters]] = {port.name: [] for port in self.ports}
+        for qdisc in self.qdiscs:
+            by_port.setdefault(qdisc.device, []).append(qdisc)
+        return {name: port_queue(qdiscs) for name, qdiscs in by_port.items()}
+
+
+class Here:
+    """Reads counters of all nodes. Root's rights are needed, which everybody has in a machine."""
+
+    def __init__(self, namespaces: str | os.PathLike[str] = NETNS_FOLDER) -> None:
+        if not Path(ABOUT_FILE).exists():
+            raise RequirementError(
+                "this looks at the network that it runs in, and it does not run in one",
+                "type it in a terminal of a network, such as: wanlab exec --topo TOPOLOGY -- bash",
+            )
+        self.about: dict[str, Any] = json.loads(Path(ABOUT_FILE).read_text(encoding="utf-8"))
+        """What kind of machine it is: its clock, its kernel, its seed."""
+        self._folder = Path(namespaces)
+        self._own = os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)
+        self._sockets: dict[tuple[str, int], Netlink] = {}
+
+    def close(self) -> None:
+        for opened in self._sockets.values():
+            opened.close()
+        self._sockets.clear()
+        os.close(self._own)
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def nodes(self) -> list[str]:
+        """Root first, then the others by name, h2 before h10."""
+        try:
+            names = [path.name for path in self._folder.iterdir()]
+        except FileNotFoundError:
+            names = []
+        return [ROOT, *sorted(names, key=lambda name: (len(name), name))]
+
+    def look(self) -> list[NodeCounters]:
+        """All nodes; one that goes away meanwhile is left out."""
+        names = self.nodes()
+        for node, protocol in [key for key in self._sockets if key[0] not in names]:
+            self._sockets.pop((node, protocol)).close()
+        found = []
+        for name in names:
+            try:
+                found.append(self.look_at(name))
+            except FileNotFoundError:
+                continue
+        return found
+
+    def look_at(self, node: str) -> NodeCounters:
+        """One node."""
+        for attempt in range(ATTEMPTS):
+            try:
+                ports = netlink_link.decode(self._links(node))
+                names = {port.index: port.name for port in ports}
+                qdiscs = netlink_qdisc.decode(self._qdiscs(node), names)
+                return NodeCounters(node, ports, qdiscs, self._all_flows(node))
+            except PeerError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    def node_of(self, port: str) -> str:
+        """The node that has a port. A name that several have means the one of our own node."""
+        having = {
+            node.name: node for node in self.look() if port in {link.name for link in node.ports}
+        }
+        own = self._own_node()
+        if own in having or len(having) == 1:
+            return own if own in having else next(iter(having))
+        if having:
+            raise WanlabError(f"several nodes have a port {port}: {', '.join(having)}")
+        known = [link.name for node in self.look() for link in node.ports if not link.is_loopback]
+        raise WanlabError(f"there is no port {port}", did_you_mean(port, known))
+
+    def _own_node(self) -> str:
+        own = os.fstat(self._own)
+        for node in self.nodes():
+            try:
+                if os.path.samestat(own, self._namespace(node).stat()):
+                    return node
+            except OSError:
+                continue
+        return ROOT
+
+    def _namespace(self, node: str) -> Path:
+        return Path(INIT) if node == ROOT else self._folder / node
+
+    # -- asking the kernel ------------------------------------------------------------------------
+
+    def _links(self, node: str) -> bytes:
+        body = netlink_link.request_body()
+        return self._dump(node, NETLINK_ROUTE, netlink_link.RTM_GETLINK, body)
+
+    def _qdiscs(self, node: str) -> bytes:
+        body = struct.pack("=B3xiIII", 0, 0, 0, 0, 0)
+        return self._dump(node, NETLINK_ROUTE, RTM_GETQDISC, body)
+
+    def _all_flows(self, node: str) -> list[TcpSocket]:
+        flows = tcp_info.decode(self._flows(node, socket.AF_INET))
+        with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
+            flows += tcp_info.decode(self._flows(node, socket.AF_INET6))
+        return flows
+
+    def _flows(self, node: str, family: int) -> bytes:
+        body = struct.pack(
+            "=BBBxI48x", family, socket.IPPROTO_TCP, _ALL_EXTENSIONS, _ESTABLISHED_AND_ENDING
+        )
+        return self._dump(node, NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, body)
+
+    def _dump(self, node: str, protocol: int, kind: int, body: bytes) -> bytes:
+        request = _REQUEST.pack(_REQUEST.size + len(body), kind, _REQUEST_DUMP, 1, 0) + body
+        return self._socket(node, protocol).dump(request)
+
+    def _socket(self, node: str, protocol: int) -> Netlink:
+        """One for each node and protocol, opened once: a look is then few system calls."""
+        if (node, protocol) not in self._sockets:
+            self._sockets[node, protocol] = self._open(node, protocol)
+        return self._sockets[node, protocol]
+
+    def _open(self, node: str, protocol: int) -> Netlink:
+        descriptor = os.open(self._namespace(node), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            system.setns(descriptor, system.CLONE_NEWNET)
+            try:
+                return Netlink(protocol)
+            finally:
+                system.setns(self._own, system.CLONE_NEWNET)
+        except PermissionError:
+            raise RequirementError(
+                f"only root may look into {node}", "inside a machine everybody is: use sudo"
+            ) from None
+        finally:
+            os.close(descriptor)
