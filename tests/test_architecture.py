@@ -59,7 +59,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 FACES = {"labs", "cli", "mininet", "web", "pytest_plugin"}
 
 # Of the agent, a plan needs its vocabulary and nothing that does the work.
-PLAN_NEEDS_OF_AGENT = {"wanlab.agent.operations", "wanlab.agent.messages"}
+PLAN_NEEDS_OF_AGENT = {
+    *("wanlab.agent.operations", "wanlab.agent.messages"),
+    *("wanlab.agent.belongings", "wanlab.agent.services"),
+}
 
 MOST_LINES = 600
 FORBIDDEN_NAMES = {

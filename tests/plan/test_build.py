@@ -5,12 +5,14 @@ from typing import get_type_hints
 
 import pytest
 
-from wanlab.agent import operations
+from wanlab.agent import belongings, operations, services
 from wanlab.agent.operations import End, Operation, SetSpeed, SetSysctl
 from wanlab.agent.perform import Performer
 from wanlab.errors import TopologyError
-from wanlab.plan import plan
+from wanlab.plan import plan, settling_point
 from wanlab.plan.change import reshape
+from wanlab.plan.needs import needs
+from wanlab.plan.routing import programs_for
 from wanlab.topology import (
     Conditions,
     Controller,
@@ -25,14 +27,18 @@ from wanlab.topology import (
 )
 
 KINDS = sorted(
-    (
+    {
         kind
-        for kind in vars(operations).values()
+        for module in (operations, belongings, services)
+        for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, Operation) and kind is not Operation
-    ),
+    },
     key=lambda kind: kind.__name__,
 )
-VALUES = {str: "x", bool: True, int: 1, End: End("", "x"), tuple[str, ...]: ("x",)}
+VALUES = {
+    **{str: "x", bool: True, int: 1, End: End("", "x"), tuple[str, ...]: ("x",)},
+    **{str | None: "x", float | None: 0.5},
+}
 
 
 def example(kind: type[Operation]) -> Operation:
@@ -49,7 +55,8 @@ def test_the_agent_performs_every_operation_with_its_arguments(kind: type[Operat
 
 
 def test_the_agent_performs_nothing_else() -> None:
-    performed = {name for name in vars(Performer) if not name.startswith("_")} - {"perform"}
+    performed = {name for name in vars(Performer) if not name.startswith("_")}
+    performed -= {"perform", "undo"}
     assert performed == {kind.name for kind in KINDS}
 
 
@@ -118,13 +125,8 @@ def with_queue(kind: str) -> Callable[[], Topology]:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (with_switch(kind="ovs"), "switch s1: the switch kind ovs cannot be built"),
-        (with_switch(external_interfaces=("eth7",)), "switch s1: the embedded machine has no ext"),
-        (with_host(private_directories=(("/var", None),)), "host h1: private directories cannot"),
-        (with_host(vlan_interfaces=(("10.1.1.1", 5),)), "host h1: VLAN interfaces cannot"),
-        (with_host(cpu=0.5), "host h1: its share of the computer"),
-        (with_host(cores="0"), "host h1: its share of the computer"),
-        (with_host(scheduler="cfs"), "host h1: its share of the computer"),
+        (with_switch(kind="user"), "switch s1: the switch kind user cannot be built"),
+        (with_switch(kind="ivs"), "switch s1: the switch kind ivs cannot be built"),
         (with_queue("htb"), "port h1-eth0: the queue htb needs classes"),
         (with_queue("prio"), "port h1-eth0: the queue prio needs classes"),
         (
@@ -142,21 +144,98 @@ def test_what_cannot_be_built_is_refused_by_name(make: Callable[[], Topology], s
 
 
 def test_all_that_cannot_be_built_is_told_at_once() -> None:
-    topology = replace(
-        shapes.minimal(),
-        nodes=(
-            Host("h1", private_directories=(("/var", None),)),
-            Host("h2", vlan_interfaces=(("10.1.1.1", 5),)),
-            Switch("s1", kind="ovs"),
-        ),
-    )
+    topology = Topology(nodes=(Switch("s1", kind="ivs"), Switch("s2", kind="userns")))
     with pytest.raises(TopologyError) as caught:
         plan(resolve(topology))
-    assert [problem.place for problem in caught.value.problems] == [
-        "host h1",
-        "host h2",
-        "switch s1",
+    assert [problem.place for problem in caught.value.problems] == ["switch s1", "switch s2"]
+
+
+def commands_of(topology: Topology, what: str) -> list[list[str]]:
+    """What a person types for each operation with this word in its description."""
+    return [it.commands() for it in plan(resolve(topology)) if what in it.describe()]
+
+
+def test_a_private_directory_belongs_to_the_hosts_namespace() -> None:
+    topology = with_host(private_directories=(("/var/log", None), ("/srv", "/tmp/h1")))()
+    in_memory, kept = commands_of(topology, "private directory")
+    inside = "nsenter --net=/run/netns/h1 --mount=/run/mounts/h1"
+    assert in_memory[-2:] == ["mkdir -p /var/log", f"{inside} mount -t tmpfs tmpfs /var/log"]
+    assert kept[-2:] == ["mkdir -p /srv /tmp/h1", f"{inside} mount --bind /tmp/h1 /srv"]
+
+
+def test_a_vlan_interface_has_an_address_of_its_own() -> None:
+    topology = with_host(vlan_interfaces=(("10.1.0.1/24", 100),))()
+    assert commands_of(topology, "h1-eth0.100") + commands_of(topology, "VLAN") == [
+        ["ip -n h1 addr add 10.1.0.1/24 brd + dev h1-eth0.100"],
+        [
+            "ip -n h1 link add link h1-eth0 name h1-eth0.100 type vlan id 100",
+            "ip -n h1 link set h1-eth0.100 up",
+        ],
     ]
+
+
+def test_a_share_of_the_processors_is_a_matter_of_real_time() -> None:
+    topology = with_host(cpu=0.25, cores="0")()
+    (limit,) = commands_of(topology, "processors of h1")
+    assert limit[-1] == "echo 0 > /sys/fs/cgroup/h1/cpuset.cpus"
+    without = plan(resolve(topology), shares=False)
+    assert not any("processors" in operation.describe() for operation in without)
+
+
+@pytest.mark.parametrize("kind", ["bridge", "ovs"])
+def test_an_interface_of_the_computer_joins_a_switch(kind: str) -> None:
+    topology = with_switch(external_interfaces=("eth7",), kind=kind)()
+    taken, *joined = commands_of(topology, "eth7")
+    assert taken == ["ip link set eth7 up"]
+    plugged = {
+        "bridge": "ip link set eth7 master s1",
+        "ovs": "ovs-vsctl add-port s1 eth7",
+    }
+    assert joined == [[plugged[kind]]]
+
+
+def test_an_interface_of_the_computer_moves_into_a_host() -> None:
+    topology = with_host(external_interfaces=("eth7",))()
+    assert commands_of(topology, "eth7") == [
+        ["ip link set eth7 netns h1", "ip -n h1 link set eth7 up"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "programs"),
+    [
+        ("hostname r1\n", ""),
+        ("router ospf\n network 10.0.0.0/8 area 0\n", "ospfd"),
+        ("interface r1-eth0\n ipv6 ospf6 area 0\nrouter ospf6\n", "ospf6d"),
+        ("router bgp 65000\nrouter rip\n", "bgpd ripd"),
+        ("router isis one\nrouter ripng\n", "ripngd isisd"),
+        ("interface r1-eth0\n ip pim\n", "pimd"),
+        ("router bgp 65000\n neighbor 10.0.0.2 bfd\n", "bfdd bgpd"),
+    ],
+)
+def test_frr_runs_the_programs_that_its_text_calls_for(text: str, programs: str) -> None:
+    assert programs_for(text) == ("zebra", "staticd", *programs.split())
+
+
+def test_open_vswitch_and_frr_are_needed_where_they_are_used() -> None:
+    topology = Topology(
+        nodes=(Switch("s1", kind="ovs"), Switch("s2"), Router("r1", frr="router rip\n"))
+    )
+    assert {(need.package, need.wanted_by) for need in needs(topology)} == {
+        ("openvswitch-switch", "switch s1"),
+        ("frr", "router r1"),
+    }
+    assert "/usr/lib/frr/ripd" in [need.program for need in needs(topology)]
+    assert list(needs(shapes.minimal())) == []
+
+
+def test_ports_join_when_the_nodes_have_settled() -> None:
+    for kind in ("bridge", "ovs"):
+        done = plan(resolve(with_switch(kind=kind)()))
+        late = [operation.describe() for operation in done[settling_point(done) :]]
+        assert late == ["port s1-eth1 in switch s1", "port s1-eth2 in switch s1"]
+        early = plan(resolve(with_switch(kind=kind, stp=True)()))
+        assert settling_point(early) == len(early)
 
 
 def test_a_change_replaces_what_was_there() -> None:

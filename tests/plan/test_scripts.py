@@ -10,10 +10,13 @@ from wanlab.plan import Wire, plan_script
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import (
     Conditions,
+    Controller,
     Host,
+    NetFlow,
     Port,
     Queue,
     Router,
+    SFlow,
     Switch,
     Topology,
     link,
@@ -51,11 +54,59 @@ def routed() -> Topology:
     )
 
 
+def switched() -> Topology:
+    """Two Open vSwitches with controllers, one that learns by itself, and two bridges with VLANs."""
+    return Topology(
+        name="switched",
+        nodes=(
+            Host("h1", vlan_interfaces=(("10.1.0.1/24", 10),)),
+            Host("h2", private_directories=(("/var/log", None), ("/srv", "/tmp/h2"))),
+            Host("h3", cpu=0.25),
+            Switch(
+                "s1",
+                kind="ovs",
+                controllers=("c0", "c1"),
+                protocols=("OpenFlow10", "OpenFlow13"),
+                listen_port=6654,
+                ip="10.0.0.100/8",
+                netflow=NetFlow("10.0.0.1:9996", add_id=True),
+                sflow=SFlow("10.0.0.1:6343", sampling=10),
+            ),
+            Switch("s2", kind="ovs", dpid="ab", stp=True, priority=4096, datapath="user"),
+            Switch("s3", stp=True, priority=100),
+            Switch("s4"),
+            Controller("c0"),
+            Controller("c1", kind="remote", address="10.0.0.3", port=6653),
+        ),
+        links=(
+            link("h1", Port("s1", trunks=(10,), vlan=1)),
+            link("s1", "s2"),
+            link("s2", "s3", rate="10Mbps"),
+            link("h2", Port("s4", vlan=10)),
+            link(Port("s4", trunks=(10, 20)), "s3"),
+            link("h3", "s4"),
+        ),
+    )
+
+
+def ring() -> Topology:
+    """A router that speaks OSPF."""
+    return Topology(
+        nodes=(
+            Router("r1", frr="router ospf\n network 10.0.0.0/8 area 0\n"),
+            Router("r2", external_interfaces=("eth7",)),
+        ),
+        links=(link(Port("r1", ip="10.0.1.1/24"), Port("r2", ip="10.0.1.2/24")),),
+    )
+
+
 TOPOLOGIES: dict[str, tuple[Callable[[], Topology], Wire]] = {
     "lab14": (lambda: load(LAB14), "gso"),
     "dumbbell-gso": (lambda: shapes.dumbbell(2, rate="10Mbps", delay="20ms"), "gso"),
     "dumbbell-mtu": (lambda: shapes.dumbbell(2, rate="10Mbps", delay="20ms"), "mtu"),
     "routed": (routed, "mtu"),
+    "switched": (switched, "gso"),
+    "ring": (ring, "gso"),
 }
 
 KINDS = ("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke")

@@ -24,18 +24,13 @@ NLM_F_EXCL, NLM_F_CREATE = 0x200, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR = 16, 17, 20
-IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU, IFLA_MASTER, IFLA_LINKINFO, IFLA_NET_NS_FD = (
-    1,
-    3,
-    4,
-    10,
-    18,
-    28,
-)
+IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU, IFLA_LINK, IFLA_MASTER, IFLA_LINKINFO = 1, 3, 4, 5, 10, 18
+IFLA_NET_NS_FD = 28
 IFLA_GRO_MAX_SIZE = 58
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 VETH_INFO_PEER = 1
-IFLA_BR_FORWARD_DELAY, IFLA_BR_STP_STATE, IFLA_BR_PRIORITY = 1, 5, 6
+IFLA_BR_FORWARD_DELAY, IFLA_BR_STP_STATE, IFLA_BR_PRIORITY, IFLA_BR_VLAN_FILTERING = 1, 5, 6, 7
+IFLA_VLAN_ID = 1
 IFA_ADDRESS, IFA_LOCAL, IFA_BROADCAST = 1, 2, 4
 IFF_UP = 1
 
@@ -87,14 +82,26 @@ def veth(first: bytes, second: bytes) -> tuple[int, int, bytes]:
     return new_link(first + attribute(IFLA_LINKINFO, info))
 
 
-def bridge(name: str, stp: bool, priority: int | None) -> tuple[int, int, bytes]:
+def bridge(
+    name: str, stp: bool, priority: int | None, vlan_filtering: bool = False
+) -> tuple[int, int, bytes]:
     data = number(IFLA_BR_STP_STATE, int(stp))
     if not stp:
         data += number(IFLA_BR_FORWARD_DELAY, 0)
     if priority is not None:
         data += attribute(IFLA_BR_PRIORITY, struct.pack("=H", priority))
+    if vlan_filtering:
+        data += attribute(IFLA_BR_VLAN_FILTERING, b"\1")
     info = text(IFLA_INFO_KIND, "bridge") + attribute(IFLA_INFO_DATA, data)
     return new_link(text(IFLA_IFNAME, name) + attribute(IFLA_LINKINFO, info))
+
+
+def vlan_interface(name: str, port: int, vlan: int) -> tuple[int, int, bytes]:
+    """On the port with this index: what it sends gets a tag, what comes with the tag is for it."""
+    data = attribute(IFLA_VLAN_ID, struct.pack("=H", vlan))
+    info = text(IFLA_INFO_KIND, "vlan") + attribute(IFLA_INFO_DATA, data)
+    attributes = text(IFLA_IFNAME, name) + number(IFLA_LINK, port)
+    return new_link(attributes + attribute(IFLA_LINKINFO, info))
 
 
 def change_link(

@@ -10,9 +10,13 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from . import system
 from .root import NETNS_FOLDER
+
+if TYPE_CHECKING:
+    from .groups import Group
 
 ROOT = ""
 
@@ -23,6 +27,8 @@ class Namespaces:
     def __init__(self) -> None:
         self._net = {ROOT: os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
         self._mount = {ROOT: os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)}
+        self._adopted: set[str] = set()
+        self._groups: dict[str, Group] = {}
 
     def names(self) -> list[str]:
         return [name for name in self._net if name != ROOT]
@@ -89,12 +95,29 @@ class Namespaces:
 
     @contextmanager
     def inside(self, node: str) -> Iterator[None]:
-        """Runs the body in a node's network and mount namespaces; the current folder is / then."""
-        with self.inside_net(node):
+        """Runs the body in a node's network and mount namespaces, and in its control group; the current
+        folder is / then."""
+        with self._in_group(node), self.inside_net(node):
             if node == ROOT:
                 yield
                 return
             if node not in self._mount:
+    def put_in_group(self, node: str, group: Group) -> None:
+        """What is started in this node from now on belongs to a control group."""
+        self._groups[node] = group
+
+    @contextmanager
+    def _in_group(self, node: str) -> Iterator[None]:
+        group = self._groups.get(node)
+        if group is None:
+            yield
+            return
+        group.enter()
+        try:
+            yield
+        finally:
+            group.leave()
+
                 system.unshare(system.CLONE_NEWNS)
                 system.mount("sys", "/sys", "sysfs")
                 self._mount[node] = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)

@@ -104,6 +104,7 @@ class AddBridge(Operation):
     bridge: str
     stp: bool = False
     priority: int | None = None
+    vlan_filtering: bool = False
 
     name = "add_bridge"
 
@@ -114,13 +115,16 @@ class AddBridge(Operation):
         options = f"stp_state {int(self.stp)}" + ("" if self.stp else " forward_delay 0")
         if self.priority is not None:
             options += f" priority {self.priority}"
+        if self.vlan_filtering:
+            options += " vlan_filtering 1"
         return [
             f"ip link add {self.bridge} type bridge {options}",
             f"ip link set {self.bridge} up",
         ]
 
     def request(self) -> tuple[str, dict[str, Any]]:
-        return self.name, {"name": self.bridge, "stp": self.stp, "priority": self.priority}
+        arguments = {"name": self.bridge, "stp": self.stp, "priority": self.priority}
+        return self.name, {**arguments, "vlan_filtering": self.vlan_filtering}
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,44 @@ class JoinBridge(Operation):
 
     def request(self) -> tuple[str, dict[str, Any]]:
         return self.name, {"interface": self.interface, "bridge": self.bridge}
+
+
+@dataclass(frozen=True)
+class SetVlans(Operation):
+    """Which VLANs pass a port of a bridge, as lines for bridge without the word bridge. Consecutive
+    ones are done together."""
+
+    interface: str
+    lines: tuple[str, ...]
+
+    name = "set_vlans"
+
+    def describe(self) -> str:
+        return f"VLANs of {self.interface}"
+
+    def commands(self) -> list[str]:
+        return [f"bridge {line}" for line in self.lines]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"lines": list(self.lines)}
+
+
+@dataclass(frozen=True)
+class BringUp(Operation):
+    node: str
+    interface: str
+
+    name = "bring_up"
+
+    def describe(self) -> str:
+        return f"{self.interface} up"
+
+    def commands(self) -> list[str]:
+        where = f"-n {self.node} " if self.node else ""
+        return [f"ip {where}link set {self.interface} up"]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "name": self.interface}
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,13 @@ import fcntl
 import os
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from . import links
+from . import links, system
 from .namespaces import ROOT, Namespaces
+
+if TYPE_CHECKING:
+    from .beside import ProgramsBeside
 
 SIOCETHTOOL = 0x8946
 ETHTOOL_GSET, ETHTOOL_SSET = 0x1, 0x2
@@ -35,6 +39,7 @@ class Performer:
         # What is in the root namespace now because of us, or was there before: how to undo it.
         self._root_interfaces: dict[str, None] = {}
         self._files_before: dict[str, str | None] = {}
+        self._beside: ProgramsBeside | None = None
 
     def perform(self, name: str, arguments: dict[str, object]) -> None:
         """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
@@ -51,9 +56,26 @@ class Performer:
     def remove_namespace(self, name: str) -> None:
         self._namespaces.remove(name)
 
-    def add_bridge(self, name: str, stp: bool, priority: int | None) -> None:
-        self._root_links.request(*links.bridge(name, stp, priority))
+    def add_bridge(
+        self, name: str, stp: bool, priority: int | None, vlan_filtering: bool = False
+    ) -> None:
+        self._root_links.request(*links.bridge(name, stp, priority, vlan_filtering))
         self._root_interfaces[name] = None
+
+    def add_private_directory(self, node: str, mount: str, kept_in: str | None) -> None:
+        os.makedirs(mount, exist_ok=True)
+        if kept_in is not None:
+            os.makedirs(kept_in, exist_ok=True)
+        with self._namespaces.inside(node):
+            if kept_in is None:
+                system.mount("tmpfs", mount, "tmpfs")
+            else:
+                system.mount(kept_in, mount, flags=system.MS_BIND)
+
+    def limit_processor(self, node: str, share: float | None, cores: str | None) -> None:
+        from .groups import Group  # few networks need it
+
+        self._namespaces.put_in_group(node, Group(node, share, cores))
 
     # -- links ------------------------------------------------------------------------------------
 
@@ -72,6 +94,8 @@ class Performer:
 
     def remove_link(self, node: str, name: str) -> None:
         """An interface; the other end of its link goes with it."""
+        if node == ROOT and self._beside is not None and self._beside.ovs.forget(name):
+            return
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.remove_link(name))
         if node == ROOT:
@@ -98,6 +122,22 @@ class Performer:
             return
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*request)
+
+    def bring_up(self, node: str, name: str) -> None:
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.change_link(interface_index(name), up=True))
+
+    def add_vlan_interface(self, node: str, port: str, vlan: int, interface: str) -> None:
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.vlan_interface(interface, interface_index(port), vlan))
+
+    def take_interface(self, interface: str, node: str) -> None:
+        """One that is in the root namespace."""
+        if node != ROOT:
+            target = links.number(links.IFLA_NET_NS_FD, self._namespaces.net(node))
+            index = interface_index(interface)
+            self._root_links.request(*links.change_link(index, attributes=target))
+        self.bring_up(node, interface)
 
     def set_link_state(self, node: str, name: str, up: bool) -> None:
         """Addresses and routes stay, as when a cable is pulled: what the kernel forgets is kept here."""
@@ -163,6 +203,40 @@ class Performer:
         """Lines for `tc -batch`."""
         self._run(node, ["tc", "-batch", "-"], "".join(f"{line}\n" for line in commands))
 
+    def set_vlans(self, lines: list[str]) -> None:
+        """Lines for `bridge -batch`."""
+        self._run(ROOT, ["bridge", "-batch", "-"], "".join(f"{line}\n" for line in lines))
+
+    # -- what needs programs beside it --------------------------------------------------------------
+
+    @property
+    def _programs(self) -> ProgramsBeside:
+        """Loaded when it is wanted: few networks need it."""
+        if self._beside is None:
+            from .beside import ProgramsBeside
+
+            self._beside = ProgramsBeside(self._run)
+        return self._beside
+
+    def start_ovs(self) -> None:
+        self._programs.ovs.start()
+
+    def set_ovs(self, words: list[str]) -> None:
+        """Words for `ovs-vsctl`, each command of it after a "--"."""
+        self._programs.ovs.tell(words)
+
+    def start_controller(self, controller: str, address: str, port: int) -> None:
+        self._programs.controllers.start(controller, address, port)
+
+    def stop_controller(self, controller: str) -> None:
+        self._programs.controllers.stop(controller)
+
+    def await_switches(self, controller: str, count: int) -> None:
+        self._programs.controllers.await_switches(controller, count)
+
+    def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
+        self._programs.routing.start(router, programs, configuration)
+
     def run_command(self, node: str, command: str) -> None:
         self._run(node, ["/bin/sh", "-c", command])
 
@@ -176,6 +250,8 @@ class Performer:
 
     def undo(self) -> None:
         """Takes away what was added and puts back what was changed. What is gone already is no error."""
+        if self._beside is not None:
+            self._beside.undo()
         self._namespaces.remove(*self._namespaces.names())
         for name in self._root_interfaces:
             with contextlib.suppress(OSError):  # ends of links to a namespace go with it

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from . import root, system
@@ -19,6 +19,8 @@ from .processes import Processes
 
 CHUNK = 65536
 
+DONE_BY_ONE_PROGRAM = ("set_ovs", "set_vlans")
+MOST_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
 
 class Agent:
     """Serves one machine over a pair of descriptors until it is told to stop.
@@ -80,7 +82,7 @@ class Agent:
 
     def perform(self, operations: list[list[Any]]) -> None:
         """Performs in order; the failure names the operation's place in the list."""
-        for place, (name, arguments) in enumerate(operations):
+        for place, name, arguments in batches(operations):
             try:
                 self._performer.perform(name, arguments)
             except (OSError, ValueError) as error:
@@ -185,3 +187,19 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return str(error)
+def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """(place, name, arguments) of each operation. Neighbours that one program does are one operation,
+    with the arguments of all in a row."""
+    place = 0
+    while place < len(operations):
+        name, arguments = operations[place]
+        end = place + 1
+        if name in DONE_BY_ONE_PROGRAM:
+            while end < min(len(operations), place + MOST_TOGETHER) and operations[end][0] == name:
+                end += 1
+            together = [given for _, given in operations[place:end]]
+            arguments = {key: [x for given in together for x in given[key]] for key in arguments}
+        yield place, name, arguments
+        place = end
+
+

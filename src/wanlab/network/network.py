@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from wanlab.agent.operations import (
     ROOT,
-    JoinBridge,
     Operation,
     RemoveLink,
     RemoveNamespace,
     SetLinkState,
 )
+from wanlab.agent.services import StopController
 from wanlab.errors import CommandError, Problem, RequirementError, TopologyError, did_you_mean
 from wanlab.machine import (
     READY_NS,
@@ -34,7 +34,7 @@ from wanlab.machine import (
     MachineKind,
 )
 from wanlab.machine.here import is_inside, read_about
-from wanlab.plan import Wire, plan
+from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
 from wanlab.plan.native import Kernel, native, native_warnings
 from wanlab.plan.shaping import shape_lines
@@ -45,6 +45,7 @@ from wanlab.units import parse_rate, parse_size, parse_time
 
 from .desk import Desk
 from .growth import addition, beyond, with_speed, without_link, without_node
+from .fitness import cautions, look_for_programs, refuse_unfit
 from .limits import dropped_at_ports, dropped_packets, memory_limits, warnings_of
 from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine
 from .node import LiveNode
@@ -103,8 +104,9 @@ class Network:
         self._kernel: Kernel | None = None
         self._dropped_before = 0
         self.plan = self._plan(self.topology)
+        refuse_unfit(self.topology, self.machine_kind, self.clock)
         self.folder = _absolute(Path(folder))
-        self.warnings: list[str] = []
+        self.warnings: list[str] = list(cautions(self.topology, self.clock))
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
             if memory is None
@@ -170,6 +172,7 @@ class Network:
                 memory_bytes=self._memory_bytes,
                 line_rate_bps=self.line_rate_bps,
                 wire=self.wire,
+        look_for_programs(self.topology)
             ),
         )
         self._machine = machine
@@ -200,9 +203,8 @@ class Network:
             raise
 
     def _halves_of_plan(self) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
-        """What is done before the nodes settle, and from the first plug on."""
-        plugs = (n for n, operation in enumerate(self.plan) if isinstance(operation, JoinBridge))
-        middle = next(plugs, len(self.plan))
+        """What is done before the nodes settle, and after that."""
+        middle = settling_point(self.plan)
         return self.plan[:middle], self.plan[middle:]
 
     def stop(self) -> None:
@@ -305,7 +307,7 @@ class Network:
         ]
         if self[name].namespace != ROOT:
             operations.append(RemoveNamespace(name))
-        elif isinstance(self.topology.node(name), Switch):
+        elif isinstance(node := self.topology.node(name), Switch):
             operations.append(RemoveLink(ROOT, name))
         self.perform(operations)
         self._become(without_node(self.topology, name))
@@ -324,6 +326,8 @@ class Network:
         """Changes conditions of the link between two nodes, both directions: rate="10Mbps",
         delay="20ms", loss="1%", queue="fq_codel", ... What is not named stays."""
         link = self._link(a, b)
+        elif isinstance(node, Controller) and node.is_ours:
+            operations.append(StopController(name))
         for port in link.ports:
             self.set_port(str(port.name), **words)
 

@@ -2,7 +2,7 @@
 
 from wanlab.topology import Topology, ensure, resolve
 
-from .build import Wire, plan
+from .build import Wire, plan, settling_point
 from .script import script
 
 
@@ -11,4 +11,4 @@ def plan_script(topology: Topology, wire: Wire = "mtu") -> str:
     return script(plan(resolve(ensure(topology)), wire=wire))
 
 
-__all__ = ["Wire", "plan", "plan_script", "script"]
+__all__ = ["Wire", "plan", "plan_script", "script", "settling_point"]

@@ -1,19 +1,24 @@
 """From a resolved topology to the operations that make it, in the order in which they are done.
 
-Hosts and routers are namespaces. A switch is a bridge, and its ports live in the root namespace of the
-machine, as in Mininet: that is where the course's "client" terminal sees them.
+Hosts and routers are namespaces. A switch is a bridge or an Open vSwitch, and its ports live in the root
+namespace of the machine, as in Mininet: that is where the course's "client" terminal sees them.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from wanlab.agent.belongings import (
+    AddPrivateDirectory,
+    AddVlanInterface,
+    LimitProcessor,
+    TakeInterface,
+)
 from wanlab.agent.operations import (
     ROOT,
     AddAddress,
-    AddBridge,
     AddLink,
     AddNamespace,
     AddRoute,
@@ -28,6 +33,7 @@ from wanlab.agent.operations import (
     Shape,
     WriteFile,
 )
+from wanlab.agent.services import JoinOvs, StartRouting
 from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import (
     Controller,
@@ -40,7 +46,9 @@ from wanlab.topology.model import (
     is_in_root,
 )
 
+from .routing import programs_for
 from .shaping import shape_lines
+from .switches import make_bridges, make_ovs, plug_early, plug_late
 
 Wire = Literal["mtu", "gso"]
 """How a link carries packets: `mtu`, each at most one MTU as on a real wire; `gso`, up to 64 KB at
@@ -55,48 +63,45 @@ BACKLOG_PACKETS = 1_000_000
 
 
 def plan(
-    topology: Topology, *, wire: Wire = "mtu", sysctls: Mapping[str, str] | None = None
+    topology: Topology,
+    *,
+    wire: Wire = "mtu",
+    sysctls: Mapping[str, str] | None = None,
+    shares: bool = True,
 ) -> tuple[Operation, ...]:
     """All operations that make a topology live. `topology` has been checked and resolved.
 
-    `sysctls` hold in every node. TopologyError for what no plan can be made of.
+    `sysctls` hold in every node. `shares`: hosts get their shares of the processors, which mean nothing
+    where computing takes no time. TopologyError for what no plan can be made of.
     """
     _refuse(topology)
-    return tuple(_operations(topology, wire, sysctls or {}))
+    return tuple(_operations(topology, wire, sysctls or {}, shares))
+
+
+def settling_point(operations: Sequence[Operation]) -> int:
+    """From which operation on the nodes should have settled: ports join their switches there."""
+    late = (JoinBridge, JoinOvs, StartRouting)
+    places = (place for place, operation in enumerate(operations) if isinstance(operation, late))
+    return next(places, len(operations))
 
 
 def _refuse(topology: Topology) -> None:
-    problems = []
-    for node in topology.nodes:
-        if isinstance(node, Switch) and node.kind != "bridge":
-            problems.append(
-                Problem(
-                    str(node),
-                    f"the switch kind {node.kind} cannot be built",
-                    "use kind bridge; Open vSwitch runs by hand in the root namespace",
-                )
-            )
-        if isinstance(node, Host | Router | Switch) and node.external_interfaces:
-            problems.append(
-                Problem(str(node), "the embedded machine has no external interfaces to give it")
-            )
-        if isinstance(node, Host) and node.private_directories:
-            problems.append(Problem(str(node), "private directories cannot be made yet"))
-        if isinstance(node, Host) and node.vlan_interfaces:
-            problems.append(Problem(str(node), "VLAN interfaces cannot be made yet"))
-        if isinstance(node, Host) and (node.cpu or node.cores or node.scheduler):
-            problems.append(
-                Problem(
-                    str(node),
-                    "its share of the computer (cpu, cores, scheduler) cannot be set",
-                    "leave it out: on virtual time computing takes no time",
-                )
-            )
+    problems = [
+        Problem(
+            str(switch),
+            f"the switch kind {switch.kind} cannot be built",
+            'use kind "ovs"; with datapath "user" its packets pass a program, too',
+        )
+        for switch in topology.switches
+        if switch.kind not in ("bridge", "ovs")
+    ]
     if problems:
         raise TopologyError(problems, topology.source.file)
 
 
-def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> Iterator[Operation]:
+def _operations(
+    topology: Topology, wire: Wire, sysctls: Mapping[str, str], shares: bool
+) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
     # Ports of a switch have no addresses; without this each would announce one of its own.
     yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
@@ -108,35 +113,38 @@ def _operations(topology: Topology, wire: Wire, sysctls: Mapping[str, str]) -> I
         if isinstance(node, Router):
             yield SetSysctl(node.name, "net.ipv4.ip_forward", "1")
             yield SetSysctl(node.name, "net.ipv6.conf.all.forwarding", "1")
-        if isinstance(node, Switch):
-            yield AddBridge(node.name, node.stp)
+        if isinstance(node, Host):
+            yield from _belongings(node, shares)
+    yield from make_bridges(topology)
     for link in topology.links:
         a, b = link.ports
         if not any(isinstance(topology.node(port.node), Controller) for port in (a, b)):
             yield AddLink(_end(topology, a), _end(topology, b))
+    for node in topology.nodes:
+        if isinstance(node, Host | Router | Switch):
+            for interface in node.external_interfaces:
+                yield TakeInterface(interface, _home(node))
     yield from _addresses(topology)
     for node in topology.nodes:
         for port in topology.ports(node.name):
             yield from _port(_home(node), port, wire, isinstance(node, Switch))
     yield WriteFile("/etc/hosts", hosts_file(topology))
-    yield from _plugs(topology)
+    yield from make_ovs(topology)
+    yield from plug_early(topology)
+    yield from plug_late(topology)
+    for router in topology.routers:
+        if router.frr is not None:
+            yield StartRouting(router.name, programs_for(router.frr), router.frr)
     for node in topology.nodes:
         if node.start_command:
             yield RunCommand(_home(node), node.start_command)
 
 
-def _plugs(topology: Topology) -> Iterator[Operation]:
-    """Ports join their switches last, when the nodes have announced themselves: of a thousand hosts on
-    one switch each would hear all others do so (IPv6 alone: eight packets from each to each).
-
-    A switch with STP is an exception, because it needs time with its ports.
-    """
-    for link in topology.links:
-        for port in link.ports:
-            node = topology.node(port.node)
-            if isinstance(node, Switch) and not node.stp:
-                assert port.name is not None
-                yield JoinBridge(port.name, node.name)
+def _belongings(host: Host, shares: bool) -> Iterator[Operation]:
+    for mount, kept_in in host.private_directories:
+        yield AddPrivateDirectory(host.name, mount, kept_in)
+    if shares and (host.cpu is not None or host.cores is not None):
+        yield LimitProcessor(host.name, host.cpu, host.cores)
 
 
 def _home(node: Node) -> str:
@@ -147,20 +155,23 @@ def _home(node: Node) -> str:
 def _end(topology: Topology, port: Port) -> End:
     node = topology.node(port.node)
     assert port.name is not None, "a plan needs a resolved topology"
-    bridge = node.name if isinstance(node, Switch) and node.stp else None
+    is_born_in_bridge = isinstance(node, Switch) and node.kind == "bridge" and node.stp
+    bridge = node.name if is_born_in_bridge else None
     return End(_home(node), port.name, port.mac, port.mtu, bridge)
 
 
 def _addresses(topology: Topology) -> Iterator[Operation]:
     for node in topology.nodes:
         if isinstance(node, Switch):
-            if node.ip:
+            if node.ip and node.kind == "bridge":
                 yield AddAddress(ROOT, node.name, node.ip)
             continue
         for port in topology.ports(node.name):
             if port.ip:
                 assert port.name is not None
                 yield AddAddress(_home(node), port.name, port.ip)
+        if isinstance(node, Host):
+            yield from _vlan_interfaces(node, topology.ports(node.name))
         if isinstance(node, Host) and node.default_route:
             route = node.default_route.removeprefix("default ")
             words = route if " " in route else f"via {route}"
@@ -168,6 +179,14 @@ def _addresses(topology: Topology) -> Iterator[Operation]:
         if isinstance(node, Router):
             for route in node.routes:
                 yield AddRoute(node.name, route)
+
+
+def _vlan_interfaces(host: Host, ports: tuple[Port, ...]) -> Iterator[Operation]:
+    """On its first port, as MiniEdit has them: h1-eth0.100."""
+    for address, vlan in host.vlan_interfaces:
+        port = str(ports[0].name)
+        yield AddVlanInterface(_home(host), port, vlan, f"{port}.{vlan}")
+        yield AddAddress(_home(host), f"{port}.{vlan}", address)
 
 
 def _port(home: str, port: Port, wire: Wire, in_switch: bool) -> Iterator[Operation]:

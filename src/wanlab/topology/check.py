@@ -12,7 +12,6 @@ from ipaddress import IPv4Interface
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import addresses
 from wanlab.topology.check_nodes import (
-    STARTED_CONTROLLERS,
     Report,
     check_ip,
     check_mac,
@@ -260,7 +259,7 @@ def _check_controllers_are_apart(findings: _Findings) -> None:
     """Those that we start listen in one namespace, that of the machine."""
     seen = _Seen()
     for index, node in enumerate(findings.topology.nodes):
-        if not isinstance(node, Controller) or node.kind not in STARTED_CONTROLLERS:
+        if not isinstance(node, Controller) or not node.is_ours:
             continue
         if first := seen.before((node.address, node.port), str(node)):
             what = f"{node.address}:{node.port} is taken by {first}"

@@ -16,7 +16,6 @@ LARGEST_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
 
 SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
 CONTROLLER_KINDS = ("learning", "remote", "inband", "ref", "ovsc")
-STARTED_CONTROLLERS = ("learning", "ref", "ovsc")
 PROTOCOLS = tuple(f"OpenFlow1{minor}" for minor in range(6))
 FAIL_MODES = ("secure", "standalone")
 DATAPATHS = ("kernel", "user")
@@ -103,6 +102,9 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
 
 def _check_private_directories(report: Report, host: Host) -> None:
     field = "private_directories"
+    if host.in_root and (host.private_directories or host.cpu or host.cores):
+        what = "a host in the machine's root namespace has neither folders nor processors of its own"
+        report(field if host.private_directories else "cpu", what, "leave in_root out")
     for mount, kept_in in host.private_directories:
         if not mount.startswith("/"):
             report(field, f'"{mount}" is not an absolute path', 'as in "/var/run"')
@@ -174,7 +176,7 @@ def _check_target(report: Report, field: str, target: str) -> None:
 def _check_controller(report: Report, controller: Controller) -> None:
     _check_known(report, "kind", controller.kind, CONTROLLER_KINDS)
     _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
-    if controller.protocol == "ssl" and controller.kind in STARTED_CONTROLLERS:
+    if controller.protocol == "ssl" and controller.is_ours:
         report("protocol", "our learning controller speaks no ssl", "use tcp")
     _check_port_number(report, "port", controller.port)
     try:

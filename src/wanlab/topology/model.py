@@ -161,6 +161,11 @@ class Controller(Node):
     address: str = "127.0.0.1"
     port: int = 6633
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is started with the network."""
+        return self.kind in ("learning", "ref", "ovsc")
+
 
 def is_in_root(node: Node) -> bool:
     """Whether a node's ports are in the machine's root namespace."""

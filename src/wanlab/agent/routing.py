@@ -1,0 +1,51 @@
+"""FRRouting in a machine: its programs in the routers, each with folders of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from . import system
+
+FRR_PROGRAMS = "/usr/lib/frr"
+FRR_CONFIGURATION = "/etc/frr"
+FRR_RUN = "/var/run/frr"
+FRR_USER = "frr"
+
+Run = Callable[[str, list[str]], str]
+"""Runs a program in a node; OSError with its words if it fails."""
+
+
+def start_of_routing(router: str, program: str) -> list[str]:
+    """`-N`: its files and sockets are in folders of the router's name, as vtysh -N takes it."""
+    return [f"{FRR_PROGRAMS}/{program}", "-d", "-N", router, "-A", "127.0.0.1"]
+
+
+class Routing:
+    """The routers that have programs of FRRouting."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def start(self, router: str, programs: list[str], configuration: str) -> None:
+        import pwd  # only here
+
+        owner = pwd.getpwnam(FRR_USER)
+        if not os.path.ismount(FRR_CONFIGURATION):
+            system.mount("frr", FRR_CONFIGURATION, "tmpfs", options="mode=755")
+        _write(f"{FRR_CONFIGURATION}/vtysh.conf", "")
+        folders = [f"{FRR_CONFIGURATION}/{router}", f"{FRR_RUN}/{router}"]
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+        for name, text in (("frr.conf", configuration), ("vtysh.conf", "")):
+            _write(f"{folders[0]}/{name}", text)
+            os.chown(f"{folders[0]}/{name}", owner.pw_uid, owner.pw_gid)
+        for program in programs:
+            self._run(router, start_of_routing(router, program))
+        self._run("", ["vtysh", "-N", router, "-b"])
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,199 @@
+"""How switches come to be: bridges, and Open vSwitches with their controllers.
+
+Open vSwitch looks after the queueing disciplines of its ports, and removes what it finds; ports of
+type "linux-noop" it leaves to us and to whoever types `tc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wanlab.agent.operations import (
+    ROOT,
+    AddAddress,
+    AddBridge,
+    BringUp,
+    JoinBridge,
+    Operation,
+    SetVlans,
+)
+from wanlab.agent.services import (
+    AwaitSwitches,
+    JoinOvs,
+    SetOvs,
+    StartController,
+    StartOvs,
+)
+from wanlab.topology.model import Controller, Port, Switch, Topology
+
+RECONNECT_AFTER_MS = 1000
+VLAN_OF_NO_OTHER = 1
+"""Where a bridge that filters VLANs puts a port of which nothing is said."""
+
+
+def make_bridges(topology: Topology) -> Iterator[Operation]:
+    """Without their ports."""
+    for switch in topology.switches:
+        if switch.kind == "bridge":
+            filters = switch.vlan_filtering or any(map(_has_vlan, topology.ports(switch.name)))
+            yield AddBridge(switch.name, switch.stp, switch.priority, filters)
+
+
+def make_ovs(topology: Topology) -> Iterator[Operation]:
+    """Without their ports. Controllers first, so that switches find them."""
+    switches = [switch for switch in topology.switches if switch.kind == "ovs"]
+    if switches:
+        yield StartOvs()
+    for controller in topology.controllers:
+        if controller.is_ours:
+            yield StartController(controller.name, controller.address, controller.port)
+    for switch in switches:
+        yield SetOvs(str(switch), tuple(ovs_words(switch, topology)))
+    for switch in switches:
+        if switch.ip:
+            yield BringUp(ROOT, switch.name)
+            yield AddAddress(ROOT, switch.name, switch.ip)
+
+
+def plug_early(topology: Topology) -> Iterator[Operation]:
+    """A switch with a spanning tree needs time with its ports."""
+    return _join(topology, stp=True)
+
+
+def plug_late(topology: Topology) -> Iterator[Operation]:
+    """Ports join their switches last, when the nodes have announced themselves: of a thousand hosts on
+    one switch each would hear all others do so (IPv6 alone: eight packets from each to each).
+    """
+    yield from _join(topology, stp=False)
+    for switch in topology.switches:
+        for interface in switch.external_interfaces:
+            if switch.kind == "ovs":
+                what = f"the computer's {interface} in switch {switch.name}"
+                yield JoinOvs(what, ("add-port", switch.name, interface))
+            else:
+                yield JoinBridge(interface, switch.name)
+    for controller in topology.controllers:
+        count = sum(
+            controller.name in switch.controllers and switch.kind == "ovs"
+            for switch in topology.switches
+        )
+        if controller.is_ours and count:
+            yield AwaitSwitches(controller.name, count)
+
+
+def _join(topology: Topology, stp: bool) -> Iterator[Operation]:
+    ports = [
+        (node, port)
+        for link in topology.links
+        for port in link.ports
+        if isinstance(node := topology.node(port.node), Switch) and node.stp == stp
+    ]
+    for switch, port in ports:
+        assert port.name is not None
+        if switch.kind == "ovs":
+            what = f"port {port.name} in switch {switch.name}"
+            words = tuple(ovs_port_words(port))
+            yield SetOvs(what, words) if stp else JoinOvs(what, words)
+        elif not stp:  # otherwise it is born in its bridge
+            yield JoinBridge(port.name, switch.name)
+    for switch, port in ports:
+        if switch.kind == "bridge" and (lines := vlan_lines(port)):
+            assert port.name is not None
+            yield SetVlans(port.name, lines)
+
+
+def _has_vlan(port: Port) -> bool:
+    return port.vlan is not None or bool(port.trunks)
+
+
+def vlan_lines(port: Port) -> tuple[str, ...]:
+    """Words of `bridge`; none where the port stays in the VLAN that it is put into."""
+    if not _has_vlan(port):
+        return ()
+    named = {*port.trunks, port.vlan}
+    lines = (
+        [] if VLAN_OF_NO_OTHER in named else [f"vlan del dev {port.name} vid {VLAN_OF_NO_OTHER}"]
+    )
+    lines += [f"vlan add dev {port.name} vid {vlan}" for vlan in port.trunks]
+    if port.vlan is not None:
+        lines.append(f"vlan add dev {port.name} vid {port.vlan} pvid untagged")
+    return tuple(lines)
+
+
+# -- words of ovs-vsctl -------------------------------------------------------------------------------
+
+
+def ovs_words(switch: Switch, topology: Topology) -> Iterator[str]:
+    """What makes a switch, in one transaction."""
+    controllers = [node for node in topology.controllers if node.name in switch.controllers]
+    yield from ("add-br", switch.name)
+    yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
+    targets = list(map(_target, controllers))
+    if switch.listen_port is not None:
+        targets.append(f"ptcp:{switch.listen_port}")
+    names = []
+    for place, target in enumerate(targets):
+        names.append(f"@{switch.name}c{place}")
+        yield from ("--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"')
+        yield f"max_backoff={RECONNECT_AFTER_MS}"
+    if names:
+        yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
+    yield from _reports(switch)
+
+
+def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:
+    assert switch.dpid is not None, "a plan needs a resolved topology"
+    yield f"other-config:datapath-id={int(switch.dpid, 16):016x}"
+    yield f"other-config:dp-desc={switch.name}"
+    yield f"fail_mode={switch.fail_mode or ('secure' if controllers else 'standalone')}"
+    if not any(controller.kind == "inband" for controller in controllers):
+        yield "other-config:disable-in-band=true"
+    if switch.datapath == "user":
+        yield "datapath_type=netdev"
+    if switch.protocols:
+        yield f"protocols={','.join(switch.protocols)}"
+    if switch.stp:
+        yield "stp_enable=true"
+        if switch.priority is not None:
+            yield f"other-config:stp-priority={switch.priority}"
+
+
+def _target(controller: Controller) -> str:
+    address = f"[{controller.address}]" if ":" in controller.address else controller.address
+    return f"{controller.protocol}:{address}:{controller.port}"
+
+
+def _reports(switch: Switch) -> Iterator[str]:
+    name = switch.name
+    if switch.netflow is not None:
+        yield from ("--", f"--id=@{name}n", "create", "NetFlow")
+        yield f'targets="{switch.netflow.target}"'
+        yield f"active_timeout={switch.netflow.timeout_s}"
+        yield f"add_id_to_interface={str(switch.netflow.add_id).lower()}"
+        yield from ("--", "set", "bridge", name, f"netflow=@{name}n")
+    if switch.sflow is not None:
+        yield from ("--", f"--id=@{name}s", "create", "sFlow")
+        yield f'targets="{switch.sflow.target}"'
+        yield f"agent={name if switch.ip else 'lo'}"
+        yield f"header={switch.sflow.header_bytes}"
+        yield f"sampling={switch.sflow.sampling}"
+        yield f"polling={switch.sflow.polling_s}"
+        yield from ("--", "set", "bridge", name, f"sflow=@{name}s")
+
+
+def ovs_port_words(port: Port) -> Iterator[str]:
+    """What plugs a port into its switch, under its number."""
+    name = str(port.name)
+    yield from ("add-port", port.node, name, *_vlan_words(port))
+    yield from ("--", "set", "Interface", name, f"ofport_request={port.number}")
+    yield from ("--", f"--id=@{name}", "create", "QoS", "type=linux-noop")
+    yield from ("--", "set", "Port", name, f"qos=@{name}")
+
+
+def _vlan_words(port: Port) -> Iterator[str]:
+    """In the terms of the Port table (ovs-vswitchd.conf.db(5), VLAN configuration)."""
+    if port.vlan is not None:
+        yield f"tag={port.vlan}"
+        yield f"vlan_mode={'native-untagged' if port.trunks else 'access'}"
+    if port.trunks:
+        yield f"trunks={','.join(map(str, port.trunks))}"
