@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import _socket
 import contextlib
-import ctypes
-import fcntl
 import os
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import links, system
+from . import card, links, system
 from .namespaces import ROOT, Namespaces
 
 if TYPE_CHECKING:
     from .beside import ProgramsBeside
-
-SIOCETHTOOL = 0x8946
-ETHTOOL_GSET, ETHTOOL_SSET = 0x1, 0x2
-ETHTOOL_SET_FEATURE = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
-ETHTOOL_SETTINGS_BYTES = 44
-SPEED_AT, SPEED_HIGH_AT = 12, 28  # struct ethtool_cmd: speed and speed_hi
 
 
 class Performer:
@@ -39,6 +30,7 @@ class Performer:
         # What is in the root namespace now because of us, or was there before: how to undo it.
         self._root_interfaces: dict[str, None] = {}
         self._files_before: dict[str, str | None] = {}
+        self._peers: dict[tuple[str, str], tuple[str, str]] = {}
         self._beside: ProgramsBeside | None = None
 
     def perform(self, name: str, arguments: dict[str, object]) -> None:
@@ -88,18 +80,34 @@ class Performer:
             if end["bridge"] or end is second:
                 self._bring_up(end)
 
-        for end in (first, second):
-            if end["node"] == ROOT:
-                self._root_interfaces[str(end["name"])] = None
+        ends = [(str(end["node"]), str(end["name"])) for end in (first, second)]
+        self._peers.update(zip(ends, reversed(ends), strict=True))
+        for node, name in ends:
+            if node == ROOT:
+                self._root_interfaces[name] = None
 
     def remove_link(self, node: str, name: str) -> None:
         """An interface; the other end of its link goes with it."""
-        if node == ROOT and self._beside is not None and self._beside.ovs.forget(name):
+        if self._forget_in_ovs((node, name)):
             return
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.remove_link(name))
         if node == ROOT:
             self._root_interfaces.pop(name, None)
+
+    def _forget_in_ovs(self, end: tuple[str, str]) -> bool:
+        """Open vSwitch keeps the names of ports that have gone. Whether it was a switch of its own."""
+        peer = self._peers.pop(end, None)
+        self._peers.pop(peer or end, None)
+        if self._beside is None:
+            return False
+        return any(
+            [
+                self._beside.ovs.forget(name)
+                for node, name in filter(None, (end, peer))
+                if node == ROOT
+            ]
+        )
 
     def join_bridge(self, interface: str, bridge: str) -> None:
         master = links.number(links.IFLA_MASTER, interface_index(bridge))
@@ -163,18 +171,11 @@ class Performer:
     def set_speed(self, node: str, name: str, speed_mbps: int) -> None:
         """The line rate of the wire out of this port (our patch of veth); 0 is no limit."""
         with self._namespaces.inside_net(node):
-            settings = bytearray(ETHTOOL_SETTINGS_BYTES)
-            struct.pack_into("=I", settings, 0, ETHTOOL_GSET)
-            _ethtool(name, settings)
-            struct.pack_into("=I", settings, 0, ETHTOOL_SSET)
-            struct.pack_into("=H", settings, SPEED_AT, speed_mbps & 0xFFFF)
-            struct.pack_into("=H", settings, SPEED_HIGH_AT, speed_mbps >> 16)
-            _ethtool(name, settings)
+            card.set_speed(name, speed_mbps)
 
     def set_offloads(self, node: str, name: str, features: dict[str, bool]) -> None:
         with self._namespaces.inside_net(node):
-            for feature, on in features.items():
-                _ethtool(name, bytearray(struct.pack("=II", ETHTOOL_SET_FEATURE[feature], int(on))))
+            card.set_offloads(name, features)
 
     def limit_joining(self, node: str, name: str, most_bytes: int) -> None:
         limit = links.number(links.IFLA_GRO_MAX_SIZE, most_bytes)
@@ -294,17 +295,6 @@ class Performer:
 def interface_index(name: str) -> int:
     """In the present namespace."""
     return _socket.if_nametoindex(name)
-
-
-def _ethtool(name: str, settings: bytearray) -> None:
-    """One SIOCETHTOOL with `settings` in and out (linux/ethtool.h)."""
-    buffer = (ctypes.c_char * len(settings)).from_buffer(settings)
-    control = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM, 0)
-    try:
-        request = struct.pack("=16sQ16x", name.encode(), ctypes.addressof(buffer))
-        fcntl.ioctl(control.fileno(), SIOCETHTOOL, request)
-    finally:
-        control.close()
 
 
 def _text(value: object) -> str | None:
