@@ -20,6 +20,7 @@ app = typer.Typer(
     wanlab python topology.py                      a Mininet script
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab plan topology.mn                        the same network, as a shell script
+    wanlab plot results/RUN/RECORD                 figures of what was measured
     wanlab doctor                                  what this computer has, and what it lacks
     """,
     no_args_is_help=True,
@@ -236,6 +237,67 @@ def plan(
     from . import topologies
 
     print(topologies.script(topology, wire), end="")
+
+
+@app.command("plot")
+def plot(
+    records: Annotated[list[str], typer.Argument(help="Folders of records.", metavar="RECORD...")],
+    what: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="What to draw: rtt,queue or TABLE.COLUMN. Otherwise all that is usually drawn.",
+            metavar="NAMES",
+        ),
+    ] = None,
+    port: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Only this port's lines; may be said several times.", metavar="PORT"),
+    ] = None,
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="Distributions instead of time series.")
+    ] = False,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="Runs beside each other, not in one panel.")
+    ] = False,
+    title: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Above the figure.", metavar="TEXT"),
+    ] = None,
+    output: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "-o", "--output", help="FILE.pdf, .svg or .png; otherwise RECORD.pdf.", metavar="FILE"
+        ),
+    ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Say what the records have, draw nothing.")
+    ] = False,
+) -> None:
+    """Draw records: throughput, RTT, congestion window, queue, drops and more over time.
+
+    \b
+    wanlab plot results/lab14-seed1-3f2a9c01/1-bdp
+    wanlab plot 1-bdp 10-bdp --what rtt,queue -o buffers.pdf
+    wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
+    wanlab plot 1-bdp --list
+
+    Several records are drawn into the same panels. What a record warns of stands below the figure.
+    """
+    from . import figures
+
+    if only_list:
+        raise typer.Exit(figures.show_list(records))
+    raise typer.Exit(
+        figures.run(
+            records,
+            what=what,
+            ports=port or (),
+            as_distribution=cdf,
+            columns=columns,
+            title=title,
+            output=output,
+        )
+    )
 
 
 @app.command("top")

@@ -12,6 +12,7 @@ A chart function turns a record into a panel; `timeline`, `comparison` and `over
 together; `save` writes PDF, SVG or PNG, always the same bytes for the same figure.
 """
 
+from wanlab.plot import quantities
 from wanlab.plot.charts import congestion_window, quantity, queue, rtt, throughput
 from wanlab.plot.figure import comparison, distribution, overlay, save, timeline
 from wanlab.plot.panel import Limit, Line, Panel
@@ -24,6 +25,7 @@ __all__ = [
     "congestion_window",
     "distribution",
     "overlay",
+    "quantities",
     "quantity",
     "queue",
     "rtt",

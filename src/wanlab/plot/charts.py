@@ -42,10 +42,10 @@ def throughput(record: Record, *, table: str = "iperf3", unit: str = "Mbit/s") -
     Of a table of TCP states ("tcp") it is what was acknowledged between two readings.
     """
     series = [
-        (label, _steps(flow, "bits_per_second"))
+        (label, steps(flow, "bits_per_second"))
         if "bits_per_second" in flow
         else (label, flow.series("bytes_acked").rate())
-        for label, flow in _flows(record[table])
+        for label, flow in flows_of(record[table])
     ]
     return _panel_of(record, "Throughput", unit, series)
 
@@ -57,9 +57,9 @@ def rtt(record: Record, *, ping: str = "ping", tcp: str = "tcp") -> Panel:
     """
     lines = []
     if tcp in record:
-        for label, flow in _flows(record[tcp]):
+        for label, flow in flows_of(record[tcp]):
             name = " ".join(("TCP srtt", label)).strip()
-            lines.append(_line(name, flow.series("rtt_us", time=_time(flow)), "ms"))
+            lines.append(_line(name, where_known(flow.series("rtt_us", time=_time(flow))), "ms"))
     if ping in record:
         lines.append(_line("ping", record[ping].series("rtt_ms"), "ms", points=True))
     if not lines:
@@ -112,8 +112,21 @@ def quantity(record: Record, table: str, column: str, *, title: str, unit: str =
     """
     rows = record[table]
     unit = unit or rows.column(column).unit
-    series = [(label, _over_time(flow, column)) for label, flow in _flows(rows)]
+    series = [(label, over_time(flow, column)) for label, flow in flows_of(rows)]
     return _panel_of(record, title, unit, series)
+
+
+def common_panel(
+    title: str,
+    unit: str,
+    named: Sequence[tuple[str, Series, bool]],
+    warnings: tuple[str, ...],
+) -> Panel:
+    """Lines of many origins in one unit, chosen if it is "auto"; (label, series, points)."""
+    if unit == "auto":
+        unit = short_unit([series.values for _, series, _ in named], named[0][1].unit)
+    lines = [_line(label, series, unit, points=points) for label, series, points in named]
+    return Panel(title, unit, tuple(lines), (), warnings)
 
 
 def _panel_of(record: Record, title: str, unit: str, series: list[tuple[str, Series]]) -> Panel:
@@ -146,7 +159,7 @@ def _panel(
     return Panel(title, unit, tuple(lines), tuple(limits or ()), record.provenance.warnings)
 
 
-def _flows(table: Table) -> Iterator[tuple[str, Table]]:
+def flows_of(table: Table) -> Iterator[tuple[str, Table]]:
     """The rows of each flow with its label; "" if there is only one. What iperf3 has omitted (-O) is
     left out: its clock begins anew after it."""
     if "omitted" in table and not np.all(table["omitted"]):
@@ -171,17 +184,24 @@ def _time(table: Table) -> str | None:
     return "end_s" if "end_s" in table else None
 
 
-def _over_time(table: Table, column: str) -> Series:
+def over_time(table: Table, column: str) -> Series:
+    """A column of one flow: over its intervals, or at the instants that it was read."""
     if "end_s" in table and column in _OF_WHOLE_INTERVALS:
-        return _steps(table, column)
+        return steps(table, column)
     return table.series(column, time=_time(table))
+
+
+def where_known(series: Series, *, unknown: float = 0) -> Series:
+    """The kernel says 0 for a time, and 2147483647 for a threshold, that it does not have yet."""
+    values = np.where(series.values == unknown, np.nan, series.values)
+    return Series(series.name, series.unit, series.times_s, values)
 
 
 def _line(label: str, series: Series, unit: str, *, points: bool = False) -> Line:
     return Line(label, series.times_s, _in_unit(series.values, series.unit, unit), points)
 
 
-def _steps(intervals: Table, column: str) -> Series:
+def steps(intervals: Table, column: str) -> Series:
     """What belongs to a whole interval: level from its start to its end."""
     whole = intervals.series(column)
     edges = [np.asarray(intervals[name], dtype=np.float64) for name in ("start_s", "end_s")]

@@ -8,6 +8,16 @@ record["qdisc"].where(device="s1-eth2").series("backlog_bytes")
 
 from wanlab.record.file import read, write
 from wanlab.record.provenance import Provenance
-from wanlab.record.record import Column, Record, Series, Table, unit_of
+from wanlab.record.record import TIME_COLUMNS, Column, Record, Series, Table, unit_of
 
-__all__ = ["Column", "Provenance", "Record", "Series", "Table", "read", "unit_of", "write"]
+__all__ = [
+    "TIME_COLUMNS",
+    "Column",
+    "Provenance",
+    "Record",
+    "Series",
+    "Table",
+    "read",
+    "unit_of",
+    "write",
+]

@@ -1,0 +1,332 @@
+"""Everything of a record that can be drawn, by name: what `wanlab plot` offers.
+
+    quantities.panels({"1 BDP": record}, what=["rtt", "queue"])      panels over time
+    quantities.panels({"1 BDP": one, "10 BDP": other})               several runs, line beside line
+    quantities.available(record)                                     the names that it has
+
+A quantity looks for its columns itself: the throughput is that of iperf3 where it ran, otherwise what
+TCP was acknowledged, or what left through the ports. "TABLE.COLUMN" is any column of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wanlab.errors import RecordError, did_you_mean
+from wanlab.plot.charts import common_panel, flows_of, over_time, steps, where_known
+from wanlab.plot.panel import Panel
+from wanlab.record import Record, Series, Table
+
+DELAY_LINE = "netem"
+NO_SSTHRESH = 2**31 - 1  # before the first loss
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line to be, with the unit that its column has."""
+
+    label: str
+    series: Series
+    points: bool = False
+
+
+Finder = Callable[[Record], Iterator[Curve]]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something to draw. `is_usual`: it is drawn unless something else is asked for."""
+
+    name: str
+    title: str
+    unit: str
+    find: Finder
+    is_usual: bool = True
+    is_shown_if_zero: bool = True
+
+
+# -- where each quantity is found -------------------------------------------------------------------
+
+
+def _throughput(record: Record) -> Iterator[Curve]:
+    if _has(record, "iperf3", "bits_per_second"):
+        for label, flow in flows_of(record["iperf3"]):
+            yield Curve(label, steps(flow, "bits_per_second"))
+    elif _has(record, "tcp", "bytes_acked"):
+        for label, flow in flows_of(record["tcp"]):
+            yield Curve(label, flow.series("bytes_acked").rate())
+
+
+def _ports(record: Record) -> Iterator[Curve]:
+    if _has(record, "port", "tx_bytes"):
+        for port, rows in groups(record["port"], "device"):
+            yield Curve(port, rows.series("tx_bytes").rate())
+
+
+def _rtt(record: Record) -> Iterator[Curve]:
+    for curve in _of_flows("tcp", "rtt_us")(record):
+        yield Curve(f"TCP srtt {curve.label}".strip(), where_known(curve.series))
+    if not _has(record, "tcp", "rtt_us"):
+        yield from _of_flows("iperf3", "rtt_us")(record)
+    if _has(record, "ping", "rtt_ms"):
+        yield Curve("ping", record["ping"].series("rtt_ms"), points=True)
+
+
+def _ssthresh(record: Record) -> Iterator[Curve]:
+    for curve in _of_flows("tcp", "snd_ssthresh_packets")(record):
+        yield Curve(curve.label, where_known(curve.series, unknown=NO_SSTHRESH))
+
+
+def _cwnd(record: Record) -> Iterator[Curve]:
+    table = "tcp" if _has(record, "tcp", "snd_cwnd_bytes") else "iperf3"
+    yield from _of_flows(table, "snd_cwnd_bytes")(record)
+
+
+def _retransmits(record: Record) -> Iterator[Curve]:
+    """Since the record began; of iperf3 in each interval."""
+    if _has(record, "tcp", "total_retrans_packets"):
+        for curve in _of_flows("tcp", "total_retrans_packets")(record):
+            yield Curve(curve.label, _growth(curve.series))
+    else:
+        yield from _of_flows("iperf3", "retransmits")(record)
+
+
+def _queue(record: Record) -> Iterator[Curve]:
+    if _has(record, "qdisc", "backlog_bytes"):
+        for port, rows in groups(record["qdisc"], "device"):
+            yield Curve(port, _of_queue(rows, "backlog_bytes"))
+
+
+def _drops(record: Record) -> Iterator[Curve]:
+    if _has(record, "qdisc", "drops"):
+        for port, rows in groups(record["qdisc"], "device"):
+            yield Curve(port, _growth(_of_queue(rows, "drops")))
+
+
+def _marks(record: Record) -> Iterator[Curve]:
+    if _has(record, "qdisc", "marks"):
+        for port, rows in groups(record["qdisc"], "device"):
+            times, place = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
+            marks = np.bincount(place, weights=np.asarray(rows["marks"], np.float64))
+            yield Curve(port, _growth(Series("marks", "", times / 1e9, marks)))
+
+
+def _sojourn(record: Record) -> Iterator[Curve]:
+    if _has(record, "sojourn", "sojourn_ns"):
+        for port, rows in groups(record["sojourn"], "device"):
+            yield Curve(port, rows.series("sojourn_ns"), points=True)
+
+
+def _of_flows(table: str, column: str) -> Finder:
+    def find(record: Record) -> Iterator[Curve]:
+        if _has(record, table, column):
+            for label, flow in flows_of(record[table]):
+                yield Curve(label, over_time(flow, column))
+
+    return find
+
+
+QUANTITIES: dict[str, Quantity] = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("throughput", "Throughput", "auto", _throughput),
+        Quantity("port", "Sent by port", "auto", _ports),
+        Quantity("rtt", "RTT", "ms", _rtt),
+        Quantity("cwnd", "Congestion window", "auto", _cwnd),
+        Quantity("queue", "Queue", "auto", _queue),
+        Quantity("sojourn", "Time at the port", "ms", _sojourn),
+        Quantity("drops", "Drops", "", _drops),
+        Quantity("marks", "ECN marks", "", _marks, is_shown_if_zero=False),
+        Quantity("retransmits", "Retransmissions", "", _retransmits),
+        Quantity("lost", "Lost packets", "", _of_flows("iperf3", "lost_packets")),
+        Quantity("jitter", "Jitter", "ms", _of_flows("iperf3", "jitter_ms")),
+        Quantity(
+            "inflight", "In flight", "packets", _of_flows("tcp", "unacked_packets"), is_usual=False
+        ),
+        Quantity("ssthresh", "ssthresh", "packets", _ssthresh, is_usual=False),
+        Quantity("rttvar", "RTT variation", "ms", _of_flows("tcp", "rttvar_us"), is_usual=False),
+        Quantity(
+            "pacing", "Pacing rate", "auto", _of_flows("tcp", "pacing_rate_bps"), is_usual=False
+        ),
+        Quantity(
+            "delivery",
+            "Delivery rate",
+            "auto",
+            _of_flows("tcp", "delivery_rate_bps"),
+            is_usual=False,
+        ),
+    )
+}
+
+
+# -- what is asked for ------------------------------------------------------------------------------
+
+
+def available(record: Record) -> list[str]:
+    """Names of the quantities that the record has."""
+    return [
+        name for name, quantity in QUANTITIES.items() if any(True for _ in quantity.find(record))
+    ]
+
+
+def panels(
+    runs: Mapping[str, Record],
+    what: Sequence[str] | None = None,
+    *,
+    ports: Sequence[str] = (),
+) -> list[Panel]:
+    """A panel for each quantity, with the lines of all runs; by default the usual ones that there are.
+
+    `ports` leaves only the lines of some ports in the panels that have a line for each port.
+    """
+    chosen = usual(runs) if what is None else [_quantity(name, runs) for name in what]
+    if not chosen:
+        tables = sorted({name for record in runs.values() for name in record.tables})
+        raise RecordError(
+            "nothing that is usually drawn was recorded",
+            f"any column can be: TABLE.COLUMN of {', '.join(tables)}" if tables else "it is empty",
+        )
+    return [_panel(quantity, runs, ports) for quantity in chosen]
+
+
+def usual(runs: Mapping[str, Record]) -> list[Quantity]:
+    """The usual quantities that at least one of the runs has."""
+    return [
+        quantity
+        for quantity in QUANTITIES.values()
+        if quantity.is_usual
+        and any(
+            quantity.is_shown_if_zero or np.any(curve.series.values)
+            for record in runs.values()
+            for curve in quantity.find(record)
+        )
+    ]
+
+
+def _quantity(name: str, runs: Mapping[str, Record]) -> Quantity:
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    table, dot, column = name.partition(".")
+    if not dot:
+        known = list(dict.fromkeys(n for record in runs.values() for n in available(record)))
+        raise RecordError(f"there is no quantity {name!r}", did_you_mean(name, known))
+    for record in runs.values():
+        unit = record[table].column(column).unit
+    return Quantity(name, name, "auto" if unit in ("B", "bit/s") else unit, _any(table, column))
+
+
+def _any(table: str, column: str) -> Finder:
+    """Any column: a line for each flow, or for each port and queue, or one."""
+
+    def find(record: Record) -> Iterator[Curve]:
+        rows = record[table]
+        if {"flow", "stream"} & set(rows.names):
+            yield from _of_flows(table, column)(record)
+            return
+        by = [name for name in ("device", "node", "kind", "handle", "processor") if name in rows]
+        for label, group in groups(rows, *by):
+            yield Curve(label, over_time(group, column))
+
+    return find
+
+
+def _panel(quantity: Quantity, runs: Mapping[str, Record], ports: Sequence[str]) -> Panel:
+    named: list[tuple[str, Series, bool]] = []
+    known: list[str] = []
+    for run, record in runs.items():
+        curves = list(quantity.find(record))
+        if ports and quantity.find in _OF_PORTS:
+            known += [curve.label for curve in curves]
+            curves = [curve for curve in curves if curve.label in ports]
+        several = len(curves) > 1
+        for curve in curves:
+            label = curve.label if several or len(runs) == 1 else ""
+            name = f"{run} {label}".strip() if len(runs) > 1 else label
+            named.append((name, curve.series, curve.points))
+    if known and not named:
+        which = ", ".join(ports)
+        raise RecordError(f"nothing was recorded of port {which}", did_you_mean(ports[0], known))
+    if not named:
+        there = list(dict.fromkeys(n for record in runs.values() for n in available(record)))
+        raise RecordError(
+            f"no {quantity.name} was recorded",
+            f"there is {', '.join(there)}" if there else "the record is empty",
+        )
+    return common_panel(quantity.title, quantity.unit, named, warnings_of(runs))
+
+
+_OF_PORTS = (_ports, _queue, _drops, _marks, _sojourn)
+
+
+def warnings_of(runs: Mapping[str, Record]) -> tuple[str, ...]:
+    """Those of all runs; of several, each with the run that it is of."""
+    return tuple(
+        f"{run}: {warning}" if len(runs) > 1 else warning
+        for run, record in runs.items()
+        for warning in record.provenance.warnings
+    )
+
+
+# -- tables -----------------------------------------------------------------------------------------
+
+
+def groups(table: Table, *by: str) -> Iterator[tuple[str, Table]]:
+    """The rows of each combination of values, with a label of them."""
+    if not by:
+        yield "", table
+        return
+    numbers: dict[tuple[object, ...], int] = {}
+    columns = [_listed(table, name) for name in by]
+    codes = np.fromiter(
+        (numbers.setdefault(key, len(numbers)) for key in zip(*columns, strict=True)),
+        dtype=np.int64,
+        count=len(table),
+    )
+    for key, number in numbers.items():
+        yield " ".join(map(str, key)), table.rows(codes == number)
+
+
+def _listed(table: Table, name: str) -> Sequence[object]:
+    values = table[name]
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _of_queue(rows: Table, column: str) -> Series:
+    """What all qdiscs of one port count, but for the delay line (netem): a qdisc counts what those below
+    it count, so each is taken with a weight. `measure.port_queue` explains it."""
+    times, place = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
+    total = np.bincount(
+        place, weights=_weights(rows) * np.asarray(rows[column], np.float64), minlength=len(times)
+    )
+    return Series(column, rows.column(column).unit, times / 1e9, np.maximum(total, 0.0))
+
+
+def _weights(rows: Table) -> NDArray[np.float64]:
+    if "kind" not in rows or "parent" not in rows:
+        return np.ones(len(rows))
+    kinds, handles = _listed(rows, "kind"), _listed(rows, "handle")
+    parents = [str(parent).partition(":") for parent in _listed(rows, "parent")]
+    kind_of = dict(zip(handles, kinds, strict=True))
+    above = [kind_of.get(f"{major}:") if colon else None for major, colon, _ in parents]
+    return np.array(
+        [
+            (kind != DELAY_LINE) - (other is not None and other != DELAY_LINE)
+            for kind, other in zip(kinds, above, strict=True)
+        ],
+        dtype=np.float64,
+    )
+
+
+def _growth(series: Series) -> Series:
+    """A counter since its first reading; where it began anew, it goes on from where it was."""
+    steps_up = np.maximum(np.diff(series.values.astype(np.float64)), 0.0)
+    values = np.concatenate([np.zeros(min(1, len(series.values))), np.cumsum(steps_up)])
+    return Series(series.name, "", series.times_s, values)
+
+
+def _has(record: Record, table: str, column: str) -> bool:
+    return table in record and len(record[table]) > 0 and column in record[table]

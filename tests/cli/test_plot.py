@@ -1,0 +1,140 @@
+"""`wanlab plot`: which figures it draws of records, and what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import Provenance, Record, Table, plot
+from wanlab.cli import figures
+from wanlab.errors import RecordError, WanlabError
+from wanlab.record import write
+
+
+def make(
+    folder: Path, *, rate: float = 1e9, warnings: tuple[str, ...] = (), rtt: bool = True
+) -> None:
+    iperf3 = {"start_s": [0.0, 1.0], "end_s": [1.0, 2.0], "bits_per_second": [rate, rate]}
+    tables = {"iperf3": Table.of(iperf3, {"bits_per_second": "bit/s"})}
+    if rtt:
+        tables["ping"] = Table.of({"time_ns": [0, 10**9], "rtt_ms": [20.0, 40.0]})
+    write(Record(Provenance(wanlab="1", warnings=warnings), tables), folder)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "1-bdp", warnings=("12 packets were lost",))
+    make(tmp_path / "10-bdp", rate=2e9)
+    return tmp_path
+
+
+Drawn = dict[str, Any]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    """The figure that would have been written, and where."""
+    kept: Drawn = {}
+
+    def keep(figure: object, path: Path) -> None:
+        kept.update(figure=figure, path=path, labels=[a.get_ylabel() for a in figure.axes])  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(plot, "save", keep)
+    return kept
+
+
+def draw(*folders: str, **options: Any) -> int:
+    known = {"what": None, "ports": (), "as_distribution": False, "columns": False}
+    return figures.run(folders, **{**known, "title": None, "output": None, **options})
+
+
+def legend(figure: Any, place: int) -> list[str]:
+    shown = figure.axes[place].get_legend()
+    return [] if shown is None else [text.get_text() for text in shown.get_texts()]
+
+
+def test_a_record_becomes_a_file_of_its_name(
+    drawn: Drawn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert draw("1-bdp") == 0
+    assert capsys.readouterr().out == "1-bdp.pdf\n"
+    assert drawn["path"] == Path("1-bdp.pdf")
+    assert drawn["labels"] == ["Throughput\n(Gbit/s)", "RTT\n(ms)"]
+
+
+def test_the_figure_says_what_the_record_warns_of(drawn: Drawn) -> None:
+    draw("1-bdp")
+    assert drawn["figure"].get_supxlabel() == "Warning: 12 packets were lost"
+    draw("10-bdp")
+    assert drawn["figure"].get_supxlabel() == ""
+    draw("1-bdp", "10-bdp")
+    assert drawn["figure"].get_supxlabel() == "Warning: 1-bdp: 12 packets were lost"
+
+
+def test_several_records_share_panels(drawn: Drawn) -> None:
+    draw("1-bdp", "10-bdp", what="throughput")
+    assert drawn["labels"] == ["Throughput\n(Gbit/s)"]
+    assert legend(drawn["figure"], 0) == ["1-bdp", "10-bdp"]
+
+
+def test_columns_have_what_all_records_have(folder: Path, drawn: Drawn) -> None:
+    make(folder / "other", rtt=False)
+    draw("1-bdp", "other", columns=True)
+    titles = [axes.get_title(loc="left") for axes in drawn["figure"].axes]
+    assert (titles, drawn["labels"]) == (["1-bdp", "other"], ["Throughput\n(Gbit/s)", ""])
+
+
+def test_a_distribution_has_the_quantity_below(drawn: Drawn) -> None:
+    draw("1-bdp", "10-bdp", what="rtt", as_distribution=True)
+    (axes,) = drawn["figure"].axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("RTT (ms)", "Share of readings")
+
+
+def test_records_of_one_name_are_told_apart_by_their_folders(folder: Path, drawn: Drawn) -> None:
+    for run in ("monday", "tuesday"):
+        (folder / run).mkdir()
+        make(folder / run / "1-bdp")
+    draw("monday/1-bdp", "tuesday/1-bdp", what="throughput")
+    assert legend(drawn["figure"], 0) == ["monday-1-bdp", "tuesday-1-bdp"]
+    with pytest.raises(WanlabError, match="named twice"):
+        draw("1-bdp", "./1-bdp")
+
+
+def test_what_is_wrong_is_told_with_what_is_there() -> None:
+    with pytest.raises(RecordError, match=r"no quantity 'rt' .did you mean rtt"):
+        draw("1-bdp", what="rt")
+    with pytest.raises(RecordError, match=r"no queue was recorded .there is throughput, rtt"):
+        draw("1-bdp", what="queue")
+    with pytest.raises(RecordError, match="is not a record"):
+        draw("nothing")
+    with pytest.raises(WanlabError, match="--what names nothing"):
+        draw("1-bdp", what=",")
+    with pytest.raises(WanlabError, match="do not go together"):
+        draw("1-bdp", columns=True, as_distribution=True)
+    with pytest.raises(WanlabError, match=r"as '.jpg' .use one of .pdf, .svg, .png"):
+        draw("1-bdp", output="figure.jpg")
+
+
+def test_the_list_says_what_can_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    figures.show_list(["1-bdp"])
+    assert capsys.readouterr().out.splitlines() == [
+        "1-bdp",
+        "  throughput   Throughput",
+        "  rtt          RTT",
+        "  iperf3.COLUMN: bits_per_second",
+        "  ping.COLUMN: rtt_ms",
+        "  Warning: 12 packets were lost",
+    ]
+
+
+def test_the_program_draws_each_kind_of_file(wanlab: Any, folder: Path) -> None:
+    for kind, begins in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        ran = wanlab("plot", "1-bdp", "10-bdp", "-o", f"both.{kind}")
+        assert (ran.status, ran.output, ran.errors) == (0, f"both.{kind}\n".encode(), "")
+        assert (folder / f"both.{kind}").read_bytes().startswith(begins)
+    ran = wanlab("plot", "nothing")
+    assert (ran.status, ran.output) == (1, b"")
+    assert ran.errors.startswith("wanlab: nothing is not a record: No such file or directory")
