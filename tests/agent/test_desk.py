@@ -13,6 +13,10 @@ from wanlab.agent.desk import MOST_REQUEST_BYTES, Desk
 from wanlab.agent.messages import Frame, FrameReader, Kind
 
 
+def double(number: int) -> int:
+    return 2 * number
+
+
 class Room:
     """A desk, those who come to it, and what it has sent."""
 
@@ -21,7 +25,7 @@ class Room:
         self._address = str(address)
         self._poll = select.epoll()
         self._reader = FrameReader()
-        self.desk = Desk(self._poll, self._send, self._address)
+        self.desk = Desk(self._poll, self._send, {"double": double}, self._address)
 
     def _send(self, data: bytes) -> None:
         self.sent += self._reader.feed(data)
@@ -113,3 +117,16 @@ def test_a_request_without_end_is_not_listened_to(room: Room) -> None:
                 sent += visitor.send(b"x" * 65536)
                 room.serve()
     assert room.sent == []
+
+
+def test_what_the_agent_knows_itself_it_answers_itself(room: Room) -> None:
+    with room.come(b'{"do": "double", "number": 21}\n') as visitor:
+        assert visitor.recv(100) == b"42\n"
+        assert visitor.recv(100) == b""
+    assert room.sent == []
+
+
+@pytest.mark.parametrize("request_line", [b'{"do": "double"}', b"[]", b"{}", b"no json"])
+def test_what_it_does_not_understand_it_passes_on(room: Room, request_line: bytes) -> None:
+    with room.come(request_line + b"\n"):
+        assert room.sent == [Frame(Kind.VISIT, 1, request_line)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, Topology, Visit
+from wanlab import Network, Topology, Visit, shapes
 from wanlab.errors import CommandError, RequirementError
 
 pytestmark = pytest.mark.machine
@@ -168,3 +168,38 @@ with ask({"do": "echo"}) as connection:
         assert run_inside(net, tmp_path, program) == "True\n"
         net.run_for("1s")
     assert ended == [True]
+
+
+# -- the network that the machine was started with ---------------------------------------------------
+
+ATTACHING = """
+import os, subprocess
+from wanlab import Network
+with Network.attach() as net:
+    print([host.name for host in net.topology.hosts], net.port("s1-eth1").node)
+    print(net["h1"].run("ping -c 2 h2").output.splitlines()[2])
+    print(net.root.run("ls /sys/class/net").output.split())
+    print(subprocess.run(net["h2"].wrap(["ls", "/sys/class/net"]), capture_output=True).stdout)
+print(sorted(os.listdir("/run/netns")))
+"""
+
+
+@pytest.mark.parametrize("place", ["root", "h1"])
+def test_a_program_inside_finds_the_network_it_was_started_with(tmp_path: Path, place: str) -> None:
+    (tmp_path / "program.py").write_text(ATTACHING)
+    with Network(shapes.minimal(delay="1ms"), folder=tmp_path) as net:
+        node = net.root if place == "root" else net[place]
+        lines = node.run([PYTHON, "program.py"]).output.splitlines()
+        assert net["h1"].run("ping -c 1 h2").status == 0
+    assert lines == [
+        "['h1', 'h2'] s1",
+        "64 bytes from h2 (10.0.0.2): icmp_seq=2 ttl=64 time=4.00 ms",
+        "['bonding_masters', 'lo', 's1', 's1-eth1', 's1-eth2', 'teql0']",
+        str(b"bonding_masters\nh2-eth0\nlo\n"),
+        "['h1', 'h2']",
+    ]
+
+
+def test_where_a_machine_carries_no_network_there_is_nothing_to_attach_to(tmp_path: Path) -> None:
+    with pytest.raises(RequirementError, match="carries no network"):
+        Network.attach()

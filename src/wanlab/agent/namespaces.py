@@ -31,7 +31,8 @@ class Namespaces:
         self._groups: dict[str, Group] = {}
 
     def names(self) -> list[str]:
-        return [name for name in self._net if name != ROOT]
+        """Of the nodes that were made here."""
+        return [name for name in self._net if name != ROOT and name not in self._adopted]
 
     def net(self, node: str) -> int:
         """Descriptor of a node's network namespace."""
@@ -51,6 +52,13 @@ class Namespaces:
             self._net[node] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         finally:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
+
+    def adopt(self, nodes: dict[str, dict[str, str]]) -> None:
+        """Knows nodes that somebody else has made, by what `paths` said of them."""
+        for node, places in nodes.items():
+            self._net[node] = os.open(places["net"], os.O_RDONLY | os.O_CLOEXEC)
+            self._mount[node] = os.open(places["mount"], os.O_RDONLY | os.O_CLOEXEC)
+            self._adopted.add(node)
 
     def remove(self, *nodes: str) -> None:
         """Ends whatever is in them; they go with the last process that leaves."""
@@ -93,15 +101,6 @@ class Namespaces:
         finally:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
-    @contextmanager
-    def inside(self, node: str) -> Iterator[None]:
-        """Runs the body in a node's network and mount namespaces, and in its control group; the current
-        folder is / then."""
-        with self._in_group(node), self.inside_net(node):
-            if node == ROOT:
-                yield
-                return
-            if node not in self._mount:
     def put_in_group(self, node: str, group: Group) -> None:
         """What is started in this node from now on belongs to a control group."""
         self._groups[node] = group
@@ -118,6 +117,15 @@ class Namespaces:
         finally:
             group.leave()
 
+    @contextmanager
+    def inside(self, node: str) -> Iterator[None]:
+        """Runs the body in a node's network and mount namespaces, and in its control group; the current
+        folder is / then."""
+        with self._in_group(node), self.inside_net(node):
+            if node == ROOT:
+                yield
+                return
+            if node not in self._mount:
                 system.unshare(system.CLONE_NEWNS)
                 system.mount("sys", "/sys", "sysfs")
                 self._mount[node] = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)

@@ -55,10 +55,10 @@ class Agent:
             from . import native_root as place  # of no use elsewhere
 
             place.prepare(**native_root)
+        namespaces = Namespaces()
         if furniture is not None:
             root.furnish(**furniture)
-            self._desk = Desk(self._poll, self._send)
-        namespaces = Namespaces()
+            self._desk = Desk(self._poll, self._send, {"paths": namespaces.paths})
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
             self._performer.set_link_state(ROOT, "lo", True)
@@ -71,6 +71,7 @@ class Agent:
             "signal": self._processes.signal,
             "resize": self._processes.resize,
             "look": self._processes.look,
+            "adopt": namespaces.adopt,
             "paths": namespaces.paths,
             "read": self._counters.read,
             "read_file": self.read_file,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from wanlab.agent.operations import Operation
 from wanlab.topology import ensure, resolve
-from wanlab.topology.model import Link, Node, Port, Topology
+from wanlab.topology.model import Link, Node, Port, Switch, Topology
 
 
 def addition(topology: Topology, things: Iterable[Node | Link]) -> Topology:
@@ -39,9 +39,15 @@ def without_link(topology: Topology, port: str) -> Topology:
 
 
 def without_node(topology: Topology, name: str) -> Topology:
-    nodes = tuple(node for node in topology.nodes if node.name != name)
+    nodes = tuple(_without_guide(node, name) for node in topology.nodes if node.name != name)
     links = tuple(link for link in topology.links if name not in {p.node for p in link.ports})
     return replace(topology, nodes=nodes, links=links)
+
+
+def _without_guide(node: Node, controller: str) -> Node:
+    if not isinstance(node, Switch) or controller not in node.controllers:
+        return node
+    return replace(node, controllers=tuple(it for it in node.controllers if it != controller))
 
 
 def beyond(before: Sequence[Operation], after: Sequence[Operation]) -> list[Operation]:

@@ -1,7 +1,8 @@
 """Limits of the kernel that no queue counts: put out of the way, and looked for at the end.
 
 A small machine has small limits: TCP's memory, by default an eighth of it, is used up by one flow at
-10 Gbit/s, and then every receiver's window shrinks to four packets with no word about it.
+10 Gbit/s, and then every receiver's window shrinks to four packets with no word about it. Who finds no
+room in the table of neighbours does not get a packet out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from wanlab.agent.operations import ROOT, Operation, SetSysctl
 
 PAGE_BYTES = 4096
+MOST_NEIGHBOURS = 1 << 22
 TCP_SHARES = (1 / 4, 1 / 2, 3 / 4)
 """Of the machine's memory: below it TCP does not save, from there on it does, beyond it it refuses."""
 
@@ -19,6 +21,16 @@ def memory_limits(memory_bytes: int) -> list[Operation]:
     """Operations that let TCP have most of the machine's memory."""
     pages = " ".join(str(int(memory_bytes * share) // PAGE_BYTES) for share in TCP_SHARES)
     return [SetSysctl(ROOT, "net.ipv4.tcp_mem", pages)]
+
+
+def neighbour_limits() -> list[Operation]:
+    """Operations that let all nodes know all others: the kernel's table of neighbours is one for all
+    namespaces, and the usual 1024 entries are 32 hosts that have spoken to each other."""
+    return [
+        SetSysctl(ROOT, f"net.{family}.neigh.default.gc_thresh{threshold}", str(MOST_NEIGHBOURS))
+        for family in ("ipv4", "ipv6")
+        for threshold in (2, 3)
+    ]
 
 
 def dropped_packets(softnet: str) -> int:

@@ -39,14 +39,15 @@ from wanlab.plan.change import reshape
 from wanlab.plan.native import Kernel, native, native_warnings
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
-from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology
+from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
+from .attached import announced, announcement, places_of
 from .desk import Desk
-from .growth import addition, beyond, with_speed, without_link, without_node
 from .fitness import cautions, look_for_programs, refuse_unfit
-from .limits import dropped_at_ports, dropped_packets, memory_limits, warnings_of
+from .growth import addition, beyond, with_speed, without_link, without_node
+from .limits import dropped_at_ports, dropped_packets, memory_limits, neighbour_limits, warnings_of
 from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine
 from .node import LiveNode
 from .verify import check_shaping
@@ -103,8 +104,8 @@ class Network:
         self._is_native = is_native(self.machine_kind)
         self._kernel: Kernel | None = None
         self._dropped_before = 0
-        self.plan = self._plan(self.topology)
         refuse_unfit(self.topology, self.machine_kind, self.clock)
+        self.plan = self._plan(self.topology)
         self.folder = _absolute(Path(folder))
         self.warnings: list[str] = list(cautions(self.topology, self.clock))
         self._memory_bytes = (
@@ -113,7 +114,10 @@ class Network:
             else parse_size(memory)
         )
         self._machine: Machine | None = None
+        self._is_attached = False
         self._epoch_ns = 0
+        self.commands: list[str] = []
+        """What was started in the nodes, in order, as one would type it: "h1$ iperf3 -c h3"."""
         self.desk = Desk()
         """Who answers what programs in the machine ask of this side, by what is asked for."""
         self._nodes = {node.name: self._live(node) for node in self.topology.nodes}
@@ -133,8 +137,15 @@ class Network:
             warnings = native_warnings(operations, self.wire, self._kernel)
             self.warnings += [warning for warning in warnings if warning not in self.warnings]
 
+    @classmethod
+    def attach(cls) -> Network:
+        """Inside a machine: the network that it was started with. It goes on when this one is left."""
+        network = cls(announced(), machine="here")
+        network._is_attached = True
+        return network
+
     def _live(self, node: Node) -> LiveNode:
-        namespace = ROOT if isinstance(node, Switch | Controller) else node.name
+        namespace = ROOT if is_in_root(node) else node.name
         return LiveNode(self, node.name, namespace)
 
     # -- life -------------------------------------------------------------------------------------
@@ -150,7 +161,7 @@ class Network:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if kind is None:
+            if kind is None and not self._is_attached:
                 self._run_stop_commands()
         finally:
             self.stop()
@@ -163,6 +174,7 @@ class Network:
     def start(self) -> None:
         """Boots the machine, performs the plan, and begins at time 0."""
         assert self._machine is None, "the network has been started already"
+        look_for_programs(self.topology)
         machine = start_machine(
             self.machine_kind,
             Needs(
@@ -172,17 +184,19 @@ class Network:
                 memory_bytes=self._memory_bytes,
                 line_rate_bps=self.line_rate_bps,
                 wire=self.wire,
-        look_for_programs(self.topology)
             ),
         )
         self._machine = machine
         self.desk.attach(machine.channel)
         try:
+            if self._is_attached:
+                machine.call("adopt", nodes=places_of(self.topology))
+                return
             # How long the agent took to start depends on the computer: what follows must not.
             if self.clock == "virtual":
                 machine.run(SECOND_NS, lambda: False)
             if self.machine_kind == "embedded":
-                self.perform(memory_limits(self._memory_bytes))
+                self.perform(memory_limits(self._memory_bytes) + neighbour_limits())
             self._check_kernel(self.plan)
             self.plan = self._plan(self.topology)
             before, after = self._halves_of_plan()
@@ -191,6 +205,7 @@ class Network:
                 machine.run(max(machine.now_ns, READY_NS - SECOND_NS), lambda: False)
             self.perform(after)
             self._verify()
+            self._announce()
             if self._is_native:  # its kernel carries others, too
                 self._dropped_before = self._dropped()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
@@ -201,6 +216,10 @@ class Network:
         except BaseException:
             self.stop()
             raise
+
+    def _announce(self) -> None:
+        if self.machine_kind != "here":
+            self.perform([announcement(self.topology)])
 
     def _halves_of_plan(self) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
         """What is done before the nodes settle, and after that."""
@@ -309,6 +328,8 @@ class Network:
             operations.append(RemoveNamespace(name))
         elif isinstance(node := self.topology.node(name), Switch):
             operations.append(RemoveLink(ROOT, name))
+        elif isinstance(node, Controller) and node.is_ours:
+            operations.append(StopController(name))
         self.perform(operations)
         self._become(without_node(self.topology, name))
 
@@ -318,6 +339,7 @@ class Network:
         self.perform(beyond(self.plan, operations))
         self.plan = operations
         self.topology = topology
+        self._announce()
         self._nodes = {node.name: self._live(node) for node in topology.nodes}
 
     # -- change -----------------------------------------------------------------------------------
@@ -326,8 +348,6 @@ class Network:
         """Changes conditions of the link between two nodes, both directions: rate="10Mbps",
         delay="20ms", loss="1%", queue="fq_codel", ... What is not named stays."""
         link = self._link(a, b)
-        elif isinstance(node, Controller) and node.is_ours:
-            operations.append(StopController(name))
         for port in link.ports:
             self.set_port(str(port.name), **words)
 
@@ -354,6 +374,15 @@ class Network:
         link = self._link(a, b)
         self.perform([SetLinkState(self.namespace_of(p), str(p.name), up) for p in link.ports])
 
+    def set_port_speed(self, name: str, speed: str | int) -> None:
+        """Changes the line rate of the wire out of one port; 0 is no limit."""
+        changed = replace(self.port(name), speed_bps=parse_rate(speed))
+        self._become(_with_port(self.topology, changed))
+
+    def set_port_up(self, name: str, up: bool) -> None:
+        """The same for one end of a link: pulls the plug there."""
+        self.perform([SetLinkState(self.namespace_of(self.port(name)), name, up)])
+
     def _link(self, a: str, b: str) -> Link:
         for link in self.topology.links:
             if {link.a.node, link.b.node} == {a, b}:
@@ -378,9 +407,13 @@ class Network:
     # -- what a record needs to know ---------------------------------------------------------------
 
     def provenance(
-        self, *, commands: Sequence[str] = (), parameters: Mapping[str, Any] | None = None
+        self,
+        *,
+        commands: Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Provenance:
-        """The origin of what is measured here; looks for silent limits first."""
+        """The origin of what is measured here; looks for silent limits first. `commands` are all that
+        were started, unless you give others."""
         from .provenance import provenance_of
 
         self._look_for_silent_limits()
@@ -422,7 +455,8 @@ class Network:
         shaped = [(self.namespace_of(port), port) for port in ports if shape_lines(port)]
 
         def show(namespace: str) -> str:
-            return LiveNode(self, namespace, namespace).run(["tc", "-j", "qdisc", "show"]).output
+            ours = LiveNode(self, namespace, namespace, is_noted=False)
+            return ours.run(["tc", "-j", "qdisc", "show"]).output
 
         check_shaping(shaped, show)
 

@@ -15,12 +15,18 @@ DEFAULT_TERMINAL = "xterm-256color"
 
 
 class LiveNode:
-    """A host or router, or the machine's root namespace, where switches and their ports are."""
+    """A host or router, or the machine's root namespace, where switches and their ports are.
 
-    def __init__(self, network: Network, name: str, namespace: str) -> None:
+    What it starts is noted in the network's `commands`, unless that is none of the user's business.
+    """
+
+    def __init__(
+        self, network: Network, name: str, namespace: str, *, is_noted: bool = True
+    ) -> None:
         self._network = network
         self.name = name
         self.namespace = namespace
+        self._is_noted = is_noted
         self._prefix: list[str] = []
 
     def __repr__(self) -> str:
@@ -61,6 +67,8 @@ class LiveNode:
             terminal,
             errors_in_output,
         )
+        if self._is_noted:
+            self._network.commands.append(f"{self.name}$ {process.command}")
         return process
 
     def run(

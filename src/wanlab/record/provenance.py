@@ -6,7 +6,7 @@ experiment leaves the same provenance everywhere.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import msgspec
@@ -23,14 +23,19 @@ class Provenance:
     topology: str = ""
     """The topology as the text of a file."""
     commands: tuple[str, ...] = ()
-    """What was run, in order, as one would type it."""
+    """What was run, in order, as one would type it, after the node: "h1$ iperf3 -c h3"."""
     seed: int | None = None
+    machine: str = ""
+    """embedded: our own kernel. native: the computer's."""
+    kernel_release: str = ""
     kernel_manifest: str = ""
     """Hash of the kernel's manifest; empty on the computer's own kernel."""
     tools: Mapping[str, str] = field(default_factory=dict)
     """Versions of the tools that measured: `{"iperf3": "3.12"}`."""
     clock: str = ""
     wire: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else of the network decides results: line rate, kernel parameters of every node."""
     warnings: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What was varied, as plain JSON values: `{"limit_bytes": 2621440}`."""
@@ -49,8 +54,20 @@ class Provenance:
 
     @classmethod
     def from_data(cls, data: Any) -> "Provenance":
-        """The reverse of `json.loads(to_json())`; a wrong type is an error that says where."""
+        """The reverse of `json.loads(to_json())`; a wrong type, or a key that this version does not
+        know, is an error that says where."""
+        if isinstance(data, dict):
+            refuse_unknown("the provenance", data, {known.name for known in fields(cls)})
         try:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
             raise RecordError(f"the provenance is not understood: {error}") from error
+
+
+def refuse_unknown(what: str, data: Mapping[str, Any], known: set[str]) -> None:
+    """What a reader does not know may change the meaning of what it does know."""
+    if unknown := sorted(data.keys() - known):
+        raise RecordError(
+            f"{what} has what this wanlab does not know: {', '.join(unknown)}",
+            "it was written by a newer version",
+        )

@@ -1,0 +1,44 @@
+"""A network seen from inside the machine that carries it.
+
+Whoever starts a network outside leaves its topology in the machine, as /run/wanlab/network.json. A
+program inside, such as a prompt, takes it from there and the nodes from the agent that made them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from wanlab.agent.operations import ROOT, WriteFile
+from wanlab.errors import RequirementError
+from wanlab.topology.files import plain
+from wanlab.topology.files.fields import Fields, Problems
+from wanlab.topology.model import Topology
+
+from .desk import answer_to
+
+NETWORK_FILE = Path("/run/wanlab/network.json")
+
+
+def announcement(topology: Topology) -> WriteFile:
+    """Leaves the topology in the machine."""
+    return WriteFile(str(NETWORK_FILE), json.dumps(plain.topology_to_plain(topology)) + "\n")
+
+
+def announced() -> Topology:
+    """The topology of the network that this machine carries."""
+    try:
+        text = NETWORK_FILE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RequirementError(
+            "this machine carries no network that was started outside",
+            "Network.attach() is for programs inside `wanlab exec --topo TOPOLOGY`",
+        ) from None
+    return plain.read_topology(Fields(json.loads(text), "", Problems()))
+
+
+def places_of(topology: Topology) -> dict[str, dict[str, Any]]:
+    """Where the namespaces of all its hosts and routers are found, and the machine's root ones."""
+    names = [node.name for node in (*topology.hosts, *topology.routers)]
+    return {name: answer_to({"do": "paths", "node": name}) for name in (ROOT, *names)}

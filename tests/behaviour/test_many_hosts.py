@@ -1,0 +1,17 @@
+"""What only shows with many hosts."""
+
+from pathlib import Path
+
+import pytest
+
+from wanlab import Network, Topology
+
+pytestmark = pytest.mark.machine
+
+
+def test_forty_hosts_have_room_to_know_each_other(tmp_path: Path) -> None:
+    """1560 entries in the one table of neighbours, whose usual limit is 1024."""
+    command = "/run/wanlab/bin/wanlab-python -m mininet --topo single,40 --test pingall"
+    with Network(Topology(), folder=tmp_path) as net:
+        said = net.root.run(command)
+    assert "*** Results: 0% dropped (1560/1560 received)" in said.output + said.errors
