@@ -10,10 +10,13 @@ WHOLE = Provenance(
     topology="h1 -- h2\n",
     commands=("iperf3 -c 10.0.0.3 -t 90", "ping -c 90 10.0.0.3"),
     seed=7,
+    machine="embedded",
+    kernel_release="6.12.94",
     kernel_manifest="ab12",
     tools={"iperf3": "3.12", "ping": "20221126"},
     clock="virtual",
     wire="gso",
+    settings={"line_rate_bps": 40_000_000_000, "sysctls": {"net.ipv4.tcp_sack": "0"}},
     warnings=("12 packets were dropped outside a queue",),
     parameters={"limit_bytes": 2_621_440, "rates": [1, 2.5], "name": "Ørsted"},
 )

@@ -1,9 +1,10 @@
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wanlab.errors import RecordError
+from wanlab.errors import RecordError, RequirementError
 from wanlab.record import Column, Provenance, Record, Table, unit_of
 
 ROWS = [
@@ -147,7 +148,7 @@ def test_a_raw_output_has_a_name_that_can_be_a_file(name: str) -> None:
 
 def test_the_digest_is_that_of_the_content_on_every_computer() -> None:
     record = Record(ORIGIN, {"qdisc": Table.from_rows(ROWS)}, {"ping.txt": b"PING"})
-    assert record.digest() == "018ce458ec7e03e2db3a695725e47f2f32c0e6a8cb1634bc1bb07922b219ecdb"
+    assert record.digest() == "e700ea6adce76a9cb7dc3fed78ecfe2ed749da711f44354c2b0baa804236aacc"
 
 
 def test_the_order_of_tables_does_not_change_the_digest() -> None:
@@ -189,3 +190,22 @@ def test_pandas_gets_the_columns_and_their_units() -> None:
     frame = Table.from_rows(ROWS).to_pandas()
     assert list(frame["backlog_bytes"]) == [0, 3, 9]
     assert frame.attrs["units"]["backlog_bytes"] == "B"
+
+
+def test_a_table_goes_to_polars_and_pandas_with_its_values() -> None:
+    table = Table.from_rows(ROWS)
+    for library in ("polars", "pandas"):
+        pytest.importorskip(library)
+        frame = getattr(table, f"to_{library}")()
+        assert list(frame.columns) == list(table.names)
+        assert list(frame["device"]) == list(table["device"])
+        assert list(frame["backlog_bytes"]) == [0, 3, 9]
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_library_that_is_missing_is_told_with_how_to_get_it(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(RequirementError, match=rf"{library} is not installed .pip install 'wanlab"):
+        getattr(Table.from_rows(ROWS), f"to_{library}")()

@@ -29,6 +29,9 @@ RECORD = Record(
 )
 
 
+WRONG = '{"format": 1, "tables": 3, "raw": [], "digest": "", "provenance": {}}'
+
+
 def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
@@ -163,7 +166,43 @@ def test_a_record_of_another_format_is_refused_with_its_number(tmp_path: Path) -
         read(tmp_path / "a")
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', '{"format": 1, "tables": 3}'])
+def test_what_a_newer_version_may_have_added_is_refused_by_name(tmp_path: Path) -> None:
+    write(RECORD, tmp_path / "a")
+    path = tmp_path / "a" / "provenance.json"
+    index = json.loads(path.read_text())
+    path.write_text(json.dumps(index | {"events": []}))
+    with pytest.raises(RecordError, match=r"json has what this wanlab does not know: events"):
+        read(tmp_path / "a")
+    path.write_text(json.dumps(index | {"provenance": index["provenance"] | {"moon": "full"}}))
+    with pytest.raises(RecordError, match=r"the provenance has what .* does not know: moon"):
+        read(tmp_path / "a")
+
+
+def test_a_table_that_somebody_put_there_is_refused(tmp_path: Path) -> None:
+    write(RECORD, tmp_path / "a")
+    (tmp_path / "a" / "extra.parquet").write_bytes(b"")
+    (tmp_path / "a" / "raw" / "extra.txt").write_bytes(b"")
+    with pytest.raises(RecordError, match=r"does not name: extra, raw/extra.txt"):
+        read(tmp_path / "a")
+
+
+def test_notes_beside_the_parts_are_nobodys_business(tmp_path: Path) -> None:
+    write(RECORD, tmp_path / "a")
+    (tmp_path / "a" / "notes.txt").write_text("seen by eye")
+    assert read(tmp_path / "a") == RECORD
+
+
+def test_a_kind_of_column_that_is_not_known_is_refused() -> None:
+    import pyarrow
+
+    odd = pyarrow.field("time_ns", pyarrow.timestamp("ns"), nullable=False)
+    schema = pyarrow.schema([odd], metadata={b"wanlab.format": b"1"})
+    table = pyarrow.Table.from_arrays([pyarrow.array([1], odd.type)], schema=schema)
+    with pytest.raises(RecordError, match=r"format 1 does not: time_ns .timestamp.ns.."):
+        from_arrow(table)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', '{"format": 1, "tables": 3}', WRONG])
 def test_an_index_that_is_not_ours_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "provenance.json").write_text(text)
     with pytest.raises(RecordError, match=r"provenance.json"):

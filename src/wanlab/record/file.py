@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wanlab.errors import RecordError
-from wanlab.record.provenance import Provenance
+from wanlab.record.provenance import Provenance, refuse_unknown
 from wanlab.record.record import Column, Record, Table, check_name
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ FORMAT = 1
 _FORMAT_KEY = b"wanlab.format"
 _UNIT_KEY = b"unit"
 _INDEX = "provenance.json"
+_INDEX_KEYS = {"format", "digest", "provenance", "tables", "raw"}
 
 
 def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
@@ -63,6 +64,7 @@ def read(folder: str | os.PathLike[str]) -> Record:
     """Reads what `write` wrote; anything else is an error that says what is wrong."""
     folder = Path(folder)
     index = _read_index(folder)
+    _refuse_strangers(folder, index)
     try:
         record = Record(
             Provenance.from_data(index["provenance"]),
@@ -109,6 +111,9 @@ def from_arrow(arrow: "pyarrow.Table") -> Table:
     version = (arrow.schema.metadata or {}).get(_FORMAT_KEY, b"none").decode()
     if version != str(FORMAT):
         raise RecordError(f"the table has format {version}, this wanlab reads {FORMAT}")
+    odd = [f"{field.name} ({field.type})" for field in arrow.schema if not _is_known(field)]
+    if odd:
+        raise RecordError(f"the table has columns that format {FORMAT} does not: {', '.join(odd)}")
     return Table(
         tuple(
             Column(
@@ -121,6 +126,10 @@ def from_arrow(arrow: "pyarrow.Table") -> Table:
             for field, column in zip(arrow.schema, arrow.columns, strict=True)
         )
     )
+
+
+def _is_known(field: "pyarrow.Field") -> bool:
+    return str(field.type) in ("int64", "double", "bool", "string") and not field.nullable
 
 
 def _write_parts(record: Record, folder: Path) -> None:
@@ -174,7 +183,26 @@ def _read_index(folder: Path) -> dict[str, Any]:
             f"{folder} has format {index['format']}, this wanlab reads {FORMAT}",
             "read it with the version of wanlab that its provenance.json names",
         )
+    refuse_unknown(str(path), index, _INDEX_KEYS)
+    if missing := sorted(_INDEX_KEYS - index.keys()):
+        raise RecordError(f"{path} does not have {', '.join(missing)}: it is damaged")
+    for name in ("tables", "raw"):
+        if not isinstance(index[name], list):
+            raise RecordError(f"{path} is not understood: its {name} are no list")
     return index
+
+
+def _refuse_strangers(folder: Path, index: dict[str, Any]) -> None:
+    """Tables and raw outputs that the index does not name were put there by somebody else."""
+    found = {path.stem for path in folder.glob("*.parquet")} - {str(n) for n in index["tables"]}
+    found |= {f"raw/{path.name}" for path in folder.glob("raw/*")} - {
+        f"raw/{name}" for name in index["raw"]
+    }
+    if found:
+        raise RecordError(
+            f"{folder} has parts that its {_INDEX} does not name: {', '.join(sorted(found))}",
+            "they were not written with it: move them elsewhere",
+        )
 
 
 def _read_table(path: Path) -> Table:

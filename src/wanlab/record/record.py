@@ -24,6 +24,7 @@ computer and with every version of the file format's library.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wanlab.errors import RecordError, did_you_mean
+from wanlab.errors import RecordError, RequirementError, did_you_mean
 from wanlab.record.provenance import Provenance
 
 if TYPE_CHECKING:
     import pandas
+    import polars
     import pyarrow
 
 Values = NDArray[Any] | tuple[str, ...]
@@ -221,14 +223,24 @@ class Table:
         return Series(name, column.unit, times_s, np.asarray(column.values))
 
     def to_arrow(self) -> "pyarrow.Table":
-        """For pyarrow and polars; units are in the metadata of the fields."""
+        """For pyarrow; units are in the metadata of the fields."""
         from wanlab.record.file import to_arrow
 
         return to_arrow(self)
 
+    def to_polars(self) -> "polars.DataFrame":
+        """For polars, which keeps no units: `record[table].column(name).unit` has them."""
+        with _optional("polars"):
+            import polars
+
+            frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
     def to_pandas(self) -> "pandas.DataFrame":
         """For pandas; units are in `frame.attrs["units"]`."""
-        import pandas
+        with _optional("pandas"):
+            import pandas
 
         frame = pandas.DataFrame({column.name: column.values for column in self.columns})
         frame.attrs["units"] = {column.name: column.unit for column in self.columns}
@@ -279,6 +291,17 @@ class Record:
             add(name.encode())
             add(output)
         return digest.hexdigest()
+
+
+@contextmanager
+def _optional(library: str) -> Iterator[None]:
+    """For what wanlab works without."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise RequirementError(
+            f"{library} is not installed", f"pip install 'wanlab[{library}]'"
+        ) from error
 
 
 def check_name(kind: str, name: str) -> None:
