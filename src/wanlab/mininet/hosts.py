@@ -227,8 +227,13 @@ class Node:
     def monitor(self, timeoutms: int | None = None, findPid: bool = True) -> str:
         """The next output of the command; "" if none comes in that time. `waiting` turns false with
         its end."""
-        shell = self._live_shell()
-        data = self._decodes_from + shell.read(timeoutms)
+        shell = self._shell or self._live_shell()
+        if not self.waiting:
+            return decode(shell.read(timeoutms)) if shell.is_readable(timeoutms) else ""
+        before, self.readbuf = self.readbuf, ""
+        data = self._decodes_from
+        if shell.is_busy and not before:
+            data += shell.read(timeoutms)
         self._decodes_from = b""
         if not shell.is_busy:
             self._end_of_command(shell)
@@ -236,7 +241,7 @@ class Node:
             data, self._decodes_from = _whole_characters(data)
         if findPid and self.lastPid is None:
             self._find_pid()
-        return decode(data)
+        return before + decode(data)
 
     def _end_of_command(self, shell: Shell) -> None:
         self.waiting = False

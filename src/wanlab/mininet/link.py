@@ -37,6 +37,10 @@ TC_PARAMETERS = {
 INTF_PARAMETERS = {"ip", "mac", "ifconfig", "up", "moveIntfFn", "prefixLen"}
 LINK_PARAMETERS = {"key", "use_htb"}
 MOST_NAME_CHARACTERS = 15
+FAST_WIRE_BPS = 40_000_000_000
+UNLIMITED = 0
+# On a wire a packet takes 24 bytes more than a queue counts; the smallest one has 60.
+WIRE_SHARE = 84 / 60
 
 
 class Intf:
@@ -246,6 +250,10 @@ class Intf:
         self.setParam(results, "ifconfig", ifconfig=ifconfig)
         return results
 
+    def speed_bps(self) -> int | None:
+        """How fast its wire has to be; None: as any other."""
+        return None
+
     def take_commands(self) -> list[str]:
         """The tc commands that wait for it to be made."""
         commands, self._commands = self._commands, []
@@ -275,6 +283,7 @@ class TCIntf(Intf):
     bwParamMax = 1000
     """Mininet's limit. Here any rate is possible."""
     parameters: ClassVar[set[str]] = Intf.parameters | TC_PARAMETERS
+    _bw: float | None = None
 
     def config(  # type: ignore[override]
         self,
@@ -324,12 +333,24 @@ class TCIntf(Intf):
 
     def _shape(self, wanted: Shaping) -> list[str]:
         lines = wanted.lines(self.name)
+        self._bw = wanted.bw
         if not self.is_live:
             self._commands = lines
         else:
+            speed_bps = self.speed_bps()
+            if speed_bps is not None and self.link is not None and not self.link.is_foreign:
+                ground.network.set_port_speed(self.made_as, speed_bps)
             before = [f"qdisc del dev {self.name} root"] if self._is_shaped() else []
             batch(self.node.namespace, "tc", before + lines)
         return ["" for _ in lines]
+
+    def speed_bps(self) -> int | None:
+        """A rate near that of the wire, or beyond it, takes a faster wire."""
+        needed_bps = 0 if self._bw is None else self._bw * 1e6 * WIRE_SHARE
+        usual_bps = ground.network.line_rate_bps
+        if usual_bps == UNLIMITED or needed_bps <= usual_bps:
+            return None
+        return FAST_WIRE_BPS if needed_bps <= FAST_WIRE_BPS else UNLIMITED
 
     def _is_shaped(self) -> bool:
         """Whether somebody has put a queueing discipline there."""
@@ -478,8 +499,10 @@ class Link:
             intf.node.name,
             number=intf.node.ports[intf],
             name=intf.made_as,
-            mac=intf.mac,
+            # A host has a MAC even before its first link: there this one is set afterwards.
+            mac=None if intf.node.is_live else intf.mac,
             ip=intf.address_with_prefix(),
+            speed_bps=intf.speed_bps(),
         )
 
     # -- the end ----------------------------------------------------------------------------------

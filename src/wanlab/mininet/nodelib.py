@@ -63,9 +63,11 @@ class LinuxBridge(Switch):
         super().stop(deleteIntfs)
 
     def attach(self, intf: Any) -> None:
+        ground.settle()
         run_in_root(["ip", "link", "set", str(intf), "up", "master", self.name])
 
     def detach(self, intf: Any) -> None:
+        ground.settle()
         run_in_root(["ip", "link", "set", str(intf), "nomaster"])
 
     def connected(self) -> bool:

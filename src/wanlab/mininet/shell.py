@@ -5,10 +5,9 @@ in the same stream as the command's output and behind it,
 
     SOH word ":" number ":" status ":" last background pid STX
 
-and before a command that shows what is typed to it: SOH word "+" STX. `word` is this shell's own,
-`number` that of the command. A late mark of an earlier command (after a Ctrl-C that came too late)
-bears another number and is dropped. A command is sent as one `eval`, so an unbalanced quote in it is
-the shell's syntax error, and not a wait for more.
+`word` is this shell's own, `number` that of the command. A late mark of an earlier command (after a
+Ctrl-C that came too late) bears another number and is dropped. A command is sent as one `eval`, so an
+unbalanced quote in it is the shell's syntax error, and not a wait for more.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _counter = count(1)
 # Set before the first command. `__wanlab` notes a command's number and keeps $? as it is.
 PREPARATION = (
     'PS1= PS2= PROMPT_COMMAND=\'printf "\\1{word}:%d:%d:%d\\2" "$__wanlab" "$?" "${{!:-0}}"'
-    " >/dev/tty'; __wanlab() {{ __wanlab=$2; [ -z \"$3\" ] || printf '\\1{word}+\\2' >/dev/tty;"
+    ' >/dev/tty\'; __wanlab() {{ __wanlab=$2; [ -z "$3" ] || stty echo;'
     " return $1; }}; __wanlab=0; set +m +H; unset HISTFILE\n"
 )
 START = 'exec bash --norc --noprofile --noediting -is "$1" <>"$0" >&0 2>&0'
@@ -47,9 +46,9 @@ class Shell:
         self._mark = re.compile(
             rb"\x01" + self._word.encode() + rb":(\d+):(\d+):(\d+)\x02", re.DOTALL
         )
-        self._begins = b"\x01" + self._word.encode() + b"+\x02"
         self._pending = b""
         self._number = 0
+        self._is_interrupted = False
         self.is_busy = False
         self.status: int | None = None
         """Of the last command."""
@@ -60,6 +59,7 @@ class Shell:
             settings = termios.tcgetattr(slave)
             settings[3] &= ~termios.ECHO
             termios.tcsetattr(slave, termios.TCSANOW, settings)
+            self._settings = termios.tcgetattr(slave)
             self.process = subprocess.Popen(
                 wrap(["/bin/sh", "-c", START, os.ttyname(slave), title]),
                 stdin=subprocess.DEVNULL,
@@ -96,6 +96,7 @@ class Shell:
         typed, as long as it runs."""
         assert not self.is_busy, "the shell is busy with another command"
         self._number += 1
+        self._is_interrupted = False
         self.status = None
         self.is_busy = True
         begin = f"__wanlab $? {self._number}{' +' * echoes}"
@@ -104,6 +105,7 @@ class Shell:
     def interrupt(self, character: str = INTERRUPT) -> None:
         """What Ctrl-C does, if a command runs."""
         if self.is_busy:
+            self._is_interrupted = True
             self._write(character.encode())
 
     def write(self, data: bytes) -> None:
@@ -140,20 +142,16 @@ class Shell:
     def _take(self, data: bytes) -> bytes:
         """The output in `data`, without marks; what may be the beginning of one waits for its rest."""
         self._pending += data
-        if self._begins in self._pending:
-            # It has read its command, which must not be shown.
-            self._pending = self._pending.replace(self._begins, b"")
-            self._echo(True)
         said = b""
         while found := self._mark.search(self._pending):
             said += self._pending[: found.start()]
             self._pending = self._pending[found.end() :]
             number, status, background = map(int, found.groups())
-            if number == self._number:
+            if number == self._number or self._is_dropped(number):
                 self.status = status
                 self.background_pid = background
                 self.is_busy = False
-                self._echo(False)
+                self._put_terminal_right()
         start = self._pending.rfind(b"\x01")
         if start >= 0 and self._may_be_mark(self._pending[start:]):
             rest, self._pending = self._pending[:start], self._pending[start:]
@@ -161,17 +159,21 @@ class Shell:
             rest, self._pending = self._pending, b""
         return said + rest
 
-    def _echo(self, wanted: bool) -> None:
-        settings = termios.tcgetattr(self.fileno())
-        has_echo = bool(settings[3] & termios.ECHO)
-        if has_echo != wanted:
-            settings[3] ^= termios.ECHO
-            termios.tcsetattr(self.fileno(), termios.TCSANOW, settings)
+    def _put_terminal_right(self) -> None:
+        """The next command must not be shown when it is sent; and a program that was killed may have left
+        the terminal as it needed it."""
+        if termios.tcgetattr(self.fileno()) != self._settings:
+            termios.tcsetattr(self.fileno(), termios.TCSANOW, self._settings)
+
+    def _is_dropped(self, number: int) -> bool:
+        """A Ctrl-C that is faster than the command makes the terminal forget the command: the shell
+        shows its prompt once more."""
+        return self._is_interrupted and number == self._number - 1
 
     def _may_be_mark(self, tail: bytes) -> bool:
         word = b"\x01" + self._word.encode() + b":"
         if len(tail) <= len(word):
-            return word.startswith(tail) or self._begins.startswith(tail)
+            return word.startswith(tail)
         return tail.startswith(word) and len(tail) < len(word) + 64
 
     def _close_pending(self) -> bytes:

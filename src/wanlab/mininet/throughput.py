@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wanlab.errors import CommandError, RequirementError
+from wanlab.errors import CommandError, RequirementError, WanlabError
 
 from .util import fmtBps
 
@@ -28,13 +28,15 @@ def measure(
     """(server's rate, client's rate) as text. `udp_rate`: UDP at this rate instead of TCP."""
     if shutil.which("iperf3") is None:
         raise RequirementError("iperf3 is not installed on this computer", "apt install iperf3")
+    if seconds != int(seconds) or seconds < 1:
+        raise WanlabError(f"iperf for {seconds} s is not possible", "whole seconds, 1 at least")
     address = server.IP()
     if address is None:
         raise CommandError(f"{server.name} has no address that {client.name} could reach")
     listener = server.popen("iperf3", "-s", "-1", "-J", "-p", str(port))
     try:
         _wait_until_listening(listener, port)
-        command = ["iperf3", "-c", address, "-J", "-p", str(port), "-t", str(seconds)]
+        command = ["iperf3", "-c", address, "-J", "-p", str(port), "-t", str(int(seconds))]
         if udp_rate is not None:
             command += ["-u", "-b", udp_rate]
         sender = client.popen(*command)
