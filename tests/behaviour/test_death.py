@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, shapes
+from wanlab import Network, find_image, leftovers, shapes
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine.embedded import EmbeddedMachine, loop
 
@@ -200,6 +200,49 @@ def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
         victim.stdout.close()
         assert until(lambda family=family: not any(map(is_running, family)))  # type: ignore[misc]
     assert memory_files() == before
+
+
+FORKING_VICTIM = """
+import os, sys
+from wanlab import Network, shapes
+with Network(shapes.minimal(), folder=sys.argv[1]) as net:
+    if os.fork() == 0:
+        os.read(os.pipe()[0], 1)
+    print("up", flush=True)
+    net.run_for("1000000s")
+"""
+
+
+def test_a_kernel_that_somebody_else_keeps_alive_is_found_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that the killed program had forked holds its ends of the kernel's sockets."""
+    image = find_image().folder
+    for name, value in (
+        ("XDG_CACHE_HOME", str(tmp_path)),
+        ("XDG_RUNTIME_DIR", ""),
+        ("WANLAB_KERNEL", str(image)),
+    ):
+        monkeypatch.setenv(name, value)
+    victim = subprocess.Popen(
+        [sys.executable, "-c", FORKING_VICTIM, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+    )
+    assert victim.stdout is not None
+    assert victim.stdout.readline() == b"up\n"
+    assert leftovers() == []  # it runs
+    family = children(victim.pid)
+    victim.kill()
+    victim.wait()
+    victim.stdout.close()
+    (left,) = leftovers()
+    assert "which still runs" in left.what
+    left.remove()
+    assert leftovers() == []
+    assert until(lambda: sum(map(is_running, family)) == 1)  # what it had forked is none of ours
+    (forked,) = filter(is_running, family)
+    os.kill(forked, signal.SIGKILL)
 
 
 def test_a_working_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,231 @@
+"""The native machine: the computer's kernel and not its network, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from machines import native_findings, why_no_native
+
+from wanlab import Host, Network, Port, Topology, leftovers, link, shapes
+from wanlab.errors import CommandError, MachineError, RequirementError
+from wanlab.machine.native import NativeMachine
+
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(bool(why_no_native()), reason=why_no_native() or "it is there"),
+]
+
+Start = Callable[..., Network]
+
+
+def test_it_is_the_computers_kernel_with_a_network_of_its_own(start: Start) -> None:
+    net = start(shapes.minimal(), machine="native")
+    assert net.root.run("uname -r").output.strip() == platform.release()
+    assert net.root.run("hostname").output == "wanlab\n"
+    assert net.root.run("ls /sys/class/net").output.split() == ["lo", "s1", "s1-eth1", "s1-eth2"]
+    assert net["h1"].run("ls /sys/class/net").output.split() == ["h1-eth0", "lo"]
+    assert net.root.run("id -u; ls /run; ls /run/netns").output.split() == [
+        *("0", "netns", "wanlab", "h1", "h2")
+    ]
+    assert net.machine.describe()["seed"] is None
+
+
+def test_processes_of_the_computer_are_not_seen_in_it(start: Start) -> None:
+    net = start(shapes.minimal(), machine="native")
+    processes = net["h1"].run("ls -d /proc/[0-9]*").output.split()
+    assert "/proc/1" in processes
+    assert len(processes) <= 3  # the agent, ls, and its shell
+
+
+def test_settings_of_the_whole_computer_cannot_be_changed_in_it(start: Start) -> None:
+    net = start(shapes.minimal(), machine="native")
+    with pytest.raises(CommandError):
+        net.root.run("echo 1 > /proc/sys/vm/swappiness")
+    net.root.run("echo 1 > /proc/sys/net/ipv4/ip_forward")
+
+
+def test_a_process_of_our_own_is_started_in_a_node(start: Start, tmp_path: Path) -> None:
+    net = start(shapes.minimal(), machine="native")
+    wrapped = net["h1"].wrap(["sh", "-c", "pwd; hostname; ls /sys/class/net"], folder=str(tmp_path))
+    done = subprocess.run(wrapped, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(tmp_path), "wanlab", "h1-eth0", "lo"]
+
+
+def test_what_the_kernel_lacks_is_told_at_once(start: Start) -> None:
+    """Here: whatever it has of queues, no kernel but ours has a port's speed or this algorithm."""
+    slow = Port("h1", speed_bps=100_000_000)
+    topology = Topology(nodes=(Host("h1"), Host("h2")), links=(link(slow, "h2", delay="5ms"),))
+    with pytest.raises(RequirementError) as caught:
+        start(
+            topology,
+            machine="native",
+            sysctls={
+                "net.ipv4.tcp_congestion_control": "nonsense",
+                "net.ipv4.no_such": "1",
+            },
+        )
+    message = str(caught.value)
+    assert "speed of h1-eth0: 100 Mbit/s" in message
+    assert "tcp_congestion_control = nonsense: the kernel has no such algorithm" in message
+    assert "net.ipv4.no_such = 1: No such file or directory" in message
+    assert ("netem" in message) is not native_findings()["queue netem"].is_there
+    assert "--machine embedded" in message
+
+
+def test_what_it_has_no_choice_of_is_refused() -> None:
+    with pytest.raises(RequirementError) as caught:
+        Network(
+            Topology(), machine="native", clock="virtual", seed=7, memory="1GiB", line_rate="1Gbps"
+        )
+    for word in ("clock virtual", "seed 7", "memory 1GiB", "line_rate", "--machine embedded"):
+        assert word in caught.value.what + caught.value.hint
+
+
+def test_a_program_inside_makes_networks_of_its_own(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "from wanlab import Network, shapes\n"
+        "with Network(shapes.single(2)) as net:\n"
+        "    print(net.machine_kind, net.clock, net['h1'].run('ping -c 1 h2').output.count('ttl'))\n"
+    )
+    net = start(Topology(), machine="native")
+    done = net.root.run(["/run/wanlab/bin/wanlab-python", "program.py"])
+    assert done.output == "here real 1\n"
+    assert net.root.run("ls /run/netns; ls /sys/class/net").output == "lo\n"
+
+
+# -- its end ------------------------------------------------------------------------------------------
+
+
+def inside(net: Network) -> list[int]:
+    """Pids, as we see them, of everything in a native machine."""
+    machine = net.machine
+    assert isinstance(machine, NativeMachine)
+    return descendants(machine._agent.pid)
+
+
+def descendants(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [each for child in children for each in (int(child), *descendants(int(child)))]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until_gone(pids: list[int], real_s: float = 10.0) -> list[int]:
+    """Those that still run then."""
+    give_up = time.monotonic() + real_s
+    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < give_up:
+        os.sched_yield()
+    return left
+
+
+def test_everything_ends_with_it_even_what_has_hidden(tmp_path: Path) -> None:
+    with Network(shapes.minimal(), machine="native", folder=tmp_path) as net:
+        net["h1"].run("setsid sleep 1000 < /dev/null > /dev/null 2>&1 & disown")
+        net["h2"].start("trap '' TERM INT HUP; sleep 1000")
+        pids = inside(net)
+    assert len(pids) >= 3
+    assert until_gone(pids, 0.5) == []
+
+
+@pytest.mark.parametrize("who", ["starter", "agent"])
+def test_a_machine_that_is_killed_is_missed_at_once(start: Start, who: str) -> None:
+    net = start(shapes.minimal(), machine="native")
+    process = net["h1"].start("echo before; sleep 1000")
+    net.run_for("200ms")
+    pids = inside(net)
+    assert isinstance(net.machine, NativeMachine)
+    os.kill(net.machine._agent.pid if who == "starter" else pids[0], signal.SIGKILL)
+    with pytest.raises(MachineError, match="agent ended"):
+        process.wait()
+    assert process.output == "before\n"
+    assert until_gone(pids) == []
+
+
+def test_powering_off_in_it_ends_it_and_not_the_computer(start: Start) -> None:
+    net = start(shapes.minimal(), machine="native")
+    with pytest.raises(MachineError, match="agent ended"):
+        net.root.run(
+            ["python3", "-c", "import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)"], check=False
+        )
+
+
+VICTIM = """
+import os, sys
+from wanlab import Network, shapes
+with Network(shapes.dumbbell(2, rate="100Mbps"), machine="native", folder=sys.argv[1]) as net:
+    if sys.argv[2] == "fork" and os.fork() == 0:
+        os.read(os.pipe()[0], 1)
+    print("up", flush=True)
+    net["h3"].start("iperf3 -s")
+    net.run_for("100ms")
+    net["h1"].run("iperf3 -c h3 -t 1000")
+"""
+
+
+def start_victim(folder: Path, how: str = "") -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", VICTIM, str(folder), how],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "XDG_CACHE_HOME": str(folder),
+            "XDG_RUNTIME_DIR": "",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_program_that_is_killed_at_any_moment_leaves_only_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    moments = random.Random(number)
+    for _ in range(5):
+        victim = start_victim(tmp_path)
+        assert victim.stdout is not None
+        if moments.random() < 0.6:
+            victim.stdout.readline()
+        time.sleep(moments.uniform(0, 0.3))
+        family = [victim.pid, *descendants(victim.pid)]
+        victim.send_signal(number)
+        victim.wait(30)
+        victim.stdout.close()
+        assert until_gone(family) == []
+        for leftover in leftovers():
+            assert "only the note is left" in leftover.what
+            leftover.remove()
+        assert [path.name for path in (tmp_path / "wanlab" / "runs").glob("*")] == []
+
+
+def test_a_process_that_its_program_has_forked_cannot_keep_it_alive(tmp_path: Path) -> None:
+    """It holds the channel open; but the machine watches the program itself."""
+    victim = start_victim(tmp_path, "fork")
+    assert victim.stdout is not None
+    assert victim.stdout.readline() == b"up\n"
+    family = descendants(victim.pid)
+    victim.kill()
+    victim.wait()
+    victim.stdout.close()
+    (forked,) = until_gone(family, 0.5)
+    os.kill(forked, signal.SIGKILL)
+    assert until_gone(family) == []
