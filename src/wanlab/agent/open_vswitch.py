@@ -11,6 +11,7 @@ from collections.abc import Callable
 # Version 3.1 counts processors every 10 s of the kernel's clock, and finds none before that has shown
 # 10 s: its log says "n-handler-threads 0", and every packet without a flow is lost.
 READY_UPTIME_S = 10.0
+END_S = 5.0
 OVS_FOLDER = "/var/run/openvswitch"
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
@@ -47,6 +48,8 @@ class OpenVswitch:
             return
         time.sleep(max(0.0, READY_UPTIME_S - time.monotonic()))
         os.makedirs(OVS_FOLDER, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{OVS_FOLDER}/conf.db")  # of one that has ended
         for command in start_of_ovs():
             self._run(command)
         self._is_ours = True
@@ -80,9 +83,18 @@ class OpenVswitch:
             with contextlib.suppress(OSError):
                 self._run(["ovs-vsctl", *gone])
         if self._is_ours and not self._others():
-            for name in ("ovs-vswitchd", "ovsdb-server"):
-                with contextlib.suppress(OSError, ValueError):
-                    os.kill(_pid_of(name), signal.SIGTERM)
+            self._end()
+
+    def _end(self) -> None:
+        """What it has in the kernel goes, too."""
+        pids = [pid for pid in map(_pid_of, ("ovs-vswitchd", "ovsdb-server")) if pid]
+        with contextlib.suppress(OSError):
+            self._run(["ovs-appctl", "exit", "--cleanup"])
+        with contextlib.suppress(OSError):
+            os.kill(pids[-1], signal.SIGTERM)
+        until = time.monotonic() + END_S
+        while any(map(_lives, pids)) and time.monotonic() < until:
+            time.sleep(0.01)
 
     def _others(self) -> str:
         try:
@@ -92,13 +104,21 @@ class OpenVswitch:
 
 
 def _is_running() -> bool:
+    pid = _pid_of("ovs-vswitchd")
+    return pid is not None and _lives(pid)
+
+
+def _pid_of(name: str) -> int | None:
     try:
-        os.kill(_pid_of("ovs-vswitchd"), 0)
+        with open(f"{OVS_FOLDER}/{name}.pid", encoding="ascii") as file:
+            return int(file.read())
     except (OSError, ValueError):
+        return None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
     return True
-
-
-def _pid_of(name: str) -> int:
-    with open(f"{OVS_FOLDER}/{name}.pid", encoding="ascii") as file:
-        return int(file.read())

@@ -101,13 +101,10 @@ class Performer:
         self._peers.pop(peer or end, None)
         if self._beside is None:
             return False
-        return any(
-            [
-                self._beside.ovs.forget(name)
-                for node, name in filter(None, (end, peer))
-                if node == ROOT
-            ]
-        )
+        was_switch = False
+        for node, name in filter(None, (end, peer)):
+            was_switch |= node == ROOT and self._beside.ovs.forget(name)
+        return was_switch
 
     def join_bridge(self, interface: str, bridge: str) -> None:
         master = links.number(links.IFLA_MASTER, interface_index(bridge))
@@ -153,8 +150,7 @@ class Performer:
             with self._namespaces.inside_net(node):
                 self.write_file(f"/proc/sys/net/ipv6/conf/{name}/keep_addr_on_down", "1")
             self._routes[node, name] = {
-                family: self._run(node, ["ip", family, "route", "show", "dev", name])
-                for family in ("-4", "-6")
+                family: self._routes_of(node, family, name) for family in ("-4", "-6")
             }
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.change_link(interface_index(name), up=up))
@@ -163,6 +159,12 @@ class Performer:
                 lines = [line.replace(" linkdown", "") for line in routes.splitlines()]
                 replace = "".join(f"route replace {line} dev {name}\n" for line in lines)
                 self._run(node, ["ip", family, "-batch", "-"], replace)
+
+    def _routes_of(self, node: str, family: str, name: str) -> str:
+        """Those that nobody else looks after: what routing programs have found, they find again."""
+        shown = self._run(node, ["ip", family, "route", "show", "dev", name])
+        kept = [line for line in shown.splitlines(True) if " nhid " not in line]
+        return "".join(kept)
 
     def add_address(self, node: str, name: str, address: str) -> None:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:

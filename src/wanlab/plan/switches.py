@@ -124,9 +124,9 @@ def vlan_lines(port: Port) -> tuple[str, ...]:
 
 
 def ovs_words(switch: Switch, topology: Topology) -> Iterator[str]:
-    """What makes a switch, in one transaction."""
+    """What makes a switch, or another one of it, in one transaction."""
     controllers = [node for node in topology.controllers if node.name in switch.controllers]
-    yield from ("add-br", switch.name)
+    yield from ("--may-exist", "add-br", switch.name)
     yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
     targets = list(map(_target, controllers))
     if switch.listen_port is not None:
@@ -136,8 +136,7 @@ def ovs_words(switch: Switch, topology: Topology) -> Iterator[str]:
         names.append(f"@{switch.name}c{place}")
         yield from ("--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"')
         yield f"max_backoff={RECONNECT_AFTER_MS}"
-    if names:
-        yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
+    yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
     yield from _reports(switch)
 
 
@@ -184,7 +183,7 @@ def _reports(switch: Switch) -> Iterator[str]:
 def ovs_port_words(port: Port) -> Iterator[str]:
     """What plugs a port into its switch, under its number."""
     name = str(port.name)
-    yield from ("add-port", port.node, name, *_vlan_words(port))
+    yield from ("--may-exist", "add-port", port.node, name, *_vlan_words(port))
     yield from ("--", "set", "Interface", name, f"ofport_request={port.number}")
     yield from ("--", f"--id=@{name}", "create", "QoS", "type=linux-noop")
     yield from ("--", "set", "Port", name, f"qos=@{name}")

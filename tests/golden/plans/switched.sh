@@ -119,7 +119,7 @@ ovs-vswitchd unix:/var/run/openvswitch/db.sock --log-file=/var/run/openvswitch/o
 wanlab-controller 127.0.0.1 6633 --detach --pidfile /run/wanlab/c0.pid --log /tmp/c0.log
 
 # switch s1
-ovs-vsctl add-br s1 \
+ovs-vsctl --may-exist add-br s1 \
     -- set bridge s1 other-config:datapath-id=0000000000000001 other-config:dp-desc=s1 fail_mode=secure other-config:disable-in-band=true protocols=OpenFlow10,OpenFlow13 \
     -- --id=@s1c0 create Controller 'target="tcp:127.0.0.1:6633"' max_backoff=1000 \
     -- --id=@s1c1 create Controller 'target="tcp:10.0.0.3:6653"' max_backoff=1000 \
@@ -131,8 +131,9 @@ ovs-vsctl add-br s1 \
     -- set bridge s1 sflow=@s1s
 
 # switch s2
-ovs-vsctl add-br s2 \
-    -- set bridge s2 other-config:datapath-id=00000000000000ab other-config:dp-desc=s2 fail_mode=standalone other-config:disable-in-band=true datapath_type=netdev stp_enable=true other-config:stp-priority=4096
+ovs-vsctl --may-exist add-br s2 \
+    -- set bridge s2 other-config:datapath-id=00000000000000ab other-config:dp-desc=s2 fail_mode=standalone other-config:disable-in-band=true datapath_type=netdev stp_enable=true other-config:stp-priority=4096 \
+    -- set bridge s2 'controller=[]'
 
 # s1 up
 ip link set s1 up
@@ -141,25 +142,25 @@ ip link set s1 up
 ip addr add 10.0.0.100/8 brd + dev s1
 
 # port s2-eth1 in switch s2
-ovs-vsctl add-port s2 s2-eth1 \
+ovs-vsctl --may-exist add-port s2 s2-eth1 \
     -- set Interface s2-eth1 ofport_request=1 \
     -- --id=@s2-eth1 create QoS type=linux-noop \
     -- set Port s2-eth1 qos=@s2-eth1
 
 # port s2-eth2 in switch s2
-ovs-vsctl add-port s2 s2-eth2 \
+ovs-vsctl --may-exist add-port s2 s2-eth2 \
     -- set Interface s2-eth2 ofport_request=2 \
     -- --id=@s2-eth2 create QoS type=linux-noop \
     -- set Port s2-eth2 qos=@s2-eth2
 
 # port s1-eth1 in switch s1
-ovs-vsctl add-port s1 s1-eth1 tag=1 vlan_mode=native-untagged trunks=10 \
+ovs-vsctl --may-exist add-port s1 s1-eth1 tag=1 vlan_mode=native-untagged trunks=10 \
     -- set Interface s1-eth1 ofport_request=1 \
     -- --id=@s1-eth1 create QoS type=linux-noop \
     -- set Port s1-eth1 qos=@s1-eth1
 
 # port s1-eth2 in switch s1
-ovs-vsctl add-port s1 s1-eth2 \
+ovs-vsctl --may-exist add-port s1 s1-eth2 \
     -- set Interface s1-eth2 ofport_request=2 \
     -- --id=@s1-eth2 create QoS type=linux-noop \
     -- set Port s1-eth2 qos=@s1-eth2
