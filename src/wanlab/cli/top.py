@@ -75,7 +75,7 @@ def _throughput(row: PortRow | FlowRow) -> float:
 
 
 # By the key that is pressed for it.
-SORTINGS = {
+ORDERS = {
     "t": Sorting("throughput", _throughput, _throughput),
     "b": Sorting("backlog", lambda row: row.backlog_bytes, _throughput),
     "d": Sorting("drops", lambda row: row.drops_ps, lambda row: row.retransmits_ps),
@@ -100,7 +100,7 @@ class View:
 
     def pressed(self, key: str) -> View:
         """After a key; one that means nothing changes nothing."""
-        if key in SORTINGS:
+        if key in ORDERS:
             return replace(self, sorting=key)
         return replace(self, shows_idle=not self.shows_idle) if key == "i" else self
 
@@ -186,8 +186,8 @@ def text(
     before: Look, after: Look, view: View, *, about: str, rows: int | None = None
 ) -> list[str]:
     """The lines to show; `rows` is how many fit, None for all."""
-    sorting = SORTINGS[view.sorting]
-    names = SORTINGS["n"]
+    sorting = ORDERS[view.sorting]
+    names = ORDERS["n"]
     ports = _shown(port_rows(before, after), sorting.port, names.port, sorting, view)
     flows = _shown(flow_rows(before, after), sorting.flow, names.flow, sorting, view)
     every_s = after.time_s - before.time_s

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from wanlab import Here
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 
-from .top import KEYS, SORTINGS, Look, View, text
+from .top import KEYS, ORDERS, Look, View, text
 
 QUIT_KEYS = ("q", "Q", "\x03")
 
@@ -40,8 +40,8 @@ def run(*, batch: bool, times: int | None, every_s: float, sort: str, idle: bool
 
 def sorting_key(name: str) -> str:
     """By its name, "backlog", or by its key, "b"."""
-    keys = {sorting.name: key for key, sorting in SORTINGS.items()}
-    if name in SORTINGS:
+    keys = {sorting.name: key for key, sorting in ORDERS.items()}
+    if name in ORDERS:
         return name
     if name not in keys:
         raise WanlabError(f"there is no sorting by {name!r}", did_you_mean(name, keys))
