@@ -14,13 +14,17 @@ class Strides:
 
     def __init__(self, always_short: bool) -> None:
         self.always_short = always_short
-        self.length_ns = SHORT_NS
+        self._length_ns = SHORT_NS
+
+    @property
+    def length_ns(self) -> int:
+        return SHORT_NS if self.always_short else self._length_ns
 
     def tell(self, something_happened: bool) -> None:
         if something_happened or self.always_short:
-            self.length_ns = SHORT_NS
+            self._length_ns = SHORT_NS
         else:
-            self.length_ns = min(2 * self.length_ns, LONG_NS)
+            self._length_ns = min(2 * self._length_ns, LONG_NS)
 
     @property
     def is_idle(self) -> bool:

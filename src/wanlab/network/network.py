@@ -192,8 +192,12 @@ class Network:
             if self._is_attached:
                 machine.call("adopt", nodes=places_of(self.topology))
                 return
-            # How long the agent took to start depends on the computer: what follows must not.
-            if self.clock == "virtual":
+            # How long the agent took to start depends on the computer: what follows must not. A machine
+            # that runs already, and has nothing to settle, loses no time.
+            settles = self.clock == "virtual" and (
+                self.machine_kind == "embedded" or bool(self.topology.nodes)
+            )
+            if settles:
                 machine.run(SECOND_NS, lambda: False)
             if self.machine_kind == "embedded":
                 self.perform(memory_limits(self._memory_bytes) + neighbour_limits())
@@ -201,7 +205,7 @@ class Network:
             self.plan = self._plan(self.topology)
             before, after = self._halves_of_plan()
             self.perform(before)
-            if self.clock == "virtual":
+            if settles:
                 machine.run(max(machine.now_ns, READY_NS - SECOND_NS), lambda: False)
             self.perform(after)
             self._verify()
@@ -209,7 +213,7 @@ class Network:
             if self._is_native:  # its kernel carries others, too
                 self._dropped_before = self._dropped()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
-            if self.clock == "virtual":
+            if settles:
                 machine.run(self._epoch_ns, lambda: False)
             else:
                 self._epoch_ns = machine.now_ns
