@@ -9,6 +9,7 @@ prompt.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from .keyboard import Keyboard
 from .log import error, info, output
 from .prompt import prompt_for
 from .term import makeTerms, runX11
-from .util import dumpNetConnections, dumpPorts
+from .util import dumpNodeConnections, dumpPorts
 from .words import Words
 
 WAIT_S = 60.0
@@ -226,7 +227,7 @@ works. A program that wants a terminal has one:
 
     def do_net(self, _line: str) -> None:
         """List which port leads to which."""
-        dumpNetConnections(self.mn)
+        dumpNodeConnections(self.mn.values())
 
     def do_links(self, _line: str) -> None:
         """List the links, and whether each end is there and up."""
@@ -379,7 +380,9 @@ works. A program that wants a terminal has one:
             self._fail("usage: source <file>\n")
             return None
         try:
-            lines = Path(words[0]).read_text(encoding="utf-8").splitlines()
+            # The course's scripts are found wherever one is, as a shell's `source` finds them.
+            found = shutil.which(words[0]) if not Path(words[0]).exists() else None
+            lines = Path(found or words[0]).read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError):
             self._fail(f"error reading file {words[0]}\n")
             return None

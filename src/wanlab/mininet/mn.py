@@ -205,7 +205,7 @@ class Runner:
         switch = self._class(SWITCHES, name, "switch")
         if not wanted:
             learns = kind in ("default", *OBEY_NOBODY) or bool(self._values.controller)
-            return switch, [] if learns else [DefaultController]
+            return switch, [NullController if learns else DefaultController]
         return switch, [self._class(CONTROLLERS, text, "controller") for text in wanted]
 
     def _class(self, choices: Choices, text: str, option: str) -> Any:
