@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError
 
-from . import Ended, topologies
+from . import Ended, desktop, topologies
 from .lines import VARIABLES, LineDesk, StreamLines
 from .manner import PLAIN, Manner
 from .streams import Abandoned, Input, Output, are_one
@@ -56,6 +56,7 @@ def run_in(
     network: Network, start: Callable[..., Process], command: list[str], manner: Manner
 ) -> int:
     """Starts the network, and the command in it; returns its exit status as a shell has it."""
+    desktop.offer(network)
     with network:
         if manner.paces_to_real:
             network.pace_to_real()

@@ -54,7 +54,8 @@ def attend(
     return process.status
 
 
-PASSED_ON = ("TERM", "COLORTERM")
+# Of a terminal's user; whoever types is no experiment that has to repeat.
+PASSED_ON = ("TERM", "COLORTERM", "VISUAL", "EDITOR")
 
 
 class OurTerminal:

@@ -1,0 +1,96 @@
+"""What programs inside may show on the user's desktop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import Network, Topology
+from wanlab.cli import desktop
+from wanlab.cli.desktop import Desktop
+
+WRITES = "#!/bin/sh\nprintf '%s' \"$*\" > {place}.new && mv {place}.new {place}\n"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Path:
+    """Where an xdg-open of our own writes down what it is asked to open."""
+    program = tmp_path / "bin" / "xdg-open"
+    program.parent.mkdir()
+    place = tmp_path / "opened"
+    program.write_text(WRITES.format(place=place))
+    program.chmod(0o755)
+    return place
+
+
+def on_a_desktop(folder: Path, **more: str) -> Desktop:
+    path = f"{folder}/bin:/usr/bin:/bin"
+    return Desktop(folder / "work", {"PATH": path, "DISPLAY": ":0", **more})
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    path = tmp_path / "work" / "results" / "RTT.pdf"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"%PDF-1.4")
+    return path
+
+
+def wait_for(desk: Desktop) -> None:
+    for process in desk._started:
+        assert process.wait(10) == 0
+
+
+def test_a_result_is_opened_by_the_desktops_own_program(
+    tmp_path: Path, opened: Path, result: Path
+) -> None:
+    desk = on_a_desktop(tmp_path)
+    assert desk.show(str(result)) == ""
+    wait_for(desk)
+    assert opened.read_text() == str(result)
+
+
+def test_what_is_not_opened_is_told_why(tmp_path: Path, opened: Path, result: Path) -> None:
+    desk = on_a_desktop(tmp_path)
+    secret = tmp_path / "secret.pdf"
+    secret.write_bytes(b"%PDF-1.4")
+    (result.parent / "link.pdf").symlink_to(secret)
+    program = result.with_suffix(".desktop")
+    program.write_text("[Desktop Entry]")
+    assert "only what is in" in desk.show(str(secret))
+    assert "only what is in" in desk.show(str(result.parent / "link.pdf"))
+    assert "only results are opened" in desk.show(str(program))
+    assert desk.show(str(result.parent)) == desk.show(f"{result}x") == "it is no file"
+    assert on_a_desktop(tmp_path, DISPLAY="").show(str(result)) == (
+        "there is no desktop to show it on"
+    )
+    assert "no xdg-open on this computer" in on_a_desktop(tmp_path, PATH="/nowhere").show(
+        str(result)
+    )
+    assert not opened.exists()
+
+
+@pytest.mark.machine
+def test_a_program_inside_opens_a_result(
+    tmp_path: Path,
+    opened: Path,
+    result: Path,
+    start: Callable[..., Network],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[Desktop] = []
+
+    def keep(folder: Path) -> Any:
+        kept.append(on_a_desktop(tmp_path))
+        return kept[-1]
+
+    monkeypatch.setattr(desktop, "Desktop", keep)
+    net = start(Topology(), folder=tmp_path / "work")
+    desktop.offer(net)
+    ran = net.root.run("cd results && xdg-open RTT.pdf")
+    assert (ran.output, ran.errors) == ("", "")
+    wait_for(kept[0])
+    assert opened.read_text() == str(result)
