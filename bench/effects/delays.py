@@ -1,0 +1,67 @@
+"""Delay: ping over links of a given delay, one and several.
+
+The worst of ten replies against twice the sum of the delays. ping prints whole microseconds, so an error
+of 0 is one below 1 us. A packet of 98 bytes takes 24 ns on each wire, and ping reads the clock itself.
+"""
+
+from __future__ import annotations
+
+from wanlab import Host, Topology, link, ping, shapes
+from wanlab.plan import Wire
+from wanlab.units import parse_time
+
+from .figure import Case, Figure
+from .probes import network
+
+WIRES: tuple[Wire, ...] = ("gso", "mtu")
+DELAYS = ("1ms", "5ms", "20ms", "100ms", "250ms")
+HOPS = (1, 2, 5)
+MOST_US = 10.0
+
+
+def round_trips(wire: Wire, hops: int) -> list[Figure]:
+    return [_round_trip(wire, hops, delay) for delay in DELAYS]
+
+
+def _round_trip(wire: Wire, hops: int, delay: str) -> Figure:
+    expected_ms = 2 * hops * parse_time(delay) / 1e6
+    found_ms = _round_trips_ms(wire, hops, delay)
+    worst_ms = max(found_ms, key=lambda rtt_ms: abs(rtt_ms - expected_ms))
+    return Figure(
+        effect=f"RTT, {hops} {'link' if hops == 1 else 'links'} of {delay}, {wire} wire",
+        origin="qdisc",
+        theory=expected_ms,
+        measured=worst_ms,
+        least=expected_ms - MOST_US / 1e3,
+        most=expected_ms + MOST_US / 1e3,
+        unit="ms",
+        reason="10 us",
+        details={"error_us": round((worst_ms - expected_ms) * 1000, 3)},
+    )
+
+
+def _round_trips_ms(wire: Wire, hops: int, delay: str) -> tuple[float, float]:
+    """Least and most of ten, after ARP has been answered."""
+    last = f"h{hops - 1}" if hops > 2 else "h2"
+    with network(_chain(hops, delay), wire=wire) as net:
+        net["h1"].run(f"ping -c 1 -W 60 {last}")
+        found = ping.parse(net["h1"].run(f"ping -q -c 10 -i 0.2 {last}").output)
+    assert found.received == 10, "a ping was lost"
+    assert found.min_ms is not None
+    assert found.max_ms is not None
+    return found.min_ms, found.max_ms
+
+
+def _chain(hops: int, delay: str) -> Topology:
+    """h1 and another host with this many links between them."""
+    if hops == 1:
+        hosts = (Host("h1"), Host("h2"))
+        return Topology(nodes=hosts, links=(link("h1", "h2", delay=delay),))
+    return shapes.linear(hops - 1, delay=delay) if hops > 2 else shapes.single(2, delay=delay)
+
+
+CASES = tuple(
+    Case(f"{wire} {hops}", lambda wire=wire, hops=hops: round_trips(wire, hops))  # type: ignore[misc]
+    for wire in WIRES
+    for hops in HOPS
+)

@@ -1,0 +1,94 @@
+"""A figure: what theory says of an effect, what was measured, and how far apart they may be.
+
+How far is stated by theory too: rounding, binomial intervals, the critical value of a test, or the range
+that a formula itself is good for. Nothing is widened until it fits; what does not fit has a
+section in docs/fidelity.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Origin = Literal["kernel", "qdisc", "model"]
+# Seeds are fixed, so a figure is outside in every run or in none, until a kernel draws other numbers.
+# Of some thirty random figures one in twelve tables would have one outside three sigma; one in five
+# hundred has one outside four.
+SIGMAS = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One row of the table."""
+
+    effect: str
+    origin: Origin
+    theory: float
+    measured: float
+    least: float
+    most: float
+    unit: str = ""
+    reason: str = ""
+    """Where `least` and `most` come from."""
+    flaws: str = ""
+    """What else was wrong with the run: a packet that must not be lost was, a warning."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else was seen; goes into the JSON."""
+
+    @property
+    def error(self) -> float | None:
+        """Relative; of a theory of 0 there is none."""
+        return self.measured / self.theory - 1 if self.theory else None
+
+    @property
+    def is_met(self) -> bool:
+        return not self.flaws and self.least <= self.measured <= self.most
+
+
+@dataclass(frozen=True)
+class Case:
+    """Networks that are run together, and the figures that they give."""
+
+    name: str
+    measure: Callable[[], list[Figure]]
+
+
+def near(
+    effect: str,
+    origin: Origin,
+    theory: float,
+    measured: float,
+    *,
+    within: float,
+    unit: str = "",
+    reason: str = "",
+) -> Figure:
+    """A figure that may differ by a fraction of its theory."""
+    span = abs(theory) * within
+    return Figure(
+        effect=effect,
+        origin=origin,
+        theory=theory,
+        measured=measured,
+        least=theory - span,
+        most=theory + span,
+        unit=unit,
+        reason=reason or f"{100 * within:g} %",
+    )
+
+
+def binomial(effect: str, origin: Origin, theory: float, counted: int, of: int) -> Figure:
+    """A fraction of independent events."""
+    sigma = math.sqrt(theory * (1 - theory) / of)
+    return Figure(
+        effect=effect,
+        origin=origin,
+        theory=theory * 100,
+        measured=100 * counted / of,
+        least=100 * (theory - SIGMAS * sigma),
+        most=100 * (theory + SIGMAS * sigma),
+        unit="%",
+        reason=f"4 sigma of {of} packets",
+    )

@@ -1,0 +1,107 @@
+"""TCP flows between nodes, and what they got through in a while."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wanlab import Flows, Network, Process, Queues, Sampling, Table
+
+FIRST_PORT = 5201
+MSS_BYTES = 1448
+FRAME_BYTES = 1514
+FOREVER_S = 86_400
+# Windows are not to be what limits.
+BUFFERS = {
+    "net.ipv4.tcp_rmem": "10240 87380 150000000",
+    "net.ipv4.tcp_wmem": "10240 87380 150000000",
+}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One iperf3 and its server."""
+
+    sender: str
+    receiver: str
+    number: int
+    congestion: str = "reno"
+
+    @property
+    def port(self) -> int:
+        return FIRST_PORT + self.number
+
+    def serve(self, net: Network) -> None:
+        net[self.receiver].start(f"iperf3 -4 -s -p {self.port}")
+
+    def begin(self, net: Network, more: str) -> Process:
+        words = f"-p {self.port} -C {self.congestion} -t {FOREVER_S} -i 0 {more}"
+        return net[self.sender].start(f"iperf3 -4 -c {self.receiver} {words}")
+
+
+def begin(net: Network, flows: Sequence[Flow], more: str = "", *, apart: str | int = 0) -> None:
+    """Starts servers, then flows, one after the other; `more` is for iperf3."""
+    for flow in flows:
+        flow.serve(net)
+    net.run_for("500ms")
+    for flow in flows:
+        flow.begin(net, more)
+        net.run_for(apart)
+
+
+def of_data(table: Table, flow: Flow, node: str) -> Table:
+    """The rows of the connection that carries data, not of the one that iperf3 agrees on the test by."""
+    port = f":{flow.port}"
+    side = 1 if node == flow.sender else 0
+    own = table.where(node=node)
+    names = [name for name in own.distinct("flow") if name.split(" > ")[side].endswith(port)]
+    counter = "bytes_acked" if node == flow.sender else "bytes_received"
+    return own.where(flow=max(names, key=lambda name: max(own.where(flow=name)[counter])))
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What happened in a while: of flows, and of the queues of one port by their handles."""
+
+    seconds: float
+    received_bytes: tuple[int, ...]
+    """Payload in order, of each flow."""
+    sampling: dict[str, Table]
+
+    @property
+    def goodputs_bps(self) -> list[float]:
+        return [8 * count / self.seconds for count in self.received_bytes]
+
+    def queue(self, **which: str) -> Table:
+        return self.sampling["qdisc"].where(**which)
+
+
+def carried(
+    net: Network,
+    flows: Sequence[Flow],
+    *,
+    settle: str,
+    window: str,
+    queues: Sequence[str] = (),
+    every: str = "1s",
+) -> Carried:
+    """Lets flows settle, then measures for a while."""
+    net.run_for(settle)
+    nodes = list(dict.fromkeys(node for flow in flows for node in (flow.sender, flow.receiver)))
+    sampling = Sampling(net, [Queues(*queues), Flows(*nodes)], every=every)
+    began_ns = net.now_ns
+    sampling.run(window)
+    seconds = (net.now_ns - began_ns) / 1e9
+    tables = sampling.tables()
+    received = [of_data(tables["tcp"], flow, flow.receiver)["bytes_received"] for flow in flows]
+    return Carried(seconds, tuple(int(max(it)) - int(min(it)) for it in received), tables)
+
+
+def grown(table: Table, column: str) -> int:
+    """How much a counter has counted meanwhile."""
+    return int(max(table[column])) - int(min(table[column]))
+
+
+def jain(rates: Sequence[float]) -> float:
+    """Jain's index of fairness: 1 if all are equal, 1/n if one has everything."""
+    return sum(rates) ** 2 / len(rates) / sum(rate * rate for rate in rates)

@@ -1,0 +1,119 @@
+"""UDP packets at fixed instants, and how long each of them took."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wanlab import Host, Network, Process, Topology, link
+from wanlab.plan import Wire
+
+PROGRAM = Path(__file__).with_name("udp_program.py")
+PORT = 5001
+FRAME_HEADERS_BYTES = 14 + 20 + 8
+MOST_PAYLOAD_BYTES = 1472
+FULL_FRAME_BYTES = MOST_PAYLOAD_BYTES + FRAME_HEADERS_BYTES
+DRAIN = "6s"
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What a receiver noted, in the order in which packets came."""
+
+    numbers: npt.NDArray[np.int64]
+    sent_ns: npt.NDArray[np.int64]
+    received_ns: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def delays_ns(self) -> npt.NDArray[np.int64]:
+        """In the order of sending."""
+        order = np.argsort(self.numbers, kind="stable")
+        return (self.received_ns - self.sent_ns)[order]
+
+
+@contextmanager
+def network(topology: Topology, *, wire: Wire = "mtu", **options: Any) -> Iterator[Network]:
+    """A live network in a folder of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
+        Network(topology, **{"wire": wire, "folder": folder, **options}) as net,
+    ):
+        yield net
+
+
+def pair(there: Mapping[str, Any] | None = None, **ports: Any) -> Topology:
+    """h1 and h2, and what happens on the way from h1 to h2."""
+    conditions: Any = dict(there or {})
+    return Topology(
+        nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2", a_to_b=conditions, **ports),)
+    )
+
+
+def receiver(net: Network, node: str, port: int = PORT) -> Process:
+    """Started, and ready."""
+    process = net[node].start(
+        ["python3", "-c", PROGRAM.read_text(), "receive", str(port), _file(port)]
+    )
+    net.run_until_condition(lambda: "ready" in process.output or not process.is_running)
+    assert process.is_running, process.errors
+    return process
+
+
+def sender(
+    net: Network,
+    node: str,
+    address: str,
+    *,
+    count: int,
+    interval_ns: int,
+    payload_bytes: int = MOST_PAYLOAD_BYTES,
+    port: int = PORT,
+) -> Process:
+    """Started."""
+    numbers = (port, payload_bytes, count, interval_ns)
+    return net[node].start(
+        ["python3", "-c", PROGRAM.read_text(), "send", address, *map(str, numbers)]
+    )
+
+
+def arrivals(net: Network, process: Process, port: int = PORT) -> Arrivals:
+    """Ends a receiver; what it noted."""
+    process.stop()
+    rows = np.fromfile(net.folder / _file(port), dtype="=i8").reshape(-1, 3)
+    return Arrivals(rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def acquaint(net: Network, here: str, there: str) -> str:
+    """Tells a node another one's MAC address, so that none is asked for on a bad way; returns its IP."""
+    address = net[here].run(f"getent hosts {there}").output.split()[0]
+    mac = net[there].run(f"cat /sys/class/net/{there}-eth0/address").output.strip()
+    net[here].run(f"ip neigh replace {address} lladdr {mac} dev {here}-eth0 nud permanent")
+    return address
+
+
+def probe(
+    net: Network, *, count: int, interval_ns: int, payload_bytes: int = MOST_PAYLOAD_BYTES
+) -> Arrivals:
+    """From h1 to h2."""
+    address = acquaint(net, "h1", "h2")
+    receiving = receiver(net, "h2")
+    sending = sender(
+        net, "h1", address, count=count, interval_ns=interval_ns, payload_bytes=payload_bytes
+    )
+    sending.finish()
+    net.run_for(DRAIN)
+    return arrivals(net, receiving)
+
+
+def _file(port: int) -> str:
+    return f"arrivals-{port}"

@@ -1,0 +1,98 @@
+"""tbf and HTB: what leaves at once, and when everything else leaves.
+
+A token bucket that is full lets its burst out as fast as the line takes it, and the k-th frame when k
+frames less the burst fit into the rate. So the k-th of many packets that were sent at once leaves at
+
+    t(k) = (k L - B) 8 / R      of frames of L bytes, with a bucket of B bytes
+
+and arrives so much after the first one. `latency` is the longest that a packet waits for tokens; it
+makes the limit R latency / 8 + B (tc-tbf(8)). HTB counts likewise; its bucket is set small here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .figure import Case, Figure, near
+from .probes import FULL_FRAME_BYTES, network, pair, probe
+
+RATE_BPS = 10_000_000
+FRAME_NS = FULL_FRAME_BYTES * 8 * 1_000_000_000 // RATE_BPS
+BURST_FRAMES, SENT = 20, 80
+LATENCY_MS = 50
+
+
+def offsets_ns(command: str, count: int, interval_ns: int = 0) -> npt.NDArray[np.int64]:
+    """When each packet that came arrived, from the first on."""
+    with network(pair()) as net:
+        net["h1"].run(command)
+        found = probe(net, count=count, interval_ns=interval_ns)
+    result: npt.NDArray[np.int64] = found.received_ns - found.received_ns[0]
+    return result
+
+
+def burst() -> list[Figure]:
+    words = f"rate {RATE_BPS}bit burst {BURST_FRAMES * FULL_FRAME_BYTES} limit 1000000"
+    arrived = offsets_ns(f"tc qdisc add dev h1-eth0 root tbf {words}", SENT)
+    assert len(arrived) == SENT, "a packet was lost"
+    at_once = int(np.count_nonzero(arrived < FRAME_NS // 2))
+    return [
+        near(
+            "tbf, burst of 20 frames: frames at line rate", "qdisc", BURST_FRAMES, at_once, within=0
+        ),
+        near(
+            "tbf, burst of 20 frames: the 80th after the first",
+            "qdisc",
+            (SENT - BURST_FRAMES) * FRAME_NS / 1e6,
+            float(arrived[-1]) / 1e6,
+            unit="ms",
+            within=1e-4,
+        ),
+    ]
+
+
+def latency() -> list[Figure]:
+    """The delay of those that were not dropped."""
+    words = f"rate {RATE_BPS}bit burst {2 * FULL_FRAME_BYTES} latency {LATENCY_MS}ms"
+    with network(pair()) as net:
+        net["h1"].run(f"tc qdisc add dev h1-eth0 root tbf {words}")
+        found = probe(net, count=200, interval_ns=FRAME_NS // 2)
+    most_ms = float(found.delays_ns.max()) / 1e6
+    frame_ms = FRAME_NS / 1e6
+    return [
+        Figure(
+            effect="tbf, latency 50 ms: longest delay",
+            origin="qdisc",
+            theory=LATENCY_MS,
+            measured=most_ms,
+            least=LATENCY_MS - frame_ms,
+            most=LATENCY_MS + 2 * frame_ms,
+            unit="ms",
+            reason="whole frames fit into the limit",
+        )
+    ]
+
+
+def htb_rate() -> list[Figure]:
+    command = (
+        "tc qdisc add dev h1-eth0 root handle 1: htb default 10 && "
+        "tc class add dev h1-eth0 parent 1: classid 1:10 "
+        f"htb rate {RATE_BPS}bit burst 1514 cburst 1514 && "
+        "tc qdisc add dev h1-eth0 parent 1:10 bfifo limit 10000000"
+    )
+    arrived = offsets_ns(command, 400)
+    spacing = float(arrived[-1] - arrived[100]) / (len(arrived) - 101)
+    return [
+        near(
+            "htb, rate 10 Mbit/s: what leaves",
+            "qdisc",
+            RATE_BPS / 1e6,
+            FULL_FRAME_BYTES * 8e3 / spacing,
+            unit="Mbit/s",
+            within=1e-4,
+        )
+    ]
+
+
+CASES = (Case("burst", burst), Case("latency", latency), Case("htb", htb_rate))
