@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wanlab import Network
 from wanlab.mininet.words import Words, suggestions
 
 from .lines import END, INTERRUPT, Answer
 from .streams import Output
-from .strides import SHORT_NS
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -36,13 +34,12 @@ def state_folder() -> Path:
 
 
 class Editor:
-    """Reads lines. If `goes_on`, time goes on in the machine meanwhile, and what programs there say
-    appears above the prompt."""
+    """Reads lines. `let_time_pass`, called while nobody types, may let time go on in the machine until
+    what it is given says that it is enough; what programs say there appears above the prompt."""
 
-    def __init__(self, network: Network, output: Output, *, goes_on: bool) -> None:
-        self._network = network
+    def __init__(self, output: Output, let_time_pass: Callable[[Callable[[], bool]], None]) -> None:
         self._output = output
-        self._goes_on = goes_on
+        self._let_time_pass = let_time_pass
         self._pasted: list[str] = []
         self._session: PromptSession[str] | None = None
 
@@ -74,10 +71,8 @@ class Editor:
 
         session = self._session = self._session or _new_session()
         session.completer = _completer(words)
-        if not self._goes_on:
-            return session.prompt(prompt, default=begun)
         with StdoutProxy(raw=True) as above, self._said_above(above):
-            return session.prompt(prompt, default=begun, inputhook=self._let_time_pass)
+            return session.prompt(prompt, default=begun, inputhook=self._wait)
 
     @contextlib.contextmanager
     def _said_above(self, above: object) -> Iterator[None]:
@@ -90,9 +85,8 @@ class Editor:
         finally:
             self._output.instead = None
 
-    def _let_time_pass(self, context: InputHookContext) -> None:
-        while not context.input_is_ready():
-            self._network.run_until_condition(context.input_is_ready, SHORT_NS)
+    def _wait(self, context: InputHookContext) -> None:
+        self._let_time_pass(context.input_is_ready)
 
 
 def _completer(words: Words) -> Completer:

@@ -20,6 +20,7 @@ from .manner import PLAIN, Manner
 from .streams import Abandoned, Input, Output, are_one
 from .strides import LISTEN_REAL_S, Strides
 from .topologies import one_of
+from .windows import refuse
 
 QUICK_REAL_S = 2.0
 DELIVERY_REAL_S = 1.0
@@ -80,6 +81,7 @@ def _attend(
 ) -> int:
     """Starts the command with our own streams and waits for it; returns its status."""
     output, errors = Output(1), Output(2)
+    refuse(network)
     try:
         with Interrupts() as interrupts:
             lines = LineDesk(network) if manner.stdin_is_for_prompt else None

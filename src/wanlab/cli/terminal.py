@@ -25,7 +25,8 @@ from .editor import Editor
 from .lines import VARIABLES, LineDesk
 from .manner import Manner
 from .streams import Output
-from .strides import LISTEN_REAL_S, Strides
+from .strides import LISTEN_REAL_S, SHORT_NS, Strides
+from .windows import Windows
 
 CHUNK = 4096
 NO_SIZE = (24, 80)
@@ -135,14 +136,21 @@ class Session:
         self._keys = bytearray()
         self._on_their_way = b""
         self._has_hung_up = False
-        self._goes_on = manner.goes_on(network)
-        self._strides = Strides(always_short=self._goes_on)
+        self._windows = Windows(network)
+        self._always_goes_on = manner.goes_on(network)
+        self._strides = Strides(always_short=self._always_goes_on)
         self._lines = LineDesk(network)
-        self._editor = Editor(network, output, goes_on=self._goes_on)
+        self._editor = Editor(output, self._let_time_pass)
         self._moved_real_s = time.monotonic()
 
     def attend(self) -> None:
         """Lets time pass until the process has ended."""
+        try:
+            self._attend()
+        finally:
+            self._windows.close()
+
+    def _attend(self) -> None:
         said_bytes = 0
         while self._process.is_running:
             self._pass_on()
@@ -168,6 +176,21 @@ class Session:
         self._network.pace_to_real(self._goes_on)
         self._moved_real_s = time.monotonic()
 
+    @property
+    def _goes_on(self) -> bool:
+        """Time goes on at the prompt, too, and never faster than on the real clock."""
+        return self._always_goes_on or self._windows.are_open
+
+    def _let_time_pass(self, is_enough: Callable[[], bool]) -> None:
+        """While the prompt waits, as far as it is meant to."""
+        if self._goes_on:
+            self._network.pace_to_real()
+        while self._goes_on and not is_enough():
+            self._windows.pass_on()
+            self._network.run_until_condition(
+                lambda: is_enough() or self._windows.have_keys(), SHORT_NS
+            )
+
     def _is_somebody_at_work(self) -> bool:
         """A prompt reads keys for what runs behind it, and tells when that wants them."""
         return self._lines.reads_keys if self._lines.is_used else self._process.reads_keys()
@@ -181,6 +204,9 @@ class Session:
             self._on_their_way, self._keys = bytes(self._keys), bytearray()
             self._process.write(self._on_their_way)
             self._pace()
+        if self._windows.are_open:
+            self._windows.pass_on()
+            self._pace()
         if self._has_hung_up:
             self._process.signal(signal.SIGHUP)
 
@@ -191,6 +217,7 @@ class Session:
             not self._process.is_running
             or self._lines.is_wanted
             or self._ours.was_resized
+            or self._windows.have_keys()
             or self._has_keys(0)
         )
 

@@ -407,7 +407,9 @@ works. A program that wants a terminal has one:
         if not words:
             self._fail(f"usage: {term} node1 node2 ...\n")
         elif nodes := self._nodes(words):
-            self.mn.terms += makeTerms(nodes, term=term)
+            windows = makeTerms(nodes, term=term)
+            self.mn.terms += windows
+            self.has_failed |= len(windows) < len(nodes)
 
     def do_gterm(self, line: str) -> None:
         """gterm NODE...: the same as xterm, with GNOME's terminal."""

@@ -6,6 +6,7 @@ where there is no display, the error says how to get a terminal.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterable
@@ -45,7 +46,25 @@ def makeTerm(
         "folder": str(Path.cwd()),
         "term": term,
     }
-    return [Window(wanlab.ask(request))]
+    connection = wanlab.ask(request)
+    answer = json.loads(_line_of(connection) or '{"error": "the user\'s side has gone"}')
+    if "error" in answer:
+        error(f"Error: Cannot connect to display: {answer['error']}\n")
+        error(f"(a terminal right here, at the prompt: {node.name} bash)\n")
+        connection.close()
+        return []
+    return [Window(connection)]
+
+
+def _line_of(connection: Any) -> bytes:
+    """Read to its end and not further."""
+    line = b""
+    while not line.endswith(b"\n"):
+        sign = connection.recv(1)
+        if not sign:
+            break
+        line += sign
+    return line
 
 
 def makeTerms(nodes: Iterable[Any], title: str = "Node", term: str = "xterm") -> list[Any]:
