@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from wanlab.errors import RecordError
 from wanlab.record import Provenance, Record, Table, read, write
 from wanlab.record.file import from_arrow, to_arrow
+from wanlab.record.provenance import as_text
+from wanlab.record.record import content_digest
 
 RECORD = Record(
     Provenance(wanlab="0.1.0", seed=1, warnings=("look at this",), parameters={"limit": 2}),
@@ -176,6 +178,17 @@ def test_what_a_newer_version_may_have_added_is_refused_by_name(tmp_path: Path) 
     path.write_text(json.dumps(index | {"provenance": index["provenance"] | {"moon": "full"}}))
     with pytest.raises(RecordError, match=r"the provenance has what .* does not know: moon"):
         read(tmp_path / "a")
+
+
+def test_a_record_of_an_older_version_may_lack_what_that_did_not_know(tmp_path: Path) -> None:
+    write(RECORD, tmp_path / "a")
+    path = tmp_path / "a" / "provenance.json"
+    index = json.loads(path.read_text())
+    del index["provenance"]["settings"], index["provenance"]["machine"]
+    # As that version wrote it.
+    index["digest"] = content_digest(as_text(index["provenance"]), RECORD.tables, RECORD.raw)
+    path.write_text(json.dumps(index))
+    assert read(tmp_path / "a") == RECORD
 
 
 def test_a_table_that_somebody_put_there_is_refused(tmp_path: Path) -> None:

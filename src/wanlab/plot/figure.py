@@ -67,6 +67,8 @@ _RUN_WIDTH = 3.4
 _DISTRIBUTION_HEIGHT = 2.4
 _LEGEND_HANDLE_WIDTH = 0.55
 _LEGEND_LETTER_WIDTH = 0.065
+_LEGEND_ROW_HEIGHT = 11  # points
+_TITLE_PAD = 4
 _MOST_IN_LEGEND = 8
 
 # Metadata without dates and versions: the same figure is the same file.
@@ -182,15 +184,18 @@ def _draw(
             sharex=True,
             sharey="row" if same_scale else False,
         )
-        for axes_row, panels in zip(grid, rows, strict=True):
+        above = [0]  # rows of legends over the first panels
+        for place, (axes_row, panels) in enumerate(zip(grid, rows, strict=True)):
             for axes, panel in zip(axes_row, panels, strict=True):
-                _draw_panel(axes, panel, width / len(runs))
+                legend_rows = _draw_panel(axes, panel, width / len(runs))
+                above += [legend_rows] if place == 0 else []
                 _scale([axes], [panel])
             if same_scale:
                 _scale(axes_row, panels)
             axes_row[0].set_ylabel(f"{panels[0].title}\n({panels[0].unit or 'count'})")
         for axes, name in zip(grid[0], runs, strict=True):
-            axes.set_title(name, fontweight="bold", loc="left")
+            pad = _TITLE_PAD + _LEGEND_ROW_HEIGHT * max(above)
+            axes.set_title(name, fontweight="bold", loc="left", pad=pad)
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
         figure.align_ylabels(grid[:, 0])
@@ -200,12 +205,13 @@ def _draw(
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, width: float) -> None:
+def _draw_panel(axes: Axes, panel: Panel, width: float) -> int:
+    """Returns how many rows its legend has."""
     _draw_lines(axes, panel.lines, width)
     for limit in panel.limits:
         label = f"{limit.label} {limit.value:.3g} {panel.unit}"
         axes.axhline(limit.value, label=label, **_LIMIT)
-    _legend(axes, width)
+    return _legend(axes, width)
 
 
 def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
@@ -221,23 +227,25 @@ def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
     axes.margins(x=0.01)
 
 
-def _legend(axes: Axes, width: float) -> None:
-    """Above the panel, where it hides nothing."""
+def _legend(axes: Axes, width: float) -> int:
+    """Above the panel, where it hides nothing. Returns how many rows it has."""
     entries, labels = axes.get_legend_handles_labels()
     named = [(entry, label) for entry, label in zip(entries, labels, strict=True) if label]
     if not 1 < len(named) <= _MOST_IN_LEGEND:
-        return
+        return 0
     longest = max(len(label) for _, label in named)
+    columns = max(1, int(width / (_LEGEND_HANDLE_WIDTH + _LEGEND_LETTER_WIDTH * longest)))
     axes.legend(
         *zip(*named, strict=True),
         loc="lower right",
         bbox_to_anchor=(1.0, 1.01),
-        ncols=max(1, int(width / (_LEGEND_HANDLE_WIDTH + _LEGEND_LETTER_WIDTH * longest))),
+        ncols=columns,
         borderpad=0,
         borderaxespad=0,
         handlelength=2.4,
         columnspacing=1.2,
     )
+    return -(-len(named) // columns)
 
 
 def _line_style(number: int, of: int, *, points: bool) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wanlab.errors import RecordError
-from wanlab.record.provenance import Provenance, refuse_unknown
-from wanlab.record.record import Column, Record, Table, check_name
+from wanlab.record.provenance import Provenance, as_text, refuse_unknown
+from wanlab.record.record import Column, Record, Table, check_name, content_digest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -71,12 +71,13 @@ def read(folder: str | os.PathLike[str]) -> Record:
             {name: _read_table(_table_path(folder, name)) for name in index["tables"]},
             {name: _raw_path(folder, name).read_bytes() for name in index["raw"]},
         )
-        digest = index["digest"]
+        # Of the provenance as it was written: an older wanlab knew fewer keys.
+        written = as_text(index["provenance"])
     except (KeyError, TypeError) as error:
         raise RecordError(f"{folder / _INDEX} is not understood: {error!r}") from error
     except OSError as error:
         raise RecordError(f"{folder} cannot be read: {error}") from error
-    if record.digest() != digest:
+    if content_digest(written, record.tables, record.raw) != index["digest"]:
         raise RecordError(
             f"{folder} is not as it was written: its digest differs",
             "a part was damaged or edited; the raw outputs may still be of use",
@@ -143,8 +144,7 @@ def _write_parts(record: Record, folder: Path) -> None:
         "tables": sorted(record.tables),
         "raw": sorted(record.raw),
     }
-    text = json.dumps(index, sort_keys=True, indent=2, ensure_ascii=False)
-    (folder / _INDEX).write_text(text + "\n", encoding="utf-8")
+    (folder / _INDEX).write_text(as_text(index) + "\n", encoding="utf-8")
     for name, table in record.tables.items():
         # Every option that shapes the bytes is given, so that a new default does not change them.
         pyarrow.parquet.write_table(

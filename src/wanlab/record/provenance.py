@@ -43,9 +43,7 @@ class Provenance:
     def to_json(self) -> str:
         """Sorted and indented: the same provenance is always the same text."""
         try:
-            return json.dumps(
-                asdict(self), sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False
-            )
+            return as_text(asdict(self))
         except (TypeError, ValueError) as error:
             raise RecordError(
                 f"the provenance cannot be written: {error}",
@@ -62,6 +60,11 @@ class Provenance:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
             raise RecordError(f"the provenance is not understood: {error}") from error
+
+
+def as_text(data: Any) -> str:
+    """JSON that is the same text for the same data."""
+    return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def refuse_unknown(what: str, data: Mapping[str, Any], known: set[str]) -> None:

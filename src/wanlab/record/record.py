@@ -272,25 +272,30 @@ class Record:
 
     def digest(self) -> str:
         """SHA-256 over all content, in hexadecimal. Two runs agree if their digests do."""
-        digest = hashlib.sha256()
+        return content_digest(self.provenance.to_json(), self.tables, self.raw)
 
-        def add(part: bytes) -> None:
-            # With its length before it, no part can pass for the end of another.
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
 
-        add(self.provenance.to_json().encode())
-        for name, table in sorted(self.tables.items()):
-            add(name.encode())
-            add(len(table).to_bytes(8, "little"))
-            for column in table.columns:
-                for part in column.content():
-                    add(part)
-        add(b"raw")
-        for name, output in sorted(self.raw.items()):
-            add(name.encode())
-            add(output)
-        return digest.hexdigest()
+def content_digest(provenance: str, tables: Mapping[str, Table], raw: Mapping[str, bytes]) -> str:
+    """The digest of a record whose provenance is this text."""
+    digest = hashlib.sha256()
+
+    def add(part: bytes) -> None:
+        # With its length before it, no part can pass for the end of another.
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+
+    add(provenance.encode())
+    for name, table in sorted(tables.items()):
+        add(name.encode())
+        add(len(table).to_bytes(8, "little"))
+        for column in table.columns:
+            for part in column.content():
+                add(part)
+    add(b"raw")
+    for name, output in sorted(raw.items()):
+        add(name.encode())
+        add(output)
+    return digest.hexdigest()
 
 
 @contextmanager
