@@ -6,7 +6,9 @@ too, and, once a process runs in it, a mount namespace in which /sys shows its o
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
     from .groups import Group
 
 ROOT = ""
+MANY_FILES = 65536
 
 
 class Namespaces:
     """The namespaces of all nodes, by name; the agent's own thread moves in and out of them."""
 
     def __init__(self) -> None:
+        _let_many_files_be_open()
         self._net = {ROOT: os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
         self._mount = {ROOT: os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)}
         self._adopted: set[str] = set()
@@ -135,3 +139,12 @@ class Namespaces:
                 yield
             finally:
                 system.setns(self._mount[ROOT], system.CLONE_NEWNS)
+
+
+def _let_many_files_be_open() -> None:
+    """Each node takes two descriptors, and a process may have 1024 unless it asks for more."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in (max(most, MANY_FILES), most):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MANY_FILES), limit))
+            return

@@ -128,14 +128,12 @@ def ovs_words(switch: Switch, topology: Topology) -> Iterator[str]:
     controllers = [node for node in topology.controllers if node.name in switch.controllers]
     yield from ("--may-exist", "add-br", switch.name)
     yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
-    targets = list(map(_target, controllers))
+    connections = list(map(_connection, controllers))
     if switch.listen_port is not None:
-        targets.append(f"ptcp:{switch.listen_port}")
-    names = []
-    for place, target in enumerate(targets):
-        names.append(f"@{switch.name}c{place}")
-        yield from ("--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"')
-        yield f"max_backoff={RECONNECT_AFTER_MS}"
+        connections.append([f'target="ptcp:{switch.listen_port}"'])
+    names = [f"@{switch.name}c{place}" for place, _ in enumerate(connections)]
+    for name, words in zip(names, connections, strict=True):
+        yield from ("--", f"--id={name}", "create", "Controller", *words)
     yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
     yield from _reports(switch)
 
@@ -157,9 +155,13 @@ def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:
             yield f"other-config:stp-priority={switch.priority}"
 
 
-def _target(controller: Controller) -> str:
+def _connection(controller: Controller) -> list[str]:
+    """Columns of the Controller table. Ours is on the same kernel, which tells at once when it ends: to
+    ask it every 5 s would only cost."""
     address = f"[{controller.address}]" if ":" in controller.address else controller.address
-    return f"{controller.protocol}:{address}:{controller.port}"
+    words = [f'target="{controller.protocol}:{address}:{controller.port}"']
+    words.append(f"max_backoff={RECONNECT_AFTER_MS}")
+    return [*words, "inactivity_probe=0"] if controller.is_ours else words
 
 
 def _reports(switch: Switch) -> Iterator[str]:

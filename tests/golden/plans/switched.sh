@@ -121,9 +121,9 @@ wanlab-controller 127.0.0.1 6633 --detach --pidfile /run/wanlab/c0.pid --log /tm
 # switch s1
 ovs-vsctl --may-exist add-br s1 \
     -- set bridge s1 other-config:datapath-id=0000000000000001 other-config:dp-desc=s1 fail_mode=secure other-config:disable-in-band=true protocols=OpenFlow10,OpenFlow13 \
-    -- --id=@s1c0 create Controller 'target="tcp:127.0.0.1:6633"' max_backoff=1000 \
+    -- --id=@s1c0 create Controller 'target="tcp:127.0.0.1:6633"' max_backoff=1000 inactivity_probe=0 \
     -- --id=@s1c1 create Controller 'target="tcp:10.0.0.3:6653"' max_backoff=1000 \
-    -- --id=@s1c2 create Controller 'target="ptcp:6654"' max_backoff=1000 \
+    -- --id=@s1c2 create Controller 'target="ptcp:6654"' \
     -- set bridge s1 'controller=[@s1c0,@s1c1,@s1c2]' \
     -- --id=@s1n create NetFlow 'targets="10.0.0.1:9996"' active_timeout=600 add_id_to_interface=true \
     -- set bridge s1 netflow=@s1n \
