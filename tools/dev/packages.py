@@ -39,6 +39,7 @@ TO_RUN = (
     Package("tcpdump", "tcpdump"),
     Package("procps", "sysctl"),
     Package("kmod", "lsmod"),
+    Package("openvswitch-switch", "ovs-vswitchd"),
 )
 TO_BUILD = (
     Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz"),
