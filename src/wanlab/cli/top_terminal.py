@@ -29,13 +29,13 @@ def run(*, batch: bool, times: int | None, every_s: float, sort: str, idle: bool
     view = View(sorting=sorting_key(sort), shows_idle=idle)
     with Here() as here:
         if batch:
-            return _run_batch(here, times, every_s, view)
+            return _run_batch(Looker(here), times, every_s, view)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise RequirementError(
                 "this is no terminal", "for a pipe or a file: wanlab top -b -n 3"
             )
         with _own_screen():
-            return _run_live(here, times, every_s, view)
+            return _run_live(Looker(here), times, every_s, view)
 
 
 def sorting_key(name: str) -> str:
@@ -48,47 +48,58 @@ def sorting_key(name: str) -> str:
     return keys[name]
 
 
-def _look(here: Here) -> Look:
-    return Look(time.monotonic(), here.look())
+class Looker:
+    """Looks, on a clock that begins with the first look."""
+
+    def __init__(self, here: Here) -> None:
+        self._here = here
+        self._start_s = time.monotonic()
+
+    @property
+    def now_s(self) -> float:
+        return time.monotonic() - self._start_s
+
+    def look(self) -> Look:
+        return Look(self.now_s, self._here.look())
+
+    def about(self, look: Look) -> str:
+        flows = sum(len(node.flows) for node in look.nodes)
+        clock = self._here.about.get("clock")
+        return f"{clock} clock, {len(look.nodes)} nodes, {flows} sockets"
 
 
-def _about(here: Here, look: Look) -> str:
-    flows = sum(len(node.flows) for node in look.nodes)
-    return f"{here.about.get('clock')} clock, {len(look.nodes)} nodes, {flows} sockets"
-
-
-def _run_batch(here: Here, times: int | None, every_s: float, view: View) -> int:
-    before = _look(here)
+def _run_batch(looker: Looker, times: int | None, every_s: float, view: View) -> int:
+    before = looker.look()
     shown = 0
     while times is None or shown < times:
         time.sleep(every_s)
-        after = _look(here)
+        after = looker.look()
         if shown:
             print()
-        print("\n".join(text(before, after, view, about=_about(here, after))), flush=True)
+        print("\n".join(text(before, after, view, about=looker.about(after))), flush=True)
         before = after
         shown += 1
     return 0
 
 
-def _run_live(here: Here, times: int | None, every_s: float, view: View) -> int:
-    before = after = _look(here)
+def _run_live(looker: Looker, times: int | None, every_s: float, view: View) -> int:
+    before = after = looker.look()
     shown = 0
     key = ""
     while key not in QUIT_KEYS and (times is None or shown <= times):
-        _draw(here, before, after, view)
-        key = _key_within(max(0.0, after.time_s + every_s - time.monotonic()))
+        _draw(looker, before, after, view)
+        key = _key_within(max(0.0, after.time_s + every_s - looker.now_s))
         if key:
             view = view.pressed(key)
         else:
-            before, after = after, _look(here)
+            before, after = after, looker.look()
             shown += 1
     return 0
 
 
-def _draw(here: Here, before: Look, after: Look, view: View) -> None:
+def _draw(looker: Looker, before: Look, after: Look, view: View) -> None:
     window = shutil.get_terminal_size()
-    lines = text(before, after, view, about=_about(here, after), rows=window.lines - 2)
+    lines = text(before, after, view, about=looker.about(after), rows=window.lines - 2)
     lines += [""] * (window.lines - 2 - len(lines)) + [KEYS]
     shown = "\x1b[K\r\n".join(line[: window.columns - 1] for line in lines)
     sys.stdout.write(f"\x1b[H{shown}\x1b[K\x1b[J")
