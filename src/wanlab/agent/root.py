@@ -71,6 +71,10 @@ def prepare(
     _mount_working_folder(root, working_folder)
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
+    _replace(
+        f"{root}/etc/resolv.conf",
+        "# Names are in /etc/hosts: no name server is reached.\n",
+    )
 
     old = f"{root}/run/old-root"
     os.mkdir(old)
@@ -139,6 +143,13 @@ def _links_of_dev(root: str) -> None:
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def _replace(path: str, content: str) -> None:
+    """A file, not what a link leads to."""
+    if os.path.lexists(path):
+        os.unlink(path)
+    _write(path, content)
 
 
 def _write(path: str, content: str, mode: int | None = None) -> None:
