@@ -187,10 +187,22 @@ class CLI(Cmd):
 
     def waitForNode(self, node: Any) -> None:
         """Shows what a node says until its command has ended; what is typed meanwhile is for it."""
+        left = ""
         with Keyboard(self.stdin, node) as keyboard:
             while node.waiting:
                 keyboard.wait()
-                output(node.monitor())
+                left = self._show(left + node.monitor())
+        output(left)
+
+    def _show(self, text: str) -> str:
+        """Returns what is to be shown with the next piece. The node's terminal ends lines as a terminal
+        wants them; a pipe does not."""
+        if self.isatty():
+            output(text)
+            return ""
+        whole = text.removesuffix("\r")
+        output(whole.replace("\r\n", "\n"))
+        return text[len(whole) :]
 
     def do_noecho(self, line: str) -> None:
         """noecho NODE COMMAND: run it without showing what is typed."""

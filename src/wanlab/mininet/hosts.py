@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import subprocess
 from itertools import count
@@ -28,6 +29,8 @@ from .util import decode, macColonHex, words_of
 if TYPE_CHECKING:
     from .link import Intf, Link
 
+# What a shell says of a command that goes to the background.
+NEW_JOB = re.compile(r"^\[\d+\] \d+\r?\n")
 PrivateDirectory = str | tuple[str, str] | list[str]
 
 NODE_PARAMETERS = {
@@ -241,7 +244,10 @@ class Node:
             data, self._decodes_from = _whole_characters(data)
         if findPid and self.lastPid is None:
             self._find_pid()
-        return before + decode(data)
+        text = before + decode(data)
+        if (self.lastCmd or "").rstrip().endswith("&"):
+            text = NEW_JOB.sub("", text, count=1)
+        return text
 
     def _end_of_command(self, shell: Shell) -> None:
         self.waiting = False
@@ -340,10 +346,10 @@ class Node:
         if moveIntfFn is not None and self.inNamespace:
             moveIntfFn(intf.name, self)
 
-    def delIntf(self, intf: Intf) -> None:
+    def delIntf(self, intf: Intf | None) -> None:
         """Forgets an interface."""
-        port = self.ports.pop(intf, None)
-        if port is not None:
+        port = None if intf is None else self.ports.pop(intf, None)
+        if intf is not None and port is not None:
             self.intfs.pop(port, None)
             self.nameToIntf.pop(intf.name, None)
 
