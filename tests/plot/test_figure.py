@@ -48,6 +48,16 @@ def test_lines_of_one_panel_differ_in_black_and_white() -> None:
     assert len({str(line.get_marker()) for line in axes.lines}) == 8
 
 
+def test_many_single_readings_are_dots() -> None:
+    times = np.arange(500.0)
+    few, many = (Line("", times[:n], times[:n], points=True) for n in (400, 500))
+    sizes = [
+        plot.timeline([Panel("A", "", (line,))]).axes[0].lines[0].get_markersize()
+        for line in (few, many)
+    ]
+    assert sizes[0] > 2 * sizes[1]
+
+
 def test_a_line_alone_needs_no_markers() -> None:
     (axes,) = plot.timeline([Panel("A", "", (Line("", TIMES, TIMES),))]).axes
     assert [line.get_marker() for line in axes.lines] == ["None"]

@@ -84,6 +84,18 @@ def test_a_threshold_before_the_first_loss_is_a_gap() -> None:
     assert np.array_equal(line.values, [np.nan, np.nan, 100], equal_nan=True)
 
 
+def test_a_variation_before_there_is_an_rtt_is_a_gap() -> None:
+    columns = {name: TCP[name] for name in TCP.names} | {"rttvar_us": [250_000, 10_000, 5_000]}
+    (line,) = one("rttvar", tcp=Table.of(columns)).lines
+    assert np.array_equal(line.values, [np.nan, 10, 5], equal_nan=True)
+
+
+def test_flows_that_only_control_are_not_drawn_of_events_either() -> None:
+    flows = [FLOW] * 200 + ["10.0.0.1:1 > 10.0.0.3:5201"]
+    ack = Table.of({"time_ns": range(201), "flow": flows, "rtt_us": range(1, 202)})
+    assert [label for label, _, _ in shown(one("ack.rtt_us", ack=ack))] == [""]
+
+
 def test_the_window_and_retransmissions_are_tcps_or_else_iperf3s() -> None:
     assert one("cwnd", iperf3=IPERF3, tcp=TCP).lines[0].values[1] == 5
     assert shown(one("cwnd", iperf3=IPERF3)) == [("", [1, 2], [10, 20])]

@@ -169,14 +169,21 @@ def flows_of(table: Table) -> Iterator[tuple[str, Table]]:
         yield "", table
         return
     flows = [table.where(**{by: flow}) for flow in table.distinct(by)]
-    if "bytes_acked" in table:
-        carried = [np.max(np.asarray(flow["bytes_acked"])) for flow in flows]
+    if by == "flow":
+        carried = [_carried(flow) for flow in flows]
         least = _LEAST_SHARE * max(carried, default=0)
         flows = [flow for flow, size in zip(flows, carried, strict=True) if size >= least]
     both_ways = "sender" in table and len(table.distinct("sender")) > 1
     for number, flow in enumerate(flows, start=1):
         way = (" sent" if np.all(flow["sender"]) else " received") if both_ways else ""
         yield f"{by} {number}{way}" if len(flows) > 1 else "", flow
+
+
+def _carried(flow: Table) -> float:
+    """How busy a flow was: by what was acknowledged, or by how often it was told of."""
+    if "bytes_acked" in flow:
+        return float(np.max(np.asarray(flow["bytes_acked"])))
+    return len(flow)
 
 
 def _time(table: Table) -> str | None:

@@ -59,6 +59,7 @@ _LINES: tuple[dict[str, Any], ...] = (
 )
 _MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 _MARKED_PLACES = 12  # along a line
+_MOST_SHAPES = 400  # of single readings; more are dots
 _LIMIT: dict[str, Any] = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
 
 _PANEL_HEIGHT = 1.55  # inches
@@ -218,7 +219,7 @@ def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
     pixels = int(width * _STYLE["savefig.dpi"])
     for number, line in enumerate(lines):
         times_s, values = decimate(line.times_s, line.values, pixels)
-        style = _line_style(number, len(lines), points=line.points)
+        style = _line_style(number, len(lines), points=len(values) if line.points else 0)
         if not np.isfinite(values).any():
             style.pop(
                 "markevery", None
@@ -248,16 +249,18 @@ def _legend(axes: Axes, width: float) -> int:
     return -(-len(named) // columns)
 
 
-def _line_style(number: int, of: int, *, points: bool) -> dict[str, Any]:
+def _line_style(number: int, of: int, *, points: int) -> dict[str, Any]:
     style = _LINES[number % len(_LINES)]
-    marker = {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 3.5, "fillstyle": "none"}
+    marker: dict[str, Any] = {"marker": _MARKERS[number % len(_MARKERS)], "fillstyle": "none"}
     if points:
-        return style | marker | {"linestyle": "", "markersize": 3}
+        return (
+            style | marker | {"linestyle": "", "markersize": 3 if points <= _MOST_SHAPES else 1.2}
+        )
     if of == 1:
         return style
     # Each begins at another place, so that lines that lie on each other do not hide their markers.
     begin = (number + 0.5) / of / _MARKED_PLACES
-    return style | marker | {"markevery": (begin, 1 / _MARKED_PLACES)}
+    return style | marker | {"markersize": 3.5, "markevery": (begin, 1 / _MARKED_PLACES)}
 
 
 def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:

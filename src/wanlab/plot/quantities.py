@@ -76,6 +76,15 @@ def _rtt(record: Record) -> Iterator[Curve]:
         yield Curve("ping", record["ping"].series("rtt_ms"), points=True)
 
 
+def _rttvar(record: Record) -> Iterator[Curve]:
+    """Before there is an RTT, the kernel says what its first timeout is made of (250 ms)."""
+    if _has(record, "tcp", "rttvar_us"):
+        for label, flow in flows_of(record["tcp"]):
+            series = flow.series("rttvar_us")
+            known = np.where(np.asarray(flow["rtt_us"]) > 0, series.values, np.nan)
+            yield Curve(label, Series(series.name, series.unit, series.times_s, known))
+
+
 def _ssthresh(record: Record) -> Iterator[Curve]:
     for curve in _of_flows("tcp", "snd_ssthresh_packets")(record):
         yield Curve(curve.label, where_known(curve.series, unknown=NO_SSTHRESH))
@@ -148,7 +157,7 @@ QUANTITIES: dict[str, Quantity] = {
             "inflight", "In flight", "packets", _of_flows("tcp", "unacked_packets"), is_usual=False
         ),
         Quantity("ssthresh", "ssthresh", "packets", _ssthresh, is_usual=False),
-        Quantity("rttvar", "RTT variation", "ms", _of_flows("tcp", "rttvar_us"), is_usual=False),
+        Quantity("rttvar", "RTT variation", "ms", _rttvar, is_usual=False),
         Quantity(
             "pacing", "Pacing rate", "auto", _of_flows("tcp", "pacing_rate_bps"), is_usual=False
         ),
