@@ -27,6 +27,12 @@ def test_a_timeline_has_a_panel_below_the_other_over_one_time() -> None:
     assert top.get_xlim() == bottom.get_xlim()
 
 
+def test_the_time_begins_at_zero_unless_nothing_was_measured_there() -> None:
+    for times, begins in ((TIMES + 1, -0.105), (TIMES + 100, 100)):
+        (axes,) = plot.timeline([Panel("A", "", (Line("", times, TIMES),))]).axes
+        assert axes.get_xlim()[0] == pytest.approx(begins, abs=0.1)
+
+
 def test_lines_and_limits_are_in_the_legend() -> None:
     (axes,) = plot.timeline([panel(high=2.62144)]).axes
     legend = axes.get_legend()

@@ -70,6 +70,8 @@ _LEGEND_HANDLE_WIDTH = 0.55
 _LEGEND_LETTER_WIDTH = 0.065
 _LEGEND_ROW_HEIGHT = 11  # points
 _TITLE_PAD = 4
+_MARGIN = 0.01
+_EARLY = 0.2
 _MOST_IN_LEGEND = 8
 
 # Metadata without dates and versions: the same figure is the same file.
@@ -199,6 +201,7 @@ def _draw(
             axes.set_title(name, fontweight="bold", loc="left", pad=pad)
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
+        _begin_at_zero(grid[0, 0], [panel for panels in rows for panel in panels])
         figure.align_ylabels(grid[:, 0])
         if title:
             figure.suptitle(title)
@@ -225,7 +228,7 @@ def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
                 "markevery", None
             )  # matplotlib looks for places along the line, and finds none
         axes.plot(times_s, values, label=line.label, **style)
-    axes.margins(x=0.01)
+    axes.margins(x=_MARGIN)
 
 
 def _legend(axes: Axes, width: float) -> int:
@@ -272,6 +275,16 @@ def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:
     low, high = float(values.min()), float(values.max())
     for axes in group:
         axes.set_ylim(low, high + (high - low) / 16 if high > low else 1.0)
+
+
+def _begin_at_zero(axes: Axes, panels: Sequence[Panel]) -> None:
+    """A state at the end of the first interval is no reason for the time axis to begin there."""
+    times = np.concatenate([[np.nan], *(line.times_s for panel in panels for line in panel.lines)])
+    if np.isnan(times).all():
+        return
+    first, last = float(np.nanmin(times)), float(np.nanmax(times))
+    if 0 < first <= _EARLY * last:
+        axes.set_xlim(left=-_MARGIN * last)
 
 
 def _note(figure: Figure, warnings: Sequence[str], width: float) -> None:

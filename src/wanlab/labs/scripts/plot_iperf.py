@@ -48,7 +48,7 @@ DRAWINGS = (
     Drawing("RTT", "rtt_us", "RTT"),
     Drawing("RTT_Var", "rttvar_us", "Variation of the RTT"),
     Drawing("MTU", "pmtu_bytes", "MTU of the path"),
-    Drawing("bytes", "bytes", "Sent", "auto"),
+    Drawing("bytes", "bytes", "Transfer", "auto"),
     Drawing("lost", "lost_packets", "Lost packets"),
     Drawing("jitter", "jitter_ms", "Jitter"),
 )
