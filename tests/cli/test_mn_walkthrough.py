@@ -1,0 +1,168 @@
+"""Mininet's walkthrough, command by command, at our prompt.
+
+Each session is `wanlab mn` with lines from a pipe. Its output, with the lines put in behind the prompts
+that asked for them, is a golden file: on virtual time it never differs.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+# At the beginning of a line, or behind another one that had nothing to say.
+PROMPT = re.compile("(?m)(?:^|(?<=mininet> ))mininet> ")
+CUSTOM = '''\
+"""Two switches, and a host at each."""
+
+from mininet.topo import Topo
+
+
+class MyTopo(Topo):
+    def build(self):
+        left = self.addSwitch("s3")
+        right = self.addSwitch("s4")
+        self.addLink(self.addHost("h1"), left)
+        self.addLink(left, right)
+        self.addLink(right, self.addHost("h2"))
+
+
+topos = {"mytopo": MyTopo}
+'''
+FETCH = 'import sys, urllib.request as u; print(u.urlopen("http://%s/" % sys.argv[1]).status)'
+CLIENT = f"python3 -c '{FETCH}'"
+
+
+@dataclass(frozen=True)
+class Session:
+    """One start of mn and what is typed into it."""
+
+    title: str
+    arguments: str = ""
+    lines: tuple[str, ...] = ()
+    status: int = 0
+
+
+SESSIONS = (
+    Session(
+        "Interact with hosts and switches",
+        "",
+        (
+            "help",
+            "nodes",
+            "net",
+            "dump",
+            "h1 ip -brief address",
+            "s1 ip -brief link",
+            "h1 ps -o comm",
+        ),
+    ),
+    Session("Test connectivity between hosts", "", ("h1 ping -c 1 h2", "pingall")),
+    Session(
+        "Run a simple web server and client",
+        "",
+        (
+            "h1 python3 -m http.server 80 &",
+            "h1 sleep 1 # until it listens",
+            f"h2 {CLIENT} h1",
+            "h1 kill %python3",
+            "exit",
+        ),
+    ),
+    Session("Run a regression test", "--test pingpair"),
+    Session("Run a regression test", "--test iperf"),
+    Session("Changing topology size and type", "--test pingall --topo single,3"),
+    Session("Changing topology size and type", "--test pingall --topo linear,4"),
+    Session("Link variations", "--link tc,bw=10,delay=10ms", ("iperf", "h1 ping -c10 h2", "exit")),
+    Session("Adjustable verbosity", "-v output", ("nodes", "exit")),
+    Session("Custom topologies", "--custom topo-2sw-2host.py --topo mytopo --test pingall"),
+    Session("ID = MAC", "--mac", ("h1 ip -brief link show h1-eth0", "exit")),
+    Session("Other switch types", "--switch lxbr,stp=1 --test pingpair"),
+    Session("Mininet benchmark", "--test none"),
+    Session("Everything in its own namespace", "--innamespace --switch user", status=2),
+    Session(
+        "Python interpreter",
+        "",
+        (
+            "py 'hello ' + 'world'",
+            "py sorted(locals())",
+            "py h1.IP()",
+            "px net.addHost('h3')",
+            "px net.addLink(s1, net.get('h3'))",
+            "px net.get('h3').setIP('10.0.0.3/8')",
+            "net",
+            "h1 ping -c 1 h3",
+            "py nonsense",
+            "py 0",
+        ),
+        status=1,
+    ),
+    Session(
+        "Link up/down",
+        "",
+        (
+            "h1 ip route add 192.168.7.0/24 via 10.0.0.2",
+            "link s1 h1 down",
+            "links",
+            "h2 ping -c 1 -W 1 h1",
+            "link s1 h1 up",
+            "links",
+            "h2 ping -c 1 h1",
+            "h1 ip route",
+        ),
+    ),
+    Session("XTerm display", "", ("xterm h1 h2",), status=1),
+)
+
+
+def transcript(session: Session, said: str) -> str:
+    """With the lines behind the prompts, as on a terminal; what differs from computer to computer left
+    out."""
+    before, *answers = PROMPT.split(said)
+    lines = [*session.lines, *[""] * len(answers)]
+    told = before + "".join(
+        f"mininet> {line}\n{answer}" for line, answer in zip(lines, answers, strict=False)
+    )
+    for pattern, instead in MASKS:
+        told = re.sub(pattern, instead, told)
+    return f"## {session.title}\n\n$ wanlab mn {session.arguments}\n{told}\n"
+
+
+# Numbers of processes, addresses drawn at random, and times that depend on the speed of no link.
+MASKS = (
+    (r"pid=\d+", "pid=N"),
+    (r"\b(?!00:00:00:00:00|ff:ff:ff)([0-9a-f]{2}:){5}[0-9a-f]{2}\b", "XX:XX:XX:XX:XX:XX"),
+    (r"\b0\.\d+( ms)", r"0.0xx\1"),
+    (r"= 0\.\d+/0\.\d+/0\.\d+/0\.\d+ ms", "= 0.0xx/0.0xx/0.0xx/0.0xx ms"),
+)
+
+
+def perform(wanlab: Any, session: Session) -> tuple[int, str]:
+    """Exit status and everything said, both streams in order."""
+    process = wanlab.start("mn", *session.arguments.split(), stderr=subprocess.STDOUT)
+    ran = wanlab.end(process, "".join(f"{line}\n" for line in session.lines).encode())
+    assert ran.left_behind == []
+    return ran.status, ran.output.decode()
+
+
+def test_the_walkthrough(wanlab: Any, golden: Callable[[str, str], None]) -> None:
+    (wanlab.folder / "topo-2sw-2host.py").write_text(CUSTOM)
+    told = []
+    for session in SESSIONS:
+        status, said = perform(wanlab, session)
+        assert (session.title, status) == (session.title, session.status), said
+        told.append(transcript(session, said))
+    golden("mininet/walkthrough.txt", "\n".join(told))
+
+
+def test_the_same_session_says_the_same_to_the_byte(wanlab: Any) -> None:
+    session = Session(
+        "", "--link tc,bw=20,loss=5", ("pingallfull", "iperf", "h1 ping -c 20 h2", "dump")
+    )
+    assert perform(wanlab, session) == perform(wanlab, session)
