@@ -29,10 +29,14 @@ ENVIRONMENT = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1]
+PARTS_INSIDE = ("", "agent", "machine", "machine/here", "mininet", "network", "plan", "topology")
+"""What a program imports that makes networks inside."""
 
 
 def furniture(about: dict[str, Any]) -> dict[str, Any]:
     """For the agent. `about` becomes machine.json."""
+    for part in PARTS_INSIDE:
+        compile_ahead(PACKAGE / part)
     return {
         "programs": {
             **programs(),

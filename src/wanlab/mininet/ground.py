@@ -11,6 +11,8 @@ hosts are one call instead of thousands of processes. Most scripts never notice.
 
 from __future__ import annotations
 
+import contextlib
+import resource
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +27,9 @@ from .namespace import inside
 if TYPE_CHECKING:
     from .hosts import Node
     from .link import Link
+
+
+DESCRIPTORS = 16_384
 
 
 class Ground:
@@ -45,6 +50,7 @@ class Ground:
         """wanlab's own network, for what Mininet has no words for."""
         with self._lock:
             if self._network is None:
+                allow_descriptors()
                 network = wanlab.Network(wanlab.Topology(), machine="here")
                 network.start()
                 self._network = network
@@ -183,6 +189,13 @@ class Ground:
             if not node.home:
                 return arguments
             return self.network[node.name].wrap(arguments, folder=folder)
+
+
+def allow_descriptors() -> None:
+    """A network of a thousand nodes takes two thousand; the limits of your computer are not touched."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, DESCRIPTORS),) * 2)
 
 
 def batch(namespace: str, program: str, lines: list[str]) -> None:

@@ -247,6 +247,8 @@ class Intf:
         self.setParam(results, "setIP", ip=ip)
         if not up:
             self.ifconfig("down")
+        elif self.link is not None and self.link.is_foreign:
+            self._interface().set_up(True)
         self.setParam(results, "ifconfig", ifconfig=ifconfig)
         return results
 
@@ -432,8 +434,13 @@ class Link:
             )
         self.intf1: Any = None
         self.intf2: Any = None
-        self.intf1 = (cls1 or intf)(link=self, mac=addr1, **one)
-        self.intf2 = (cls2 or intf)(link=self, mac=addr2, **two)
+        try:
+            self.intf1 = (cls1 or intf)(link=self, mac=addr1, **one)
+            self.intf2 = (cls2 or intf)(link=self, mac=addr2, **two)
+        except Exception:
+            for end in (one, two):
+                end["node"].delIntf(end["node"].nameToIntf.get(end["name"]))
+            raise
         if not self.is_foreign:
             ground.add_link(self)
 

@@ -45,6 +45,10 @@ class MininetLogger(logging.Logger):
         self.addHandler(handler)
         self.propagate = False
 
+    def setLevel(self, level: int | str) -> None:
+        super().setLevel(level)
+        self._cache.clear()  # type: ignore[attr-defined]  # nobody else does: it has no manager
+
     def setLogLevel(self, levelname: str | None = None) -> None:
         """What is below this level is not shown: "debug", "info", "output", "warning", ..."""
         if levelname is None:

@@ -84,7 +84,11 @@ class Mininet(Trials):
         self._undecided: list[Switch] = []
         self.init()
         if topo and build:
-            self.build()
+            try:
+                self.build()
+            except BaseException:
+                self._give_up()
+                raise
 
     inited = False
 
@@ -396,6 +400,12 @@ class Mininet(Trials):
                 info(f"{host.name} ")
                 host.terminate()
             info("\n*** Done\n")
+
+    def _give_up(self) -> None:
+        """What could not be built leaves nothing behind."""
+        with ground.leaving_together():
+            for node in self.values():
+                node.terminate()
 
     def waitConnected(self, timeout: Any = None, delay: float = 0.5) -> bool:
         """Waits until all switches work; None and True: as long as it takes."""

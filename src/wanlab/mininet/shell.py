@@ -49,6 +49,7 @@ class Shell:
         self._pending = b""
         self._number = 0
         self._is_interrupted = False
+        self._is_gone = False
         self.is_busy = False
         self.status: int | None = None
         """Of the last command."""
@@ -87,7 +88,7 @@ class Shell:
 
     @property
     def has_ended(self) -> bool:
-        return self.process.poll() is not None
+        return self._is_gone or self.process.poll() is not None
 
     # -- commands ---------------------------------------------------------------------------------
 
@@ -160,8 +161,8 @@ class Shell:
         return said + rest
 
     def _put_terminal_right(self) -> None:
-        """The next command must not be shown when it is sent; and a program that was killed may have left
-        the terminal as it needed it."""
+        """The next command must not be shown when it is sent; and a program that was killed may have
+        left the terminal as it needed it."""
         if termios.tcgetattr(self.fileno()) != self._settings:
             termios.tcsetattr(self.fileno(), termios.TCSANOW, self._settings)
 
@@ -178,6 +179,7 @@ class Shell:
 
     def _close_pending(self) -> bytes:
         self.is_busy = False
+        self._is_gone = True
         rest, self._pending = self._pending, b""
         return rest
 

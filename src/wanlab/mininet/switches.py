@@ -101,6 +101,7 @@ class Switch(Node):
         self.is_started = False
         if deleteIntfs:
             self.deleteIntfs()
+            ground.remove_node(self)
 
     def dpctl(self, *args: Any) -> str:
         raise WanlabError(f"{self.name} is a {type(self).__name__}, which has no dpctl")

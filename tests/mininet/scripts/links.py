@@ -1,0 +1,64 @@
+"""TCLink: delays, rates and losses are what was asked for, to the last figure."""
+
+import json
+import time
+
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.topo import Topo
+
+
+class Chain(Topo):
+    """Two hosts with links in a row between them."""
+
+    def build(self, links=2, **params):
+        switches = [self.addSwitch(f"s{i}") for i in range(1, links)]
+        nodes = [self.addHost("h1"), *switches, self.addHost("h2")]
+        for a, b in zip(nodes, nodes[1:]):
+            self.addLink(a, b, **params)
+
+
+def run(test, *args, **params):
+    net = Mininet(Chain(**params), link=TCLink, controller=None)
+    net.start()
+    net.pingPair()  # ARP
+    try:
+        return test(net, *args)
+    finally:
+        net.stop()
+
+
+def rtt_ms(net):
+    return net.pingPairFull()[0][2][2]
+
+
+def goodput_bps(net, *options):
+    h1, h2 = net.get("h1", "h2")
+    listener = h2.popen("iperf3 -s -1 -J")
+    time.sleep(0.1)
+    told = json.loads(h1.cmd(f"iperf3 -c {h2.IP()} -J", *options))
+    listener.communicate()
+    return told["end"]["sum_received"]["bits_per_second"]
+
+
+# a delay adds twice to the round trip, on each link: exactly
+for links in (1, 3):
+    short, long = (run(rtt_ms, links=links, delay=delay) for delay in ("1ms", "15ms"))
+    assert round((long - short) * 1e6) == links * 28_000_000, (links, short, long)
+    # A packet of 122 bytes on the wire takes a microsecond at 1 Gbit/s.
+    assert 0 < short - links * 2 < 0.003 * links, (links, short)
+
+# a rate is one of frames: 1448 of 1514 bytes are the user's
+for bw, kind in ((1, {}), (10, {"use_tbf": True}), (10, {"use_hfsc": True}), (50, {})):
+    share = run(goodput_bps, f"-t {20 if bw == 1 else 5} -O 1", bw=bw, **kind) / (
+        bw * 1e6 * 1448 / 1514
+    )
+    assert abs(share - 1) < 0.001, (bw, kind, share)
+
+# a loss hits each packet on each way: within three deviations of the binomial distribution
+count, loss = 1000, 1 - (1 - 0.05) ** 2
+deviation = (count * loss * (1 - loss)) ** 0.5
+said = run(lambda net: net["h1"].cmd(f"ping -q -i 0.01 -c {count} 10.0.0.2"), links=1, loss=5)
+lost = count - int(said.split(" received")[0].split()[-1])
+assert abs(lost - count * loss) < 3 * deviation, (lost, count * loss, deviation)
+print("lost", lost, "done")

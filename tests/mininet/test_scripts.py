@@ -1,0 +1,60 @@
+"""Mininet scripts of every kind run unmodified inside a machine. Each checks itself, on virtual time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wanlab import Network, Topology
+
+pytestmark = pytest.mark.machine
+
+SCRIPTS = Path(__file__).parent / "scripts"
+PYTHON = "/run/wanlab/bin/wanlab-python"
+LONGEST = "7200s"
+"""Of virtual time: a script that waits for ever is found out at once."""
+
+
+def machine(folder: Path) -> Network:
+    return Network(Topology(), folder=folder, line_rate="1Gbps")
+
+
+def run(net: Network, script: str, *arguments: str) -> str:
+    target = net.folder / script
+    target.write_bytes((SCRIPTS / script).read_bytes())
+    return net.root.run([PYTHON, str(target), *arguments], timeout=LONGEST).output
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    with machine(tmp_path_factory.mktemp("scripts")) as net:
+        yield net
+
+
+@pytest.mark.parametrize(
+    "script", ["commands.py", "topologies.py", "nodes.py", "links.py", "mistakes.py"]
+)
+def test_a_script_finds_everything_as_it_should_be(net: Network, script: str) -> None:
+    assert "done" in run(net, script)
+    # Nothing of it is left in the machine for the next one.
+    assert net.root.run("ls /run/netns").output == ""
+    assert "s1" not in net.root.run("ip -br link").output
+
+
+@pytest.mark.parametrize("between", ["bridges", "routers"])
+def test_who_pings_through_a_full_queue_waits_for_it(net: Network, between: str) -> None:
+    least, most = map(float, run(net, "queues.py", between).split("rtt")[1].split())
+    assert most <= 100 * 1514 * 8 / 10e6 * 1e3 + 1  # 100 packets at 10 Mbit/s: 121 ms
+    assert least > 60
+    assert most > 110
+
+
+def test_the_same_script_says_the_same_in_another_machine(tmp_path: Path) -> None:
+    said = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with machine(folder) as net:
+            said.append(run(net, "repeated.py"))
+    assert "*** Results: ['" in said[0]
+    assert said[0] == said[1]
