@@ -153,10 +153,10 @@ class CLI(Cmd):
         """`h1 COMMAND` runs it in h1; names of nodes among its words become their addresses."""
         if line.strip() == "EOF":
             return self.do_EOF(line)
-        first, _, rest = line.strip().partition(" ")
+        first, rest = _first_word(line)
         if first not in self.mn:
             self._fail(f"*** Unknown command: {line}\n")
-        elif not rest.strip():
+        elif not rest:
             self._fail(f"*** Please enter a command for node: {first} <cmd>\n")
         else:
             self._send(self.mn[first], rest)
@@ -182,7 +182,7 @@ class CLI(Cmd):
         return re.sub(r"\S+", replace, text)
 
     def _send(self, node: Any, text: str, echoes: bool = True) -> None:
-        node.sendCmd(self._with_addresses(text.strip()), echoes=echoes and self.isatty())
+        node.sendCmd(self._with_addresses(text), echoes=echoes and self.isatty())
         self.waitForNode(node)
 
     def waitForNode(self, node: Any) -> None:
@@ -206,8 +206,8 @@ class CLI(Cmd):
 
     def do_noecho(self, line: str) -> None:
         """noecho NODE COMMAND: run it without showing what is typed."""
-        first, _, rest = line.strip().partition(" ")
-        if first in self.mn and rest.strip():
+        first, rest = _first_word(line)
+        if first in self.mn and rest:
             self._send(self.mn[first], rest, echoes=False)
         else:
             self.default(line)
@@ -449,6 +449,12 @@ works. A program that wants a terminal has one:
         """Ctrl-D: leave the prompt."""
         output("\n")
         return self.do_exit(line)
+
+
+def _first_word(line: str) -> tuple[str, str]:
+    """And the rest."""
+    first, *rest = line.split(maxsplit=1) or [""]
+    return first, rest[0].strip() if rest else ""
 
 
 def without_comment(line: str) -> str:

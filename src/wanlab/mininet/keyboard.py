@@ -28,12 +28,12 @@ class Keyboard:
 
     def __init__(self, stdin: IO[str], node: Any) -> None:
         self._node = node
-        self._output: int = node.stdout.fileno()
         self._keys: int | None = stdin.fileno() if _is_terminal(stdin) else None
         self._has_told = False
 
     def __enter__(self) -> Keyboard:
         if self._keys is not None:
+            self._output: int = self._node.stdout.fileno()
             self._before = termios.tcgetattr(self._keys)
             self._end = os.pidfd_open(self._node.pid)
             self._handler = signal.signal(signal.SIGWINCH, self._resized)
