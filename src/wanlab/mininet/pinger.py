@@ -148,7 +148,7 @@ def echo_request(identity: int, sequence: int) -> bytes:
 
 def checksum(data: bytes) -> int:
     """RFC 1071, of an even number of bytes."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
