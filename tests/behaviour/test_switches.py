@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -331,3 +336,46 @@ def test_open_vswitch_is_missed_before_a_start(monkeypatch: pytest.MonkeyPatch) 
         "switch s1 needs ovs-vswitchd, and this computer does not have it "
         "(install the package openvswitch-switch (apt-get install openvswitch-switch))"
     )
+
+
+@needs_ovs
+def test_a_controller_on_the_users_computer_is_reached_over_a_relay(
+    start: Start, tmp_path: Path
+) -> None:
+    log = tmp_path / "outside.log"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pid = tmp_path / "pid"
+    files = ["--log", str(log), "--pidfile", str(pid), "--detach"]
+    words = [sys.executable, "-m", "wanlab.controller", "127.0.0.1", str(port), *files]
+    subprocess.run(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True)
+    try:
+        net = start(ovs(Controller("c0", kind="outside", port=port)))
+        net.run_for("1500ms")
+        assert received(net, "h1", "h2") == 2
+        assert "switch 0000000000000001 connected, OpenFlow 1.3" in log.read_text()
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGTERM)
+    net.run_for("1500ms")
+    log_of_switch = net.root.run("cat /var/run/openvswitch/ovs-vswitchd.log").output
+    assert f"127.0.0.1:{port}: connection closed by peer" in log_of_switch
+
+
+@needs_ovs
+def test_only_controllers_of_the_topology_are_reached_outside(start: Start) -> None:
+    net = start(ovs(Controller("c0", kind="outside", port=6690)))
+    answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", "22"]).output
+    assert answer == '{"error": "127.0.0.1:22 is no controller outside in this topology"}\n'
+    answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", "6690"]).output
+    assert answer == '{"error": "127.0.0.1:6690: Connection refused"}\n'
+
+
+ASK_AT_DESK = """
+import json, socket, sys
+desk = socket.socket(socket.AF_UNIX)
+desk.connect("/run/wanlab/desk")
+desk.sendall(json.dumps({"do": "connect", "address": sys.argv[1], "port": int(sys.argv[2])}).encode())
+desk.sendall(b"\\n")
+print(desk.makefile().readline(), end="")
+"""

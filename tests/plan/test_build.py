@@ -229,6 +229,16 @@ def test_open_vswitch_and_frr_are_needed_where_they_are_used() -> None:
     assert list(needs(shapes.minimal())) == []
 
 
+def test_a_relay_stands_for_a_controller_outside() -> None:
+    topology = with_switch(kind="ovs", controllers=("c0",))()
+    guide = Controller("c0", kind="outside", address="192.0.2.7", port=6653)
+    done = plan(resolve(replace(topology, nodes=(*topology.nodes, guide))))
+    commands = [line for operation in done for line in operation.commands()]
+    relay = "wanlab-relay 192.0.2.7 6653 --detach --pidfile /run/wanlab/c0.pid"
+    assert relay in commands
+    assert any('target="tcp:127.0.0.1:6653"' in line for line in commands)
+
+
 def test_ports_join_when_the_nodes_have_settled() -> None:
     for kind in ("bridge", "ovs"):
         done = plan(resolve(with_switch(kind=kind)()))

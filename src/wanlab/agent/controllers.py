@@ -21,6 +21,11 @@ def start_of_controller(controller: str, address: str, port: int) -> list[str]:
     return ["wanlab-controller", address, str(port), "--detach", *files]
 
 
+def start_of_relay(controller: str, address: str, port: int) -> list[str]:
+    pidfile = f"{RUN_FOLDER}/{controller}.pid"
+    return ["wanlab-relay", address, str(port), "--detach", "--pidfile", pidfile]
+
+
 def log_of_controller(controller: str) -> str:
     """Where Mininet's users look for it."""
     return f"/tmp/{controller}.log"
@@ -35,6 +40,10 @@ class Controllers:
 
     def start(self, name: str, address: str, port: int) -> None:
         self._run(start_of_controller(name, address, port))
+        self._names[name] = None
+
+    def start_relay(self, name: str, address: str, port: int) -> None:
+        self._run(start_of_relay(name, address, port))
         self._names[name] = None
 
     def await_switches(self, name: str, count: int) -> None:

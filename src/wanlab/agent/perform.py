@@ -231,6 +231,9 @@ class Performer:
     def start_controller(self, controller: str, address: str, port: int) -> None:
         self._programs.controllers.start(controller, address, port)
 
+    def start_relay(self, controller: str, address: str, port: int) -> None:
+        self._programs.controllers.start_relay(controller, address, port)
+
     def stop_controller(self, controller: str) -> None:
         self._programs.controllers.stop(controller)
 

@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from .controllers import RUN_FOLDER, log_of_controller, start_of_controller
+from .controllers import RUN_FOLDER, log_of_controller, start_of_controller, start_of_relay
 from .open_vswitch import OVS_FOLDER, start_of_ovs
 from .operations import Operation, in_node
 from .routing import FRR_CONFIGURATION, FRR_RUN, FRR_USER, start_of_routing
@@ -68,6 +68,23 @@ class StartController(Operation):
 
     def commands(self) -> list[str]:
         return [shlex.join(start_of_controller(self.controller, self.address, self.port))]
+
+
+@dataclass(frozen=True)
+class StartRelay(Operation):
+    """What stands in the machine for a controller on the user's own computer."""
+
+    controller: str
+    address: str
+    port: int
+
+    name = "start_relay"
+
+    def describe(self) -> str:
+        return f"relay to controller {self.controller} at {self.address}:{self.port}"
+
+    def commands(self) -> list[str]:
+        return [shlex.join(start_of_relay(self.controller, self.address, self.port))]
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class Channel:
         self._visits: deque[Frame] = deque()
         self.on_visit: Callable[[Frame], None] | None = None
         """Told of visits (VISIT, VISIT_DATA, VISIT_END) when all else that was said has been heard."""
+        self.attend: Callable[[], None] = lambda: None
+        """Called again and again while time may pass: whoever hears of something outside says it then."""
         self.is_ready = False
 
     def call(self, do: str, **arguments: object) -> int:
@@ -90,6 +92,7 @@ class Channel:
         def stop_after_visits() -> bool:
             while self._visits and self.on_visit is not None:
                 self.on_visit(self._visits.popleft())
+            self.attend()
             return stop()
 
         return stop_after_visits

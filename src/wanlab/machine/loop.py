@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 CHUNK = 1 << 18
+LOOK_REAL_S = 0.01
 FOREVER_REAL_S = 3600.0
 # epoll rounds up to whole milliseconds, and the kernel lets it be late by a thousandth of its time
 # (`select_estimate_accuracy`): so it waits for nearly all of it, again and again, and sleeps the rest.
@@ -46,6 +47,8 @@ class RealLoop:
         pipes.to_agent.setblocking(False)
         self._selector.register(pipes.from_agent, selectors.EVENT_READ)
         self._started = time.monotonic_ns()
+        self.looks_often = False
+        """Somebody outside may have something to say."""
         self.give_up_at_real_s: float | None = None
 
     @property
@@ -70,7 +73,8 @@ class RealLoop:
                 time.sleep(left_s)
                 return
             nearly_s = left_s * NEARLY - GRAIN_S / 2
-            wait_s = min(nearly_s, 0.01 if self._to_say else FOREVER_REAL_S)
+            is_short = self._to_say or self.looks_often
+            wait_s = min(nearly_s, LOOK_REAL_S if is_short else FOREVER_REAL_S)
             for _ in self._selector.select(wait_s):
                 data = receive(self._pipes.from_agent)
                 if data:

@@ -50,6 +50,7 @@ from .growth import addition, beyond, with_speed, without_link, without_node
 from .limits import dropped_at_ports, dropped_packets, memory_limits, neighbour_limits, warnings_of
 from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine
 from .node import LiveNode
+from .outside import Outside, outside_of
 from .verify import check_shaping
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class Network:
         self._epoch_ns = 0
         self.commands: list[str] = []
         """What was started in the nodes, in order, as one would type it: "h1$ iperf3 -c h3"."""
+        self._is_paced = False
+        self._outside = Outside(self._pace_for_others)
         self.desk = Desk()
         """Who answers what programs in the machine ask of this side, by what is asked for."""
         self._nodes = {node.name: self._live(node) for node in self.topology.nodes}
@@ -188,6 +191,7 @@ class Network:
         )
         self._machine = machine
         self.desk.attach(machine.channel)
+        self._reach_outside()
         try:
             if self._is_attached:
                 machine.call("adopt", nodes=places_of(self.topology))
@@ -235,6 +239,7 @@ class Network:
         if self._machine is not None:
             self._machine.close()
             self._machine = None
+        self._outside.close()
 
     @property
     def machine(self) -> Machine:
@@ -253,7 +258,19 @@ class Network:
     def pace_to_real(self, wanted: bool = True) -> None:
         """On virtual time: never faster than the real clock, for people who watch."""
         assert self._machine is not None
-        self._machine.pace_to_real(wanted)
+        self._is_paced = wanted
+        self._machine.pace_to_real(wanted or self._outside.is_reached)
+
+    def _pace_for_others(self) -> None:
+        """Controllers on the user's computer live on the real clock."""
+        if self._machine is not None:
+            self._machine.pace_to_real(self._outside.is_reached or self._is_paced)
+
+    def _reach_outside(self) -> None:
+        self._outside.allowed = set(outside_of(self.topology))
+        if self._outside.allowed:
+            self.desk["connect"] = self._outside.take
+            self.machine.channel.attend = self._outside.attend
 
     def end_stalled_process(self) -> None:
         """Kills the process that computes without a pause and so keeps virtual time from passing. May be
@@ -332,7 +349,7 @@ class Network:
             operations.append(RemoveNamespace(name))
         elif isinstance(node := self.topology.node(name), Switch):
             operations.append(RemoveLink(ROOT, name))
-        elif isinstance(node, Controller) and node.is_ours:
+        elif isinstance(node, Controller) and (node.is_ours or node.kind == "outside"):
             operations.append(StopController(name))
         self.perform(operations)
         self._become(without_node(self.topology, name))
@@ -343,6 +360,7 @@ class Network:
         self.perform(beyond(self.plan, operations))
         self.plan = operations
         self.topology = topology
+        self._reach_outside()
         self._announce()
         self._nodes = {node.name: self._live(node) for node in topology.nodes}
 

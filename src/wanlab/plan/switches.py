@@ -23,6 +23,7 @@ from wanlab.agent.services import (
     SetOvs,
     StartController,
     StartOvs,
+    StartRelay,
 )
 from wanlab.topology.model import Controller, Port, Switch, Topology
 
@@ -47,6 +48,8 @@ def make_ovs(topology: Topology) -> Iterator[Operation]:
     for controller in topology.controllers:
         if controller.is_ours:
             yield StartController(controller.name, controller.address, controller.port)
+        elif controller.kind == "outside":
+            yield StartRelay(controller.name, controller.address, controller.port)
     for switch in switches:
         yield SetOvs(str(switch), tuple(ovs_words(switch, topology)))
     for switch in switches:
@@ -158,7 +161,8 @@ def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:
 def _connection(controller: Controller) -> list[str]:
     """Columns of the Controller table. Ours is on the same kernel, which tells at once when it ends: to
     ask it every 5 s would only cost."""
-    address = f"[{controller.address}]" if ":" in controller.address else controller.address
+    address = "127.0.0.1" if controller.kind == "outside" else controller.address
+    address = f"[{address}]" if ":" in address else address
     words = [f'target="{controller.protocol}:{address}:{controller.port}"']
     words.append(f"max_backoff={RECONNECT_AFTER_MS}")
     return [*words, "inactivity_probe=0"] if controller.is_ours else words

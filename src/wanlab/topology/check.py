@@ -259,10 +259,11 @@ def _check_controllers_are_apart(findings: _Findings) -> None:
     """Those that we start listen in one namespace, that of the machine."""
     seen = _Seen()
     for index, node in enumerate(findings.topology.nodes):
-        if not isinstance(node, Controller) or not node.is_ours:
+        if not isinstance(node, Controller) or not (node.is_ours or node.kind == "outside"):
             continue
-        if first := seen.before((node.address, node.port), str(node)):
-            what = f"{node.address}:{node.port} is taken by {first}"
+        address = node.address if node.is_ours else "127.0.0.1"  # a relay stands for it
+        if first := seen.before((address, node.port), str(node)):
+            what = f"{address}:{node.port} is taken by {first}"
             findings.of_node(index)("port", what, "give each controller its own port")
 
 

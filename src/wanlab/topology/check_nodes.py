@@ -15,7 +15,7 @@ LARGEST_VLAN = 4094
 LARGEST_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
 
 SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
-CONTROLLER_KINDS = ("learning", "remote", "inband", "ref", "ovsc")
+CONTROLLER_KINDS = ("learning", "remote", "outside", "inband", "ref", "ovsc")
 PROTOCOLS = tuple(f"OpenFlow1{minor}" for minor in range(6))
 FAIL_MODES = ("secure", "standalone")
 DATAPATHS = ("kernel", "user")
@@ -178,6 +178,8 @@ def _check_controller(report: Report, controller: Controller) -> None:
     _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
     if controller.protocol == "ssl" and controller.is_ours:
         report("protocol", "our learning controller speaks no ssl", "use tcp")
+    if controller.kind == "outside" and ":" in controller.address:
+        report("address", "a controller outside is reached by IPv4", 'as in "127.0.0.1"')
     _check_port_number(report, "port", controller.port)
     try:
         ip_address(controller.address)

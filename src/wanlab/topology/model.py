@@ -150,8 +150,8 @@ class Controller(Node):
     """Tells switches what to do, over OpenFlow.
 
     "learning" (in other programs' files also "ref" and "ovsc") is our own, started with the network in
-    the machine's root namespace; "remote" is one that somebody else starts; "inband" is one that
-    switches reach through their own ports.
+    the machine's root namespace; "remote" is one that somebody else starts in the machine, "outside" one
+    on the user's own computer; "inband" is one that switches reach through their own ports.
     """
 
     kind_of_node = "controller"

@@ -34,6 +34,7 @@ MOST_HEARD_BYTES = 4 << 20
 SAY_BYTES = 32768
 STALL_REAL_S = 10.0
 LISTEN_REAL_S = 1.0
+LOOK_REAL_S = 0.01
 
 
 class VirtualLoop:
@@ -60,7 +61,8 @@ class VirtualLoop:
             end.setblocking(False)
             self._selector.register(end, selectors.EVENT_READ)
         pipes.to_agent.setblocking(False)
-        self.pace_to_real = False
+        self._is_paced = False
+        self._paced_from = (0.0, 0)
         self.give_up_at_real_s: float | None = None
         """On the real clock: from then on a kernel that still runs counts as lost."""
 
@@ -79,11 +81,11 @@ class VirtualLoop:
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         """Lets virtual time pass until `stop` is true or now is `until_ns`."""
         self._listen()
-        started = (time.monotonic(), self.now_ns)
+        self._paced_from = (time.monotonic(), self.now_ns)
         while not stop():
             self._speak()
-            if self.pace_to_real:
-                self._wait_for_real_clock(started, until_ns)
+            if self._is_paced and not self._is_due(until_ns):
+                continue
             before_ns, before = self.now_ns, time.monotonic()
             words = self._calendar.grant(self._end_of_grant(until_ns))
             if not words:
@@ -99,12 +101,20 @@ class VirtualLoop:
             return until_ns
         return min(until_ns, max(self.now_ns, self._calendar.next_event_ns))
 
-    def _wait_for_real_clock(self, started: tuple[float, int], until_ns: int) -> None:
-        """Never faster than real: waits until the next event is due on the real clock, too."""
+    def pace_to_real(self, wanted: bool) -> None:
+        """From now on never faster than the real clock, or as fast as it can be computed."""
+        self._is_paced = wanted
+        self._paced_from = (time.monotonic(), self.now_ns)
+
+    def _is_due(self, until_ns: int) -> bool:
+        """Whether the next event is due on the real clock, too. If not, some of the time until then has
+        passed now, no more of it than somebody may have to wait who has something to say meanwhile."""
+        real_s, ns = self._paced_from
         due_ns = min(self._calendar.next_event_ns, until_ns)
-        ahead_s = (due_ns - started[1]) / 1e9 - (time.monotonic() - started[0])
+        ahead_s = (due_ns - ns) / 1e9 - (time.monotonic() - real_s)
         if ahead_s > 0:
-            time.sleep(ahead_s)
+            time.sleep(min(ahead_s, LOOK_REAL_S))
+        return ahead_s <= LOOK_REAL_S
 
     def _listen(self) -> None:
         """Hears calendar and agent until the kernel waits. Only then, when it is known at which instant,

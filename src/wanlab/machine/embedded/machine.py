@@ -145,9 +145,11 @@ class EmbeddedMachine:
         )
 
     def pace_to_real(self, wanted: bool) -> None:
-        """Never faster than the real clock, for people who watch."""
+        """Never faster than the real clock, for people who watch or answer."""
         if isinstance(self._loop, VirtualLoop):
-            self._loop.pace_to_real = wanted
+            self._loop.pace_to_real(wanted)
+        else:
+            self._loop.looks_often = wanted
 
     def close(self) -> None:
         """Ends the machine. What processes wrote to the working folder is there."""

@@ -123,7 +123,8 @@ class NativeMachine:
         ]
 
     def pace_to_real(self, wanted: bool) -> None:
-        """It has no other pace."""
+        """It has no other pace; but somebody may have to be listened to."""
+        self._loop.looks_often = wanted
 
     def end_stalled_process(self) -> None:
         """Nothing keeps the real clock from passing."""

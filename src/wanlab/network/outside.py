@@ -1,0 +1,88 @@
+"""Connections from a machine to controllers on the user's own computer: the desk's "connect".
+
+    {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
+
+Only controllers that the topology says to be outside may be reached; otherwise networks are closed.
+While one is connected virtual time is never faster than the real clock, on which the controller lives,
+and the run does not repeat.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Callable, Iterable
+
+from wanlab.topology.model import Topology
+
+from .desk import Visit
+
+CHUNK = 65536
+PATIENCE_REAL_S = 3.0
+
+
+class Outside:
+    """All connections that are open. `pace` is called when there are some, and when there are none."""
+
+    def __init__(self, pace: Callable[[], None]) -> None:
+        self._pace = pace
+        self._open: dict[socket.socket, Visit] = {}
+        self.allowed: set[tuple[str, int]] = set()
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether somebody is connected."""
+        return bool(self._open)
+
+    def take(self, visit: Visit) -> None:
+        """A program wants to be connected."""
+        address, port = str(visit.request.get("address")), visit.request.get("port")
+        if not isinstance(port, int) or (address, port) not in self.allowed:
+            visit.answer({"error": f"{address}:{port} is no controller outside in this topology"})
+            return
+        try:
+            end = socket.create_connection((address, port), timeout=PATIENCE_REAL_S)
+        except OSError as error:
+            visit.answer({"error": f"{address}:{port}: {error.strerror or error}"})
+            return
+        end.settimeout(None)
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        visit.on_data = lambda data: self._say(end, data)
+        visit.on_end = lambda: self._close(end)
+        self._open[end] = visit
+        visit.send(json.dumps({"connected": True}).encode() + b"\n")
+        self._pace()
+
+    def attend(self) -> None:
+        """Passes on what has come."""
+        for end, visit in list(self._open.items()):
+            try:
+                data = end.recv(CHUNK, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if data:
+                visit.send(data)
+            else:
+                visit.end()
+                self._close(end)
+
+    def close(self) -> None:
+        for end in list(self._open):
+            self._close(end)
+
+    def _say(self, end: socket.socket, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # it has gone, which reading tells
+            end.sendall(data)
+
+    def _close(self, end: socket.socket) -> None:
+        if self._open.pop(end, None) is not None:
+            end.close()
+            self._pace()
+
+
+def outside_of(topology: Topology) -> Iterable[tuple[str, int]]:
+    """Where its controllers outside are."""
+    return ((it.address, it.port) for it in topology.controllers if it.kind == "outside")
