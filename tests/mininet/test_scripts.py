@@ -1,5 +1,6 @@
 """Mininet scripts of every kind run unmodified inside a machine. Each checks itself, on virtual time."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def test_a_script_finds_everything_as_it_should_be(net: Network, script: str) ->
     # Nothing of it is left in the machine for the next one.
     assert net.root.run("ls /run/netns").output == ""
     assert "s1" not in net.root.run("ip -br link").output
+
+
+@pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
+def test_open_vswitches_obey_their_controllers(net: Network) -> None:
+    assert "done" in run(net, "openflow.py")
 
 
 @pytest.mark.parametrize("between", ["bridges", "routers"])

@@ -1,0 +1,80 @@
+"""Open vSwitches: with our controller, with one of the user's, without; and what asks for them."""
+
+import subprocess
+
+from mininet.net import Mininet
+from mininet.node import (
+    Controller,
+    OVSBridge,
+    OVSController,
+    OVSKernelSwitch,
+    OVSSwitch,
+    RemoteController,
+)
+from mininet.nodelib import LinuxBridge
+from mininet.topo import LinearTopo, SingleSwitchTopo
+from mininet.util import custom, quietRun
+
+# the classes of most scripts
+for controller in (Controller, OVSController):
+    net = Mininet(LinearTopo(3), switch=OVSKernelSwitch, controller=controller, waitConnected=True)
+    net.start()
+    assert net.pingAll() == 0
+    s1 = net["s1"]
+    assert s1.connected() and s1.dpid == "0000000000000001", s1.dpid
+    assert "s1-eth1" in s1.dpctl("show")
+    assert "cookie" in s1.dpctl("dump-flows")
+    assert "s1-eth1" in s1.vsctl("list-ports s1")
+    net.stop()
+    assert "s1" not in quietRun("ip -br link")
+
+# nobody tells it what to do, so it does nothing; standalone it learns
+net = Mininet(SingleSwitchTopo(2), switch=OVSSwitch, controller=None)
+net.start()
+assert net.pingAll(timeout=1) == 100
+net["s1"].cmd("ovs-ofctl add-flow s1 action=normal")
+assert net.pingAll() == 0
+net.stop()
+for switch in (OVSBridge, custom(OVSSwitch, failMode="standalone")):
+    net = Mininet(SingleSwitchTopo(2), switch=switch, controller=None)
+    net.start()
+    assert net.pingAll() == 0
+    net.stop()
+
+# ports have the numbers that were asked for
+net = Mininet(switch=OVSSwitch, controller=Controller)
+net.addController("c0")
+h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1", protocols="OpenFlow13")
+net.addLink(h1, s1, port2=7)
+net.addLink(h2, s1, port2=3)
+net.start()
+assert net.waitConnected(timeout=10)
+assert net.pingAll() == 0
+assert s1.vsctl("get Interface s1-eth7 ofport").strip() == "7"
+assert "OF1.3" in s1.dpctl("show") or "OFPST_PORT_DESC" in s1.dpctl("show")
+net.stop()
+
+# a remote controller makes Open vSwitches of the switches for which nothing was said
+elsewhere = subprocess.Popen(
+    ["wanlab-controller", "127.0.0.1", "6699"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+)
+net = Mininet(build=False, controller=None)
+h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1")
+assert type(s1) is LinuxBridge
+net.addLink(h1, s1)
+net.addLink(h2, s1)
+net.addController("c0", controller=RemoteController, ip="127.0.0.1", port=6699)
+net.build()
+assert type(s1) is OVSSwitch
+net.start()
+assert net.waitConnected(timeout=20)
+assert net.pingAll() == 0
+net.stop()
+elsewhere.terminate()
+elsewhere.wait()
+net = Mininet(SingleSwitchTopo(2), controller=lambda name: RemoteController(name, port=6698))
+assert type(net["s1"]) is OVSSwitch
+net.start()
+assert not net.waitConnected(timeout=2)
+net.stop()
+print("done")
