@@ -10,7 +10,7 @@ import pytest
 from wanlab import iperf3_text
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-VERBS = ["lab run", "exec", "plan", "kernel build", "kernel info"]
+VERBS = ["lab run", "mn", "python", "exec", "plan", "kernel build", "kernel info"]
 
 
 @pytest.mark.machine
