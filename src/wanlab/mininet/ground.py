@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import wanlab
 from wanlab.errors import CommandError
 
+from .log import warn
 from .namespace import inside
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ class Ground:
 
     def add_node(self, node: Node) -> None:
         with self._lock:
-            known = self._nodes.get(node.name) or self._live.get(node.name)
-            if known is not None:
-                raise CommandError(
-                    f"there is a node {node.name} already", "give each node a name of its own"
-                )
+            former = self._live.get(node.name) or self._nodes.get(node.name)
+            if former is not None:
+                if former.name in self._live:
+                    warn(f"*** {former} of a network that was not stopped makes room\n")
+                former.terminate()
             self._nodes[node.name] = node
 
     def is_live(self, node: Node) -> bool:

@@ -176,6 +176,13 @@ class Node:
     stdin = stdout
 
     @property
+    def master(self) -> int:
+        """The descriptor of its shell's terminal."""
+        return self._live_shell().fileno()
+
+    slave = master
+
+    @property
     def pollOut(self) -> Any:
         import select
 

@@ -101,6 +101,7 @@ class Mininet(Trials):
 
     def addHost(self, name: str, cls: Any = None, **params: Any) -> Any:
         """A host with the next address."""
+        self._check_is_new(name)
         defaults: dict[str, Any] = {
             "ip": f"{ipAdd(self.nextIP, self.prefixLen, self.ipBaseNum)}/{self.prefixLen}"
         }
@@ -113,6 +114,7 @@ class Mininet(Trials):
         return self._keep((cls or self.host)(name, **{**defaults, **params}), self.hosts)
 
     def addSwitch(self, name: str, cls: Any = None, **params: Any) -> Any:
+        self._check_is_new(name)
         defaults = {"listenPort": self.listenPort, "inNamespace": self.inNamespace}
         chosen = cls or self.switch
         if chosen is None:
@@ -160,6 +162,10 @@ class Mininet(Trials):
         if made is None:  # NullController
             return None
         return self._keep(made, self.controllers)
+
+    def _check_is_new(self, name: str) -> None:
+        if name in self.nameToNode:
+            raise WanlabError(f"there is a node {name} already", "give each node a name of its own")
 
     def _keep(self, node: Any, nodes: list[Any]) -> Any:
         nodes.append(node)

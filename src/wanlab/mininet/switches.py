@@ -73,8 +73,8 @@ class Switch(Node):
                 if not self.needs_dpid:
                     return ""
                 raise WanlabError(
-                    f"{self.name}: unable to derive a default datapath ID",
-                    "please either specify a dpid or use a canonical switch name such as s23",
+                    f"{self.name}: Unable to derive default datapath ID - please either specify a "
+                    "dpid or use a canonical switch name such as s23."
                 )
             digits = f"{int(numbers[0]):x}"
         return digits.rjust(self.dpidLen, "0")
