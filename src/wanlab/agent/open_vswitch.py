@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import os
 import signal
@@ -60,6 +61,7 @@ class OpenVswitch:
         for place, word in enumerate(words):
             if word == "add-br":
                 self._bridges[words[place + 1]] = None
+                _check_is_there(words[place + 1])
             elif word == "add-port":
                 self._ports[words[place + 2]] = None
 
@@ -101,6 +103,17 @@ class OpenVswitch:
             return self._run(["ovs-vsctl", "list-br"]).strip()
         except OSError:
             return ""
+
+
+def _check_is_there(bridge: str) -> None:
+    """ovs-vsctl does not fail when the kernel has no place for a switch."""
+    try:
+        _socket.if_nametoindex(bridge)
+    except OSError:
+        raise OSError(
+            f"Open vSwitch could not make {bridge}: this kernel lacks its datapath (the module "
+            "openvswitch), or with datapath user /dev/net/tun; the embedded machine has both"
+        ) from None
 
 
 def _is_running() -> bool:

@@ -240,6 +240,9 @@ class Performer:
     def await_switches(self, controller: str, count: int) -> None:
         self._programs.controllers.await_switches(controller, count)
 
+    def prepare_routing(self) -> None:
+        self._programs.routing.prepare()
+
     def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
         self._programs.routing.start(router, programs, configuration)
 

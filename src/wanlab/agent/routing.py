@@ -27,13 +27,15 @@ class Routing:
     def __init__(self, run: Run) -> None:
         self._run = run
 
+    def prepare(self) -> None:
+        if not os.path.ismount(FRR_CONFIGURATION):
+            system.mount("frr", FRR_CONFIGURATION, "tmpfs", options="mode=755")
+        _write(f"{FRR_CONFIGURATION}/vtysh.conf", "")
+
     def start(self, router: str, programs: list[str], configuration: str) -> None:
         import pwd  # only here
 
         owner = pwd.getpwnam(FRR_USER)
-        if not os.path.ismount(FRR_CONFIGURATION):
-            system.mount("frr", FRR_CONFIGURATION, "tmpfs", options="mode=755")
-        _write(f"{FRR_CONFIGURATION}/vtysh.conf", "")
         folders = [f"{FRR_CONFIGURATION}/{router}", f"{FRR_RUN}/{router}"]
         for folder in folders:
             os.makedirs(folder, exist_ok=True)

@@ -121,6 +121,24 @@ class AwaitSwitches(Operation):
 
 
 @dataclass(frozen=True)
+class PrepareRouting(Operation):
+    """A place for configurations: FRRouting's own folder is the computer's, and may be closed to us. It
+    comes before the nodes, which see the folders that are there when they begin."""
+
+    name = "prepare_routing"
+
+    def describe(self) -> str:
+        return "folder of FRRouting's configurations"
+
+    def commands(self) -> list[str]:
+        folder = FRR_CONFIGURATION
+        return [
+            f"mountpoint -q {folder} || mount -t tmpfs -o mode=755 frr {folder}",
+            f"touch {folder}/vtysh.conf",
+        ]
+
+
+@dataclass(frozen=True)
 class StartRouting(Operation):
     """Programs of FRRouting in a router; `configuration` is its frr.conf."""
 
@@ -137,7 +155,6 @@ class StartRouting(Operation):
         folder = f"{FRR_CONFIGURATION}/{self.router}"
         text = self.configuration.rstrip("\n")
         return [
-            *lines_before_frr(),
             f"mkdir -p {folder} {FRR_RUN}/{self.router}",
             f"cat > {folder}/frr.conf <<'END'\n{text}\nEND",
             f"touch {folder}/vtysh.conf",
@@ -148,14 +165,6 @@ class StartRouting(Operation):
             ),
             f"vtysh -N {self.router} -b",
         ]
-
-
-def lines_before_frr() -> list[str]:
-    """Once: FRRouting's own folder of configurations may be closed to us, and is the computer's."""
-    return [
-        f"mountpoint -q {FRR_CONFIGURATION} || mount -t tmpfs -o mode=755 frr {FRR_CONFIGURATION}",
-        f"touch {FRR_CONFIGURATION}/vtysh.conf",
-    ]
 
 
 def _shell_words(words: tuple[str, ...]) -> str:

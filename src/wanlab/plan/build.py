@@ -33,7 +33,7 @@ from wanlab.agent.operations import (
     Shape,
     WriteFile,
 )
-from wanlab.agent.services import JoinOvs, StartRouting
+from wanlab.agent.services import JoinOvs, PrepareRouting, StartRouting
 from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import (
     Controller,
@@ -105,6 +105,8 @@ def _operations(
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
     # Ports of a switch have no addresses; without this each would announce one of its own.
     yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
+    if any(router.frr is not None for router in topology.routers):
+        yield PrepareRouting()
     for node in topology.nodes:
         if isinstance(node, Host | Router) and not is_in_root(node):
             yield AddNamespace(node.name)

@@ -9,6 +9,10 @@ sysctl -qw net.core.netdev_max_backlog=1000000
 # net.ipv6.conf.default.disable_ipv6 = 1 in root
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 
+# folder of FRRouting's configurations
+mountpoint -q /etc/frr || mount -t tmpfs -o mode=755 frr /etc/frr
+touch /etc/frr/vtysh.conf
+
 # node r1
 ip netns add r1
 ip -n r1 link set lo up
@@ -53,8 +57,6 @@ cat > /etc/hosts <<'END'
 END
 
 # FRRouting in r1: zebra, staticd, ospfd
-mountpoint -q /etc/frr || mount -t tmpfs -o mode=755 frr /etc/frr
-touch /etc/frr/vtysh.conf
 mkdir -p /etc/frr/r1 /var/run/frr/r1
 cat > /etc/frr/r1/frr.conf <<'END'
 router ospf

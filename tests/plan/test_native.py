@@ -1,0 +1,69 @@
+"""Plans for the computer's own kernel."""
+
+import pytest
+
+from wanlab.agent.operations import (
+    JoinBridge,
+    LimitJoining,
+    SetModeration,
+    SetOffloads,
+    SetSpeed,
+    SetSysctl,
+)
+from wanlab.plan import Wire, plan
+from wanlab.plan.native import PUSHES_BACK, PUSHES_UDP_BACK, Kernel, native, native_warnings
+from wanlab.topology import ensure, link, resolve, shapes
+from wanlab.topology.model import Host, Port, Router, Topology
+
+WITH, WITHOUT = Kernel(has_bridge_netfilter=True), Kernel(has_bridge_netfilter=False)
+
+
+def operations_of(
+    topology: Topology, wire: Wire = "mtu", kernel: Kernel | None = WITH
+) -> list[object]:
+    return list(native(plan(resolve(ensure(topology)), wire=wire), wire, kernel))
+
+
+def test_what_belongs_to_the_whole_computer_is_left_as_it_is() -> None:
+    keys = [op.key for op in operations_of(shapes.minimal()) if isinstance(op, SetSysctl)]
+    assert "net.core.netdev_max_backlog" not in keys
+    assert "net.ipv6.conf.default.disable_ipv6" in keys
+
+
+def test_cards_have_no_moderation_and_no_limit_needs_no_operation() -> None:
+    unlimited = Topology(
+        nodes=(Host("h1"), Host("h2")),
+        links=(link(Port("h1", speed_bps=0), Port("h2", speed_bps=1_000_000)),),
+    )
+    operations = operations_of(unlimited)
+    assert not any(isinstance(op, SetModeration) for op in operations)
+    speeds = [op.interface for op in operations if isinstance(op, SetSpeed)]
+    assert speeds == ["h2-eth0"]  # is told to be impossible
+
+
+@pytest.mark.parametrize("wire", ["mtu", "gso"])
+def test_bridge_netfilter_is_the_remedy_where_it_is(wire: Wire) -> None:
+    first, second, *rest = operations_of(shapes.minimal(), wire)
+    assert first == SetSysctl("", "net.bridge.bridge-nf-call-iptables", "1")
+    assert second == SetSysctl("", "net.bridge.bridge-nf-call-ip6tables", "1")
+    assert rest == operations_of(shapes.minimal(), wire, None)
+    plain = plan(resolve(shapes.minimal()), wire=wire)
+    assert native_warnings(plain, wire, WITH) == []
+
+
+def test_without_it_ports_of_switches_receive_by_napi_and_join_nothing() -> None:
+    operations = operations_of(shapes.minimal(), "mtu", WITHOUT)
+    in_switch = {op.interface for op in operations if isinstance(op, JoinBridge)}
+    offloads = {op.interface: op.features for op in operations if isinstance(op, SetOffloads)}
+    assert in_switch == {"s1-eth1", "s1-eth2"}
+    assert all(offloads[name] == {"tso": False, "gso": False, "gro": True} for name in in_switch)
+    limits = [(op.interface, op.most_bytes) for op in operations if isinstance(op, LimitJoining)]
+    assert sorted(limits) == [("s1-eth1", 1), ("s1-eth2", 1)]
+
+
+def test_what_no_remedy_helps_against_is_a_warning() -> None:
+    switched = plan(resolve(shapes.minimal()))
+    routed = plan(resolve(Topology(nodes=(Host("h1"), Router("r1")), links=(link("h1", "r1"),))))
+    assert native_warnings(switched, "gso", WITHOUT) == [PUSHES_BACK]
+    assert native_warnings(switched, "mtu", WITHOUT) == [PUSHES_UDP_BACK]
+    assert native_warnings(routed, "gso", WITHOUT) == []
