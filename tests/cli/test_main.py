@@ -11,7 +11,7 @@ import pytest
 from wanlab import labs
 from wanlab.version import VERSION
 
-VERBS = ["exec", "plan", "lab run", "lab list", "kernel build", "kernel info"]
+VERBS = ["exec", "plan", "doctor", "clean", "lab run", "lab list", "kernel build", "kernel info"]
 # Each takes longer to load than the rest of a start together.
 HEAVY = {"numpy", "pyarrow", "matplotlib", "pandas", "yaml", "rich", "wanlab.network"}
 

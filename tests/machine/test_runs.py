@@ -1,0 +1,132 @@
+"""Notes of machines that run: made, forgotten, and found again when their program was killed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wanlab.machine import leftovers, runs
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where notes are, in these tests."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "wanlab" / "runs"
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "1000"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def killed_program(pid: int) -> None:
+    """A program that notes a process as its machine, and then is killed."""
+    program = (
+        "import os, signal\n"
+        "from wanlab.machine import runs\n"
+        f"assert runs.note('embedded', {pid})\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert done.returncode == -9
+
+
+def test_a_machine_that_runs_is_no_leftover(folder: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    note = runs.note("native", sleeper.pid)
+    (run,) = runs.runs()
+    assert (run.kind, run.owner.pid, run.machine.pid) == ("native", os.getpid(), sleeper.pid)
+    assert leftovers.leftovers() == []
+    runs.forget(note)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_machine_that_outlives_its_killed_program_is_found_and_ended(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    killed_program(sleeper.pid)
+    (leftover,) = leftovers.leftovers()
+    assert f"which still runs (process {sleeper.pid})" in leftover.what
+    assert sleeper.poll() is None  # looking removes nothing
+    leftover.remove()
+    assert sleeper.wait() == -9
+    assert leftovers.leftovers() == []
+    assert list(folder.iterdir()) == []
+
+
+def test_another_process_with_the_same_pid_is_left_alone(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    killed_program(sleeper.pid)
+    (file,) = folder.iterdir()
+    said = json.loads(file.read_text())
+    said["machine"][1] -= 1  # it began at another time
+    file.write_text(json.dumps(said))
+    (leftover,) = leftovers.leftovers()
+    assert "only the note is left" in leftover.what
+    leftover.remove()
+    assert sleeper.poll() is None
+    assert list(folder.iterdir()) == []
+
+
+def test_a_note_of_another_boot_or_another_container_is_not_ours(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    killed_program(sleeper.pid)
+    (file,) = folder.iterdir()
+    said = json.loads(file.read_text())
+    file.write_text(json.dumps({**said, "system": "another"}))
+    assert leftovers.leftovers() == []
+    assert file.exists()
+
+
+def test_a_note_that_was_not_written_to_its_end_is_no_error(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "1-x.run").write_text('{"owner": [1')
+    assert leftovers.leftovers() == []
+
+
+def test_the_next_machine_removes_notes_of_which_nothing_is_left(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ended = subprocess.Popen(["sleep", "1000"])
+    killed_program(ended.pid)
+    ended.kill()
+    ended.wait()
+    assert len(list(folder.iterdir())) == 1
+    note = runs.note("native", sleeper.pid)
+    assert list(folder.iterdir()) == [note]
+    runs.forget(note)
+
+
+def test_where_no_note_can_be_made_machines_run_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    note = runs.note("native", sleeper.pid)
+    assert note is None
+    runs.forget(note)
+
+
+def test_what_a_killed_kernel_build_left_is_removed_unless_one_is_at_work(tmp_path: Path) -> None:
+    import fcntl
+
+    cache = tmp_path / "wanlab" / "kernels"
+    (cache / "building-kernel" / "linux").mkdir(parents=True)
+    (cache / "0123456789abcdef").mkdir()
+    with (cache / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert leftovers.leftovers() == []
+    (leftover,) = leftovers.leftovers()
+    assert "building-kernel" in leftover.what
+    leftover.remove()
+    assert sorted(path.name for path in cache.iterdir()) == ["0123456789abcdef", "lock"]
