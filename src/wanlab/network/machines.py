@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wanlab.agent.belongings import TakeInterface
 from wanlab.agent.operations import Operation
 from wanlab.errors import RequirementError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind
@@ -111,6 +112,16 @@ def _refuse_what_native_lacks(asked: Mapping[str, Any]) -> None:
 def is_native(kind: MachineKind) -> bool:
     """Whether the kernel is the computer's own."""
     return kind == "native" or (kind == "here" and read_about()["machine"] == "native")
+
+
+def take_interfaces(machine: Machine, operations: Iterable[Operation]) -> None:
+    """Brings the computer's interfaces that operations want into its machine."""
+    names = [it.interface for it in operations if isinstance(it, TakeInterface)]
+    if names:
+        from wanlab.machine.native import NativeMachine
+
+        assert isinstance(machine, NativeMachine), "others have been refused"
+        machine.take_interfaces(names)
 
 
 def look_at_kernel(machine: Machine, operations: Iterable[Operation]) -> Kernel:

@@ -48,7 +48,7 @@ from .desk import Desk
 from .fitness import cautions, look_for_programs, refuse_unfit
 from .growth import addition, beyond, with_speed, without_link, without_node
 from .limits import dropped_at_ports, dropped_packets, memory_limits, neighbour_limits, warnings_of
-from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine
+from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine, take_interfaces
 from .node import LiveNode
 from .outside import Outside, outside_of
 from .verify import check_shaping
@@ -207,6 +207,7 @@ class Network:
                 self.perform(memory_limits(self._memory_bytes) + neighbour_limits())
             self._check_kernel(self.plan)
             self.plan = self._plan(self.topology)
+            take_interfaces(machine, self.plan)
             before, after = self._halves_of_plan()
             self.perform(before)
             if settles:
@@ -357,7 +358,9 @@ class Network:
     def _become(self, topology: Topology) -> None:
         operations = self._plan(topology)
         self._check_kernel(operations)
-        self.perform(beyond(self.plan, operations))
+        new = beyond(self.plan, operations)
+        take_interfaces(self.machine, new)
+        self.perform(new)
         self.plan = operations
         self.topology = topology
         self._reach_outside()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,24 @@ class NativeMachine:
 
     def end_stalled_process(self) -> None:
         """Nothing keeps the real clock from passing."""
+
+    def take_interfaces(self, names: Iterable[str]) -> None:
+        """Moves interfaces of the computer into the machine. Cards come back when it ends, without their
+        addresses; virtual ones end with it."""
+        for name in names:
+            if self.has_user_namespace:
+                raise RequirementError(
+                    f"{name}: only root may move an interface of the computer into a network",
+                    "run wanlab as root, or leave the interface out",
+                )
+            moved = subprocess.run(
+                ["ip", "link", "set", name, "netns", str(self._first_process())],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if moved.returncode:
+                raise RequirementError(f"{name}: {moved.stderr.strip()}", "ip link lists interfaces")
 
     def close(self) -> None:
         """Ends the machine and everything in it."""
