@@ -13,7 +13,20 @@ from typing import Any
 from .controllers import RUN_FOLDER, log_of_controller, start_of_controller, start_of_relay
 from .open_vswitch import OVS_FOLDER, start_of_ovs
 from .operations import Operation, in_node
-from .routing import FRR_CONFIGURATION, FRR_RUN, FRR_USER, start_of_routing
+from .routing import FRR_CONFIGURATION, FRR_PROGRAMS, FRR_RUN, FRR_USER, start_of_routing
+
+__all__ = [
+    "FRR_PROGRAMS",
+    "AwaitSwitches",
+    "JoinOvs",
+    "PrepareRouting",
+    "SetOvs",
+    "StartController",
+    "StartOvs",
+    "StartRelay",
+    "StartRouting",
+    "StopController",
+]
 
 
 @dataclass(frozen=True)

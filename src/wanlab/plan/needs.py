@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wanlab.agent.routing import FRR_PROGRAMS
+from wanlab.agent.services import FRR_PROGRAMS
 from wanlab.topology.model import Topology
 
 from .routing import programs_for
