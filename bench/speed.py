@@ -6,6 +6,7 @@ included; the network is up before. Of several runs the fastest counts: a busy c
 slower. `at_least` and `aim` are the design's budgets for a computer of two cores.
 
     rate, wire     the bottleneck, and how links carry packets
+    tso            whether the sender's card cuts its super-packets (mtu wire)
     wall_s, cpu_s  of the fastest run; processor time of the machine: what wall_s would be on an idle
                    computer, because a machine runs on one CPU
     speed          virtual seconds per wall second
@@ -41,6 +42,12 @@ class Case:
     wire: Wire
     at_least: float
     aim: float
+    tso: bool = True
+    """On the mtu wire: whether the sender's card cuts super-packets."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.rate}-{self.wire}{'' if self.tso else '-tso-off'}"
 
 
 CASES = (
@@ -48,12 +55,17 @@ CASES = (
     Case("100mbit", 50_000, 300_000, 10, "gso", 9, 25),
     Case("1gbit", 500_000, 2_621_440, 10, "gso", 2.7, 8),
     Case("10gbit", 5_000_000, 26_214_400, 5, "gso", 0.45, 1.5),
+    Case("100mbit", 50_000, 300_000, 10, "mtu", 2, 6),
     Case("1gbit", 500_000, 2_621_440, 10, "mtu", 0.7, 2),
+    Case("1gbit", 500_000, 2_621_440, 10, "mtu", 0.7, 2, tso=False),
+    Case("10gbit", 5_000_000, 26_214_400, 2, "mtu", 0.1, 0.4),
+    Case("10gbit", 5_000_000, 26_214_400, 2, "mtu", 0.1, 0.4, tso=False),
 )
 
 COLUMNS = (
     "rate",
     "wire",
+    "tso",
     "seconds",
     "wall_s",
     "cpu_s",
@@ -71,7 +83,7 @@ def main() -> int:
     table = report.table("speeds", COLUMNS)
     is_met = True
     for case in CASES:
-        if options.only and f"{case.rate}-{case.wire}" not in options.only:
+        if options.only and case.name not in options.only:
             continue
         runs = [_run(case) for _ in range(options.runs)]
         wall_s, used_s, goodput_bps = min(runs)
@@ -80,6 +92,7 @@ def main() -> int:
         table.add(
             rate=case.rate,
             wire=case.wire,
+            tso=case.tso,
             seconds=case.seconds,
             wall_s=wall_s,
             cpu_s=used_s,
@@ -98,7 +111,13 @@ def _run(case: Case) -> tuple[float, float, float]:
     sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
-        Network(shapes.single(2), wire=case.wire, sysctls=sysctls, folder=folder) as net,
+        Network(
+            shapes.single(2),
+            wire=case.wire,
+            nic={"tso": case.tso} if case.wire == "mtu" else {},
+            sysctls=sysctls,
+            folder=folder,
+        ) as net,
     ):
         net.root.run(f"tc qdisc add dev {PORT} root handle 1: netem delay {DELAY} limit 1000000")
         net.root.run(
@@ -119,8 +138,7 @@ def _run(case: Case) -> tuple[float, float, float]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=3, help="of which the fastest counts")
-    names = [f"{case.rate}-{case.wire}" for case in CASES]
-    parser.add_argument("--only", action="append", choices=names)
+    parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
     return parser.parse_args()
 
 

@@ -101,7 +101,8 @@ def test_a_rate_is_kept_on_every_machine(start: Start, machine: MachineKind, wir
 
 
 def test_offloads_follow_the_wire_on_every_machine(start: Start, machine: MachineKind) -> None:
-    for wire, state in (("mtu", "off"), ("gso", "on")):
+    # Only our own kernel's ports cut what a host sends.
+    for wire, state in (("mtu", "on" if machine == "embedded" else "off"), ("gso", "on")):
         net = start(shapes.minimal(), machine=machine, wire=wire)
         shown = net["h1"].run("ethtool -k h1-eth0 | grep tcp-segmentation-offload").output
         assert shown.split()[-1] == state

@@ -71,7 +71,7 @@ def test_operations_come_in_an_order_in_which_they_can_be_done() -> None:
     firsts = sorted(set(names), key=names.index)
     assert firsts == [
         *("SetSysctl", "AddNamespace", "AddBridge", "AddLink", "AddAddress"),
-        *("SetOffloads", "SetModeration", "Shape", "WriteFile", "JoinBridge"),
+        *("SetWire", "SetOffloads", "SetModeration", "Shape", "WriteFile", "JoinBridge"),
     ]
 
 
@@ -93,7 +93,7 @@ def test_sysctls_hold_in_every_node() -> None:
 
 def test_a_gso_wire_leaves_the_ports_as_they_are() -> None:
     names = {type(it).__name__ for it in plan(resolve(shapes.single(2)), wire="gso")}
-    assert names & {"SetOffloads", "SetModeration"} == set()
+    assert names & {"SetWire", "SetOffloads", "SetModeration"} == set()
 
 
 def test_a_speed_is_given_in_whole_megabits() -> None:

@@ -10,6 +10,7 @@ from wanlab.topology import (
     Controller,
     Host,
     Link,
+    Nic,
     Port,
     Queue,
     Router,
@@ -92,6 +93,11 @@ def switches(draw: Any, number: int, controllers: list[str], common: dict[str, A
     )
 
 
+switched = st.none() | st.booleans()
+moderations_ns = st.none() | st.integers(0, 10**6).map(lambda us: us * 1000)
+cards = st.builds(Nic, tso=switched, gro=switched, moderation_ns=moderations_ns)
+
+
 @st.composite
 def links(draw: Any, names: Any, switches: Any) -> Link:
     a, b = draw(st.permutations(names))[:2]
@@ -102,9 +108,10 @@ def links(draw: Any, names: Any, switches: Any) -> Link:
     vlans: dict[str, Any] = {"vlan": 10, "trunks": (20, 30)}
     if a not in switches or draw(st.booleans()):
         vlans = {}
+    card = Nic() if b in switches else draw(cards)
     return Link(
         Port(a, mtu=mtu, conditions=first, **vlans),
-        Port(b, speed_bps=speed_bps, conditions=second),
+        Port(b, speed_bps=speed_bps, nic=card, conditions=second),
         extra=draw(extras),
     )
 

@@ -14,7 +14,11 @@ import struct
 
 SIOCETHTOOL = 0x8946
 ETHTOOL_GSET, ETHTOOL_SSET = 0x1, 0x2
-SETTINGS_BYTES = 44
+ETHTOOL_GCOALESCE, ETHTOOL_SCOALESCE = 0xE, 0xF
+ETHTOOL_SPFLAGS = 0x28
+MTU_WIRE = 1  # the only private flag of our veth
+SETTINGS_BYTES, COALESCE_BYTES = 44, 92
+RX_USECS_AT, ADAPTIVE_RX_AT = 4, 40  # struct ethtool_coalesce
 SPEED_AT, SPEED_HIGH_AT = 12, 28  # struct ethtool_cmd: speed and speed_hi
 ETHTOOL_GSTRINGS, ETHTOOL_GSSET_INFO, ETHTOOL_SFEATURES = 0x1B, 0x37, 0x3B
 ETH_SS_FEATURES = 4
@@ -51,6 +55,22 @@ def set_offloads(interface: str, features: dict[str, bool]) -> None:
         request += struct.pack("=II", valid, requested)
     if _ethtool(interface, request) & IS_UNSUPPORTED:
         raise OSError(f"{interface} cannot switch {' '.join(features)}")
+
+
+def set_wire(interface: str) -> None:
+    """What it sends leaves as packets of one MTU (our patch of veth)."""
+    _ethtool(interface, bytearray(struct.pack("=II", ETHTOOL_SPFLAGS, MTU_WIRE)))
+
+
+def set_moderation(interface: str, least_us: int) -> None:
+    """The least time between two interrupts under load (our patch of veth)."""
+    settings = bytearray(COALESCE_BYTES)
+    struct.pack_into("=I", settings, 0, ETHTOOL_GCOALESCE)
+    _ethtool(interface, settings)
+    struct.pack_into("=I", settings, 0, ETHTOOL_SCOALESCE)
+    struct.pack_into("=I", settings, RX_USECS_AT, least_us)
+    struct.pack_into("=I", settings, ADAPTIVE_RX_AT, 1)
+    _ethtool(interface, settings)
 
 
 def _positions(feature: str) -> list[int]:

@@ -374,33 +374,47 @@ class LimitJoining(Operation):
 
 
 @dataclass(frozen=True)
-class SetModeration(Operation):
-    """How long a port waits for more packets before it hands them up (interrupt moderation)."""
+class SetWire(Operation):
+    """What a port sends leaves as packets of at most one MTU (our patch of veth)."""
 
     node: str
     interface: str
-    flush_ns: int
-    deferrals: int
+
+    name = "set_wire"
+
+    def describe(self) -> str:
+        return f"wire of {self.interface}: packets of one MTU"
+
+    def commands(self) -> list[str]:
+        return [in_node(self.node, f"ethtool --set-priv-flags {self.interface} mtu-wire on")]
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {"node": self.node, "name": self.interface}
+
+
+@dataclass(frozen=True)
+class SetModeration(Operation):
+    """The least time between two interrupts of a port under load; what comes meanwhile is handed up
+    together."""
+
+    node: str
+    interface: str
+    least_us: int
 
     name = "set_moderation"
 
     def describe(self) -> str:
-        return f"interrupt moderation of {self.interface}: {self.flush_ns} ns"
+        return f"interrupt moderation of {self.interface}: {self.least_us} us"
 
     def commands(self) -> list[str]:
-        folder = f"/sys/class/net/{self.interface}"
-        lines = [
-            f"echo {self.flush_ns} > {folder}/gro_flush_timeout",
-            f"echo {self.deferrals} > {folder}/napi_defer_hard_irqs",
-        ]
-        return [in_node(self.node, f"sh -c {shlex.quote('; '.join(lines))}")]
+        words = f"adaptive-rx on rx-usecs {self.least_us}"
+        return [in_node(self.node, f"ethtool -C {self.interface} {words}")]
 
     def request(self) -> tuple[str, dict[str, Any]]:
         return self.name, {
             "node": self.node,
             "name": self.interface,
-            "flush_ns": self.flush_ns,
-            "deferrals": self.deferrals,
+            "least_us": self.least_us,
         }
 
 

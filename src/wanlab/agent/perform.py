@@ -184,11 +184,13 @@ class Performer:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.change_link(interface_index(name), attributes=limit))
 
-    def set_moderation(self, node: str, name: str, flush_ns: int, deferrals: int) -> None:
-        values = {"gro_flush_timeout": flush_ns, "napi_defer_hard_irqs": deferrals}
-        with self._namespaces.inside(node):
-            for file_name, value in values.items():
-                self.write_file(f"/sys/class/net/{name}/{file_name}", str(value))
+    def set_wire(self, node: str, name: str) -> None:
+        with self._namespaces.inside_net(node):
+            card.set_wire(name)
+
+    def set_moderation(self, node: str, name: str, least_us: int) -> None:
+        with self._namespaces.inside_net(node):
+            card.set_moderation(name, least_us)
 
     # -- what has tools of its own ----------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind
 from wanlab.machine.here import HereMachine, read_about
 from wanlab.plan import Wire
 from wanlab.plan.native import Kernel
+from wanlab.topology.nic import Nic, nic_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +27,18 @@ class Needs:
     memory_bytes: int
     line_rate_bps: int
     wire: Wire
+    nic: Nic
 
 
 def start_machine(kind: MachineKind, needs: Needs) -> Machine:
     """Each kind is imported when it is wanted: what runs inside needs none of the others."""
     if kind == "here":
         return HereMachine(needs.folder)
-    about = {"wire": needs.wire, "line_rate_bps": needs.line_rate_bps}
+    about = {
+        "wire": needs.wire,
+        "nic": nic_words(needs.nic),
+        "line_rate_bps": needs.line_rate_bps,
+    }
     if kind == "native":
         from wanlab.machine.native import NativeMachine
 
@@ -52,16 +58,17 @@ def start_machine(kind: MachineKind, needs: Needs) -> Machine:
 
 def settle_choices(kind: MachineKind, asked: Mapping[str, Any]) -> dict[str, Any]:
     """What holds where nothing was asked for (None). In a machine that runs already, its clock and its
-    seed are given: RequirementError for others. Its wire and its line rate are what it was started with.
+    seed are given: RequirementError for others. Wire, card and line rate are what it was started with.
     """
     if kind == "native":
         _refuse_what_native_lacks(asked)
-        return {**NATIVE, "wire": asked["wire"] or "mtu"}
+        return {**NATIVE, "wire": asked["wire"] or "mtu", "nic": asked["nic"] or {}}
     if kind != "here":
         usual = {
             "clock": "virtual",
             "seed": 1,
             "wire": "mtu",
+            "nic": {},
             "line_rate_bps": DEFAULT_LINE_RATE_BPS,
         }
         return {key: usual[key] if asked[key] is None else asked[key] for key in usual}
@@ -80,6 +87,7 @@ def settle_choices(kind: MachineKind, asked: Mapping[str, Any]) -> dict[str, Any
         "clock": about["clock"],
         "seed": about["seed"],
         "wire": wire,
+        "nic": about["nic"] if asked["nic"] is None else asked["nic"],
         "line_rate_bps": line_rate_bps,
     }
 

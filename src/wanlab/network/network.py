@@ -36,10 +36,11 @@ from wanlab.machine import (
 from wanlab.machine.here import is_inside, read_about
 from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
-from wanlab.plan.native import Kernel, native, native_warnings
+from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
+from wanlab.topology.nic import Nic, read_nic
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
@@ -71,6 +72,8 @@ class Network:
     clock       "virtual": time passes only when asked, and results do not depend on the computer.
                 "real": the computer's. "native" has no other, "here" has what it has.
     wire        "mtu": every packet at most one MTU, as on a real wire. "gso": up to 64 KB, as veth.
+    nic         the card of every host and router whose port says nothing else:
+                {"tso": "off", "gro": "on", "moderation": "50us"}, or a Nic.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
     sysctls     kernel parameters of every node.
@@ -85,6 +88,7 @@ class Network:
         machine: MachineKind | None = None,
         clock: Clock | None = None,
         wire: Wire | None = None,
+        nic: Nic | Mapping[str, Any] | None = None,
         seed: int | None = None,
         folder: str | Path = ".",
         sysctls: Mapping[str, str] | None = None,
@@ -93,12 +97,13 @@ class Network:
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
-        asked: dict[str, Any] = {"clock": clock, "seed": seed, "wire": wire}
+        asked: dict[str, Any] = {"clock": clock, "seed": seed, "wire": wire, "nic": nic}
         asked["line_rate_bps"] = None if line_rate is None else parse_rate(line_rate)
         asked["memory"] = memory
         given = settle_choices(self.machine_kind, asked)
         self.clock: Clock = given["clock"]
         self.wire: Wire = given["wire"]
+        self.nic = read_nic(given["nic"])
         self.seed: int | None = given["seed"]
         self.line_rate_bps: int = given["line_rate_bps"]
         self.sysctls = dict(sysctls or {})
@@ -130,7 +135,9 @@ class Network:
     def _plan(self, topology: Topology) -> tuple[Operation, ...]:
         if self.machine_kind == "here" and self.line_rate_bps != read_about()["line_rate_bps"]:
             topology = with_speed(topology, self.line_rate_bps)
-        operations = plan(topology, wire=self.wire, sysctls=self.sysctls)
+        if self._is_native:
+            refuse_cards(topology, self.wire, self.nic)
+        operations = plan(topology, wire=self.wire, nic=self.nic, sysctls=self.sysctls)
         return native(operations, self.wire, self._kernel) if self._is_native else operations
 
     def _check_kernel(self, operations: tuple[Operation, ...]) -> None:
@@ -187,6 +194,7 @@ class Network:
                 memory_bytes=self._memory_bytes,
                 line_rate_bps=self.line_rate_bps,
                 wire=self.wire,
+                nic=self.nic,
             ),
         )
         self._machine = machine

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wanlab.agent.operations import ROOT
 from wanlab.record import Provenance
 from wanlab.topology.files import mn
+from wanlab.topology.nic import nic_words
 from wanlab.version import VERSION
 
 from .node import LiveNode
@@ -47,6 +48,7 @@ def provenance_of(
         tools=tool_versions(network),
         clock=network.clock,
         wire=network.wire,
+        nic=nic_words(network.nic),
         warnings=tuple(network.warnings),
         settings={"line_rate_bps": network.line_rate_bps, "sysctls": network.sysctls},
         parameters=dict(parameters or {}),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from wanlab.agent.belongings import (
     AddPrivateDirectory,
@@ -26,8 +25,6 @@ from wanlab.agent.operations import (
     JoinBridge,
     Operation,
     RunCommand,
-    SetModeration,
-    SetOffloads,
     SetSpeed,
     SetSysctl,
     Shape,
@@ -45,19 +42,13 @@ from wanlab.topology.model import (
     Topology,
     is_in_root,
 )
+from wanlab.topology.nic import BY_RULE, Nic
 
+from .card import Wire, card_of, card_operations
 from .routing import programs_for
 from .shaping import shape_lines
 from .switches import make_bridges, make_ovs, plug_early, plug_late
 
-Wire = Literal["mtu", "gso"]
-"""How a link carries packets: `mtu`, each at most one MTU as on a real wire; `gso`, up to 64 KB at
-once as veth does by itself (fast; what loss and queues count is then super-packets)."""
-
-# A real card's interrupt moderation: without it, infinite computing power wakes the receiver for
-# every packet, and GRO never has two of them to join.
-MODERATION_FLUSH_NS = 20_000
-MODERATION_DEFERRALS = 2
 # Bursts must be queued where they are counted, not dropped silently behind veth.
 BACKLOG_PACKETS = 1_000_000
 
@@ -66,16 +57,18 @@ def plan(
     topology: Topology,
     *,
     wire: Wire = "mtu",
+    nic: Nic = BY_RULE,
     sysctls: Mapping[str, str] | None = None,
     shares: bool = True,
 ) -> tuple[Operation, ...]:
     """All operations that make a topology live. `topology` has been checked and resolved.
 
-    `sysctls` hold in every node. `shares`: hosts get their shares of the processors, which mean nothing
+    `nic` is the card of every host and router whose port says nothing else. `sysctls` hold in every
+    node. `shares`: hosts get their shares of the processors, which mean nothing
     where computing takes no time. TopologyError for what no plan can be made of.
     """
     _refuse(topology)
-    return tuple(_operations(topology, wire, sysctls or {}, shares))
+    return tuple(_operations(topology, wire, nic, sysctls or {}, shares))
 
 
 def settling_point(operations: Sequence[Operation]) -> int:
@@ -100,7 +93,7 @@ def _refuse(topology: Topology) -> None:
 
 
 def _operations(
-    topology: Topology, wire: Wire, sysctls: Mapping[str, str], shares: bool
+    topology: Topology, wire: Wire, nic: Nic, sysctls: Mapping[str, str], shares: bool
 ) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
     # Ports of a switch have no addresses; without this each would announce one of its own.
@@ -129,7 +122,7 @@ def _operations(
     yield from _addresses(topology)
     for node in topology.nodes:
         for port in topology.ports(node.name):
-            yield from _port(_home(node), port, wire, isinstance(node, Switch))
+            yield from _port(_home(node), node, port, wire, nic)
     yield WriteFile("/etc/hosts", hosts_file(topology))
     yield from make_ovs(topology)
     yield from plug_early(topology)
@@ -191,15 +184,12 @@ def _vlan_interfaces(host: Host, ports: tuple[Port, ...]) -> Iterator[Operation]
         yield AddAddress(_home(host), f"{port}.{vlan}", address)
 
 
-def _port(home: str, port: Port, wire: Wire, in_switch: bool) -> Iterator[Operation]:
+def _port(home: str, node: Node, port: Port, wire: Wire, nic: Nic) -> Iterator[Operation]:
     name = port.name
     assert name is not None
     if port.speed_bps is not None:
         yield SetSpeed(home, name, _mbps(port))
-    if wire == "mtu":
-        yield SetOffloads(home, name, {"tso": False, "gso": False, "gro": not in_switch})
-        if not in_switch:
-            yield SetModeration(home, name, MODERATION_FLUSH_NS, MODERATION_DEFERRALS)
+    yield from card_operations(home, name, card_of(node, port, wire, nic), wire)
     lines = shape_lines(port)
     if lines:
         yield Shape(home, name, lines)

@@ -12,9 +12,9 @@ empty (docs/fidelity.md). Our kernel's veth lets go of the socket; here it is do
 
 and where neither is to be had, the record says so. Routers let go of packets by themselves.
 
-What belongs to the whole computer (net.core.netdev_max_backlog) is left as it is. Interrupt moderation
-is left out: it stands for what limits a real card where computing takes no time, and only root of
-the whole computer may set it.
+What belongs to the whole computer (net.core.netdev_max_backlog) is left as it is. No port cuts
+super-packets or moderates interrupts, which our own kernel's veth does: on wire="mtu" no host makes
+super-packets.
 """
 
 from __future__ import annotations
@@ -32,9 +32,13 @@ from wanlab.agent.operations import (
     SetOffloads,
     SetSpeed,
     SetSysctl,
+    SetWire,
 )
+from wanlab.errors import RequirementError
+from wanlab.topology.model import Topology
+from wanlab.topology.nic import Nic
 
-from .build import Wire
+from .card import Wire
 
 OF_THE_COMPUTER = ("net.core.netdev_max_backlog",)
 SHOW_TO_NETFILTER = (
@@ -66,7 +70,9 @@ def native(
 ) -> tuple[Operation, ...]:
     """The same plan for the computer's kernel. Without what belongs to the whole computer, without what
     says that there is no limit, and with the remedy that the kernel has (None: not known yet)."""
-    operations = tuple(operation for operation in operations if not _is_left_out(operation))
+    operations = tuple(
+        _without_a_card(operation, wire) for operation in operations if not _is_left_out(operation)
+    )
     if kernel is None or not _has_switches(operations):
         return operations
     if kernel.has_bridge_netfilter:
@@ -81,10 +87,37 @@ def native(
 
 def _is_left_out(operation: Operation) -> bool:
     return (
-        isinstance(operation, SetModeration)
+        isinstance(operation, SetModeration | SetWire)
         or (isinstance(operation, SetSysctl) and operation.key in OF_THE_COMPUTER)
         or (isinstance(operation, SetSpeed) and operation.speed_mbps == 0)
     )
+
+
+def _without_a_card(operation: Operation, wire: Wire) -> Operation:
+    if wire == "mtu" and isinstance(operation, SetOffloads) and operation.features.get("tso"):
+        features = {**operation.features, "tso": False, "gso": False}
+        return SetOffloads(operation.node, operation.interface, features)
+    return operation
+
+
+def refuse_cards(topology: Topology, wire: Wire, nic: Nic) -> None:
+    """RequirementError if a card is asked for that the computer's own kernel cannot play."""
+    asked = [("the network", nic)]
+    asked += [(f"port {port}", port.nic) for link in topology.links for port in link.ports]
+    refused = [
+        f"{whose}: {what}"
+        for whose, card in asked
+        for what, is_asked in (
+            ("moderation", bool(card.moderation_ns)),
+            ("tso on wire=mtu", bool(card.tso) and wire == "mtu"),
+        )
+        if is_asked
+    ]
+    if refused:
+        raise RequirementError(
+            f"the native machine has no such card ({'; '.join(refused)})",
+            "leave it out, or use the embedded machine",
+        )
 
 
 def _has_switches(operations: Iterable[Operation]) -> bool:

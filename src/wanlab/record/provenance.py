@@ -34,6 +34,8 @@ class Provenance:
     """Versions of the tools that measured: `{"iperf3": "3.12"}`."""
     clock: str = ""
     wire: str = ""
+    nic: Mapping[str, str] = field(default_factory=dict)
+    """The card of hosts and routers, as far as it is not by rule: `{"tso": "off"}`."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else of the network decides results: line rate, kernel parameters of every node."""
     warnings: tuple[str, ...] = ()

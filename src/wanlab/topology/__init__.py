@@ -18,6 +18,7 @@ from wanlab.topology.model import (
     Switch,
     Topology,
 )
+from wanlab.topology.nic import Nic
 from wanlab.topology.words import ConditionWords, link
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Host",
     "Link",
     "NetFlow",
+    "Nic",
     "Node",
     "Port",
     "Queue",

@@ -27,9 +27,11 @@ from wanlab.topology.model import (
     Node,
     Port,
     Queue,
+    Router,
     Switch,
     Topology,
 )
+from wanlab.topology.nic import BY_RULE, problems_of
 from wanlab.topology.words import WORD_OF_FIELD
 from wanlab.units import format_rate, format_time
 
@@ -130,6 +132,11 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
     check_ip(report, field, port.ip)
     check_mac(report, field, port.mac)
     _check_vlans(report, field, port, node)
+    for wrong in problems_of(port.nic):
+        report(field, wrong.what, wrong.hint)
+    if port.nic != BY_RULE and not isinstance(node, Host | Router):
+        hint = "give one to the other end of the link"
+        report(field, f"a port of switch {node.name} has no card", hint)
     if port.speed_bps is not None and port.speed_bps < 0:
         report(field, f"the speed {port.speed_bps} bit/s is negative", "0 is unlimited")
     if port.mtu is not None and not SMALLEST_MTU <= port.mtu <= LARGEST_MTU:

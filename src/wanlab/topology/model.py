@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.topology.nic import BY_RULE, Nic
 
 NodeKind = TypeVar("NodeKind", bound="Node")
 
@@ -220,6 +221,8 @@ class Port:
     """Of a switch's port: the VLAN of packets without a tag."""
     trunks: tuple[int, ...] = ()
     """Of a switch's port: VLANs that pass with their tags."""
+    nic: Nic = BY_RULE
+    """The card, in a host or a router."""
     conditions: Conditions = Conditions()
 
     def __str__(self) -> str:

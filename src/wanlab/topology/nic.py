@@ -78,9 +78,8 @@ def problems_of(nic: Nic) -> Iterator[WanlabError]:
     if moderation_ns is None:
         return
     if not 0 <= moderation_ns <= LONGEST_MODERATION_NS:
-        yield WanlabError(
-            f"{format_time(moderation_ns)} is no time between interrupts", "0 (none) to 1s"
-        )
+        shown = f"{moderation_ns} ns" if moderation_ns < 0 else format_time(moderation_ns)
+        yield WanlabError(f"{shown} is no time between interrupts", "0 (none) to 1s")
     elif moderation_ns % GRAIN_NS:
         yield WanlabError(
             f"a card counts the time between interrupts in whole us, {moderation_ns} ns is not",

@@ -70,35 +70,56 @@ ip -n h3 addr add 10.0.0.3/8 brd + dev h3-eth0
 # address 10.0.0.4/8 of h4-eth0
 ip -n h4 addr add 10.0.0.4/8 brd + dev h4-eth0
 
-# offloads of h1-eth0: tso off gso off gro on
-ip netns exec h1 ethtool -K h1-eth0 tso off gso off gro on
+# wire of h1-eth0: packets of one MTU
+ip netns exec h1 ethtool --set-priv-flags h1-eth0 mtu-wire on
 
-# interrupt moderation of h1-eth0: 20000 ns
-ip netns exec h1 sh -c 'echo 20000 > /sys/class/net/h1-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h1-eth0/napi_defer_hard_irqs'
+# offloads of h1-eth0: tso on gso on gro on
+ip netns exec h1 ethtool -K h1-eth0 tso on gso on gro on
 
-# offloads of h2-eth0: tso off gso off gro on
-ip netns exec h2 ethtool -K h2-eth0 tso off gso off gro on
+# interrupt moderation of h1-eth0: 125 us
+ip netns exec h1 ethtool -C h1-eth0 adaptive-rx on rx-usecs 125
 
-# interrupt moderation of h2-eth0: 20000 ns
-ip netns exec h2 sh -c 'echo 20000 > /sys/class/net/h2-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h2-eth0/napi_defer_hard_irqs'
+# wire of h2-eth0: packets of one MTU
+ip netns exec h2 ethtool --set-priv-flags h2-eth0 mtu-wire on
 
-# offloads of h3-eth0: tso off gso off gro on
-ip netns exec h3 ethtool -K h3-eth0 tso off gso off gro on
+# offloads of h2-eth0: tso on gso on gro on
+ip netns exec h2 ethtool -K h2-eth0 tso on gso on gro on
 
-# interrupt moderation of h3-eth0: 20000 ns
-ip netns exec h3 sh -c 'echo 20000 > /sys/class/net/h3-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h3-eth0/napi_defer_hard_irqs'
+# interrupt moderation of h2-eth0: 125 us
+ip netns exec h2 ethtool -C h2-eth0 adaptive-rx on rx-usecs 125
 
-# offloads of h4-eth0: tso off gso off gro on
-ip netns exec h4 ethtool -K h4-eth0 tso off gso off gro on
+# wire of h3-eth0: packets of one MTU
+ip netns exec h3 ethtool --set-priv-flags h3-eth0 mtu-wire on
 
-# interrupt moderation of h4-eth0: 20000 ns
-ip netns exec h4 sh -c 'echo 20000 > /sys/class/net/h4-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h4-eth0/napi_defer_hard_irqs'
+# offloads of h3-eth0: tso on gso on gro on
+ip netns exec h3 ethtool -K h3-eth0 tso on gso on gro on
+
+# interrupt moderation of h3-eth0: 125 us
+ip netns exec h3 ethtool -C h3-eth0 adaptive-rx on rx-usecs 125
+
+# wire of h4-eth0: packets of one MTU
+ip netns exec h4 ethtool --set-priv-flags h4-eth0 mtu-wire on
+
+# offloads of h4-eth0: tso on gso on gro on
+ip netns exec h4 ethtool -K h4-eth0 tso on gso on gro on
+
+# interrupt moderation of h4-eth0: 125 us
+ip netns exec h4 ethtool -C h4-eth0 adaptive-rx on rx-usecs 125
+
+# wire of s1-eth1: packets of one MTU
+ethtool --set-priv-flags s1-eth1 mtu-wire on
 
 # offloads of s1-eth1: tso off gso off gro off
 ethtool -K s1-eth1 tso off gso off gro off
 
+# wire of s1-eth2: packets of one MTU
+ethtool --set-priv-flags s1-eth2 mtu-wire on
+
 # offloads of s1-eth2: tso off gso off gro off
 ethtool -K s1-eth2 tso off gso off gro off
+
+# wire of s1-eth3: packets of one MTU
+ethtool --set-priv-flags s1-eth3 mtu-wire on
 
 # offloads of s1-eth3: tso off gso off gro off
 ethtool -K s1-eth3 tso off gso off gro off
@@ -108,6 +129,9 @@ tc qdisc add dev s1-eth3 root handle 1: netem limit 1000000 delay 20ms
 tc qdisc add dev s1-eth3 parent 1: handle 2: tbf rate 10000000bit burst 3028 limit 1514000
 tc qdisc add dev s1-eth3 parent 2: handle 3: pfifo limit 1000
 
+# wire of s2-eth1: packets of one MTU
+ethtool --set-priv-flags s2-eth1 mtu-wire on
+
 # offloads of s2-eth1: tso off gso off gro off
 ethtool -K s2-eth1 tso off gso off gro off
 
@@ -116,8 +140,14 @@ tc qdisc add dev s2-eth1 root handle 1: netem limit 1000000 delay 20ms
 tc qdisc add dev s2-eth1 parent 1: handle 2: tbf rate 10000000bit burst 3028 limit 1514000
 tc qdisc add dev s2-eth1 parent 2: handle 3: pfifo limit 1000
 
+# wire of s2-eth2: packets of one MTU
+ethtool --set-priv-flags s2-eth2 mtu-wire on
+
 # offloads of s2-eth2: tso off gso off gro off
 ethtool -K s2-eth2 tso off gso off gro off
+
+# wire of s2-eth3: packets of one MTU
+ethtool --set-priv-flags s2-eth3 mtu-wire on
 
 # offloads of s2-eth3: tso off gso off gro off
 ethtool -K s2-eth3 tso off gso off gro off

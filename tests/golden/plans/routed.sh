@@ -85,11 +85,14 @@ ip -n r1 route add 10.9.0.0/16 via 10.0.2.2
 # address 10.0.3.9/24 of s1
 ip addr add 10.0.3.9/24 brd + dev s1
 
+# wire of h1-eth0: packets of one MTU
+ip netns exec h1 ethtool --set-priv-flags h1-eth0 mtu-wire on
+
 # offloads of h1-eth0: tso off gso off gro on
 ip netns exec h1 ethtool -K h1-eth0 tso off gso off gro on
 
-# interrupt moderation of h1-eth0: 20000 ns
-ip netns exec h1 sh -c 'echo 20000 > /sys/class/net/h1-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h1-eth0/napi_defer_hard_irqs'
+# interrupt moderation of h1-eth0: 125 us
+ip netns exec h1 ethtool -C h1-eth0 adaptive-rx on rx-usecs 125
 
 # queueing of h1-eth0
 ip netns exec h1 tc qdisc add dev h1-eth0 root handle 1: netem limit 1000000 delay 5ms
@@ -99,44 +102,56 @@ ip netns exec h1 tc qdisc add dev h1-eth0 parent 2: handle 3: pfifo limit 1000
 # speed of h2-eth0: 1000 Mbit/s
 ip netns exec h2 ethtool -s h2-eth0 speed 1000
 
+# wire of h2-eth0: packets of one MTU
+ip netns exec h2 ethtool --set-priv-flags h2-eth0 mtu-wire on
+
 # offloads of h2-eth0: tso off gso off gro on
 ip netns exec h2 ethtool -K h2-eth0 tso off gso off gro on
 
-# interrupt moderation of h2-eth0: 20000 ns
-ip netns exec h2 sh -c 'echo 20000 > /sys/class/net/h2-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h2-eth0/napi_defer_hard_irqs'
+# interrupt moderation of h2-eth0: 125 us
+ip netns exec h2 ethtool -C h2-eth0 adaptive-rx on rx-usecs 125
 
 # queueing of h2-eth0
 ip netns exec h2 tc qdisc add dev h2-eth0 root handle 1: netem limit 1000000 delay 1.5ms 100us loss 0.01%
 
-# offloads of h3-eth0: tso off gso off gro on
-ip netns exec h3 ethtool -K h3-eth0 tso off gso off gro on
+# wire of h3-eth0: packets of one MTU
+ip netns exec h3 ethtool --set-priv-flags h3-eth0 mtu-wire on
 
-# interrupt moderation of h3-eth0: 20000 ns
-ip netns exec h3 sh -c 'echo 20000 > /sys/class/net/h3-eth0/gro_flush_timeout; echo 2 > /sys/class/net/h3-eth0/napi_defer_hard_irqs'
+# offloads of h3-eth0: tso on gso on gro on
+ip netns exec h3 ethtool -K h3-eth0 tso on gso on gro on
 
-# offloads of r1-eth0: tso off gso off gro on
-ip netns exec r1 ethtool -K r1-eth0 tso off gso off gro on
+# interrupt moderation of h3-eth0: 125 us
+ip netns exec h3 ethtool -C h3-eth0 adaptive-rx on rx-usecs 125
 
-# interrupt moderation of r1-eth0: 20000 ns
-ip netns exec r1 sh -c 'echo 20000 > /sys/class/net/r1-eth0/gro_flush_timeout; echo 2 > /sys/class/net/r1-eth0/napi_defer_hard_irqs'
+# wire of r1-eth0: packets of one MTU
+ip netns exec r1 ethtool --set-priv-flags r1-eth0 mtu-wire on
 
-# offloads of r1-eth1: tso off gso off gro on
-ip netns exec r1 ethtool -K r1-eth1 tso off gso off gro on
+# offloads of r1-eth0: tso off gso off gro off
+ip netns exec r1 ethtool -K r1-eth0 tso off gso off gro off
 
-# interrupt moderation of r1-eth1: 20000 ns
-ip netns exec r1 sh -c 'echo 20000 > /sys/class/net/r1-eth1/gro_flush_timeout; echo 2 > /sys/class/net/r1-eth1/napi_defer_hard_irqs'
+# wire of r1-eth1: packets of one MTU
+ip netns exec r1 ethtool --set-priv-flags r1-eth1 mtu-wire on
+
+# offloads of r1-eth1: tso off gso off gro off
+ip netns exec r1 ethtool -K r1-eth1 tso off gso off gro off
 
 # queueing of r1-eth1
 ip netns exec r1 tc qdisc add dev r1-eth1 root handle 1: netem limit 1000000 delay 1.5ms 100us loss 0.01%
 
-# offloads of r1-eth2: tso off gso off gro on
-ip netns exec r1 ethtool -K r1-eth2 tso off gso off gro on
+# wire of r1-eth2: packets of one MTU
+ip netns exec r1 ethtool --set-priv-flags r1-eth2 mtu-wire on
 
-# interrupt moderation of r1-eth2: 20000 ns
-ip netns exec r1 sh -c 'echo 20000 > /sys/class/net/r1-eth2/gro_flush_timeout; echo 2 > /sys/class/net/r1-eth2/napi_defer_hard_irqs'
+# offloads of r1-eth2: tso off gso off gro off
+ip netns exec r1 ethtool -K r1-eth2 tso off gso off gro off
+
+# wire of s1-eth1: packets of one MTU
+ethtool --set-priv-flags s1-eth1 mtu-wire on
 
 # offloads of s1-eth1: tso off gso off gro off
 ethtool -K s1-eth1 tso off gso off gro off
+
+# wire of s1-eth2: packets of one MTU
+ethtool --set-priv-flags s1-eth2 mtu-wire on
 
 # offloads of s1-eth2: tso off gso off gro off
 ethtool -K s1-eth2 tso off gso off gro off

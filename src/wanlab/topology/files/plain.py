@@ -31,6 +31,7 @@ from wanlab.topology.model import (
     Switch,
     Topology,
 )
+from wanlab.topology.nic import BY_RULE, nic_words, read_nic
 from wanlab.topology.words import CONDITION_WORDS, read_conditions, words_of
 from wanlab.units import format_rate, parse_rate
 
@@ -84,6 +85,7 @@ def _port_to_plain(port: Port) -> dict[str, Any]:
     plain |= {"ip": port.ip, "mac": port.mac}
     plain |= {"speed": speed, "mtu": port.mtu}
     plain |= {"vlan": port.vlan, "trunks": list(port.trunks) or None}
+    plain |= {"nic": nic_words(port.nic) or None}
     return {word: value for word, value in plain.items() if value is not None}
 
 
@@ -194,6 +196,7 @@ def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Por
         mtu=item.integer("mtu"),
         vlan=item.integer("vlan"),
         trunks=read_integers(item, "trunks"),
+        nic=item.parsed("nic", read_nic) or BY_RULE,
         conditions=conditions,
     )
     item.refuse_rest()

@@ -23,7 +23,8 @@
 
 A node begins with its kind (host, switch, router, controller); its other fields are those of the
 classes in `wanlab.topology.model`. A link's words are those of `wanlab.topology.words`, and a port
-takes number, name, ip, mac, speed and mtu, a switch's port also vlan and trunks. A router takes `frr`
+takes number, name, ip, mac, speed and mtu, a switch's port also vlan and trunks, any other nic, its
+card: `{tso: off, gro: on, moderation: 50us}`. A router takes `frr`
 (the text of a frr.conf) or `frr_file` (its path). `extra` keeps what another format said.
 
 Texts stay texts: only `true`, `false`, `null` and decimal numbers mean something else, so that a MAC

@@ -1,0 +1,177 @@
+"""The card behind a port, and the two wires: what the host sees, what the wire carries, what is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wanlab import Network, Nic, shapes
+
+pytestmark = pytest.mark.machine
+
+Start = Callable[..., Network]
+BUFFERS = "10240 87380 33554432"
+SYSCTLS = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
+MSS_BYTES = 1448
+
+# Prints the lengths of the TCP payloads that pass a port, each with how often it passed, when nothing
+# has passed for a while.
+LENGTHS = """
+import collections, json, socket, sys
+port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+port.setsockopt(socket.SOL_SOCKET, 33, 1 << 28)  # SO_RCVBUFFORCE
+port.bind((sys.argv[1], 0))
+port.settimeout(0.5)
+found = collections.Counter()
+print("ready", flush=True)
+try:
+    while True:
+        data, address = port.recvfrom(1 << 17)
+        if len(data) > 66 and data[23] == 6 and (address[2] == 4) == (sys.argv[2] == "out"):
+            found[len(data) - 66] += 1
+except TimeoutError:
+    print(json.dumps(sorted(found.items())))
+"""
+
+
+def transfer(net: Network, arguments: str = "-n 4M") -> dict[str, Any]:
+    serving = net["h2"].start("iperf3 -s -1")
+    net.run_for("10ms")
+    done = net["h1"].run(f"iperf3 -c h2 -J {arguments}")
+    serving.wait()
+    return dict(json.loads(done.output)["end"])
+
+
+def lengths(
+    net: Network, *places: tuple[str, str, str], during: Callable[[], Any]
+) -> list[dict[int, int]]:
+    """How often which length passed (node, port, "in" or "out") while something happened."""
+    (net.folder / "lengths.py").write_text(LENGTHS)
+    looking = [
+        (net[node] if node else net.root).start(f"python3 lengths.py {port} {direction}")
+        for node, port, direction in places
+    ]
+    net.run_for("100ms")
+    assert [one.output for one in looking] == ["ready\n"] * len(looking)
+    during()
+    assert [one.wait() for one in looking] == [0] * len(looking)
+    return [dict(json.loads(one.output.splitlines()[-1])) for one in looking]
+
+
+def total(found: dict[int, int]) -> int:
+    return sum(size * count for size, count in found.items())
+
+
+def test_the_host_sends_super_packets_and_the_wire_carries_packets_of_one_mtu(
+    start: Start,
+) -> None:
+    net = start(shapes.single(2), sysctls=SYSCTLS)
+    net.root.run("tc qdisc add dev s1-eth2 root netem delay 5ms limit 100000")
+    at_host, on_wire, at_queue = lengths(
+        net,
+        ("h1", "h1-eth0", "out"),
+        ("", "s1-eth1", "in"),
+        ("", "s1-eth2", "out"),
+        during=lambda: transfer(net),
+    )
+    assert max(at_host) > 10 * MSS_BYTES
+    assert max(on_wire) == max(at_queue) == MSS_BYTES
+    assert total(at_host) == total(on_wire) > 1_000_000
+
+
+def test_what_is_switched_by_hand_changes_the_hosts_and_not_the_wire(start: Start) -> None:
+    net = start(shapes.single(2), sysctls=SYSCTLS)
+
+    def seen() -> tuple[int, int, int]:
+        at_host, on_wire, received = lengths(
+            net,
+            ("h1", "h1-eth0", "out"),
+            ("", "s1-eth1", "in"),
+            ("h2", "h2-eth0", "in"),
+            during=lambda: transfer(net),
+        )
+        return max(at_host), max(on_wire), max(received)
+
+    net["h1"].run("ethtool -K h1-eth0 tso off gso off")
+    net["h2"].run("ethtool -K h2-eth0 gro off")
+    assert seen() == (MSS_BYTES, MSS_BYTES, MSS_BYTES)
+    net["h1"].run("ethtool -K h1-eth0 tso on gso on")
+    net["h2"].run("ethtool -K h2-eth0 gro on")
+    at_host, on_wire, received = seen()
+    assert at_host > 10 * MSS_BYTES
+    assert on_wire == MSS_BYTES
+    assert received > 2 * MSS_BYTES
+
+
+def test_on_the_gso_wire_super_packets_cross_the_network(start: Start) -> None:
+    net = start(shapes.single(2), wire="gso", sysctls=SYSCTLS)
+    (at_queue,) = lengths(net, ("", "s1-eth2", "out"), during=lambda: transfer(net))
+    assert max(at_queue) > 10 * MSS_BYTES
+
+
+@pytest.mark.parametrize(("node", "port"), [("", "s1-eth2"), ("h1", "h1-eth0")])
+def test_losses_are_those_of_single_packets_in_a_switch_and_at_a_host(
+    start: Start, node: str, port: str
+) -> None:
+    net = start(shapes.single(2), sysctls=SYSCTLS)
+    place = net[node] if node else net.root
+    place.run(f"tc qdisc add dev {port} root netem loss 1% limit 100000")
+    transfer(net, "-n 20M")
+    (qdisc,) = json.loads(place.run(f"tc -s -j qdisc show dev {port}").output)
+    assert qdisc["packets"] > 15e6 / MSS_BYTES  # each packet of the wire was counted
+    assert 0.005 < qdisc["drops"] / (qdisc["drops"] + qdisc["packets"]) < 0.015
+
+
+def test_a_card_with_and_one_without_tso_reach_the_same_goodput(start: Start) -> None:
+    goodput_bps = {}
+    for tso in (True, False):
+        net = start(shapes.single(2), nic=Nic(tso=tso), sysctls=SYSCTLS)
+        net.root.run("tc qdisc add dev s1-eth2 root handle 1: netem delay 5ms limit 100000")
+        net.root.run("tc qdisc add dev s1-eth2 parent 1: tbf rate 100mbit burst 20000 limit 500000")
+        goodput_bps[tso] = transfer(net, "-t 1.2 -O 1")["sum_received"]["bits_per_second"]
+    assert goodput_bps[True] == pytest.approx(goodput_bps[False], rel=1e-3)
+    assert goodput_bps[True] == pytest.approx(100e6 * MSS_BYTES / 1514, rel=1e-3)
+
+
+def test_a_run_with_cut_packets_repeats_to_the_byte(start: Start) -> None:
+    def run() -> str:
+        net = start(shapes.single(2), seed=3, sysctls=SYSCTLS)
+        net.root.run("tc qdisc add dev s1-eth2 root netem delay 5ms loss 0.1% limit 100000")
+        net["h2"].start("iperf3 -s -1")
+        net.run_for("10ms")
+        sent = net["h1"].run("iperf3 -c h2 -n 5M -i 0.1").output
+        seen = net.root.run("tc -s qdisc show; ip -s link; cat /proc/uptime").output
+        net.stop()
+        return sent + seen
+
+    first, second = run(), run()
+    assert "iperf Done" in first
+    assert first == second
+
+
+def pings_ms(net: Network, arguments: str) -> list[float]:
+    lines = net["h1"].run(f"ping {arguments} h2").output.splitlines()
+    return [float(line.split("time=")[1].split()[0]) for line in lines if "time=" in line]
+
+
+def test_a_lone_ping_is_not_held_and_bulk_is_collected(start: Start) -> None:
+    net = start(shapes.single(2), sysctls=SYSCTLS)
+    assert [time_ms < 0.002 for time_ms in pings_ms(net, "-c 3")] == [True] * 3
+    net["h2"].run("ethtool -C h2-eth0 adaptive-rx off rx-usecs 1000")
+    assert [0.9 < time_ms <= 1 for time_ms in pings_ms(net, "-c 3 -i 0.0005")[1:]] == [True] * 2
+    net["h2"].run("ethtool -C h2-eth0 adaptive-rx on rx-usecs 125")
+    net.root.run("tc qdisc add dev s1-eth2 root tbf rate 1gbit burst 3000 limit 500000")
+    (received,) = lengths(net, ("h2", "h2-eth0", "in"), during=lambda: transfer(net, "-n 20M"))
+    # 125 us of 1 Gbit/s are ten packets and a third.
+    assert received.get(10 * MSS_BYTES, 0) + received.get(11 * MSS_BYTES, 0) > 500
+    assert max(received) == 11 * MSS_BYTES
+
+
+def test_moderation_can_be_switched_off(start: Start) -> None:
+    net = start(shapes.single(2), nic={"moderation": 0}, sysctls=SYSCTLS)
+    net.root.run("tc qdisc add dev s1-eth2 root tbf rate 200mbit burst 3000 limit 500000")
+    (received,) = lengths(net, ("h2", "h2-eth0", "in"), during=lambda: transfer(net, "-n 1M"))
+    assert max(received) == MSS_BYTES

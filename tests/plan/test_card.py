@@ -1,0 +1,86 @@
+"""Cards in plans: what is by rule, and what counts over it."""
+
+from dataclasses import replace
+
+import pytest
+
+from wanlab import Host, Link, Nic, Port, Router, Topology, link, shapes
+from wanlab.agent.operations import Operation, SetModeration, SetOffloads, SetWire
+from wanlab.errors import RequirementError
+from wanlab.plan import Wire, plan
+from wanlab.plan.native import native, refuse_cards
+from wanlab.topology import resolve
+
+BY_RULE = Nic()
+
+
+def cards(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> list[Operation]:
+    kinds = (SetWire, SetOffloads, SetModeration)
+    return [it for it in plan(resolve(topology), wire=wire, nic=nic) if isinstance(it, kinds)]
+
+
+def test_a_host_has_the_card_of_a_server_and_a_switch_has_none() -> None:
+    assert cards(shapes.single(1)) == [
+        SetWire("h1", "h1-eth0"),
+        SetOffloads("h1", "h1-eth0", {"tso": True, "gso": True, "gro": True}),
+        SetModeration("h1", "h1-eth0", 125),
+        SetWire("", "s1-eth1"),
+        SetOffloads("", "s1-eth1", {"tso": False, "gso": False, "gro": False}),
+    ]
+
+
+def test_a_port_that_has_conditions_hands_its_queues_single_packets() -> None:
+    offloads = [it for it in cards(shapes.single(1, loss="1%")) if isinstance(it, SetOffloads)]
+    assert offloads[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})
+
+
+def test_a_router_forwards_packet_by_packet() -> None:
+    topology = Topology(
+        nodes=(Host("h1"), Router("r1")), links=(link("h1", Port("r1", ip="10.0.0.9/8")),)
+    )
+    assert cards(topology)[3:] == [
+        SetWire("r1", "r1-eth0"),
+        SetOffloads("r1", "r1-eth0", {"tso": False, "gso": False, "gro": False}),
+    ]
+
+
+def test_what_a_port_says_counts_over_the_network_and_that_over_the_rule() -> None:
+    topology = shapes.single(2)
+    own = replace(topology.links[0].a, nic=Nic(gro=False))
+    topology = replace(topology, links=(Link(own, topology.links[0].b), *topology.links[1:]))
+    found = cards(topology, nic=Nic(tso=False, moderation_ns=0))
+    assert [it for it in found if not isinstance(it, SetWire)][:4] == [
+        SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": False}),
+        SetModeration("h1", "h1-eth0", 0),
+        SetOffloads("h2", "h2-eth0", {"tso": False, "gso": False, "gro": True}),
+        SetModeration("h2", "h2-eth0", 0),
+    ]
+
+
+def test_on_the_gso_wire_only_what_was_asked_for_is_changed() -> None:
+    assert cards(shapes.single(2), "gso") == []
+    assert cards(shapes.single(1), "gso", Nic(gro=True)) == [
+        SetOffloads("h1", "h1-eth0", {"gro": True})
+    ]
+
+
+def test_the_computers_own_kernel_has_no_card_that_cuts() -> None:
+    operations = native(plan(resolve(shapes.single(1))), "mtu", None)
+    found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetModeration)]
+    assert found[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("wire", "nic", "what"),
+    [
+        ("mtu", Nic(tso=True), "the network: tso on wire=mtu"),
+        ("gso", Nic(moderation_ns=1000), "the network: moderation"),
+    ],
+)
+def test_a_card_that_the_computers_kernel_cannot_play_is_refused(
+    wire: Wire, nic: Nic, what: str
+) -> None:
+    with pytest.raises(RequirementError, match=what):
+        refuse_cards(shapes.single(1), wire, nic)
+    refuse_cards(shapes.single(1), "gso", Nic(tso=True, moderation_ns=0))
