@@ -13,7 +13,8 @@ PID, mount and network namespaces of its own, with its own /tmp.
     ratio          Mininet's whole_s to ours; at_least: what the budget asks
     memory_mb      of all its processes after the ping, what they share counted once; Mininet's network
                    is in the computer's own kernel, which is not counted
-    kernel_mb      resident memory of the machine's kernel, which holds all that is in the machine
+    kernel_mb      resident memory of the machine's kernel, which holds all that is in the machine; with
+                   --machine native, of our largest process
 """
 
 from __future__ import annotations
@@ -79,11 +80,15 @@ class Run:
 def main() -> int:
     options = _arguments()
     if options.one:
-        _start_one(options.one, options.wire)
+        _start_one(options.one, options.machine, options.wire)
         return 0
     report = Report("start")
     reason = why_no_mininet()
-    report.more = {"wire": options.wire, "mininet": reason or mininet_version()}
+    report.more = {
+        "machine": options.machine,
+        "wire": options.wire,
+        "mininet": reason or mininet_version(),
+    }
     if reason:
         report.note(f"without Mininet: {reason}")
     table = report.table("starts", COLUMNS)
@@ -93,7 +98,7 @@ def main() -> int:
         ours: list[Run] = []
         theirs: list[Run] = []
         for _ in range(options.runs or runs):
-            ours.append(run_ours(hosts, options.wire))
+            ours.append(run_ours(hosts, options.machine, options.wire))
             if not reason:
                 their = run_mininet(hosts, options.limit_s)
                 if isinstance(their, str):
@@ -123,9 +128,9 @@ def _row(ours: list[Run], theirs: list[Run]) -> dict[str, Any]:
 # -- ours ---------------------------------------------------------------------------------------------
 
 
-def run_ours(hosts: int, wire: str) -> Run:
+def run_ours(hosts: int, machine: str, wire: str) -> Run:
     """This script once more, as a process that makes one network."""
-    command = [sys.executable, __file__, "--one", str(hosts), "--wire", wire]
+    command = [sys.executable, __file__, "--one", str(hosts), "--machine", machine, "--wire", wire]
     began = time.monotonic()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     whole_s = time.monotonic() - began
@@ -134,10 +139,10 @@ def run_ours(hosts: int, wire: str) -> Run:
     return Run(first_ping_s=pinged_s, whole_s=whole_s - told.pop("looked_s"), **told)
 
 
-def _start_one(hosts: int, wire: Any) -> None:
+def _start_one(hosts: int, machine: Any, wire: Any) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
-        Network(shapes.single(hosts), wire=wire, folder=folder) as net,
+        Network(shapes.single(hosts), machine=machine, wire=wire, folder=folder) as net,
     ):
         net["h1"].run("ping -c 1 h2")
         pinged = time.monotonic()
@@ -220,6 +225,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hosts", type=int, action="append", help="instead of 2, 200 and 1000")
     parser.add_argument("--runs", type=int, help="of which the fastest counts (by default 5, 2, 1)")
+    parser.add_argument("--machine", choices=("embedded", "native"), default="embedded")
     parser.add_argument("--wire", choices=("gso", "mtu"), default="gso")
     parser.add_argument("--limit-s", type=float, default=300.0, help="of one run of Mininet")
     parser.add_argument("--one", type=int, metavar="HOSTS", help=argparse.SUPPRESS)
