@@ -6,9 +6,17 @@ from pathlib import Path
 from wanlab.machine.furniture import compile_ahead, furniture, programs, shown_folders
 
 
+# Lines for Mininet's prompt, whose `source` looks on PATH, too.
+FOR_THE_PROMPT = {
+    *("concurrent_diff_algo", "concurrent_same_algo"),
+    *("concurrent_no_pacing", "concurrent_pacing"),
+}
+
+
 def test_every_program_says_what_runs_it() -> None:
     assert {"sudo", "modprobe"} <= set(programs())
-    assert [name for name, text in programs().items() if not text.startswith("#!/bin/")] == []
+    silent = {name for name, text in programs().items() if not text.startswith("#!/bin/")}
+    assert silent == FOR_THE_PROMPT
 
 
 def test_the_python_of_a_machine_is_ours(tmp_path: Path) -> None:
