@@ -102,26 +102,26 @@ def checkup() -> Checkup:
 def _programs() -> Iterator[Finding]:
     path = ENVIRONMENT["PATH"]
     found = {program: shutil.which(program.name, path=path) for program in PROGRAMS}
-    started = {
-        program: subprocess.Popen(
+    started = {program: _ask_version(place, program) for program, place in found.items() if place}
+    for program in PROGRAMS:
+        running = started.get(program, "not found")
+        is_there = not isinstance(running, str)
+        says = running if isinstance(running, str) else _version(running)
+        remedy = f"install {program.package}"
+        yield Finding("programs", program.name, is_there, says, remedy, program.is_needed)
+
+
+def _ask_version(place: str, program: Program) -> subprocess.Popen[bytes] | str:
+    """The program, started; or why it cannot be."""
+    try:
+        return subprocess.Popen(
             [place, *program.version],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        for program, place in found.items()
-        if place
-    }
-    for program in PROGRAMS:
-        running = started.get(program)
-        yield Finding(
-            "programs",
-            program.name,
-            running is not None,
-            _version(running) if running else "not found",
-            f"install {program.package}",
-            program.is_needed,
-        )
+    except OSError as error:
+        return f"{place} cannot be started: {error.strerror}"
 
 
 def _version(running: subprocess.Popen[bytes]) -> str:

@@ -16,6 +16,7 @@ Standard library only; nothing of wanlab is imported.
 """
 
 import ctypes
+import errno
 import os
 import select
 import signal
@@ -32,6 +33,7 @@ FRESH = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
 PR_SET_PDEATHSIG = 1
 REFUSED = 125
 """Our exit status when there are no namespaces to be had; the reason is on standard error."""
+LIMIT = "no more namespaces are allowed (sysctl user.max_user_namespaces and its like)"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -46,7 +48,8 @@ def main() -> NoReturn:
         enter_namespaces(how == "user")
         child, *handles = start(command)
     except OSError as error:
-        print(error.strerror, file=sys.stderr)
+        # unshare(2) says "No space left on device" when a limit of namespaces is reached.
+        print(LIMIT if error.errno == errno.ENOSPC else error.strerror, file=sys.stderr)
         os._exit(REFUSED)
     # The command's end of the channel must be the only one.
     _close_all_but(0, 1, 2, parent, *handles)
