@@ -22,7 +22,7 @@ def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PA
     text = page.read_text(encoding="utf-8")
     for name, figures in groups.items():
         text = _put(text, name, markdown(figures))
-    text = _put(text, "origin", origin) if "<!-- origin -->" in text else text
+    text = _put(text, "origin", origin) if origin else text
     page.write_text(text, encoding="utf-8")
 
 

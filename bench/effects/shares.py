@@ -104,7 +104,7 @@ def shares(
             found,
             within=PACKETS * RATE_BPS / 1e6 / theory if theory else 0,
             unit="Mbit/s",
-            reason="0.02 Mbit/s: packets, quanta",
+            reason="packets, quanta",
         )
         for n, (asked, theory, found) in enumerate(zip(offered, expected, measured, strict=True))
     ]
@@ -242,7 +242,7 @@ def equal(congestion: str) -> list[Figure]:
             measured=jain(rates),
             least=0.95,
             most=1.0,
-            reason="0.95",
+            reason="shares within a quarter of each other",
         ),
         near(
             f"4 equal {congestion} flows, drop-tail: all of them",

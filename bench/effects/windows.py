@@ -180,7 +180,7 @@ def cubic() -> list[Figure]:
             measured=error,
             least=0.0,
             most=0.005,
-            reason="0.5 %: whole packets",
+            reason="whole packets",
         ),
     ]
 
@@ -219,14 +219,15 @@ def bbr() -> list[Figure]:
     return [
         near("BBR: highest pacing gain", "kernel", 1.25, float(gains[quiet].max()), within=0),
         near("BBR: lowest pacing gain", "kernel", 0.75, float(gains[quiet].min()), within=0.004),
-        near(
-            "BBR: from one cycle of gains to the next (8 RTT)",
-            "kernel",
-            8 * rtt_s * 1e3,
-            float(np.diff(ups).mean()) * 1e3,
-            within=0.25,
+        Figure(
+            effect="BBR: from one cycle of gains to the next (8 RTT)",
+            origin="kernel",
+            theory=8 * rtt_s * 1e3,
+            measured=float(np.diff(ups).mean()) * 1e3,
+            least=8 * rtt_s * 1e3,
+            most=10 * rtt_s * 1e3,
             unit="ms",
-            reason="one or two rounds more: until inflight follows",
+            reason="8 to 10 rounds: until packets in flight follow",
         ),
         near(
             "BBR: from one probe of the RTT to the next",
@@ -236,14 +237,15 @@ def bbr() -> list[Figure]:
             within=0.02,
             unit="s",
         ),
-        near(
-            "BBR: length of such a probe",
-            "kernel",
-            200 + rtt_s * 1e3,
-            float((ends - starts[: len(ends)]).mean()) * 1e3,
-            within=0.25,
+        Figure(
+            effect="BBR: length of such a probe",
+            origin="kernel",
+            theory=200 + rtt_s * 1e3,
+            measured=float((ends - starts[: len(ends)]).mean()) * 1e3,
+            least=200,
+            most=200 + 2 * rtt_s * 1e3,
             unit="ms",
-            reason="25 %: a round more or less",
+            reason="200 ms and up to two rounds",
         ),
     ]
 

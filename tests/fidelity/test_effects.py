@@ -1,0 +1,88 @@
+"""A part of what `./dev bench fidelity` measures: each figure is in the range that theory gives.
+
+The ranges stand where the figures are made (bench/effects). On virtual time a figure is the same in each
+run, so a test that passes once passes always, until a kernel changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from effects import (
+    aqm,
+    buffers,
+    delays,
+    distributions,
+    impairments,
+    losses,
+    rates,
+    shapers,
+    shares,
+    windows,
+)
+from effects.figure import Case, Figure
+
+from wanlab.plan import Wire
+
+pytestmark = pytest.mark.machine
+
+
+def unmet(figures: list[Figure]) -> list[Figure]:
+    assert figures
+    return [figure for figure in figures if not figure.is_met]
+
+
+def named(cases: tuple[Case, ...], name: str) -> Callable[[], list[Figure]]:
+    (case,) = (case for case in cases if case.name == name)
+    return case.measure
+
+
+def test_a_round_trip_takes_as_long_as_its_links() -> None:
+    assert unmet(delays.worst_round_trip("mtu", 2)) == []
+
+
+@pytest.mark.parametrize("wire", ["gso", "mtu"])
+@pytest.mark.parametrize("by", ["tbf", "line"])
+def test_goodput_is_what_headers_allow(by: rates.By, wire: Wire) -> None:
+    assert unmet(rates.goodput(wire, rates.Limit(by, "20Mbps", "3s", "2s"))) == []
+
+
+def test_a_bucket_lets_its_burst_out_at_once_and_the_rest_at_its_rate() -> None:
+    assert unmet([*shapers.burst(), *shapers.latency(), *shapers.htb_rate()]) == []
+
+
+def test_what_is_measured_twice_is_equal() -> None:
+    assert shapers.latency() == shapers.latency()
+
+
+def test_jitter_follows_the_table_that_tc_sent() -> None:
+    assert unmet(distributions.normal()) == []
+
+
+def test_losses_come_in_the_bursts_that_were_asked_for() -> None:
+    assert unmet(impairments.gilbert()) == []
+
+
+def test_reno_gets_through_what_rounds_of_whole_packets_say() -> None:
+    assert unmet(losses.reno(losses.Path(10, 0.01, 100))) == []
+
+
+def test_a_small_buffer_fills_the_part_of_the_line_that_a_sawtooth_fills() -> None:
+    assert unmet(named(buffers.CASES, "reno 0.1 BDP")()) == []
+
+
+def test_pie_holds_its_target_under_constant_overload() -> None:
+    assert unmet(aqm.pie_overload()) == []
+
+
+def test_classes_get_their_rates_and_borrow_the_rest() -> None:
+    assert unmet(shares.htb()) == []
+
+
+def test_fair_queues_give_each_flow_the_same() -> None:
+    assert unmet(shares.sfq()) == []
+
+
+def test_windows_double_in_slow_start_and_follow_cubics_curve_after_a_loss() -> None:
+    assert unmet([*windows.slow_start(), *windows.cubic()]) == []

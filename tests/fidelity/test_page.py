@@ -1,0 +1,70 @@
+"""docs/fidelity.md has the tables that the benchmark writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from effects import page
+from effects.figure import Figure, binomial, near
+from fidelity import GROUPS
+
+TEXT = page.PAGE.read_text(encoding="utf-8")
+
+
+def rows(group: str) -> list[str]:
+    (table,) = re.findall(f"<!-- {group} -->\n(.*?)<!-- /{group} -->", TEXT, re.DOTALL)
+    return str(table).splitlines()[2:]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_group_has_its_table(group: str) -> None:
+    assert rows(group)
+
+
+def test_there_are_figures_enough_and_what_is_not_met_has_a_section() -> None:
+    all_rows = [row for group in GROUPS for row in rows(group)]
+    assert len(all_rows) >= 25
+    assert [row for row in all_rows if "not met" in row] == []
+
+
+def test_the_page_says_which_kernel_was_measured() -> None:
+    assert re.search(r"kernel manifest `[0-9a-f]+`", TEXT)
+
+
+def test_a_refreshed_page_keeps_everything_else(tmp_path: Path) -> None:
+    there = tmp_path / "page.md"
+    there.write_text("before\n<!-- a -->\nold\n<!-- /a -->\nafter <!-- b -->\n<!-- /b -->\n")
+    figure = near("x", "kernel", 2.0, 2.001, within=0.01, unit="ms")
+    page.refresh({"a": [figure]}, "", there)
+    row = "| x | kernel | 2 ms | 2.001 ms | +0.05 % | 1.98 to 2.02: 1 % |"
+    assert there.read_text() == (
+        f"before\n<!-- a -->\n{page.HEAD}\n{row}\n<!-- /a -->\nafter <!-- b -->\n<!-- /b -->\n"
+    )
+
+
+def test_a_group_without_a_place_is_refused(tmp_path: Path) -> None:
+    there = tmp_path / "page.md"
+    there.write_text("nothing\n")
+    with pytest.raises(SystemExit, match="no place for 'a'"):
+        page.refresh({"a": []}, "", there)
+
+
+@pytest.mark.parametrize(("measured", "is_met"), [(99.0, True), (98.9, False), (101.1, False)])
+def test_a_figure_is_met_in_its_range(measured: float, is_met: bool) -> None:
+    assert near("x", "qdisc", 100.0, measured, within=0.01).is_met is is_met
+
+
+def test_a_figure_with_a_flaw_is_not_met() -> None:
+    flawed = Figure(
+        effect="x", origin="qdisc", theory=1, measured=1, least=0, most=2, flaws="1 packet lost"
+    )
+    assert not flawed.is_met
+    assert "**not met**: 1 packet lost" in page.markdown([flawed])
+
+
+def test_a_fraction_may_be_four_standard_deviations_off() -> None:
+    """Of 10,000 with 50 %, one is 0.5 %."""
+    figure = binomial("x", "qdisc", 0.5, 5200, 10_000)
+    assert (figure.theory, figure.measured, figure.least, figure.most) == (50, 52, 48, 52)
