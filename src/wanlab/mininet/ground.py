@@ -213,7 +213,12 @@ def batch(namespace: str, program: str, lines: list[str]) -> None:
     if process.returncode != 0:
         number = said.rpartition("Command failed -:")[2].strip()
         line = lines[int(number) - 1] if number.isdigit() else "; ".join(lines)
-        raise CommandError(f"`{program} {line}` failed", output=said)
+        hint = LACKS_IT if "kind is unknown" in said else ""
+        raise CommandError(f"`{program} {line}` failed", hint, output=said)
+
+
+# Only on the native machine: our own kernel has them all.
+LACKS_IT = "this computer's kernel lacks it, --machine embedded has it; see: wanlab doctor"
 
 
 ground = Ground()
