@@ -6,6 +6,7 @@ hosts are one call instead of thousands of processes. Most scripts never notice.
 
     node, link made in Python        wait here
     h1.cmd(...), net.start(), ...    settle(): all that waits is made in the kernel
+    os.system(...), subprocess, ...  the same: what the script starts may look at the network
     net.stop()                       the last node that goes takes the network with it
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import resource
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -221,4 +223,16 @@ def batch(namespace: str, program: str, lines: list[str]) -> None:
 LACKS_IT = "this computer's kernel lacks it, --machine embedded has it; see: wanlab doctor"
 
 
+STARTS_A_PROGRAM = {
+    *("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty"),
+}
+
+
+def _notice(event: str, _arguments: object) -> None:
+    """Called by Python for everything that it does (PEP 578)."""
+    if event in STARTS_A_PROGRAM:
+        ground.settle()
+
+
 ground = Ground()
+sys.addaudithook(_notice)

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import subprocess
+from functools import cache
 from itertools import count
 from pathlib import Path
 from subprocess import PIPE
@@ -43,12 +44,25 @@ OF_OTHER_NODES = {
     "dpid": "dpid belongs to a switch",
     "protocols": "protocols belongs to a switch: cls=OVSSwitch",
 }
+PROGRAMS = Path("/run/wanlab/mininet-programs")
 _macs = count(1)
 
 
 def next_mac() -> str:
-    """Locally administered, and the same ones in every run."""
-    return macColonHex((0x02 << 40) | next(_macs))
+    """Locally administered, and the same ones in every run: 02:00, which program of the machine this
+    is, and a count."""
+    return macColonHex(0x02 << 40 | _number_of_program() << 16 | next(_macs))
+
+
+@cache
+def _number_of_program() -> int:
+    """A machine may run several, whose networks may meet."""
+    try:
+        with PROGRAMS.open("ab") as file:
+            file.write(b".")
+            return (file.tell() - 1) & 0xFFFF
+    except OSError:
+        return 0
 
 
 class Node:

@@ -168,6 +168,11 @@ class Intf:
             self._interface().set_mac(macstr)
         return ""
 
+    def be_called_as_made(self) -> None:
+        """wanlab takes it away by the name that it was made with."""
+        if self.is_live and self.name != self.made_as and self._interface().exists():
+            self.rename(self.made_as)
+
     def settle_mac(self) -> None:
         """Called when it has been made for a node that had a MAC of its own before."""
         if self.mac is not None:
@@ -192,7 +197,8 @@ class Intf:
 
     def set_up(self, up: bool) -> None:
         """As pulling a cable and plugging it in: addresses and routes are there again afterwards."""
-        if self.link is not None and not self.link.is_foreign:
+        is_wanlabs = self.link is not None and not self.link.is_foreign
+        if is_wanlabs and self.name == self.made_as:
             ground.settle()
             ground.network.set_port_up(self.made_as, up)
         else:
@@ -265,6 +271,7 @@ class Intf:
 
     def delete(self) -> None:
         """Takes it away; a link goes with either of its ends."""
+        self.be_called_as_made()
         self.node.delIntf(self)
         if self.link is not None and not self.link.is_foreign:
             ground.remove_link(self.link)
@@ -517,6 +524,7 @@ class Link:
     def delete(self) -> None:
         """Takes it away with both interfaces."""
         for intf in self.ends():
+            intf.be_called_as_made()
             intf.node.delIntf(intf)
         if not self.is_foreign:
             ground.remove_link(self)

@@ -93,7 +93,10 @@ class NAT(Node):
     """A gateway: what comes from `subnet` leaves with its own address. What is behind it is the
     machine's root namespace; a machine of our own has no way to the Internet."""
 
-    parameters: ClassVar[set[str]] = NODE_PARAMETERS | {"subnet", "localIntf", "flush"}
+    parameters: ClassVar[set[str]] = NODE_PARAMETERS | {
+        # The last one of earlier versions: what leaves decides by its route, as it always did.
+        *("subnet", "localIntf", "flush", "inetIntf"),
+    }
 
     def __init__(
         self,

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from select import POLLIN, poll
 from subprocess import PIPE, STDOUT, Popen, call, check_call
 from typing import TYPE_CHECKING, Any
 
-from wanlab.errors import CommandError, WanlabError, did_you_mean
+from wanlab.errors import CommandError, RequirementError, WanlabError, did_you_mean
 
 from .log import error, output
 
@@ -476,3 +477,24 @@ def sysctlTestAndSet(name: str, limit: Any) -> None:
 def mountCgroups(cgcontrol: str = "") -> str:
     """Control groups are where the machine has mounted them."""
     return "/sys/fs/cgroup"
+
+
+class Pexpect:
+    """pexpect, where it is installed, with texts instead of bytes."""
+
+    @staticmethod
+    def spawn(*args: Any, **kwargs: Any) -> Any:
+        return _pexpect().spawn(*args, **{"encoding": Encoding, **kwargs})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_pexpect(), name)
+
+
+def _pexpect() -> Any:
+    try:
+        return import_module("pexpect")
+    except ImportError:
+        raise RequirementError("pexpect is not installed", "pip install pexpect") from None
+
+
+pexpect = Pexpect()
