@@ -89,6 +89,21 @@ def test_a_note_of_another_boot_or_another_container_is_not_ours(
     assert file.exists()
 
 
+def test_a_note_from_before_the_computer_was_started_anew_is_removed(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    computer, boot, namespace = runs.system().split()
+    folder.mkdir(parents=True)
+    said = {"owner": [1, 1], "machine": [2, 2], "kind": "embedded"}
+    for name, system in (
+        ("former", f"{computer} {boot[::-1]} {namespace}"),
+        ("others", f"x{computer} {boot[::-1]} {namespace}"),
+    ):
+        (folder / f"{name}.run").write_text(json.dumps({**said, "system": system}))
+    runs.forget(runs.note("native", sleeper.pid))
+    assert [path.name for path in folder.iterdir()] == ["others.run"]
+
+
 def test_a_note_that_was_not_written_to_its_end_is_no_error(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "1-x.run").write_text('{"owner": [1')

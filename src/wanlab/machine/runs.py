@@ -7,8 +7,8 @@ had forked. So a machine is noted in a file of the user's while it runs:
     {"owner": [pid, start], "machine": [pid, start], "kind": "embedded", "system": "..."}
 
 A process is the one that was noted if its pid and its start (in clock ticks since the kernel's) are
-the same, and the note is of this boot and this PID namespace ("system"). A note whose owner has ended
-is stale. Nothing is ever recognised by its name.
+the same, and the note is of this computer (a home may be shared), this boot and this PID namespace:
+"system". A note whose owner has ended is stale. Nothing is ever recognised by its name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 END_REAL_S = 5.0
 SUFFIX = ".run"
@@ -82,6 +84,8 @@ def note(kind: str, pid: int) -> Path | None:
     for run in runs():
         if run.is_stale and not run.machine.is_running():
             forget(run.file)
+    for former in _of_former_boots():
+        forget(former)
     own, start = start_of(os.getpid()), start_of(pid)
     if own is None or start is None:
         return None
@@ -114,15 +118,33 @@ def forget(file: Path | None) -> None:
 def runs() -> Iterator[Run]:
     """All that are noted on this system, those of other programs of the user's included."""
     here = system()
+    for file, said in _notes():
+        try:
+            if said["system"] == here:
+                owner, machine = (ProcessNote(*said[who]) for who in ("owner", "machine"))
+                yield Run(file, str(said["kind"]), owner, machine)
+        except (KeyError, TypeError):  # none of ours
+            continue
+
+
+def _of_former_boots() -> Iterator[Path]:
+    """Notes of this computer from before it was started anew."""
+    computer, boot, _ = system().split()
+    for file, said in _notes():
+        words = str(said.get("system")).split()
+        if len(words) == 3 and words[0] == computer and words[1] != boot:
+            yield file
+
+
+def _notes() -> Iterator[tuple[Path, dict[str, Any]]]:
     for folder in folders():
         for file in sorted(folder.glob(f"*{SUFFIX}")):
             try:
                 said = json.loads(file.read_text(encoding="ascii"))
-                if said["system"] == here:
-                    owner, machine = (ProcessNote(*said[who]) for who in ("owner", "machine"))
-                    yield Run(file, str(said["kind"]), owner, machine)
-            except (OSError, ValueError, KeyError, TypeError):  # not written to its end
+            except (OSError, ValueError):  # not written to its end
                 continue
+            if isinstance(said, dict):
+                yield file, said
 
 
 def folders() -> list[Path]:
@@ -137,9 +159,16 @@ def folders() -> list[Path]:
 
 
 def system() -> str:
-    """This boot of this computer, and the PID namespace that we are in."""
+    """This computer, its boot, and the PID namespace that we are in."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{boot} {Path('/proc/self/ns/pid').stat().st_ino}"
+    return f"{_computer()} {boot} {Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def _computer() -> str:
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip() or platform.node()
+    except OSError:
+        return platform.node()
 
 
 def start_of(pid: int) -> int | None:
