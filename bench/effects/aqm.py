@@ -51,18 +51,18 @@ def _shape(child: str) -> str:
     )
 
 
-def overload(child: str, load: float) -> tuple[float, float]:
+def overload(child: str, load: float, seconds: int = SECONDS) -> tuple[float, float]:
     """The mean backlog of a queue (bytes) that constant UDP overloads, and the fraction it drops."""
     interval_ns = int(FRAME_NS / load)
     with network(pair()) as net:
         net["h1"].run(_shape(child))
         address = acquaint(net, "h1", "h2")
         receiver(net, "h2")  # where nobody listens, ICMP says so, and takes the place of a packet
-        count = (SECONDS + 11) * 1_000_000_000 // interval_ns
+        count = (seconds + 11) * 1_000_000_000 // interval_ns
         sender(net, "h1", address, count=count, interval_ns=interval_ns)
         net.run_for("10s")
         sampling = Sampling(net, [Queues("h1-eth0")], every="7ms")
-        sampling.run(f"{SECONDS}s")
+        sampling.run(f"{seconds}s")
         queue = sampling.tables()["qdisc"].where(handle="2:")
     drops, sent = grown(queue, "drops"), grown(queue, "packets")
     return float(np.mean(np.asarray(queue["backlog_bytes"]))), drops / (drops + sent)
@@ -85,8 +85,8 @@ def red(load: float) -> list[Figure]:
     ]
 
 
-def pie_overload() -> list[Figure]:
-    average, _ = overload("pie limit 1000", 1.1)
+def pie_overload(seconds: int = SECONDS) -> list[Figure]:
+    average, _ = overload("pie limit 1000", 1.1, seconds)
     return [
         near(
             "pie, constant overload: mean delay (target 15 ms and a packet)",

@@ -36,7 +36,7 @@ def utilisation(buffer_bdp: float) -> float:
     return ((1 - least**2) / 2 + full) / (1 - least + full)
 
 
-def goodput_mbps(congestion: str, buffer_bdp: float) -> float:
+def goodput_mbps(congestion: str, buffer_bdp: float, window: str) -> float:
     limit = int(buffer_bdp * BDP_BYTES)
     topology = Topology(
         nodes=(Host("h1"), Switch("s1"), Host("h2")),
@@ -48,17 +48,17 @@ def goodput_mbps(congestion: str, buffer_bdp: float) -> float:
     flow = Flow("h1", "h2", 0, congestion)
     with network(topology, sysctls=BUFFERS) as net:
         begin(net, [flow])
-        found = carried(net, [flow], settle="30s", window="150s", every="10s")
+        found = carried(net, [flow], settle="30s", window=window, every="10s")
     return found.goodputs_bps[0] / 1e6
 
 
-def filled(congestion: str, buffer_bdp: float, theory: float) -> list[Figure]:
+def filled(congestion: str, buffer_bdp: float, theory: float, window: str = "150s") -> list[Figure]:
     return [
         near(
             f"{congestion}, buffer {buffer_bdp:g} BDP: goodput of 10 Mbit/s",
             "kernel",
             RATE_BPS / 1e6 * MSS_BYTES / FRAME_BYTES * theory,
-            goodput_mbps(congestion, buffer_bdp),
+            goodput_mbps(congestion, buffer_bdp, window),
             within=MODEL,
             unit="Mbit/s",
         )

@@ -17,6 +17,7 @@ that of the receiver any more; but a changed source MAC address (6 bytes) harms 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -76,10 +77,16 @@ class Sent:
         return result
 
 
-def send(conditions: dict[str, str], payload_bytes: int = 100, command: str = "true") -> Sent:
+def send(
+    conditions: dict[str, str],
+    *,
+    payload_bytes: int = 100,
+    command: str = "true",
+    seeds: Sequence[int] = SEEDS,
+) -> Sent:
     """One packet straight after the other; `command` is for h1, before."""
     runs = []
-    for seed in SEEDS:
+    for seed in seeds:
         with network(pair(conditions), seed=seed) as net:
             net["h1"].run(command)
             runs.append(probe(net, count=PACKETS, interval_ns=0, payload_bytes=payload_bytes))
@@ -112,14 +119,14 @@ def correlated() -> list[Figure]:
     ]
 
 
-def gilbert() -> list[Figure]:
+def gilbert(seeds: Sequence[int] = SEEDS) -> list[Figure]:
     p, r = GILBERT
     words = f"netem loss gemodel {100 * p}% {100 * r}% limit {DELAY_LINE_PACKETS}"
-    missing = send({}, command=f"tc qdisc add dev h1-eth0 root {words}").lost
+    missing = send({}, command=f"tc qdisc add dev h1-eth0 root {words}", seeds=seeds).lost
     bursts = int(missing[0]) + int(np.count_nonzero(missing[1:] & ~missing[:-1]))
     share, length = p / (p + r), 1 / r
     memory = 1 - p - r
-    spread = math.sqrt((1 + memory) / (1 - memory) * (1 - share) / share / COUNT)
+    spread = math.sqrt((1 + memory) / (1 - memory) * (1 - share) / share / len(missing))
     return [
         near(
             "loss gemodel 1 % 20 %: packets lost",

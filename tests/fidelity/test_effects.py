@@ -6,8 +6,6 @@ run, so a test that passes once passes always, until a kernel changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from effects import (
     aqm,
@@ -21,7 +19,7 @@ from effects import (
     shares,
     windows,
 )
-from effects.figure import Case, Figure
+from effects.figure import Figure
 
 from wanlab.plan import Wire
 
@@ -31,11 +29,6 @@ pytestmark = pytest.mark.machine
 def unmet(figures: list[Figure]) -> list[Figure]:
     assert figures
     return [figure for figure in figures if not figure.is_met]
-
-
-def named(cases: tuple[Case, ...], name: str) -> Callable[[], list[Figure]]:
-    (case,) = (case for case in cases if case.name == name)
-    return case.measure
 
 
 def test_a_round_trip_takes_as_long_as_its_links() -> None:
@@ -61,7 +54,7 @@ def test_jitter_follows_the_table_that_tc_sent() -> None:
 
 
 def test_losses_come_in_the_bursts_that_were_asked_for() -> None:
-    assert unmet(impairments.gilbert()) == []
+    assert unmet(impairments.gilbert(seeds=[1])) == []
 
 
 def test_reno_gets_through_what_rounds_of_whole_packets_say() -> None:
@@ -69,11 +62,11 @@ def test_reno_gets_through_what_rounds_of_whole_packets_say() -> None:
 
 
 def test_a_small_buffer_fills_the_part_of_the_line_that_a_sawtooth_fills() -> None:
-    assert unmet(named(buffers.CASES, "reno 0.1 BDP")()) == []
+    assert unmet(buffers.filled("reno", 0.1, buffers.utilisation(0.1), window="50s")) == []
 
 
 def test_pie_holds_its_target_under_constant_overload() -> None:
-    assert unmet(aqm.pie_overload()) == []
+    assert unmet(aqm.pie_overload(seconds=15)) == []
 
 
 def test_classes_get_their_rates_and_borrow_the_rest() -> None:
