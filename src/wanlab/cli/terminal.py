@@ -98,7 +98,7 @@ class OurTerminal:
             signal.SIGALRM: signal.signal(signal.SIGALRM, self._watch),
         }
         signal.setitimer(signal.ITIMER_REAL, WATCH_REAL_S, WATCH_REAL_S)
-        tty.setraw(0)
+        tty.setraw(0, termios.TCSADRAIN)  # what was typed already is kept
 
     def _give_back(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
