@@ -23,7 +23,7 @@ def test_a_host_has_the_card_of_a_server_and_a_switch_has_none() -> None:
     assert cards(shapes.single(1)) == [
         SetWire("h1", "h1-eth0"),
         SetOffloads("h1", "h1-eth0", {"tso": True, "gso": True, "gro": True}),
-        SetModeration("h1", "h1-eth0", 125),
+        SetModeration("h1", "h1-eth0", 250),
         SetWire("", "s1-eth1"),
         SetOffloads("", "s1-eth1", {"tso": False, "gso": False, "gro": False}),
     ]

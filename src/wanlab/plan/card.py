@@ -8,8 +8,8 @@ every port cuts what it sends into packets of one MTU (kernel/patches/0012), and
     a router    has none of these, so that its queues count single packets, as in a router of hardware
     a switch    has none, and cannot be given any
 
-Without moderation every packet would wake its receiver by itself where computing takes no time. 125 us
-are the 8000 interrupts a second between which Intel's cards leave bulk traffic at 4000 to 20000
+Without moderation every packet would wake its receiver by itself where computing takes no time. 250 us
+are the 4000 interrupts a second that Intel's cards leave bulk traffic in their usual mode
 (the kernel's Documentation/networking/device_drivers/ethernet/intel/e1000.rst).
 """
 
@@ -28,7 +28,7 @@ Wire = Literal["mtu", "gso"]
 """How a link carries packets: `mtu`, each at most one MTU as on a real wire; `gso`, up to 64 KB at
 once as veth does by itself (fast; what loss and queues count is then super-packets)."""
 
-MODERATION_NS = 125_000
+MODERATION_NS = 250_000
 
 
 def card_of(node: Node, port: Port, wire: Wire, wanted: Nic) -> Nic:

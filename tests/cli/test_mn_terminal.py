@@ -1,0 +1,238 @@
+"""The mininet> prompt on a terminal: a line editor outside, programs' terminals inside."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+REAL_S = 40
+PROMPT = "mininet>"  # the editor moves the cursor on to where a blank would take it
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+
+
+class Terminal:
+    """Our end of a terminal in which `wanlab mn` runs. What it shows is read without its codes."""
+
+    def __init__(self, wanlab: Any, *arguments: str, **environment: str) -> None:
+        self._master, slave = pty.openpty()
+        self.resize(40, 100)
+        self._process = wanlab.start(
+            *("mn", *arguments),
+            before=["sh", "-c", f'exec "$@" <>{os.ttyname(slave)} >&0 2>&0', "sh"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            environment={
+                "TERM": "xterm-256color",
+                "XDG_STATE_HOME": str(wanlab.folder / "state"),
+                "DISPLAY": "",
+                **environment,
+            },
+        )
+        self._slave = slave
+        self._raw = b""
+        self.folder: Path = wanlab.folder
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize_told(self, rows: int, columns: int) -> None:
+        self.resize(rows, columns)
+        self._process.send_signal(signal.SIGWINCH)
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def until(self, text: str) -> str:
+        """What has come up to there, since the last time."""
+        give_up = time.monotonic() + REAL_S
+        while text not in self._shown():
+            left = give_up - time.monotonic()
+            assert left > 0, f"{text!r} did not come: {self._shown()!r}"
+            if select.select([self._master], [], [], left)[0]:
+                self._raw += os.read(self._master, 65536)
+        found, _, rest = self._shown().partition(text)
+        self._raw = rest.encode()
+        return found
+
+    def line(self, text: str) -> str:
+        """Types a line at the prompt; returns what came until the next one."""
+        self.type(f"{text}\r")
+        self.until("\n")
+        return self.until(PROMPT)
+
+    def look(self) -> None:
+        """Whatever comes soon."""
+        if select.select([self._master], [], [], 0.05)[0]:
+            self._raw += os.read(self._master, 65536)
+
+    def status(self) -> int:
+        while self._process.poll() is None:
+            self.look()
+        return int(self._process.returncode)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+        os.close(self._slave)
+
+    def _shown(self) -> str:
+        return CODES.sub("", self._raw.decode(errors="replace"))
+
+
+@pytest.fixture
+def prompt(wanlab: Any) -> Iterator[Terminal]:
+    terminal = Terminal(wanlab)
+    terminal.until(PROMPT)
+    yield terminal
+    terminal.end()
+
+
+def test_lines_are_completed_remembered_and_interrupted(prompt: Terminal) -> None:
+    assert prompt.line("nod\t") == "available nodes are: \nh1 h2 s1\n"
+    prompt.type("\x1b[A")  # the last line again
+    prompt.until("nodes")
+    prompt.type("\x03")
+    prompt.until("\nInterrupt\n")
+    prompt.until(PROMPT)
+    assert "h1 h2 s1" in prompt.line("nodes")
+    prompt.type("\x04")
+    assert prompt.status() == 0
+    history = (prompt.folder / "state" / "wanlab" / "mininet_history").read_text()
+    assert history.count("+nodes\n") >= 1
+
+
+def test_ctrl_c_ends_what_runs_and_not_the_network(prompt: Terminal) -> None:
+    prompt.type("h1 ping h2\r")
+    prompt.until("icmp_seq=2 ")
+    prompt.type("\x03")
+    assert " 0% packet loss" in prompt.until(PROMPT)
+    prompt.type("sh echo ready; sleep 1e12\r")
+    prompt.until("\nready\n")
+    prompt.type("\x03")
+    prompt.until("Interrupt")
+    prompt.until(PROMPT)
+    assert "0% dropped" in prompt.line("pingpair")
+
+
+def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
+    prompt.type("h1 env PS1='in> ' bash --norc\r")
+    prompt.until("\n")
+    prompt.until("in> ")
+    prompt.type("stty size\r")
+    prompt.until("\n40 100\n")
+    prompt.until("in> ")
+    prompt.type("trap 'echo told' WINCH\r")
+    prompt.until("\n")
+    prompt.until("in> ")
+    prompt.resize_told(30, 90)
+    prompt.until("told")
+    prompt.type("\rstty size\r")
+    prompt.until("\n30 90\n")
+    prompt.type("\x1b[200~echo pasted $((6 * 7))\x1b[201~\r")
+    prompt.until("\npasted 42\n")
+    prompt.type("exit\r")
+    prompt.until(PROMPT)
+
+
+def test_what_is_typed_to_a_program_is_shown_once_and_reaches_it(prompt: Terminal) -> None:
+    prompt.type("h2 cat\r")
+    prompt.until("\n")
+    prompt.type("some words\r")
+    prompt.until("some words\nsome words\n")
+    prompt.type("\x04")
+    prompt.until(PROMPT)
+    prompt.type("noecho h2 head -n 1\r")
+    prompt.until("head -n 1")
+    prompt.type("secret\r")
+    assert prompt.until(PROMPT).count("secret") == 1
+
+
+def test_what_was_typed_while_something_ran_belongs_to_the_next_line(prompt: Terminal) -> None:
+    prompt.type("sh read word; echo got $word\r")
+    prompt.until("\n")
+    prompt.type("it\rnodes\rpx print(6 *")
+    prompt.until("got it\n")
+    assert "h1 h2 s1" in prompt.until("px print(6 *")
+    prompt.type(" 7)\r")
+    prompt.until("\n42\n")
+
+
+def test_pasted_lines_are_commands(prompt: Terminal) -> None:
+    prompt.type("\x1b[200~px print(1 + 1)\npx print(2 + 2)\npx print(3 + 3)\x1b[201~\r")
+    for answer in ("2", "4", "6"):
+        prompt.until(f"\n{answer}\n")
+    prompt.until(PROMPT)
+
+
+def test_no_time_passes_at_the_prompt(prompt: Terminal) -> None:
+    prompt.line("px import time; began = time.time()")
+    told = prompt.line("py 0 < time.time() - began < 0.001")
+    assert "True\n" in told
+
+
+def test_at_real_pace_time_goes_on_at_the_prompt(wanlab: Any) -> None:
+    terminal = Terminal(wanlab, "--pace", "real")
+    terminal.until(PROMPT)
+    terminal.line("sh (sleep 0.3; echo meanwhile) &")
+    terminal.until("meanwhile")
+    terminal.line("px import time; began = time.time()")
+    real_s = time.monotonic()
+    terminal.line("h1 sleep 0.5")
+    assert time.monotonic() - real_s >= 0.5
+    terminal.end()
+
+
+def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
+    """With a stand-in for xterm that types a line and keeps what it sees."""
+    programs = wanlab.folder / "programs"
+    programs.mkdir()
+    (programs / "xterm").write_text(XTERM.format(python=sys.executable, folder=wanlab.folder))
+    (programs / "xterm").chmod(0o755)
+    terminal = Terminal(wanlab, DISPLAY=":0", PATH=f"{programs}:{os.environ['PATH']}")
+    terminal.until(PROMPT)
+    terminal.line("xterm h1")
+    seen = wanlab.folder / "seen"
+    give_up = time.monotonic() + REAL_S
+    while not seen.exists():  # the prompt waits, and time goes on
+        terminal.look()
+        assert time.monotonic() < give_up
+    assert "10.0.0.1/8" in seen.read_text()
+    assert "h1 h2 s1" in terminal.line("nodes")
+    terminal.end()
+
+
+XTERM = """#!{python}
+import os, pty, sys
+
+told = bytearray()
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[sys.argv.index("-e") + 1], sys.argv[sys.argv.index("-e") + 1 :])
+os.write(terminal, b"ip -brief address show h1-eth0; exit\\r")
+try:
+    while data := os.read(terminal, 4096):
+        told += data
+except OSError:
+    pass
+with open("{folder}/seen.new", "wb") as file:
+    file.write(told)
+os.rename("{folder}/seen.new", "{folder}/seen")
+"""
