@@ -159,8 +159,8 @@ def test_what_is_typed_to_a_program_is_shown_once_and_reaches_it(prompt: Termina
     prompt.until("some words\nsome words\n")
     prompt.type("\x04")
     prompt.until(PROMPT)
-    prompt.type("noecho h2 head -n 1\r")
-    prompt.until("head -n 1")
+    prompt.type("noecho h2 echo ready; head -n 1\r")
+    prompt.until("\nready\n")
     prompt.type("secret\r")
     assert prompt.until(PROMPT).count("secret") == 1
 
@@ -193,6 +193,7 @@ def test_at_real_pace_time_goes_on_at_the_prompt(wanlab: Any) -> None:
     terminal.until(PROMPT)
     terminal.line("sh (sleep 0.3; echo meanwhile) &")
     terminal.until("meanwhile")
+    terminal.until(PROMPT)
     terminal.line("px import time; began = time.time()")
     real_s = time.monotonic()
     terminal.line("h1 sleep 0.5")

@@ -26,7 +26,7 @@ def main() -> None:
     signal.set_wakeup_fd(resizes)
     signal.signal(signal.SIGWINCH, lambda *_: None)
     before = termios.tcgetattr(0)
-    tty.setraw(0)
+    tty.setraw(0, termios.TCSADRAIN)
     try:
         tell_size(connection)
         while True:

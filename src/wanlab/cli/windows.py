@@ -23,6 +23,7 @@ from pathlib import Path
 from wanlab import Network, Process, Visit
 
 CHUNK = 65536
+GRACE_REAL_S = 1.0
 RELAY = Path(__file__).with_name("relay.py")
 SIZE = b"s"
 NO_TERMINAL = "windows are for whoever starts wanlab in a terminal"
@@ -180,8 +181,12 @@ class Window:
         if self._process is not None and self._process.is_running:
             with contextlib.suppress(Exception):
                 self._process.signal(signal.SIGHUP)
-        self._window.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._window.wait(1)
+        # Its relay ends, and then the window by itself.
+        for hint in (self._window.terminate, self._window.kill, lambda: None):
+            try:
+                self._window.wait(GRACE_REAL_S)
+                break
+            except subprocess.TimeoutExpired:
+                hint()
         self._visit.end()
         self._folder.cleanup()
