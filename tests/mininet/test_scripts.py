@@ -33,7 +33,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 
 @pytest.mark.parametrize(
-    "script", ["commands.py", "topologies.py", "nodes.py", "links.py", "mistakes.py"]
+    "script", ["commands.py", "topologies.py", "nodes.py", "links.py", "mistakes.py", "examples.py"]
 )
 def test_a_script_finds_everything_as_it_should_be(net: Network, script: str) -> None:
     assert "done" in run(net, script)

@@ -13,6 +13,7 @@ hosts are one call instead of thousands of processes. Most scripts never notice.
 from __future__ import annotations
 
 import contextlib
+import logging
 import resource
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import wanlab
 from wanlab.errors import CommandError
 
-from .log import warn
+from .log import debug, lg, warn
 from .namespace import inside
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class Ground:
             try:
                 things: list[Any] = [node.thing() for node in nodes]
                 things += [link.thing() for link in links]
+                known = {str(operation) for operation in self.network.plan}
                 self.network.add(*things)
+                self._tell(known)
                 late = [end for link in links for end in link.ends() if self._is_late(end.node)]
                 self._live |= {node.name: node for node in nodes}
                 ends = [end for link in links for end in link.ends()]
@@ -105,6 +108,14 @@ class Ground:
                 self._is_settling = False
             for node in nodes:
                 node.settled()
+
+    def _tell(self, known: set[str]) -> None:
+        """What has been done, as somebody would type it: for setLogLevel("debug")."""
+        if lg.isEnabledFor(logging.DEBUG):
+            for operation in self.network.plan:
+                if str(operation) not in known:
+                    debug(f"*** {operation.describe()}\n")
+                    debug("".join(f"{line}\n" for line in operation.commands()))
 
     def _is_late(self, node: Node) -> bool:
         """A host that was there before its first link: it may have a MAC of its own already."""

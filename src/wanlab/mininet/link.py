@@ -170,7 +170,11 @@ class Intf:
 
     def be_called_as_made(self) -> None:
         """wanlab takes it away by the name that it was made with."""
-        if self.is_live and self.name != self.made_as and self._interface().exists():
+        if not self.is_live or self.name == self.made_as:
+            return
+        before = Interface(self.node.namespace, self.made_as)
+        # A VLAN's interface may have taken the place of the one that carries it.
+        if not before.exists() and self._interface().exists():
             self.rename(self.made_as)
 
     def settle_mac(self) -> None:
