@@ -35,9 +35,7 @@ def main() -> None:
     _open_standard_streams()
     _end_by_exception()
     try:
-        from .app import app
-
-        app(prog_name="wanlab")
+        _run(sys.argv[1:])
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
@@ -46,6 +44,17 @@ def main() -> None:
     except Ended as ended:
         _tell(WORDS[signal.Signals(ended.number)], ended)
         _exit(ENDED_BY_SIGNAL + ended.number)
+
+
+def _run(arguments: list[str]) -> None:
+    """`mn` reads its options by itself, and its user waits for it: not for typer, too."""
+    if arguments[:1] == ["mn"]:
+        from .inside import run_mn
+
+        _exit(run_mn(arguments[1:]))
+    from .app import app
+
+    app(prog_name="wanlab")
 
 
 def _tell(message: str, error: BaseException) -> None:
