@@ -1,7 +1,7 @@
 """Hosts, and what becomes of their limits on computing.
 
 On virtual time computing takes no time, so a share of the processor changes nothing; that is said
-once. On the real clock a limit is one of control groups (version 2), where we may set it.
+once. On the real clock no limit is set either.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def tell_about_cpu() -> None:
         _said,
         "cpu",
         info,
-        "(cpu limits have no effect here: on virtual time computing takes no time) ",
+        "(cpu limits are not set: on virtual time computing takes no time) ",
     )
 
 
 class CPULimitedHost(Host):
-    """Takes Mininet's CPU parameters. A limit on computing changes nothing where computing takes no
-    time; on the real clock it is one of control groups, where those are to be had."""
+    """Takes Mininet's CPU parameters. A limit on computing would change nothing where computing takes
+    no time."""
 
     parameters: ClassVar[set[str]] = {*NODE_PARAMETERS, "rt"}
     inited = True
