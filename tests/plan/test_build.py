@@ -6,7 +6,16 @@ from typing import get_type_hints
 import pytest
 
 from wanlab.agent import belongings, operations, services
-from wanlab.agent.operations import End, Operation, SetSpeed, SetSysctl
+from wanlab.agent.operations import (
+    ROOT,
+    AddAddress,
+    AddLink,
+    AddNamespace,
+    End,
+    Operation,
+    SetSpeed,
+    SetSysctl,
+)
 from wanlab.agent.perform import Performer
 from wanlab.errors import TopologyError
 from wanlab.plan import plan, settling_point
@@ -270,3 +279,11 @@ def test_a_router_forwards() -> None:
     topology = Topology(nodes=(Host("h1"), Router("r1")), links=(link("h1", "r1"),))
     keys = [it.key for it in plan(resolve(topology)) if isinstance(it, SetSysctl) and it.node]
     assert keys == ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"]
+
+
+def test_a_host_in_the_root_namespace_gets_none_of_its_own_and_needs_no_address() -> None:
+    host = Host("gateway", ip="", in_root=True)
+    operations = plan(resolve(Topology(nodes=(host, Switch("s1")), links=(link("gateway", "s1"),))))
+    assert [o for o in operations if isinstance(o, AddNamespace | AddAddress)] == []
+    (made,) = (o for o in operations if isinstance(o, AddLink))
+    assert (made.a.node, made.b.node) == (ROOT, ROOT)
