@@ -156,6 +156,15 @@ def test_our_controller_makes_switches_learn(start: Start, protocols: tuple[str,
 
 
 @needs_ovs
+@pytest.mark.parametrize("version", ["OpenFlow10", "OpenFlow13"])
+def test_a_switch_that_somebody_clears_learns_anew(start: Start, version: str) -> None:
+    net = start(ovs(Controller("c0"), protocols=(version,)))
+    assert received(net, "h1", "h2") == 2
+    net.root.run(f"ovs-ofctl -O {version} del-flows s1")
+    assert received(net, "h1", "h2") == 2
+
+
+@needs_ovs
 def test_a_switch_without_its_controller_forwards_nothing(start: Start) -> None:
     absent = Controller("c0", kind="remote", port=6699)
     assert received(start(ovs(absent)), "h1", "h2") == 0

@@ -50,6 +50,17 @@ def test_a_switch_begins_without_the_flows_of_another_time(version: int, flows: 
     assert told[0].encode() == openflow.delete_flows(version)
 
 
+def test_a_switch_of_version_1_3_goes_on_asking_when_somebody_clears_it() -> None:
+    switch = Switch()
+    hear(switch, Message(V13, Type.HELLO, 1, b""))
+    told = hear(switch, Message(V13, Type.FEATURES_REPLY, 1, bytes(24)))
+    _, question = openflow.Reader().feed(told)
+    of_others = Message(V13, Type.FLOW_REMOVED, 0, bytes(8) + b"\0\1" + bytes(38))
+    assert hear(switch, of_others) == b""
+    of_ours = Message(V13, Type.FLOW_REMOVED, 0, bytes(48))
+    assert hear(switch, of_ours) == question.encode()
+
+
 def test_a_packet_to_an_unknown_address_leaves_through_every_other_port(switch: Switch) -> None:
     question = packet_in(1, A, B)
     assert hear(switch, question) == sent_on(question, openflow.FLOOD)

@@ -59,6 +59,8 @@ class Switch:
             yield from self._begin(message)
         elif message.type == Type.PACKET_IN:
             yield from self._forward(message)
+        elif message.type == Type.FLOW_REMOVED:
+            yield from self._restore(message)
         elif message.type == Type.PORT_STATUS:
             yield from self._watch_port(message)
         elif message.type == Type.ERROR:
@@ -70,9 +72,22 @@ class Switch:
         version = features.version
         yield openflow.delete_flows(version)  # of a time that we know nothing of
         if version != openflow.VERSION_1_0:
-            yield openflow.add_flow(
-                version, openflow.EVERYTHING, openflow.CONTROLLER, priority=TABLE_MISS_PRIORITY
-            )
+            yield self._ask_us(version)
+
+    def _ask_us(self, version: int) -> bytes:
+        """In 1.3 a switch asks about unknown packets only if a flow says so."""
+        return openflow.add_flow(
+            version,
+            openflow.EVERYTHING,
+            openflow.CONTROLLER,
+            priority=TABLE_MISS_PRIORITY,
+            is_missed=True,
+        )
+
+    def _restore(self, message: Message) -> Iterator[bytes]:
+        """Whoever clears a switch by hand (`dpctl del-flows`) does not mean that it shall stop asking."""
+        if openflow.priority_of_removed(message) == TABLE_MISS_PRIORITY:
+            yield self._ask_us(message.version)
 
     def _forward(self, message: Message) -> Iterator[bytes]:
         version, packet = message.version, openflow.read_packet_in(message)

@@ -29,6 +29,7 @@ TO_CONTROLLER_WHOLE = 0xFFFF
 # Ports with a meaning; 1.3 has them in 32 bits.
 FLOOD, CONTROLLER, ANY_PORT = 0xFFFB, 0xFFFD, 0xFFFF
 HIGH = 0xFFFF0000
+SEND_FLOW_REMOVED = 1
 
 ADD, DELETE = 0, 3
 IN_PORT, ETHERNET_DESTINATION, ETHERNET_SOURCE = 0, 3, 4  # fields of a 1.3 match
@@ -53,6 +54,7 @@ class Type(IntEnum):
     FEATURES_REQUEST = 5
     FEATURES_REPLY = 6
     PACKET_IN = 10
+    FLOW_REMOVED = 11
     PORT_STATUS = 12
     PACKET_OUT = 13
     FLOW_MOD = 14
@@ -206,11 +208,26 @@ def packet_out(version: int, packet: PacketIn, to: int) -> bytes:
 
 
 def add_flow(
-    version: int, match: Match, to: int, *, priority: int, idle_s: int = 0, buffer: int = NO_BUFFER
+    version: int,
+    match: Match,
+    to: int,
+    *,
+    priority: int,
+    idle_s: int = 0,
+    buffer: int = NO_BUFFER,
+    is_missed: bool = False,
 ) -> bytes:
     """Packets like this leave through `to`. `idle_s`: forgotten when none has come for so long; 0 is
-    never."""
-    return _flow_mod(version, ADD, match, to, ANY_PORT, priority, idle_s, buffer)
+    never. `is_missed`: FLOW_REMOVED tells when it has gone."""
+    flags = SEND_FLOW_REMOVED if is_missed else 0
+    return _flow_mod(version, ADD, match, to, ANY_PORT, priority, idle_s, buffer, flags)
+
+
+def priority_of_removed(message: Message) -> int:
+    """Of the flow that a FLOW_REMOVED of version 1.3 is about."""
+    if len(message.body) < 10:
+        raise ValueError("a FLOW_REMOVED that is too short")
+    return int.from_bytes(message.body[8:10], "big")
 
 
 def delete_flows(version: int, match: Match = EVERYTHING, through: int | None = None) -> bytes:
@@ -228,16 +245,17 @@ def _flow_mod(
     priority: int,
     idle_s: int,
     buffer: int,
+    flags: int = 0,
 ) -> bytes:
     actions = b"" if to is None else _output(version, to)
     if version == VERSION_1_0:
-        numbers = (0, command, idle_s, 0, priority, buffer, out_port, 0)
+        numbers = (0, command, idle_s, 0, priority, buffer, out_port, flags)
         body = _match_1_0(match) + struct.pack("!QHHHHIHH", *numbers) + actions
     else:
         any_table = 0xFF if command == DELETE else 0
         numbers = (0, 0, any_table, command, idle_s, 0, priority, buffer)
         body = struct.pack("!QQBBHHHI", *numbers)
-        body += struct.pack("!IIH2x", _wide(out_port), _wide(ANY_PORT), 0) + _match_1_3(match)
+        body += struct.pack("!IIH2x", _wide(out_port), _wide(ANY_PORT), flags) + _match_1_3(match)
         if to is not None:
             body += struct.pack("!HH4x", APPLY_ACTIONS, 8 + len(actions)) + actions
     return Message(version, Type.FLOW_MOD, 0, body).encode()
