@@ -161,6 +161,7 @@ def test_a_switch_that_somebody_clears_learns_anew(start: Start, version: str) -
     net = start(ovs(Controller("c0"), protocols=(version,)))
     assert received(net, "h1", "h2") == 2
     net.root.run(f"ovs-ofctl -O {version} del-flows s1")
+    net.run_for("1s")  # what the datapath remembers is taken back a little later
     assert received(net, "h1", "h2") == 2
 
 

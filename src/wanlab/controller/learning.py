@@ -85,7 +85,7 @@ class Switch:
         )
 
     def _restore(self, message: Message) -> Iterator[bytes]:
-        """Whoever clears a switch by hand (`dpctl del-flows`) does not mean that it shall stop asking."""
+        """Who clears a switch by hand (`dpctl del-flows`) does not mean that it shall stop asking."""
         if openflow.priority_of_removed(message) == TABLE_MISS_PRIORITY:
             yield self._ask_us(message.version)
 
