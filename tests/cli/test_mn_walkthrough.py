@@ -134,12 +134,15 @@ def transcript(session: Session, said: str) -> str:
     return f"## {session.title}\n\n$ wanlab mn {session.arguments}\n{told}\n"
 
 
-# Numbers of processes, addresses drawn at random, and times that depend on the speed of no link.
+# Numbers of processes, addresses drawn at random, and times that no link's conditions say: they are
+# those of the kernel and of the model of the card.
 MASKS = (
     (r"pid=\d+", "pid=N"),
     (r"\b(?!00:00:00:00:00|ff:ff:ff)([0-9a-f]{2}:){5}[0-9a-f]{2}\b", "XX:XX:XX:XX:XX:XX"),
-    (r"\b0\.\d+( ms)", r"0.0xx\1"),
-    (r"= 0\.\d+/0\.\d+/0\.\d+/0\.\d+ ms", "= 0.0xx/0.0xx/0.0xx/0.0xx ms"),
+    (r"= \d\.\d+/\d\.\d+/\d\.\d+/\d\.\d+ ms", "= N/N/N/N ms"),
+    (r"\b(\d+\.\d)\d+/(\d+\.\d)\d+/(\d+\.\d)\d+/\d\.\d+ ms", r"\1/\2/\3/N ms"),
+    (r"\b\d\.\d+ ms", "N ms"),
+    (r"(completed in \d+\.\d)\d+", r"\1"),
 )
 
 
