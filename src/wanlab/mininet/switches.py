@@ -235,13 +235,14 @@ class OVSSwitch(Switch):
     def start_words(self, controllers: Sequence[Controller]) -> list[str]:
         """For one `ovs-vsctl`, in which several switches may start."""
         self._controllers = list(controllers)
-        words = ["--", "set", "bridge", self.name, *self.bridgeOpts().split()]
-        targets = self.controller_targets(controllers)
-        if targets:
-            words += ["--", "set-controller", self.name, *targets]
-        if any(target.startswith(("tcp", "ssl")) for target in targets):
-            words += ["--", "set", "controller", self.name, f"max_backoff={self.reconnectms}"]
-        return words
+        words, names = [], []
+        for number, target in enumerate(self.controller_targets(controllers)):
+            names.append(f"@{self.name}c{number}")
+            words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"']
+            if not target.startswith("p"):  # those are listened to, not called
+                words.append(f"max_backoff={self.reconnectms}")
+        guides = [f"controller=[{','.join(names)}]"] if names else []
+        return [*words, "--", "set", "bridge", self.name, *self.bridgeOpts().split(), *guides]
 
     def start(self, controllers: Sequence[Controller]) -> None:
         super().start(controllers)
