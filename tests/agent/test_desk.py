@@ -25,7 +25,7 @@ class Room:
         self._address = str(address)
         self._poll = select.epoll()
         self._reader = FrameReader()
-        self.desk = Desk(self._poll, self._send, {"double": double}, self._address)
+        self.desk = Desk(self._poll, self._send, {"double": double}, address=self._address)
 
     def _send(self, data: bytes) -> None:
         self.sent += self._reader.feed(data)

@@ -1,10 +1,10 @@
 """Starts the agent.
 
     python3 -I -S FOLDER                     as the first process of the embedded machine
-    python3 -I -S FOLDER DESCRIPTOR          in a machine that is there already
     python3 -I -S FOLDER DESCRIPTOR native   as the first process of fresh namespaces
 
-DESCRIPTOR is its end of the channel, inherited.
+DESCRIPTOR is its end of the channel, inherited. In a machine that is there already, the agent that is
+there forks (see `desk`).
 
 The rest of wanlab is neither needed nor imported: a stand-in for the package lets `wanlab.agent` be
 found without running the front door.
@@ -24,11 +24,10 @@ def main() -> None:
     from wanlab.agent.serve import Agent
 
     # User-Mode Linux appends words of its own to those of its first process.
-    is_native = sys.argv[2:] == ["native"]
-    if os.getpid() != 1 or is_native:
+    if sys.argv[2:] == ["native"]:
         channel = int(sys.argv[1])
         os.set_inheritable(channel, False)
-        Agent(channel, channel, is_guest=not is_native, has_kernel=False).serve()
+        Agent(channel, channel, has_kernel=False).serve()
     system.mount("dev", "/dev", "devtmpfs")
     channel = os.open("/dev/channel", os.O_RDWR | os.O_CLOEXEC)
     Agent(channel, channel).serve()

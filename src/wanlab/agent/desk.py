@@ -2,7 +2,8 @@
 
 A program connects and says, in one line of JSON, what it wants: {"do": "line", "prompt": "mininet> "}.
 After that the connection carries bytes both ways, whatever the two have agreed on. Each connection is
-a visit and travels under a number of its own. What the agent knows itself, it answers itself.
+a visit and travels under a number of its own. What the agent knows itself, it answers itself. A program
+that says {"do": "agent"} gets one for itself: its connection becomes the channel to a fork of this one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from .messages import Kind, encode
 
 ADDRESS = "/run/wanlab/desk"
+FOR_AN_AGENT = b'{"do": "agent"}'
 CHUNK = 65536
 MOST_REQUEST_BYTES = 1 << 20
 MOST_WAITING = 128
@@ -40,9 +42,11 @@ class Desk:
         poll: select.epoll,
         send: Callable[[bytes], None],
         own: dict[str, Callable[..., object]] | None = None,
+        fork_for: Callable[[int], None] | None = None,
         address: str = ADDRESS,
     ) -> None:
         self._own = own or {}
+        self._fork_for = fork_for
         self._poll = poll
         self._send = send
         self._number = 0
@@ -111,7 +115,7 @@ class Desk:
         request += data
         line, end, rest = bytes(request).partition(b"\n")
         if end:
-            if self._answer_ourselves(visit, line):
+            if self._hand_over(visit, line) or self._answer_ourselves(visit, line):
                 return
             visit.request = None
             self._send(encode(Kind.VISIT, visit.number, line))
@@ -119,6 +123,13 @@ class Desk:
                 self._send(encode(Kind.VISIT_DATA, visit.number, rest))
         elif len(request) > MOST_REQUEST_BYTES:
             self._leave(visit)
+
+    def _hand_over(self, visit: Visit, line: bytes) -> bool:
+        if self._fork_for is None or line != FOR_AN_AGENT:
+            return False
+        self._fork_for(visit.descriptor)
+        self._leave(visit)
+        return True
 
     def _answer_ourselves(self, visit: Visit, line: bytes) -> bool:
         try:

@@ -22,6 +22,7 @@ CHUNK = 65536
 DONE_BY_ONE_PROGRAM = ("set_ovs", "set_vlans")
 MOST_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
 
+
 class Agent:
     """Serves one machine over a pair of descriptors until it is told to stop.
 
@@ -58,7 +59,7 @@ class Agent:
         namespaces = Namespaces()
         if furniture is not None:
             root.furnish(**furniture)
-            self._desk = Desk(self._poll, self._send, {"paths": namespaces.paths})
+            self._desk = Desk(self._poll, self._send, {"paths": namespaces.paths}, self._fork_for)
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
             self._performer.set_link_state(ROOT, "lo", True)
@@ -97,6 +98,22 @@ class Agent:
         from .probe import Probe  # seldom asked for
 
         return Probe(self._namespaces).probe(**wanted)
+
+    def _fork_for(self, connection: int) -> None:
+        """An agent of its own for a program inside, whose channel is its connection to the desk. All
+        that a new Python would have to load first is there already."""
+        if os.fork():
+            return
+        status = 1
+        try:
+            os.setsid()
+            _close_all_but(0, 1, 2, connection)
+            os.set_blocking(connection, True)
+            Agent(connection, connection, has_kernel=False, is_guest=True).serve()
+        except SystemExit:
+            status = 0
+        finally:
+            os._exit(status)
 
     def halt(self) -> None:
         if not self._has_kernel:
@@ -177,6 +194,15 @@ class Agent:
             data = data[os.write(self._output, data) :]
 
 
+def _close_all_but(*kept: int) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            try:
+                os.close(int(name))
+            except OSError:  # the listing's own
+                continue
+
+
 class OperationFailed(Exception):
     def __init__(self, place: int, error: Exception) -> None:
         super().__init__(place, error)
@@ -188,6 +214,8 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return str(error)
+
+
 def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """(place, name, arguments) of each operation. Neighbours that one program does are one operation,
     with the arguments of all in a row."""
@@ -202,5 +230,3 @@ def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, A
             arguments = {key: [x for given in together for x in given[key]] for key in arguments}
         yield place, name, arguments
         place = end
-
-

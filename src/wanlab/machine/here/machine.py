@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wanlab.agent.desk import ADDRESS as DESK
+from wanlab.agent.desk import FOR_AN_AGENT
 from wanlab.errors import MachineError, RequirementError
 
 from .. import Clock
-from ..beside import AgentProcess
 from ..channel import Channel
 from ..furniture import ENVIRONMENT
 from ..loop import Lost, Pipes, RealLoop
 
 ABOUT_FILE = Path("/run/wanlab/machine.json")
 FOREVER_NS = 1 << 62
+END_REAL_S = 30.0
+CHUNK = 65536
 
 
 def is_inside() -> bool:
@@ -35,9 +40,9 @@ class HereMachine:
         self._about = read_about()
         self.clock: Clock = self._about["clock"]
         self.seed: int | None = self._about["seed"]
-        self._agent = AgentProcess()
+        self._end = ask_for_agent()
         self._closed = False
-        self._loop = RealLoop(Pipes(None, self._agent.end, self._agent.end), self._hear)
+        self._loop = RealLoop(Pipes(None, self._end, self._end), self._hear)
         self.channel = Channel(self._loop.say)
         try:
             self.run(FOREVER_NS, lambda: self.channel.is_ready)
@@ -64,8 +69,7 @@ class HereMachine:
         try:
             self._loop.run(until_ns, stop)
         except Lost:
-            status = self._agent.wait()
-            raise MachineError(f"the network's agent ended with status {status}") from None
+            raise MachineError("the network's agent has ended") from None
 
     def prefix(self, node: str, folder: str) -> list[str]:
         """What goes in front of a command so that it runs in a node, in a folder."""
@@ -89,11 +93,29 @@ class HereMachine:
         if self._closed:
             return
         self._closed = True
+        # It undoes what it did, and is gone when its end is closed.
+        with contextlib.suppress(OSError):
+            self._end.setblocking(True)
+            self._end.settimeout(END_REAL_S)
+            self._end.shutdown(socket.SHUT_WR)
+            while self._end.recv(CHUNK):
+                pass
         self._loop.close()
-        self._agent.close()
 
     def _hear(self, data: bytes) -> None:
         self.channel.feed(data)
+
+
+def ask_for_agent() -> socket.socket:
+    """A channel to an agent of our own."""
+    end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        end.connect(DESK)
+        end.sendall(FOR_AN_AGENT + b"\n")
+    except OSError as error:
+        end.close()
+        raise MachineError(f"the machine's agent does not answer: {error.strerror}") from None
+    return end
 
 
 def read_about() -> dict[str, Any]:
