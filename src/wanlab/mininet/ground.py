@@ -48,6 +48,24 @@ class Ground:
         self._leaving: list[Node] | None = None
         self._leaving_links: list[Link] = []
         self._is_settling = False
+        self._is_adopted = False
+
+    def adopt(self) -> wanlab.Topology:
+        """From now on this is the network that the machine carries already, whose topology is returned:
+        nodes and links that are made in Python are those, and are not taken away in the end."""
+        with self._lock:
+            assert self._network is None, "there is a network already"
+            allow_descriptors()
+            network = wanlab.Network.attach()
+            network.start()
+            self._network = network
+            self._is_adopted = True
+            return network.topology
+
+    def _is_there(self, node: str) -> bool:
+        """Whether somebody else has made it."""
+        network = self._network if self._is_adopted else None
+        return network is not None and any(node == one.name for one in network.topology.nodes)
 
     @property
     def network(self) -> wanlab.Network:
@@ -69,7 +87,8 @@ class Ground:
                 if former.name in self._live:
                     warn(f"*** {former} of a network that was not stopped makes room\n")
                 former.terminate()
-            self._nodes[node.name] = node
+            waits = self._live if self._is_there(node.name) else self._nodes
+            waits[node.name] = node
 
     def is_live(self, node: Node) -> bool:
         return self._live.get(node.name) is node
@@ -80,7 +99,11 @@ class Ground:
 
     def add_link(self, link: Link) -> None:
         with self._lock:
-            self._links.append(link)
+            if self._is_adopted and self._has_port(link):
+                for end in link.ends():
+                    end.is_live = True
+            else:
+                self._links.append(link)
 
     def settle(self) -> None:
         """Makes everything that waits."""
@@ -191,6 +214,7 @@ class Ground:
         with self._lock:
             network, self._network = self._network, None
             self._nodes, self._links, self._live = {}, [], {}
+            self._is_adopted = False
             if network is not None:
                 network.stop()
 

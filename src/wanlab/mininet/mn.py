@@ -160,6 +160,8 @@ class Runner:
         """Returns the exit status."""
         values = self._values
         began = time.time()
+        if values.attach:
+            return self._attach()
         if "validate" in globals():
             globals()["validate"](values)
         net = self._build()
@@ -168,6 +170,17 @@ class Runner:
         finally:
             net.stop()
         info(f"completed in {time.time() - began:0.3f} seconds\n")
+        return 1 if self._has_failed else 0
+
+    def _attach(self) -> int:
+        """The prompt, over the network that is here already."""
+        from .attached import attach, leave
+
+        net = attach()
+        try:
+            self._note(CLI(net))
+        finally:
+            leave(net)
         return 1 if self._has_failed else 0
 
     def _build(self) -> Mininet:

@@ -17,6 +17,7 @@ from wanlab import __version__
 MININET_VERSION = "2.3.1"
 """Whose options and prompt these are."""
 LINE_RATE = "1Gbps"
+OPENFLOW_PORTS = ("6653", "6633")
 LEVELS = "debug|info|output|warning|warn|error|critical"
 TOPO_WORDS = "linear|minimal|reversed|single|torus|tree[,param=value...]"
 SWITCH_WORDS = "default|lxbr|ovs|ovsbr|ovsk[,param=value...]"
@@ -87,6 +88,12 @@ MACHINE_OPTIONS = (
         "RATE",
         f"of the cable that a link is ({LINE_RATE}); what a link with bw carries is said by bw",
     ),
+    MachineOption(
+        "reach",
+        "ADDRESS:PORT",
+        "where programs inside may connect to on your computer; several with commas. What --controller"
+        " remote names is among it",
+    ),
 )
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
@@ -99,6 +106,19 @@ class Options(optparse.OptionParser):
         width = formatter.width - formatter.current_indent
         paragraphs = (self.description or "").strip().split("\n\n")
         return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs) + "\n"
+
+
+def remote_controllers(texts: Sequence[str]) -> list[str]:
+    """Where the values of --controller say that remote ones are: "127.0.0.1:6653"."""
+    found = []
+    for text in texts:
+        kind, *words = text.split(",")
+        if kind == "remote":
+            named = dict(word.split("=", 1) for word in words if "=" in word)
+            ip, _, port = named.get("ip", "127.0.0.1").partition(":")
+            ports = [named["port"]] if "port" in named else [port] if port else OPENFLOW_PORTS
+            found += [f"{ip}:{number}" for number in ports]
+    return found
 
 
 def version() -> str:
@@ -164,6 +184,12 @@ def parser() -> Options:
     add("--placement", metavar="block|random", help="not here, see --cluster")
 
     group = optparse.OptionGroup(options, "Added by wanlab, for the machine")
+    group.add_option(
+        "--attach",
+        action="store_true",
+        help="inside a machine: the prompt for the network that it was started with, which goes on"
+        " afterwards",
+    )
     for option in MACHINE_OPTIONS:
         group.add_option(f"--{option.name}", metavar=option.metavar, help=option.help)
     options.add_option_group(group)
