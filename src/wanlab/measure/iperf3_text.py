@@ -19,6 +19,7 @@ LINE = re.compile(
     r"\[\s*(?P<stream>\d+|SUM)\]\s+(?P<start>[\d.]+)-(?P<end>[\d.]+)\s+sec\s+"
     r"(?P<bytes>[\d.]+) (?P<bytes_unit>[KMGT]?)Bytes\s+"
     r"(?P<bits>[\d.]+) (?P<bits_unit>[KMGT]?)bits/sec"
+    r"(?:\s+(?P<jitter>[\d.]+) ms\s+(?P<lost>-?\d+)/(?P<packets>\d+) \([^)]*\))?"
     r"(?:\s+(?P<retransmits>\d+))?"
     r"(?:\s+(?P<cwnd>[\d.]+) (?P<cwnd_unit>[KMGT]?)Bytes)?"
     r"\s*(?P<role>sender|receiver)?\s*$"
@@ -37,6 +38,10 @@ class Line:
     retransmits: int | None
     cwnd_bytes: float | None
     role: str
+    jitter_ms: float | None = None
+    lost_packets: int | None = None
+    packets: int | None = None
+    """The three of UDP, as its receiver prints them."""
 
 
 def parse(text: str) -> list[Line]:
@@ -68,4 +73,7 @@ def _line(match: re.Match[str]) -> Line:
             None if match["cwnd"] is None else float(match["cwnd"]) * BYTES[match["cwnd_unit"]]
         ),
         role=match["role"] or "",
+        jitter_ms=None if match["jitter"] is None else float(match["jitter"]),
+        lost_packets=None if match["lost"] is None else int(match["lost"]),
+        packets=None if match["packets"] is None else int(match["packets"]),
     )

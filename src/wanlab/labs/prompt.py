@@ -1,0 +1,90 @@
+"""Typing at Mininet's prompt in the machine, from outside: the prompt asks for its lines at the desk."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from wanlab import Network, Process, Visit
+
+VARIABLES = {"WANLAB_PROMPT": "desk"}
+"""Tells a prompt in the machine that lines are to be had at the desk."""
+PROMPT = "mininet> "
+COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
+LOOK_NS = 1_000_000_000
+
+
+class PromptDesk:
+    """Who is asked for lines. A prompt may be ours (`attach`) or one that was typed: `sudo mn`."""
+
+    def __init__(self, network: Network, folder: str, environment: dict[str, str]) -> None:
+        self._network = network
+        self._folder = folder
+        self._environment = environment
+        self._visit: Visit | None = None
+        self._process: Process | None = None
+        self._output = bytearray()
+        network.desk["line"] = self._take
+        network.desk["keys"] = lambda visit: visit.answer({})
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a prompt waits for a line."""
+        return self._visit is not None and not self._visit.is_over
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether our own prompt runs."""
+        return self._process is not None and self._process.is_running
+
+    def attach(self) -> None:
+        """Starts a prompt over the network that runs."""
+        self._process = self._network.root.start(
+            list(COMMAND),
+            folder=self._folder,
+            environment={**self._environment, **VARIABLES},
+            on_output=self._output.extend,
+            errors_in_output=True,
+        )
+
+    def type(self, line: str) -> None:
+        self._answer({"line": line})
+
+    def interrupt(self) -> None:
+        """Ctrl-C, to what our own prompt runs."""
+        if self._process is not None:
+            self._process.signal(signal.SIGINT)
+
+    def wait(self, limit_ns: int) -> bool:
+        """Until it asks for the next line, or our own has ended; whether it has."""
+        end_ns = self._network.now_ns + limit_ns
+        while not self._is_over() and self._network.now_ns < end_ns:
+            left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
+            self._network.run_until_condition(self._is_over, left_ns)
+        return self._is_over()
+
+    def take_output(self) -> str:
+        """What our own prompt has shown since the last time."""
+        text = self._output.decode(errors="replace")
+        self._output.clear()
+        return text.removesuffix(PROMPT)
+
+    def close(self) -> None:
+        """Ctrl-D."""
+        if self.is_waiting:
+            self._answer({"end": True})
+            self._network.run_until_condition(lambda: not self.is_attached, 10 * LOOK_NS)
+        elif self._process is not None and self._process.is_running:
+            self._process.stop()
+        self._process = None
+
+    def _is_over(self) -> bool:
+        return self.is_waiting or (self._process is not None and not self._process.is_running)
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        visit, self._visit = self._visit, None
+        assert visit is not None, "no prompt waits for a line"
+        visit.answer(answer)
+
+    def _take(self, visit: Visit) -> None:
+        self._visit = visit

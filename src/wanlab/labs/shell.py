@@ -1,0 +1,141 @@
+"""One terminal of a lab: a bash that stays, typed into from outside.
+
+    terminal = Shell(network, "h1", network["h1"], folder, {"HOME": ...})
+    terminal.type("ping -c 3 10.0.0.2")
+    terminal.wait(10_000_000_000)
+    terminal.take_output()
+
+How the end of a command is known: before each prompt the shell writes a mark behind its output,
+
+    SOH word ":" number ":" status ":" folder STX
+
+`number` is that of the line typed, so a prompt that comes late, after a Ctrl-C, is not taken for the
+end of the next command. The terminal does not echo; what it holds is what commands print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from wanlab import Network, Process
+
+SIZE = (50, 200)
+INTERRUPT = b"\x03"
+START_LIMIT_NS = 10_000_000_000
+LOOK_NS = 1_000_000_000
+COMMAND = ("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
+PREPARATION = (
+    "stty -echo -opost; set +H; unset HISTFILE; PS1= PS2=;"
+    ' __wanlab() {{ __wanlab=$2; return "$1"; }}; __wanlab=0;'
+    ' PROMPT_COMMAND=\'printf "\\1{word}:%d:%d:%s\\2" "$__wanlab" "$?" "$PWD"\'\n'
+)
+WORD = "wanlab"
+MARK = re.compile(rb"\x01" + WORD.encode() + rb":(\d+):(\d+):([^\x02]*)\x02")
+MAY_BE_MARK = re.compile(rb"\x01[^\x02]*\Z")
+# What a program that draws on the whole screen shows there, and other orders to a terminal.
+SCREEN = re.compile(r"\x1b\[\?1049h.*?(?:\x1b\[\?1049l|\Z)", re.DOTALL)
+ORDERS = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
+)
+
+
+class Shell:
+    """A terminal. Time passes only in `wait`."""
+
+    def __init__(
+        self,
+        network: Network,
+        name: str,
+        start: Callable[..., Process],
+        folder: str,
+        environment: dict[str, str],
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        """Where the shell is."""
+        self.status = 0
+        """Of the last command."""
+        self.is_interrupted = False
+        self._network = network
+        self._pending = b""
+        self._output = bytearray()
+        self._number = 0
+        self._is_busy = True
+        self._process = start(
+            list(COMMAND),
+            folder=folder,
+            terminal=SIZE,
+            environment=environment,
+            on_output=self._take,
+        )
+        self._process.write(PREPARATION.format(word=WORD))
+        self.wait(START_LIMIT_NS)
+        self._output.clear()
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._process.is_running
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last command still runs."""
+        return self._is_busy and not self.has_ended
+
+    def type(self, line: str, *, enter: bool = True) -> None:
+        """A line, and Enter unless that is to come later."""
+        assert not self.is_busy, f"{self.name} is busy"
+        self._number += 1
+        self._is_busy = True
+        self.is_interrupted = False
+        self._process.write(f"__wanlab $? {self._number}; {line}" + "\n" * enter)
+
+    def press_enter(self) -> None:
+        self._process.write("\n")
+
+    def press(self, keys: bytes) -> None:
+        """To the program that runs."""
+        self._process.write(keys)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.is_interrupted = True
+        self._process.write(INTERRUPT)
+
+    def wait(self, limit_ns: int, also: Callable[[], bool] = lambda: False) -> bool:
+        """Lets time pass until the command has ended, or `also` holds; whether it has."""
+        end_ns = self._network.now_ns + limit_ns
+        while self.is_busy and not also() and self._network.now_ns < end_ns:
+            left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
+            self._network.run_until_condition(lambda: not self.is_busy or also(), left_ns)
+        return not self.is_busy
+
+    def take_output(self) -> str:
+        """What was printed since the last time."""
+        text = bytes(self._output).decode(errors="replace")
+        self._output.clear()
+        return plain(text)
+
+    def close(self) -> None:
+        """Hangs up."""
+        if not self.has_ended:
+            self._process.signal(9)
+
+    def _take(self, data: bytes) -> None:
+        self._pending += data
+        while found := MARK.search(self._pending):
+            self._output += self._pending[: found.start()]
+            self._pending = self._pending[found.end() :]
+            if int(found[1]) == self._number:
+                self.status = int(found[2])
+                self.folder = found[3].decode(errors="replace")
+                self._is_busy = False
+        cut = MAY_BE_MARK.search(self._pending)
+        end = cut.start() if cut else len(self._pending)
+        self._output += self._pending[:end]
+        self._pending = self._pending[end:]
+
+
+def plain(text: str) -> str:
+    """Without what only a screen understands."""
+    return ORDERS.sub("", SCREEN.sub("", text)).replace("\r\n", "\n").replace("\r", "\n")
