@@ -28,7 +28,7 @@ from wanlab import (
     load,
     shapes,
 )
-from wanlab.errors import RequirementError
+from wanlab.errors import RequirementError, WanlabError
 
 OVS = shutil.which("ovs-vswitchd", path="/usr/sbin:/usr/bin:/sbin:/bin")
 needs_ovs = pytest.mark.skipif(OVS is None, reason="openvswitch-switch is not installed")
@@ -389,3 +389,19 @@ desk.sendall(json.dumps({"do": "connect", "address": sys.argv[1], "port": int(sy
 desk.sendall(b"\\n")
 print(desk.makefile().readline(), end="")
 """
+
+
+def test_what_may_be_reached_is_said_outside(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        net = start(Topology(), reach=[f"127.0.0.1:{port}"])
+        answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", str(port)]).output
+        assert answer == '{"connected": true}\n'
+        answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", str(port - 1)]).output
+        assert answer.startswith('{"error": ')
+
+
+@pytest.mark.parametrize("text", ["6653", ":6653", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:0"])
+def test_a_place_to_reach_has_an_address_and_a_port(text: str) -> None:
+    with pytest.raises(WanlabError, match="does not say where to connect to"):
+        Network(Topology(), reach=[text])

@@ -115,3 +115,17 @@ def test_the_help_tells_of_the_machine_and_of_the_cable() -> None:
     for option in options.MACHINE_OPTIONS:
         assert f"--{option.name}=" in told
     assert "Without --link tc,bw=... a link is a cable of 1 Gbit/s" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "reached"),
+    [
+        ("remote", ["127.0.0.1:6653", "127.0.0.1:6633"]),
+        ("remote,port=6699", ["127.0.0.1:6699"]),
+        ("remote,ip=192.168.1.5", ["192.168.1.5:6653", "192.168.1.5:6633"]),
+        ("remote,ip=192.168.1.5:7000", ["192.168.1.5:7000"]),
+        ("ref", []),
+    ],
+)
+def test_where_a_remote_controller_is(value: str, reached: list[str]) -> None:
+    assert options.remote_controllers([value]) == reached

@@ -6,11 +6,13 @@ started with a network that has such a switch; bridges learn by themselves and n
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import time
 from typing import Any, ClassVar
 
+import wanlab
 from wanlab.errors import RequirementError, WanlabError
 
 from .ground import ground
@@ -177,16 +179,32 @@ class RemoteController(Controller):
         return connects(ip, port)
 
     def checkListening(self) -> None:
-        """Without a port of its own it is looked for at the two that are usual."""
+        """Without a port of its own it is looked for at the two that are usual: in the machine, and on
+        the user's computer as far as that may be reached."""
         ports = (self.port,) if self._is_port_given else OPENFLOW_PORTS
         for port in ports:
-            if self.isListening(self.ip, port):
+            if self.isListening(self.ip, port) or self._is_brought_near(port):
                 self.port = port
                 return
         for port in ports:
             warn(f"Unable to contact the remote controller at {self.ip}:{port}\n")
+        warn(f"(one on your own computer is reached with: --reach {self.ip}:{ports[0]})\n")
         if not self._is_port_given:
             info(f"Setting remote controller to {self.ip}:{self.port}\n")
+
+    def _is_brought_near(self, port: int) -> bool:
+        """A relay listens for it in the machine, if it answers outside."""
+        request = {"do": "connect", "address": self.ip, "port": port}
+        try:
+            with wanlab.ask(request) as visit, visit.makefile("rb") as lines:
+                answer = json.loads(lines.readline() or b"{}")
+        except (WanlabError, ValueError):
+            return False
+        if "connected" not in answer:
+            return False
+        self.cmd("wanlab-relay", self.ip, port, "--detach")
+        self.ip = "127.0.0.1"
+        return self.isListening(self.ip, port)
 
 
 class Ryu(Controller):

@@ -49,9 +49,16 @@ from .desk import Desk
 from .fitness import cautions, look_for_programs, refuse_unfit
 from .growth import addition, beyond, with_speed, without_link, without_node
 from .limits import dropped_at_ports, dropped_packets, memory_limits, neighbour_limits, warnings_of
-from .machines import Needs, is_native, look_at_kernel, settle_choices, start_machine, take_interfaces
+from .machines import (
+    Needs,
+    is_native,
+    look_at_kernel,
+    settle_choices,
+    start_machine,
+    take_interfaces,
+)
 from .node import LiveNode
-from .outside import Outside, outside_of
+from .outside import Outside, outside_of, read_address
 from .verify import check_shaping
 
 if TYPE_CHECKING:
@@ -79,6 +86,8 @@ class Network:
     sysctls     kernel parameters of every node.
     line_rate   of the wire out of every port that has no speed of its own; 0 is no limit.
     memory      of the machine; by default it follows the number of nodes.
+    reach       where programs inside may connect to on your computer: "127.0.0.1:6653". Otherwise only
+                controllers that the topology says to be outside are reached.
     """
 
     def __init__(
@@ -94,6 +103,7 @@ class Network:
         sysctls: Mapping[str, str] | None = None,
         memory: str | int | None = None,
         line_rate: str | int | None = None,
+        reach: Sequence[str] = (),
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
@@ -106,6 +116,7 @@ class Network:
         self.nic = read_nic(given["nic"])
         self.seed: int | None = given["seed"]
         self.line_rate_bps: int = given["line_rate_bps"]
+        self._may_reach = [read_address(text) for text in reach]
         self.sysctls = dict(sysctls or {})
         self._is_native = is_native(self.machine_kind)
         self._kernel: Kernel | None = None
@@ -276,7 +287,7 @@ class Network:
             self._machine.pace_to_real(self._outside.is_reached or self._is_paced)
 
     def _reach_outside(self) -> None:
-        self._outside.allowed = set(outside_of(self.topology))
+        self._outside.allowed = {*outside_of(self.topology), *self._may_reach}
         if self._outside.allowed:
             self.desk["connect"] = self._outside.take
             self.machine.channel.attend = self._outside.attend

@@ -2,7 +2,8 @@
 
     {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
 
-Only controllers that the topology says to be outside may be reached; otherwise networks are closed.
+Only controllers that the topology says to be outside may be reached, and what `Network(reach=...)`
+names; otherwise networks are closed.
 While one is connected virtual time is never faster than the real clock, on which the controller lives,
 and the run does not repeat.
 """
@@ -14,6 +15,7 @@ import json
 import socket
 from collections.abc import Callable, Iterable
 
+from wanlab.errors import WanlabError
 from wanlab.topology.model import Topology
 
 from .desk import Visit
@@ -81,6 +83,16 @@ class Outside:
         if self._open.pop(end, None) is not None:
             end.close()
             self._pace()
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """ "127.0.0.1:6653" """
+    address, _, port = text.rpartition(":")
+    if not address or not port.isdigit() or not 0 < int(port) < 65536:
+        raise WanlabError(
+            f'"{text}" does not say where to connect to', 'ADDRESS:PORT, as in "127.0.0.1:6653"'
+        )
+    return address, int(port)
 
 
 def outside_of(topology: Topology) -> Iterable[tuple[str, int]]:
