@@ -78,6 +78,10 @@ def test_a_failed_test_is_a_status(wanlab: Any) -> None:
     ("arguments", "status", "words"),
     [
         ("--topo nonsense", 2, "Invalid topo name nonsense"),
+        ("--topo single,x=3", 2, "what does x=3 mean? single takes k, whole numbers"),
+        ("--topo single,many", 2, "what does many mean? single takes k, whole numbers"),
+        ("--topo tree,2,2,2", 2, "what does 2 mean? tree takes depth and fanout"),
+        ("--topo minimal,2", 2, "what does 2 mean? minimal takes nothing"),
         ("--test nonsense", 1, "Test nonsense is unknown"),
         ("--custom nowhere.py", 2, "could not find custom file: nowhere.py"),
         ("--topo torus,2,2", 1, "Caught exception. Cleaning up..."),

@@ -77,6 +77,15 @@ CONTROLLERS: Choices = {
 }
 LINKS: Choices = {"default": Link, "tc": TCLink, "tcu": TCULink, "ovs": OVSLink}
 TESTS: Choices = {"none": None, "build": None}
+SHAPES = dict(TOPOS)
+SHAPE_WORDS = {
+    "minimal": (),
+    "single": ("k",),
+    "reversed": ("k",),
+    "linear": ("k", "n"),
+    "tree": ("depth", "fanout"),
+    "torus": ("x", "y", "n"),
+}
 CHOICES = {
     "topos": TOPOS,
     "switches": SWITCHES,
@@ -186,6 +195,7 @@ class Runner:
     def _build(self) -> Mininet:
         values = self._values
         self._check(TOPOS, values.topo, "topo", "Invalid topo name ")
+        self._check_shape(values.topo)
         switch, controllers = self._switch_and_controllers()
         if values.pin and values.host.partition(",")[0] not in ("cfs", "rt"):
             self._parser.error("--pin needs --host cfs or --host rt")
@@ -231,6 +241,19 @@ class Runner:
             known = ", ".join(sorted(choices))
             told = f"{before}{name}" if before else f"{name} is unknown"
             self._parser.error(f"--{option}: {told} - please specify one of {known}")
+
+    def _check_shape(self, text: str) -> None:
+        """What a shape of ours is not told by its words, it would not do."""
+        name, given, named = splitArgs(text)
+        if TOPOS[name] is not SHAPES.get(name):
+            return
+        known = SHAPE_WORDS[name]
+        wrong = [str(value) for value in given[len(known) :]]
+        wrong += [f"{word}={value}" for word, value in named.items() if word not in known]
+        wrong += [str(value) for value in (*given, *named.values()) if not isinstance(value, int)]
+        if wrong:
+            takes = f"takes {' and '.join(known)}, whole numbers" if known else "takes nothing"
+            self._parser.error(f"--topo {text}: what does {wrong[0]} mean? {name} {takes}")
 
     def _wait(self) -> Any:
         """Tests wait for the switches; a time given limits that."""
