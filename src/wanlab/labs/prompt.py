@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import signal
+from collections.abc import Callable
 from typing import Any
 
 from wanlab import Network, Process, Visit
+
+from .shell import INTERRUPT, SIZE, plain
 
 VARIABLES = {"WANLAB_PROMPT": "desk"}
 """Tells a prompt in the machine that lines are to be had at the desk."""
@@ -44,7 +46,7 @@ class PromptDesk:
             folder=self._folder,
             environment={**self._environment, **VARIABLES},
             on_output=self._output.extend,
-            errors_in_output=True,
+            terminal=SIZE,
         )
 
     def type(self, line: str) -> None:
@@ -53,19 +55,23 @@ class PromptDesk:
     def interrupt(self) -> None:
         """Ctrl-C, to what our own prompt runs."""
         if self._process is not None:
-            self._process.signal(signal.SIGINT)
+            self._process.write(INTERRUPT)
 
-    def wait(self, limit_ns: int) -> bool:
-        """Until it asks for the next line, or our own has ended; whether it has."""
+    def wait(self, limit_ns: int, also: Callable[[], bool] = lambda: False) -> bool:
+        """Until it asks for the next line, or our own has ended, or `also` holds; whether it has."""
+
+        def is_over() -> bool:
+            return self._is_over() or also()
+
         end_ns = self._network.now_ns + limit_ns
-        while not self._is_over() and self._network.now_ns < end_ns:
+        while not is_over() and self._network.now_ns < end_ns:
             left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
-            self._network.run_until_condition(self._is_over, left_ns)
-        return self._is_over()
+            self._network.run_until_condition(is_over, left_ns)
+        return is_over()
 
     def take_output(self) -> str:
         """What our own prompt has shown since the last time."""
-        text = self._output.decode(errors="replace")
+        text = plain(self._output.decode(errors="replace"))
         self._output.clear()
         return text.removesuffix(PROMPT)
 

@@ -126,7 +126,8 @@ class Shell:
         while found := MARK.search(self._pending):
             self._output += self._pending[: found.start()]
             self._pending = self._pending[found.end() :]
-            if int(found[1]) == self._number:
+            # A Ctrl-C in the middle of a line (an open quote) leads back to the prompt before it.
+            if int(found[1]) in (self._number, self._number - self.is_interrupted):
                 self.status = int(found[2])
                 self.folder = found[3].decode(errors="replace")
                 self._is_busy = False

@@ -59,6 +59,8 @@ class Step:
     do: Mapping[str, Any] = field(default_factory=dict)
     starts: str = ""
     stops: str = ""
+    ends: str = ""
+    """Waits until what was started under that name has ended by itself."""
     waits_for_enter: bool = False
     enter: tuple[int, ...] = ()
     printed: str = ""
@@ -82,8 +84,10 @@ class Step:
             return "; ".join(f"{word} {_told(value)}".strip() for word, value in self.do.items())
         if self.enter:
             return f"{where}: Enter"
-        if self.stops and not self.lines:
+        if self.stops:
             return f"{where}: Ctrl-C"
+        if self.ends:
+            return f"{where}: wait for {self.ends}"
         prompt = "mininet>" if self.where == (MININET,) else f"{where}$"
         return "\n".join(f"{prompt} {line}" for line in self.lines)
 

@@ -24,7 +24,20 @@ GUI_WORDS = {
 BAND_WORDS = {"at_least", "at_most"}
 EXPECT_WORDS = {"what", "take", "manual", "unit", "why", "explained", *BAND_WORDS}
 STEP_WORDS = {
-    *("n", "at", "where", "type", "for", "do", "starts", "stops", "waits_for", "enter", "printed"),
+    *(
+        "n",
+        "at",
+        "where",
+        "type",
+        "for",
+        "do",
+        "starts",
+        "stops",
+        "ends",
+        "waits_for",
+        "enter",
+        "printed",
+    ),
     *("note", "optional", "skip", "status", "expect", "says", "file"),
 }
 CHECK_WORDS = {
@@ -35,7 +48,7 @@ UNIT_WORDS = {
     *("number", "kind", "title", "goal", "file", "aliases", "wire", "wire_why", "line_rate"),
     *("line_rate_why", "sysctls", "hours", "steps", "check", "decisions", "variants"),
 }
-NOT_TYPED = {"do", "stops", "enter", "skip"}
+NOT_TYPED = {"do", "stops", "ends", "enter", "skip"}
 Value = TypeVar("Value")
 
 
@@ -145,6 +158,7 @@ class Reader:
             do=do,
             starts=self.text(own.get("starts"), f"{place}.starts"),
             stops=self.text(own.get("stops"), f"{place}.stops"),
+            ends=self.text(own.get("ends"), f"{place}.ends"),
             waits_for_enter=own.get("waits_for") == "enter",
             enter=tuple(int(self.number(n, f"{place}.enter") or 0) for n in numbers),
             printed=self.text(own.get("printed"), f"{place}.printed"),
@@ -184,9 +198,11 @@ class Reader:
                 if number not in waiting:
                     self.wrong(f"{place}[{i}].enter", f"nothing waits for Enter in step {number}")
                 waiting.discard(number)
-            if step.stops and step.stops not in running:
-                hint = did_you_mean(step.stops, running)
-                self.wrong(f"{place}[{i}].stops", f"{step.stops} does not run", hint)
+            for word, name in (("stops", step.stops), ("ends", step.ends)):
+                if name and name not in running:
+                    hint = did_you_mean(name, running)
+                    self.wrong(f"{place}[{i}].{word}", f"{name} does not run", hint)
+                running.discard(name)
             running |= {step.starts} if step.starts else set()
         if waiting:
             self.wrong(place, f"step {min(waiting)} waits for Enter, and nobody presses it")
