@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from wanlab import labs
+from wanlab.labs import catalog
 from wanlab.version import VERSION
 
 VERBS = ["exec", "plan", "doctor", "clean", "lab run", "lab list", "kernel build", "kernel info"]
@@ -41,7 +42,10 @@ def test_a_verb_that_does_not_exist_is_wrong_usage(wanlab: Any) -> None:
 
 def test_labs_are_listed(wanlab: Any) -> None:
     lines = wanlab("lab", "list").output.decode().splitlines()
-    assert [int(line.split()[0]) for line in lines] == list(labs.NUMBERS)
+    names = [line.split()[0] for line in lines]
+    assert "14" in names
+    assert names == [name for name in catalog.ORDER if name in names]
+    assert set(names) == {*catalog.names(), *map(str, labs.NUMBERS)}
 
 
 def test_a_plan_is_a_script_for_a_shell(wanlab: Any) -> None:

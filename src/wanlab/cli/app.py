@@ -72,41 +72,123 @@ def options(
     """Options for every verb."""
 
 
+UnitName = Annotated[
+    str, typer.Argument(help="6, ex3 or prob1; see: wanlab lab list.", metavar="UNIT")
+]
+
+
 @lab.command("list")
-def lab_list() -> None:
-    """List the labs that are here."""
+def lab_list(as_json: Json = False) -> None:
+    """List the labs, exercises and problems that are here, in the manual's order."""
     from . import labs
 
-    labs.show_list()
+    labs.show_list(as_json=as_json)
+
+
+@lab.command("show")
+def lab_show(
+    unit: UnitName,
+    text: Annotated[bool, typer.Option("--text", help="As Markdown, as it is written.")] = False,
+) -> None:
+    """Show the lesson of a unit."""
+    from . import labs
+
+    raise typer.Exit(labs.show(unit, as_text=text))
+
+
+@lab.command("start")
+def lab_start(
+    unit: UnitName,
+    seed: Seed = 1,
+    clock: Clock = "virtual",
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="What is /home/admin in the machine (./lab06).", metavar="FOLDER"),
+    ] = None,
+    no_tmux: Annotated[
+        bool, typer.Option("--no-tmux", help="Only the prompt, even if tmux is installed.")
+    ] = False,
+) -> None:
+    """Open the running network of a unit: Mininet's prompt, and in tmux a window for each terminal.
+
+    \b
+    wanlab lab start 6
+    wanlab lab start prob1 --seed 4 --folder ~/prob1
+
+    The manual's folders are there: ~/lab_topologies, ~/NTP_Exercises, ~/NTP_Problems. What is written to
+    them stays in FOLDER. `wanlab lab check UNIT`, typed in there, grades what you have done.
+    """
+    from . import lab_start as verb
+
+    raise typer.Exit(verb.start(unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux))
 
 
 @lab.command("run")
 def lab_run(
-    number: Annotated[
-        int, typer.Argument(help="The lab's number, 14 for example.", metavar="NUMBER")
-    ],
+    unit: Annotated[str, typer.Argument(help="6, ex3, prob1; or all.", metavar="UNIT")],
     seed: Seed = 1,
     clock: Clock = "virtual",
     results: Annotated[
         Path, typer.Option(help="Where the run's folder is made.", metavar="FOLDER")
     ] = Path("results"),
     as_json: Json = False,
+    jobs: Annotated[
+        int,
+        typer.Option("-j", "--jobs", min=1, help="With all: so many at once.", metavar="NUMBER"),
+    ] = 1,
 ) -> None:
-    """Perform all steps of a lab and compare with the manual.
+    """Perform all steps of a unit and compare with the manual; exercises are solved and graded, too.
 
     \b
     wanlab lab run 14
-    wanlab lab run 14 --seed 2 --json > report.json
+    wanlab lab run ex3 --seed 2 --json > report.json
+    wanlab lab run all -j 2
 
-    Records, figures, the table and a transcript are kept in a folder that is named by the run. What a
-    run that is interrupted has measured until then is in one that ends in .partial. Progress is told
-    on standard error.
+    The report (HTML with figures, and JSON), a transcript and all files are kept in a folder that is
+    named by the run. What a run that is interrupted has measured until then is in one that ends in
+    .partial. Progress is told on standard error.
 
-    Exit status: 0, or 1 if a number of the manual's was not reproduced.
+    Exit status: 0, or 1 if a step failed, a number of the manual's was not reproduced and not
+    explained either, or the solution did not pass.
     """
     from . import labs
 
-    raise typer.Exit(labs.run(number, seed=seed, clock=clock, results=results, as_json=as_json))
+    raise typer.Exit(
+        labs.run(unit, seed=seed, clock=clock, results=results, as_json=as_json, jobs=jobs)
+    )
+
+
+@lab.command("check")
+def lab_check(
+    unit: UnitName,
+    script: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Commands of the client's terminal, or steps (.yaml).", metavar="FILE"),
+    ] = None,
+    seed: Seed = 1,
+    clock: Clock = "virtual",
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Where the script's /home/admin is kept.", metavar="FOLDER"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Grade a student's work: points, and a hint for each check that is missed.
+
+    \b
+    wanlab lab check prob1 --script solution.sh --seed 4
+    wanlab lab check prob1                 in a terminal of: wanlab lab start prob1
+
+    A script begins where the unit's environment has been set up; `wanlab-node h1 COMMAND` in it runs a
+    command in a host.
+
+    Exit status: 0 if all checks are passed, otherwise 1.
+    """
+    from . import labs
+
+    raise typer.Exit(
+        labs.check(unit, script=script, seed=seed, clock=clock, as_json=as_json, keep=folder)
+    )
 
 
 @app.command("exec", context_settings={"allow_extra_args": False, "ignore_unknown_options": True})

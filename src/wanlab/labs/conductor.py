@@ -30,6 +30,12 @@ SETTLE_NS = 500_000_000
 GRACE_NS = 20_000_000_000
 READY_NS = 60_000_000_000
 EVERY = "10ms"
+COURSE = {
+    "net.ipv4.tcp_rmem": "10240 87380 16777216",
+    "net.ipv4.tcp_wmem": "10240 87380 16777216",
+    "net.ipv4.tcp_congestion_control": "cubic",
+}
+"""Kernel parameters of the course's machine."""
 
 
 @dataclass
@@ -94,15 +100,7 @@ class Conductor:
         return self._network
 
     def _boot(self, topology: Topology) -> None:
-        network = Network(
-            topology,
-            clock=self._clock,  # type: ignore[arg-type]
-            wire=self.unit.wire,  # type: ignore[arg-type]
-            seed=self._seed,
-            folder=self.folder,
-            sysctls=self.unit.sysctls,
-            line_rate=0 if self.unit.line_rate == "0" else self.unit.line_rate,
-        )
+        network = network_of(self.unit, topology, self.folder, seed=self._seed, clock=self._clock)
         network.start()
         self._network = network
         home.move_in(network)
@@ -396,6 +394,19 @@ class Conductor:
                 running.shell.wait(GRACE_NS)
             with suppress(WanlabError):
                 self._conclude(running.result, [running.shell])
+
+
+def network_of(unit: Unit, topology: Topology, folder: Path, *, seed: int, clock: str) -> Network:
+    """The network of a unit, not yet started."""
+    return Network(
+        topology,
+        clock=clock,  # type: ignore[arg-type]
+        wire=unit.wire,  # type: ignore[arg-type]
+        seed=seed,
+        folder=folder,
+        sysctls={**COURSE, **unit.sysctls},
+        line_rate=0 if unit.line_rate == "0" else unit.line_rate,
+    )
 
 
 def _pieces(lines: Sequence[str]) -> list[str]:

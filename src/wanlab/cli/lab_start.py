@@ -1,0 +1,111 @@
+"""`wanlab lab start`: the unit's network at your prompt; in tmux, a window for each terminal.
+
+A folder of the computer's is /home/admin in the machine: what is written there stays.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from wanlab import Network, Process, load
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog, home
+from wanlab.labs.conductor import network_of
+from wanlab.labs.unit import Unit
+
+from . import execute
+from .manner import Manner
+from .topologies import one_of
+
+PYTHON = ("wanlab-python", "-P", "-m", "mininet", "--attach")
+SHELL = "bash --norc --noprofile -i"
+SOCKET = "wanlab"
+
+
+def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux: bool) -> int:
+    """Returns the exit status of what was at the prompt."""
+    one_of("clock", clock, ("virtual", "real"))
+    unit = catalog.find(name)
+    place = (folder or Path(unit.folder.name)).resolve()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        home.furnish(place, _all_units(unit))
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
+        ) from None
+    network = network_of(unit, load(unit.topology), place, seed=seed, clock=clock)
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    command = list(PYTHON)
+    if is_terminal and not without_tmux and shutil.which("tmux"):
+        command = tmux(unit, network)
+    _greet(unit, place, uses_tmux=command[0] == "tmux", is_terminal=is_terminal)
+    starter = partial(_start, network, home.environment(seed))
+    return execute.run_in(network, starter, command, Manner(stdin_is_for_prompt=True))
+
+
+def _all_units(unit: Unit) -> list[Unit]:
+    """Topologies of all labs lie there, as on the course's machine; of others only one's own folder."""
+    units = [unit]
+    for name in catalog.names():
+        try:
+            other = catalog.find(name)
+        except WanlabError:  # another unit's mistake is not this one's
+            continue
+        if other.kind == "lab" and other.name != unit.name:
+            units.append(other)
+    return units
+
+
+def _start(
+    network: Network, variables: dict[str, str], command: list[str], **options: Any
+) -> Process:
+    """At home, with the variables of the unit's terminals."""
+    home.move_in(network)
+    given = options.pop("environment", None) or {}
+    environment = {**variables, **given, "PWD": home.HOME}
+    return network.root.start(command, folder=home.HOME, environment=environment, **options)
+
+
+def tmux(unit: Unit, network: Network) -> list[str]:
+    """A session inside the machine: the prompt, the client's terminal, one for each host."""
+    folder = home.folder_of(unit)
+    client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
+    client = client or f"PS1='client:\\w$ ' exec {SHELL}"
+    # At the desk time would stand still for all windows while a prompt waits.
+    prompt = f"env -u WANLAB_PROMPT {shlex.join(PYTHON)}"
+    windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
+    hosts = [*network.topology.hosts, *network.topology.routers]
+    windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
+    words = ["tmux", "-L", SOCKET, "-f", "/dev/null"]
+    for number, (title, command) in enumerate(windows):
+        if number:
+            words += [";", "new-window", "-d", "-n", title, command]
+        else:
+            words += ["new-session", "-s", unit.name, "-n", title, command]
+    return [*words, ";", "set", "-g", "mouse", "on", ";", "set", "-g", "status-right", ""]
+
+
+def _greet(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> None:
+    lines = [
+        unit.heading,
+        f"/home/admin in there is {place}",
+        f"the lesson: wanlab lab show {unit.name}",
+    ]
+    if uses_tmux:
+        lines.append(
+            "windows of tmux: Ctrl-B and a number, or the mouse; all end with: Ctrl-B & or exit"
+        )
+    elif is_terminal:
+        lines.append(
+            "commands of a host: h1 COMMAND; of the client: sh COMMAND; "
+            "a window of its own: xterm h1 (or install tmux)"
+        )
+    if unit.check:
+        lines.append(f"to be graded, type in the client's terminal: wanlab lab check {unit.name}")
+    print("\n".join(lines), file=sys.stderr)

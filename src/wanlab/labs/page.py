@@ -1,0 +1,97 @@
+"""The report of a run as one HTML page: steps, what they printed, the manual's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .3rem; }
+pre { background: #f4f4f2; padding: .6rem .8rem; overflow-x: auto; max-height: 24rem;
+  font-size: .85rem; }
+pre.typed { background: #22303c; color: #f2f2ee; max-height: none; }
+table { border-collapse: collapse; margin: .5rem 0; width: 100%; font-size: .9rem; }
+th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.reproduced { color: #14692b; } .explained { color: #7a5900; } .open { color: #b3261e; }
+.note { color: #555; } img { max-width: 100%; }
+"""
+
+
+def page(report: Mapping[str, Any], figures: Mapping[str, str]) -> str:
+    """`figures`: pictures as data URLs, by their titles."""
+    counts = report["counts"]
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f"<title>{escape(report['heading'])}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(report['heading'])}</h1>",
+        f"<p>{escape(report['goal'])}</p>",
+        f"<p>Seed {report['seed']}, {report['clock']} clock, {report['wire']} wire. "
+        f"{report['performed']} of {report['steps_count']} steps performed, in "
+        f"{report['virtual_s']:.1f} s of the network's time and {report['real_s']:.1f} s of ours.</p>",
+        f'<p><span class="reproduced">{counts["reproduced"]} reproduced</span>, '
+        f'<span class="explained">{counts["explained"]} explained</span>, '
+        f'<span class="open">{counts["open"]} open</span>.</p>',
+    ]
+    for title, url in figures.items():
+        parts.append(f"<h2>{escape(title)}</h2>")
+        parts.append(f'<img alt="{escape(title)}" src="{url}">')
+    for part in ("steps", "solution"):
+        parts += [_step(step, part) for step in report.get(part, ())]
+    if report.get("check"):
+        parts.append(_check(report["check"]))
+    for decision in report["decisions"]:
+        parts.append(
+            f"<h2>Decided: {escape(decision['what'])}</h2><p>{escape(decision['decided'])}</p>"
+            f'<p class="note">{escape(decision["because"])}</p>'
+        )
+    return "\n".join([*parts, "</body></html>", ""])
+
+
+def _step(step: Mapping[str, Any], part: str) -> str:
+    name = "Step" if part == "steps" else "Solution, step"
+    parts = [f"<h2>{name} {step['n']} <small>{escape(step['at'])}</small></h2>"]
+    if step["command"]:
+        parts.append(f'<pre class="typed">{escape(step["command"])}</pre>')
+    if step["printed"]:
+        parts.append(
+            f'<p class="note">The manual prints: <code>{escape(step["printed"])}</code></p>'
+        )
+    if step["note"]:
+        parts.append(f'<p class="note">{escape(step["note"])}</p>')
+    if step["skipped"]:
+        parts.append(f'<p class="explained">Skipped: {escape(step["skipped"])}</p>')
+    if step["output"].strip():
+        parts.append(f"<pre>{escape(step['output'].rstrip())}</pre>")
+    parts += [f'<p class="open">{escape(problem)}</p>' for problem in step["problems"]]
+    if step["figures"]:
+        parts.append(_figures(step["figures"]))
+    return "\n".join(parts)
+
+
+def _figures(figures: list[Mapping[str, Any]]) -> str:
+    rows = [
+        f"<tr><td>{escape(f['what'])}</td><td class=number>{escape(f['manual'])}</td>"
+        f"<td class=number>{escape(f['ours_text'])}</td><td>{escape(f['band'])}</td>"
+        f'<td class="{f["status"]}">{f["status"]}</td><td class="note">{escape(f["why"])}</td></tr>'
+        for f in figures
+    ]
+    heads = "<tr><th>what<th>manual<th>ours<th>band<th>status<th>why</tr>"
+    return f"<table>{heads}{''.join(rows)}</table>"
+
+
+def _check(check: Mapping[str, Any]) -> str:
+    rows = [
+        f"<tr><td>{escape(c['what'])}</td><td class=number>{c['points']:g} of {c['of']:g}</td>"
+        f"<td class=number>{escape(c['value_text'])}</td><td>{escape(c['band'])}</td>"
+        f'<td class="note">{escape(c["hint"])}</td></tr>'
+        for c in check["checks"]
+    ]
+    return (
+        f"<h2>Check: {check['points']:g} of {check['of']:g} points</h2>"
+        f"<table><tr><th>what<th>points<th>found<th>band<th>hint</tr>{''.join(rows)}</table>"
+    )

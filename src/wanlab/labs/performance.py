@@ -1,0 +1,255 @@
+"""Runs a unit, or grades work on it; what is kept of a run is a folder.
+
+results/lab06-seed1/
+  report.json      steps, outputs, the manual's numbers beside ours, checks
+  report.html      the same to read, with figures
+  transcript.txt   every command, and what it printed
+  home/            /home/admin as it was left: JSON, figures and data of the lab's own programs
+  step-31/         a record of what was sampled in that step
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from wanlab import Provenance, Record, __version__, iperf3, plot, record
+from wanlab.errors import RequirementError, WanlabError
+
+from . import grade, home, page
+from .conductor import Conductor
+from .outcome import EXPLAINED, OPEN, REPRODUCED, Outcome, count
+from .unit import CLIENT, Step, Unit
+from .unit_file import read_steps
+
+Report = dict[str, Any]
+Say = Callable[[str], None]
+SET_ENV = "set_env.sh"
+SUBMISSION = ".submission.sh"
+MOST_FIGURES = 12
+
+
+def solution_of(unit: Unit, seed: int) -> Path | None:
+    """The file of steps that solves what this seed has chosen."""
+    variant = unit.variant(seed)
+    names = [f"solution-{variant}.yaml"] if variant else []
+    for name in [*names, "solution.yaml"]:
+        if (unit.folder / name).is_file():
+            return unit.folder / name
+    return None
+
+
+def environment_step(unit: Unit) -> tuple[Step, ...]:
+    """What brings about the state that a student begins with, if no step of the unit does it."""
+    is_there = (unit.folder / SET_ENV).is_file()
+    typed = any(SET_ENV in line for step in unit.steps for line in step.lines)
+    if not is_there or typed:
+        return ()
+    line = f"(cd ~/{home.folder_of(unit)} && sudo ./{SET_ENV})"
+    return (Step(0, "", (CLIENT,), (line,)),)
+
+
+def beginning(unit: Unit) -> tuple[Step, ...]:
+    """The steps of an exercise before its network is stopped: what is solved is between. Of a lab, all
+    before the end that is stopping: that is the state worth looking at."""
+    last = len(unit.steps)
+    while last and {"stop", "close"} & set(unit.steps[last - 1].do):
+        last -= 1
+    if unit.kind == "lab":
+        return unit.steps[:last]
+    stops = (i for i, step in enumerate(unit.steps) if {"stop", "close"} & set(step.do))
+    return unit.steps[: next(stops, last)]
+
+
+def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report:
+    """Performs all steps, then the solution if there is one, and grades what is there then."""
+    final = results / f"{unit.folder.name}-seed{seed}"
+    folder = results / f"{final.name}.partial"
+    began = time.monotonic()
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "home").mkdir(parents=True)
+    except OSError as error:
+        raise RequirementError(
+            f"cannot write results to {folder}: {error.strerror or error}",
+            "name another place with --results",
+        ) from None
+    home.furnish(folder / "home", [unit])
+    with Conductor(unit, folder / "home", seed=seed, clock=clock, say=say) as conductor:
+        first = beginning(unit)
+        steps = conductor.perform(first)
+        solved: list[Outcome] = []
+        check: Report | None = None
+        solution = solution_of(unit, seed)
+        if solution is not None:
+            solved = conductor.perform([*environment_step(unit), *read_steps(solution)[0]])
+        if unit.check and (solution is not None or unit.kind == "lab"):
+            conductor.run_topology()
+            check = grade.report(unit, grade.grade(unit, conductor.network, say), seed)
+        steps += conductor.perform(unit.steps[len(first) :])
+        virtual_s = conductor.network.now_ns / 1e9
+        warnings = list(conductor.network.warnings)
+        samples = conductor.samples
+    report = _report(unit, steps, solved, check, seed=seed, clock=clock)
+    report |= {
+        "virtual_s": round(virtual_s, 6),
+        "real_s": round(time.monotonic() - began, 3),
+        "warnings": warnings,
+        "folder": str(final),
+    }
+    say("writing the report")
+    figures = dict(_figures(unit, folder, samples, report))
+    _write(folder, report, figures)
+    shutil.rmtree(final, ignore_errors=True)
+    folder.rename(final)
+    return report
+
+
+def work(
+    unit: Unit, script: Path, *, seed: int, clock: str, say: Say, keep: Path | None = None
+) -> Report:
+    """Grades a script: commands of the client's terminal, or steps (.yaml), in a network of its own."""
+    with tempfile.TemporaryDirectory(prefix="wanlab-check-") as made:
+        folder = (keep or Path(made)).resolve()
+        home.furnish(folder, [unit])
+        steps = _steps_of(script, folder)
+        with Conductor(unit, folder, seed=seed, clock=clock, say=say) as conductor:
+            conductor.run_topology()
+            begun: list[Outcome] = []
+            if unit.kind != "lab":
+                begun = conductor.perform([*beginning(unit), *environment_step(unit)])
+            done = conductor.perform(steps)
+            conductor.run_topology()
+            marks = grade.grade(unit, conductor.network, say)
+    report = grade.report(unit, marks, seed)
+    report["problems"] = [
+        f"{result.step.text.splitlines()[0]}: {problem}"
+        for result in [*begun, *done]
+        for problem in result.problems
+        if result.step.text
+    ]
+    report["outputs"] = [result.report() for result in done]
+    return report
+
+
+def _steps_of(script: Path, folder: Path) -> Sequence[Step]:
+    if script.suffix in (".yaml", ".yml"):
+        return read_steps(script)[0]
+    try:
+        text = script.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WanlabError(f"cannot read {script}: {error}") from None
+    (folder / SUBMISSION).write_text(text, encoding="utf-8")
+    return [Step(1, "", (CLIENT,), (f"source ~/{SUBMISSION}",))]
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def _report(
+    unit: Unit,
+    steps: Sequence[Outcome],
+    solved: Sequence[Outcome],
+    check: Report | None,
+    *,
+    seed: int,
+    clock: str,
+) -> Report:
+    figures = [figure for result in [*steps, *solved] for figure in result.figures]
+    return {
+        "wanlab": __version__,
+        "unit": unit.name,
+        "kind": unit.kind,
+        "number": unit.number,
+        "title": unit.title,
+        "heading": unit.heading,
+        "goal": unit.goal,
+        "seed": seed,
+        "variant": unit.variant(seed),
+        "clock": clock,
+        "wire": unit.wire,
+        "line_rate": unit.line_rate,
+        "steps_count": len(steps),
+        "performed": sum(result.is_performed for result in steps),
+        "skipped": sum(bool(result.step.skip) for result in steps),
+        "counts": {status: count(figures, status) for status in (REPRODUCED, EXPLAINED, OPEN)},
+        "steps": [result.report() for result in steps],
+        "solution": [result.report() for result in solved],
+        "check": check,
+        "decisions": [vars(decision) for decision in unit.decisions],
+    }
+
+
+def is_good(report: Report) -> bool:
+    """Nothing failed, nothing is open, and the solution passes."""
+    parts = [*report["steps"], *report["solution"]]
+    has_failed = any(step["problems"] for step in parts)
+    is_graded = report["check"] is None or report["check"]["passed"]
+    return not has_failed and is_graded and report["counts"][OPEN] == 0
+
+
+def transcript(report: Report) -> str:
+    return "\n".join(
+        f"{step['command']}\n{step['output']}"
+        for step in [*report["steps"], *report["solution"]]
+        if step["command"]
+    )
+
+
+def _write(folder: Path, report: Report, figures: Mapping[str, str]) -> None:
+    (folder / "transcript.txt").write_text(transcript(report), encoding="utf-8")
+    (folder / "report.html").write_text(page.page(report, figures), encoding="utf-8")
+    (folder / "report.json").write_text(
+        json.dumps(report, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+
+
+def _figures(
+    unit: Unit, folder: Path, samples: Mapping[str, Mapping[str, Any]], report: Report
+) -> Iterator[tuple[str, str]]:
+    """A picture of each record: what was sampled of queues, and what iperf3 wrote as JSON."""
+    provenance = Provenance(
+        wanlab=__version__,
+        seed=report["seed"],
+        clock=report["clock"],
+        wire=report["wire"],
+        warnings=tuple(report["warnings"]),
+    )
+    made = 0
+    for name, tables in samples.items():
+        for port, table in tables.items():
+            sampled = Record(provenance, {"qdisc": table})
+            record.write(sampled, folder / name, replace=True)
+            if made < MOST_FIGURES:
+                handles = table.where(device=port).distinct("handle")
+                panels = [plot.queue(sampled, device=port, handle=one) for one in handles]
+                yield f"Queue of {port}, {name}", _picture(panels, folder / name, unit.heading)
+                made += 1
+    for file in sorted((folder / "home").rglob("*.json")):
+        if made >= MOST_FIGURES:
+            break
+        with suppress(WanlabError, OSError):
+            measured = Record(provenance, {"iperf3": iperf3.parse(file.read_bytes()).table()})
+            title = str(file.relative_to(folder / "home"))
+            yield (
+                title,
+                _picture([plot.throughput(measured)], folder / "figures" / file.stem, title),
+            )
+            made += 1
+
+
+def _picture(panels: Sequence[Any], path: Path, title: str) -> str:
+    """Saved as a PDF; returned as a data URL."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure = plot.timeline(panels, title=title)
+    target = path.with_name(f"{path.name}.png")
+    plot.save(figure, target)
+    data = base64.b64encode(target.read_bytes()).decode()
+    return f"data:image/png;base64,{data}"
