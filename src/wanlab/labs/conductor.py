@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from wanlab import Network, Queues, Sampling, Table, Topology, load
+from wanlab import Network, Queues, Sampling, Table, Topology
 from wanlab.errors import MachineError, RequirementError, WanlabError, did_you_mean
 
 from . import home, outcome, takes
+from .canvas import Canvas
 from .outcome import Outcome
-from .prompt import VARIABLES, PromptDesk
+from .prompt import FLUSH_NS, VARIABLES, PromptDesk
 from .shell import Shell
 from .takes import Evidence
 from .unit import CLIENT, GUI, MININET, Step, Unit
@@ -61,6 +62,7 @@ class Conductor:
     ) -> None:
         self.unit = unit
         self.folder = folder
+        self.canvas = Canvas(unit.topology)
         self.results: list[Outcome] = []
         self.samples: dict[str, dict[str, Table]] = {}
         """What was sampled of queues, by the step's name."""
@@ -111,7 +113,7 @@ class Conductor:
         """What the GUI's Run does."""
         if self._is_running:
             return
-        topology = load(self.unit.topology)
+        topology = self.canvas.topology
         if self._network is None:
             self._boot(topology)
         else:
@@ -183,6 +185,8 @@ class Conductor:
             result.figures += [outcome.skipped(expected, step.skip) for expected in step.expect]
         elif step.where == (GUI,):
             self._do(step)
+        elif "look" in step.do and not step.lines:
+            self._look(step, result)
         elif step.enter:
             self._press_enter(step, result)
         elif step.stops or step.ends:
@@ -194,8 +198,10 @@ class Conductor:
 
     def _do(self, step: Step) -> None:
         for word, value in step.do.items():
-            if word == "open":
-                self._open(str(value))
+            if word in ("open", "save"):
+                place = home.folder_of(self.unit) or home.TOPOLOGIES
+                file = home.inside(self.folder, posixpath.join(home.HOME, place, str(value)))
+                (self.canvas.open if word == "open" else self.canvas.save)(file)
             elif word == "run":
                 self.run_topology()
             elif word in ("stop", "close"):
@@ -204,12 +210,15 @@ class Conductor:
                 names = value if isinstance(value, list) else str(value).split(",")
                 for name in names:
                     self.shell(str(name).strip())
-
-    def _open(self, file: str) -> None:
-        """The file must be where the manual has it, and be a topology."""
-        place = home.folder_of(self.unit) or home.TOPOLOGIES
-        path = home.inside(self.folder, posixpath.join(home.HOME, place, file))
-        load(path)
+            elif word == "new":
+                self.canvas.new()
+            elif word != "look":
+                change = {
+                    "draw": self.canvas.draw,
+                    "properties": self.canvas.set_properties,
+                    "preferences": self.canvas.set_preferences,
+                }[word]
+                change(value)
 
     # -- typing -----------------------------------------------------------------------------------
 
@@ -259,6 +268,8 @@ class Conductor:
         limit_ns = GRACE_NS if shell.is_interrupted else limit_ns
         shell.wait(limit_ns, also=lambda: prompt.is_waiting and not prompt.is_attached)
         if not shell.is_busy or (prompt.is_waiting and not prompt.is_attached):
+            if shell.is_busy:
+                self.network.run_for(FLUSH_NS)
             return
         result.problems.append(f"it had not ended after {limit_ns / 1e9:g} s")
         shell.interrupt()
@@ -277,7 +288,8 @@ class Conductor:
 
     def _judge(self, result: Outcome, folder: str) -> None:
         queues = self._end_sampling(result)
-        result.judge(Evidence(result.output, read=self._reader(folder), queues=queues))
+        evidence = Evidence(result.output, read=self._reader(folder), queues=queues)
+        result.judge(evidence, self._others(result))
 
     def _press_enter(self, step: Step, result: Outcome) -> None:
         if missing := [number for number in step.enter if number not in self._typed]:
@@ -309,8 +321,7 @@ class Conductor:
         self._wait(running.shell, result)
         self._conclude(running.result, [running.shell])
         result.output = running.result.output
-        queues = self._end_sampling(result)
-        result.judge(Evidence(result.output, read=self._reader(running.folder), queues=queues))
+        self._judge(result, running.folder)
 
     def _type_at_prompt(self, step: Step, result: Outcome) -> None:
         network = self.network
@@ -337,6 +348,35 @@ class Conductor:
         self._judge(result, typed.folder if typed else home.HOME)
 
     # -- looking ----------------------------------------------------------------------------------
+
+    def _look(self, step: Step, result: Outcome) -> None:
+        """At what a terminal shows: its last command, unless an expectation says of which."""
+        same = [one for one in self.results[:-1] if one.step.where == step.where]
+        last = [one.evidence for one in same if one.evidence is not None][-1:]
+        others = self._others(result)
+        result.judge(last[0] if last else Evidence(), others)
+
+    def _others(self, result: Outcome) -> dict[int, Evidence]:
+        """What there is of the steps that an outcome's expectations name."""
+        named = {expected.of for expected in result.step.expect} - {None}
+        found = {}
+        for other in self.results:
+            if other.step.n in named:
+                found[other.step.n] = other.evidence or self._so_far(other)
+        return found
+
+    def _so_far(self, result: Outcome) -> Evidence:
+        """Of what runs still."""
+        for running in self._named.values():
+            if running.result is result:
+                queues = {}
+                if own := self._samplings.get(id(result)):
+                    sampling, port = own
+                    if table := sampling.tables().get("qdisc"):
+                        queues[port] = table
+                text = running.shell.output
+                return Evidence(text, read=self._reader(running.folder), queues=queues)
+        return Evidence()
 
     def _begin_sampling(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
         """If this step, or the one that stops what it starts, tells of a queue."""

@@ -47,7 +47,9 @@ def folder_of(unit: Unit) -> str:
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     """What a student finds of a unit: the name from home, and the file."""
     place = folder_of(unit)
-    if unit.topology.is_file():
+    # What an exercise has its students draw is not there yet.
+    is_given = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
+    if is_given and unit.topology.is_file():
         for name in (unit.file, *unit.aliases):
             yield f"{place or TOPOLOGIES}/{Path(name).name}", unit.topology
     if not place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from .takes import Evidence
 from .unit import Band, Expectation, Step
 
 REPRODUCED, EXPLAINED, OPEN = "reproduced", "explained", "open"
+NONE = Evidence()
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,20 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     began_s: float = 0.0
     seconds: float = 0.0
+    evidence: Evidence | None = None
+    """What its numbers were taken from; what is told later may be taken from it, too."""
 
     @property
     def is_performed(self) -> bool:
         return not self.step.skip and not self.problems
 
-    def judge(self, evidence: Evidence) -> None:
-        """Looks for all that the manual tells of this step."""
-        self.figures += [figure_of(expected, evidence) for expected in self.step.expect]
+    def judge(self, evidence: Evidence, others: Mapping[int, Evidence]) -> None:
+        """Looks for all that the manual tells of this step; `others` are those of other steps."""
+        self.evidence = evidence
+        self.figures += [
+            figure_of(expected, evidence if expected.of is None else others.get(expected.of, NONE))
+            for expected in self.step.expect
+        ]
         self.figures += [told(words, evidence.output) for words in self.step.says]
 
     def report(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from . import grade, home, page
 from .conductor import Conductor
 from .outcome import EXPLAINED, OPEN, REPRODUCED, Outcome, count
 from .unit import CLIENT, Step, Unit
-from .unit_file import read_steps
+from .unit_file import read_work
 
 Report = dict[str, Any]
 Say = Callable[[str], None]
@@ -89,7 +89,7 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
         check: Report | None = None
         solution = solution_of(unit, seed)
         if solution is not None:
-            solved = conductor.perform([*environment_step(unit), *read_steps(solution)[0]])
+            solved = conductor.perform([*environment_step(unit), *read_work(solution).steps])
         if unit.check and (solution is not None or unit.kind == "lab"):
             conductor.run_topology()
             check = grade.report(unit, grade.grade(unit, conductor.network, say), seed)
@@ -121,9 +121,10 @@ def work(
         home.furnish(folder, [unit])
         steps = _steps_of(script, folder)
         with Conductor(unit, folder, seed=seed, clock=clock, say=say) as conductor:
-            conductor.run_topology()
             begun: list[Outcome] = []
-            if unit.kind != "lab":
+            if unit.kind == "lab":
+                conductor.run_topology()
+            else:
                 begun = conductor.perform([*beginning(unit), *environment_step(unit)])
             done = conductor.perform(steps)
             conductor.run_topology()
@@ -141,7 +142,7 @@ def work(
 
 def _steps_of(script: Path, folder: Path) -> Sequence[Step]:
     if script.suffix in (".yaml", ".yml"):
-        return read_steps(script)[0]
+        return read_work(script).steps
     try:
         text = script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

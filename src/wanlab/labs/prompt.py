@@ -14,6 +14,7 @@ VARIABLES = {"WANLAB_PROMPT": "desk"}
 PROMPT = "mininet> "
 COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
 LOOK_NS = 1_000_000_000
+FLUSH_NS = 1_000_000
 
 
 class PromptDesk:
@@ -67,6 +68,8 @@ class PromptDesk:
         while not is_over() and self._network.now_ns < end_ns:
             left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
             self._network.run_until_condition(is_over, left_ns)
+        # What was printed before it asked may be in the terminal still.
+        self._network.run_for(FLUSH_NS)
         return is_over()
 
     def take_output(self) -> str:

@@ -110,11 +110,16 @@ class Shell:
             self._network.run_until_condition(lambda: not self.is_busy or also(), left_ns)
         return not self.is_busy
 
+    @property
+    def output(self) -> str:
+        """What was printed since it was taken last."""
+        return plain(bytes(self._output).decode(errors="replace"))
+
     def take_output(self) -> str:
         """What was printed since the last time."""
-        text = bytes(self._output).decode(errors="replace")
+        text = self.output
         self._output.clear()
-        return plain(text)
+        return text
 
     def close(self) -> None:
         """Hangs up."""

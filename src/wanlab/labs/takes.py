@@ -274,6 +274,8 @@ def _queue(evidence: Evidence, port: str, word: str) -> float:
         own = rows.setdefault(int(time_ns), {})
         own[str(handle)] = (str(parent), str(kind), int(backlog))
     waiting = [float(waiting_bytes(own)) for own in rows.values()]
+    if word == "first_bytes":
+        return waiting[0] if waiting else 0.0
     return _largest(waiting) if word == "peak_bytes" else _mean(waiting)
 
 
@@ -343,7 +345,7 @@ _PLAIN: dict[str, tuple[Sequence[str], Callable[[Evidence, str], float]]] = {
 }
 _WITH_ARGUMENT: dict[str, tuple[Sequence[str], Callable[[Evidence, str, str], float]]] = {
     "json": (_OF_JSON, _json),
-    "queue": (("peak_bytes", "mean_bytes"), _queue),
+    "queue": (("first_bytes", "peak_bytes", "mean_bytes"), _queue),
 }
 
 

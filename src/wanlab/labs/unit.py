@@ -42,6 +42,8 @@ class Expectation:
     band: Band = Band()
     why: str = ""
     """Where the band comes from."""
+    of: int | None = None
+    """The step whose output it is taken from, if not its own."""
     explained: str = ""
     """Why ours is outside the band, if it is, with the page that shows it."""
 

@@ -6,6 +6,7 @@ A word that is not known is an error with its place: `steps[6].expect[0].atleast
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ GUI_WORDS = {
     *("save", "look"),
 }
 BAND_WORDS = {"at_least", "at_most"}
-EXPECT_WORDS = {"what", "take", "manual", "unit", "why", "explained", *BAND_WORDS}
+EXPECT_WORDS = {"what", "take", "of", "manual", "unit", "why", "explained", *BAND_WORDS}
 STEP_WORDS = {
     *(
         "n",
@@ -48,6 +49,7 @@ UNIT_WORDS = {
     *("number", "kind", "title", "goal", "file", "aliases", "wire", "wire_why", "line_rate"),
     *("line_rate_why", "sysctls", "hours", "steps", "check", "decisions", "variants"),
 }
+WORK_WORDS = {"steps", "hint", "hints", "what", "why", "title", "variant", "seed", "note"}
 NOT_TYPED = {"do", "stops", "ends", "enter", "skip"}
 Value = TypeVar("Value")
 
@@ -185,6 +187,7 @@ class Reader:
             band=self.band(own, place),
             why=self.text(own.get("why"), f"{place}.why"),
             explained=self.text(own.get("explained"), f"{place}.explained"),
+            of=None if own.get("of") is None else int(self.number(own["of"], f"{place}.of") or 0),
         )
 
     def steps(self, value: Any, place: str = "steps") -> tuple[Step, ...]:
@@ -192,7 +195,12 @@ class Reader:
         steps = tuple(self.step(one, f"{place}[{i}]", i + 1) for i, one in enumerate(listed))
         waiting: set[int] = set()
         running: set[str] = set()
+        earlier: set[int] = set()
         for i, step in enumerate(steps):
+            earlier.add(step.n)
+            for j, one in enumerate(step.expect):
+                if one.of is not None and one.of not in earlier:
+                    self.wrong(f"{place}[{i}].expect[{j}].of", f"there is no step {one.of} before")
             waiting |= {step.n} if step.waits_for_enter else set()
             for number in step.enter:
                 if number not in waiting:
@@ -297,23 +305,39 @@ def read(folder: Path) -> Unit:
     return unit
 
 
-def read_steps(path: Path) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """A file of steps, such as a solution, and the hints that it must lead to."""
+@dataclass(frozen=True)
+class Work:
+    """A file of steps: a solution, or one that is wrong."""
+
+    steps: tuple[Step, ...]
+    what: str = ""
+    hints: tuple[str, ...] = ()
+    """Words that the check must say."""
+    variant: int | None = None
+    """The variant of the unit that it is meant for."""
+    seed: int | None = None
+
+
+def read_work(path: Path) -> Work:
+    """UnitError with everything that is wrong in it."""
     reader = Reader()
     document = _document(path)
-    hints: tuple[str, ...] = ()
+    own: dict[str, Any] = {"steps": document}
     if isinstance(document, Mapping):
-        known = {"steps", "hint", "hints", "what", "why", "title", "variant", "seed", "note"}
-        own = reader.mapping(document, "", known)
-        hints = reader.texts(own.get("hint", own.get("hints")), "hint")
-        document = own.get("steps")
+        own = reader.mapping(document, "", WORK_WORDS)
     elif isinstance(document, list) and document and _is_end(document[-1]):
-        *document, last = document
-        hints = reader.texts(last.get("hint", last.get("hints")), "hint")
-    steps = reader.steps(document)
+        own = {"steps": document[:-1], **document[-1]}
+    variant, seed = own.get("variant"), own.get("seed")
+    work = Work(
+        steps=reader.steps(own.get("steps")),
+        what=reader.text(own.get("what", own.get("title")), "what"),
+        hints=reader.texts(own.get("hint", own.get("hints")), "hint"),
+        variant=None if variant is None else int(reader.number(variant, "variant") or 0),
+        seed=None if seed is None else int(reader.number(seed, "seed") or 0),
+    )
     if reader.problems:
         raise UnitError(reader.problems, str(path))
-    return steps, hints
+    return work
 
 
 def _is_end(value: Any) -> bool:
