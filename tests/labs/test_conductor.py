@@ -1,0 +1,200 @@
+"""A small unit of our own, in a machine: its steps, its report, its grades."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import save, shapes
+from wanlab.labs import home, performance, unit_file
+from wanlab.labs.conductor import Conductor
+from wanlab.labs.outcome import Outcome
+from wanlab.labs.unit import Step, Unit
+
+pytestmark = pytest.mark.machine
+
+SET_ENV = """\
+#!/bin/sh
+tc qdisc add dev s1-eth2 root handle 1: netem delay 10ms
+wanlab-node h1 sysctl -q -w net.ipv4.tcp_rmem="10240 87380 50000"
+echo "seed $WANLAB_SEED"
+"""
+UNIT = """\
+number: 9
+kind: problem
+title: A small one
+goal: To be performed.
+file: Problem 9.mn
+line_rate: 50Mbps
+steps:
+- {n: 1, at: "1", where: client, type: "uname -s; echo $HOME; pwd", says: [Linux /home/admin]}
+- {n: 2, at: "1", where: gui, do: {open: Problem 9.mn}}
+- {n: 3, at: "1", where: gui, do: run}
+- n: 4
+  at: "1"
+  where: client
+  type: ["cd ~/NTP_Problems/Problem9", "sudo ./set_env.sh"]
+  says: [seed 3]
+- n: 5
+  at: "2"
+  where: h1
+  type: ping 10.0.0.2
+  for: 3500ms
+  expect: [{what: sent, take: ping.sent, manual: 4, at_least: 4, at_most: 4, why: one a second}]
+- {n: 6, at: "2", where: h2, type: iperf3 -s, starts: server}
+- n: 7
+  at: "2"
+  where: client
+  type: plot_q.sh s1-eth2
+  starts: plot
+  expect: [{what: idle, take: queue(s1-eth2).first_bytes, manual: 0, at_least: 0, at_most: 0}]
+- n: 8
+  at: "2"
+  where: h1
+  type: "iperf3 -c 10.0.0.2 -t 1 -J > out.json"
+  expect: [{what: rate, take: json(out.json).receiver_mbps, manual: 1, at_least: 1}]
+- n: 9
+  at: "2"
+  where: client
+  stops: plot
+  expect: [{what: queue, take: queue(s1-eth2).peak_bytes, manual: 0, at_least: 0, at_most: 0}]
+- {n: 10, at: "2", where: h2, stops: server, says: [receiver]}
+- {n: 11, at: "3", where: h1, type: "x=5"}
+- {n: 12, at: "3", where: h1, type: "cd /tmp; echo value $x $PWD", says: [value 5 /tmp]}
+- {n: 13, at: "3", where: h1, type: ping -c 2 10.0.0.2, waits_for: enter}
+- {n: 14, at: "3", where: h2, type: ping -c 2 10.0.0.1, waits_for: enter}
+- {n: 15, at: "3", where: "h1,h2", enter: [13, 14]}
+- n: 16
+  at: "3"
+  where: h1
+  do: look
+  expect: [{what: other's, take: ping.sent, of: 14, manual: 2, at_least: 2, at_most: 2}]
+- {n: 17, at: "4", where: mininet, type: net, says: ["h1 h1-eth0:s1-eth1"]}
+- n: 18
+  at: "4"
+  where: mininet
+  type: h1 ping h2
+  for: 2500ms
+  expect: [{what: sent, take: ping.sent, manual: 3, at_least: 3, at_most: 3}]
+- {n: 19, at: "4", where: mininet, type: exit}
+- {n: 20, at: "4", where: client, type: "false", status: 1}
+- {n: 21, at: "5", where: gui, do: stop}
+- {n: 22, at: "5", where: client, type: sudo mn}
+- {n: 23, at: "5", where: mininet, type: nodes, says: [h1 h2 s1]}
+- {n: 24, at: "5", where: mininet, type: exit}
+- {n: 25, at: "5", where: client, type: echo back, says: [back]}
+check:
+- what: the delay is there
+  state: tc -j qdisc show dev s1-eth2
+  take: netem.delay_ms
+  at_least: 9.9
+  at_most: 10.1
+  hint: look at the delay
+- what: the path is used
+  measure: {server: h2, client: h1, flow: "iperf3 -c 10.0.0.2 -t 1 -J"}
+  take: iperf3.receiver.mbps
+  at_least: 10
+  points: 2
+  hint: look at the flow
+- what: buffers
+  state: sysctl net.ipv4.tcp_rmem
+  in: h1
+  take: sysctl.value
+  at_least: 52428800
+  hint: look at tcp_rmem
+"""
+CURE = "wanlab-node h1 sysctl -w net.ipv4.tcp_rmem='10240 87380 52428800'"
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Unit:
+    folder = tmp_path / "problem9"
+    folder.mkdir()
+    (folder / "lab.yaml").write_text(UNIT)
+    (folder / "set_env.sh").write_text(SET_ENV)
+    (folder / "solution.yaml").write_text(f'- {{where: client, type: "{CURE}"}}\n')
+    save(shapes.single(2), folder / "topology.mn")
+    return unit_file.read(folder)
+
+
+def perform(unit: Unit, folder: Path, *steps: Step) -> list[Outcome]:
+    folder.mkdir()
+    home.furnish(folder, [unit])
+    with Conductor(unit, folder) as conductor:
+        return conductor.perform(steps)
+
+
+def typed(n: int, where: str, *lines: str, **more: Any) -> Step:
+    return Step(n, "", (where,), lines, **more)
+
+
+def test_all_steps_are_performed_and_reported(unit: Unit, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    report = performance.run(unit, seed=3, clock="virtual", results=results, say=lambda line: None)
+    told = [figure for step in report["steps"] for figure in step["figures"]]
+    assert [(f["what"], f["why"]) for f in told if f["status"] != "reproduced"] == []
+    assert [step["problems"] for step in report["steps"] if step["problems"]] == []
+    assert (report["performed"], len(told)) == (25, 13)
+    assert (report["check"]["points"], report["check"]["passed"]) == (4, True)
+    assert performance.is_good(report)
+    folder = results / "problem9-seed3"
+    assert json.loads((folder / "report.json").read_text())["counts"] == report["counts"]
+    page = (folder / "report.html").read_text()
+    assert "value 5 /tmp" in page
+    assert page.count("data:image/png;base64,") == 2
+    assert (folder / "home" / "out.json").is_file()
+
+
+def test_work_is_graded(unit: Unit, tmp_path: Path) -> None:
+    def points(text: str, name: str = "work.sh") -> tuple[float, list[str]]:
+        script = tmp_path / name
+        script.write_text(text)
+        report = performance.work(unit, script, seed=1, clock="virtual", say=lambda line: None)
+        return report["points"], [one["hint"] for one in report["checks"] if one["hint"]]
+
+    assert points(f"# mine\nfor i in 1 2; do\n  {CURE}\ndone\n") == (4, [])
+    wrong = '- {where: client, type: "sudo tc qdisc del dev s1-eth2 root"}\n'
+    assert points(wrong, "work.yaml") == (2, ["look at the delay", "look at tcp_rmem"])
+
+
+def test_a_terminal_survives_whatever_is_typed(unit: Unit, tmp_path: Path) -> None:
+    outcomes = perform(
+        unit,
+        tmp_path / "home",
+        typed(1, "client", "echo it's", for_ns=1_000_000_000),
+        typed(2, "client", "cat > ~/a.txt <<'X'", "hello $HOME", "X"),
+        typed(3, "client", "cat ~/a.txt"),
+        typed(4, "client", "sleep 1000 & true"),
+        typed(5, "client", "sleep 1000", for_ns=1_000_000_000),
+        typed(6, "client", "kill %1 && echo it was there"),
+        typed(7, "client", "printf '\\1wanlab:99:0:/\\2'; echo after"),
+        typed(8, "client", "exit"),
+        typed(9, "client", "echo $HOME"),
+        typed(10, "h9", "true"),
+    )
+    said = {outcome.step.n: outcome.output for outcome in outcomes}
+    assert said[3] == "hello $HOME\n"
+    assert "it was there" in said[6]
+    assert "after" in said[7]
+    assert said[9] == "/home/admin\n"
+    assert outcomes[9].problems == ["there is no terminal h9 (known here: h1, h2, s1)"]
+    assert [o.problems for o in outcomes[:9]] == [[]] * 9
+    assert (tmp_path / "home" / "a.txt").read_text() == "hello $HOME\n"
+    assert outcomes[4].seconds == pytest.approx(1, abs=1e-3)
+
+
+def test_a_busy_terminal_takes_nothing(unit: Unit, tmp_path: Path) -> None:
+    outcomes = perform(
+        unit,
+        tmp_path / "home",
+        typed(1, "h1", "sleep 100", starts="sleeper"),
+        typed(2, "h1", "true"),
+        Step(3, "", ("h1",), ends="sleeper"),
+        typed(4, "h1", "true"),
+    )
+    assert [len(outcome.problems) for outcome in outcomes] == [0, 1, 0, 0]
+    assert "busy with sleeper" in outcomes[1].problems[0]
+    assert 99 < outcomes[2].seconds < 101

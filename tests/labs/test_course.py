@@ -1,0 +1,94 @@
+"""The course's own units: each can be read, and what it names is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from wanlab import load
+from wanlab.labs import catalog, home, unit_file
+from wanlab.labs.unit import CLIENT, GUI, MININET, Unit
+
+NAMES = list(catalog.names())
+SOLVED = ("exercise", "problem")
+
+
+@pytest.fixture(params=NAMES)
+def unit(request: pytest.FixtureRequest) -> Unit:
+    return catalog.find(request.param)
+
+
+def test_there_are_units() -> None:
+    assert NAMES
+
+
+def test_a_unit_is_found_under_its_name(unit: Unit) -> None:
+    assert catalog.find(unit.name).folder == unit.folder == catalog.folder_of(unit.name)
+
+
+def test_every_number_of_a_step_occurs_once_in_order(unit: Unit) -> None:
+    assert [step.n for step in unit.steps] == list(range(1, len(unit.steps) + 1))
+
+
+def test_the_topology_can_be_loaded_and_has_what_is_typed_into(unit: Unit) -> None:
+    topology = load(unit.topology)
+    if not topology.nodes:  # it is the student who draws it
+        assert unit.kind == "exercise"
+        return
+    known = {node.name for node in topology.nodes} | {CLIENT, MININET, GUI}
+    assert {place for step in unit.steps for place in step.where if place} <= known
+    assert {check.place for check in unit.check} <= known
+    assert {end for c in unit.check for f in c.flows for end in (f.server, f.client)} <= known
+
+
+def test_every_check_has_points_and_a_hint(unit: Unit) -> None:
+    assert unit.check
+    assert all(check.points > 0 and check.hint for check in unit.check)
+
+
+def test_a_number_of_the_manuals_says_where_its_band_comes_from(unit: Unit) -> None:
+    expected = [one for step in unit.steps for one in step.expect]
+    assert [one.what for one in expected if not one.why] == []
+
+
+def test_exercises_have_solutions_and_wrong_ones_that_can_be_read(unit: Unit) -> None:
+    if unit.kind not in SOLVED:
+        return
+    solutions = sorted(unit.folder.glob("solution*.yaml"))
+    wrong = sorted((unit.folder / "wrong").glob("*.yaml"))
+    assert solutions
+    assert all(unit_file.read_work(path).steps for path in solutions)
+    works = {path.name: unit_file.read_work(path) for path in wrong}
+    assert [name for name, work in works.items() if not (work.steps and work.hints)] == []
+    hints = " ".join(check.hint for check in unit.check)
+    assert [n for n, work in works.items() if any(h not in hints for h in work.hints)] == []
+
+
+def test_a_unit_with_variants_solves_each(unit: Unit) -> None:
+    names = {path.stem for path in unit.folder.glob("solution*.yaml")}
+    for number in range(1, len(unit.variants) + 1):
+        assert names & {"solution", f"solution-{number}"}
+        assert unit.variant(number) == number
+
+
+def test_no_two_units_put_different_files_under_one_name() -> None:
+    files = [(name, path) for n in NAMES for name, path in home.files_of(catalog.find(n))]
+    counts = Counter(name for name, _ in files)
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_the_manuals_folders_are_furnished_and_what_a_student_changed_stays(
+    unit: Unit, tmp_path: Path
+) -> None:
+    home.furnish(tmp_path, [unit])
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {str(path.relative_to(tmp_path)) for path in files} == {
+        n for n, _ in home.files_of(unit)
+    }
+    for path in files:
+        assert bool(path.stat().st_mode & 0o100) is (path.suffix == ".sh")
+        path.write_text("mine")
+    home.furnish(tmp_path, [unit])
+    assert {path.read_text() for path in files} <= {"mine"}

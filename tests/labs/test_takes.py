@@ -1,0 +1,174 @@
+"""Numbers are taken out of what commands print; no machine is needed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from wanlab import Table
+from wanlab.errors import WanlabError
+from wanlab.labs import takes
+from wanlab.labs.takes import Evidence
+
+PING = """\
+PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
+64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=20.0 ms
+64 bytes from 10.0.0.2: icmp_seq=2 ttl=64 time=10.0 ms
+^C
+--- 10.0.0.2 ping statistics ---
+4 packets transmitted, 2 received, 50% packet loss, time 3000ms
+rtt min/avg/max/mdev = 10.000/15.000/20.000/5.000 ms
+"""
+TCP = """\
+Connecting to host 10.0.0.2, port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec  1.11 GBytes  9.55 Gbits/sec   45   8.02 MBytes
+[  5]   1.00-2.00   sec  1.11 GBytes  9.57 Gbits/sec    0   10.0 MBytes
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[  5]   0.00-2.00   sec  2.23 GBytes  9.56 Gbits/sec   45             sender
+[  5]   0.00-2.04   sec  2.22 GBytes  9.34 Gbits/sec                  receiver
+"""
+UDP = """\
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   129 KBytes  1.05 Mbits/sec  0.025 ms  0/91 (0%)
+[  5]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.000 ms  0/906 (0%)  sender
+[  5]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.016 ms  9/900 (1%)  receiver
+"""
+PARALLEL = """\
+[  5]   0.00-1.00   sec   500 MBytes  4.00 Gbits/sec    0   8.02 MBytes
+[  7]   0.00-1.00   sec   500 MBytes  4.00 Gbits/sec    0   8.02 MBytes
+[SUM]   0.00-1.00   sec  1000 MBytes  8.00 Gbits/sec    0
+[  5]   0.00-1.00   sec   500 MBytes  4.00 Gbits/sec    3             sender
+[  5]   0.00-1.00   sec   490 MBytes  3.90 Gbits/sec                  receiver
+[  7]   0.00-1.00   sec   500 MBytes  4.00 Gbits/sec    4             sender
+[  7]   0.00-1.00   sec   490 MBytes  3.90 Gbits/sec                  receiver
+[SUM]   0.00-1.00   sec  1000 MBytes  8.00 Gbits/sec    7             sender
+[SUM]   0.00-1.00   sec   980 MBytes  7.80 Gbits/sec                  receiver
+"""
+QDISCS = json.dumps(
+    [
+        {
+            "kind": "netem",
+            "handle": "1:",
+            "options": {
+                "limit": 1000,
+                "delay": {"delay": 0.02, "jitter": 0.005, "correlation": 0},
+                "loss-random": {"loss": 0.0001, "correlation": 0},
+            },
+        },
+        {
+            "kind": "tbf",
+            "handle": "2:",
+            "options": {"rate": 125000000, "burst": 499968, "lat": 16971},
+        },
+    ]
+)
+
+
+def take(text: str, output: str = "", **more: Any) -> float:
+    return takes.parse(text)(Evidence(output, **more))
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "value"),
+    [
+        ("ping.sent", PING, 4),
+        ("ping.received", PING, 2),
+        ("ping.loss_percent", PING, 50),
+        ("ping.mean_ms", PING, 15),
+        ("ping.mdev_ms", PING, 5),
+        ("iperf3.sender.gbps", TCP, 9.56),
+        ("iperf3.receiver.mbps", TCP, 9340),
+        ("iperf3.sender.retransmits", TCP, 45),
+        ("iperf3.sender.gbytes", TCP, 2.23),
+        ("iperf3.interval_max_mbps", TCP, 9570),
+        ("iperf3.cwnd_max_mbytes", TCP, 10),
+        ("iperf3.sender.gbps", PARALLEL, 8),
+        ("iperf3.sum_receiver_mbps", PARALLEL, 7800),
+        ("iperf3.sender.retransmits", PARALLEL, 7),
+        ("iperf3.interval_max_mbps", PARALLEL, 8000),
+        ("iperf3.jitter_ms", UDP, 0.016),
+        ("iperf3.lost_percent", UDP, 1),
+        ("netem.delay_ms", QDISCS, 20),
+        ("netem.jitter_ms", QDISCS, 5),
+        ("netem.loss_percent", QDISCS, 0.01),
+        ("tbf.rate_mbps", QDISCS, 1000),
+        ("kind(tbf).exists", QDISCS, 1),
+        ("kind(fq).exists", QDISCS, 0),
+        ("sysctl.value", "net.ipv4.tcp_rmem = 10240\t87380\t16777216\n", 16777216),
+        ("jain", "The index:\n.987654\n", 0.987654),
+        (r"number(rate (\d+)Mbit)", "rate 100Mbit burst", 100),
+    ],
+)
+def test_a_number_is_taken_out_of_an_output(text: str, output: str, value: float) -> None:
+    assert take(text, output) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pong.sent",
+        "ping.medium_ms",
+        "json.jain",
+        "queue(s1-eth2).depth",
+        "number(abc)",
+        "number((",
+        "",
+    ],
+)
+def test_what_is_no_take_is_told(text: str) -> None:
+    with pytest.raises(WanlabError):
+        takes.parse(text)
+
+
+@pytest.mark.parametrize("text", ["ping.sent", "iperf3.sender.mbps", "jain", "tbf.rate_mbps"])
+def test_an_output_without_the_number_is_no_zero(text: str) -> None:
+    with pytest.raises(WanlabError):
+        take(text, "bash: no such command\n")
+
+
+def test_the_last_ping_of_a_terminal_counts() -> None:
+    first = PING.replace("4 packets transmitted, 2 received", "9 packets transmitted, 2 received")
+    assert take("ping.sent", first + "net.ipv4.x = 1\n" + PING + "something else\n") == 4
+
+
+def test_a_server_tells_of_its_last_test() -> None:
+    server = "Accepted connection from 10.0.0.1\n" + PARALLEL
+    server += "Accepted connection from 10.0.0.1\n" + TCP
+    assert take("iperf3.receiver.gbps", server) == 9.34
+
+
+def test_flows_at_once_have_an_index() -> None:
+    both = [TCP, TCP.replace("9.34 Gbits", "4.67 Gbits")]
+    assert take("jain", outputs=both) == pytest.approx(0.9)
+    assert take("iperf3.sum_receiver_mbps", outputs=both) == pytest.approx(14010)
+
+
+def test_the_delay_line_is_no_queue() -> None:
+    """netem above a shaper counts what waits in the shaper, too."""
+    table = Table.of(
+        {
+            "time_ns": [0, 0, 1, 1],
+            "device": ["s1-eth2"] * 4,
+            "kind": ["netem", "tbf", "netem", "tbf"],
+            "handle": ["1:", "2:", "1:", "2:"],
+            "parent": ["", "1:1", "", "1:1"],
+            "backlog_bytes": [900, 100, 5000, 3000],
+        }
+    )
+    queues = {"s1-eth2": table}
+    assert take("queue(s1-eth2).first_bytes", queues=queues) == 100
+    assert take("queue(s1-eth2).peak_bytes", queues=queues) == 3000
+    assert take("queue(s1-eth2).mean_bytes", queues=queues) == 1550
+
+
+def test_a_file_is_there_or_not() -> None:
+    def read(name: str) -> bytes:
+        if name != "out.json":
+            raise WanlabError("there is none")
+        return b"{}"
+
+    assert take("file(out.json).exists", read=read) == 1
+    assert take("file(other.json).exists", read=read) == 0
