@@ -78,7 +78,7 @@ def tmux(unit: Unit, network: Network) -> list[str]:
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
     # At the desk time would stand still for all windows while a prompt waits.
-    prompt = f"env -u WANLAB_PROMPT {shlex.join(PYTHON)}"
+    prompt = f"env -u WANLAB_PROMPT {shlex.join(PYTHON)}; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]
     windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
@@ -99,7 +99,7 @@ def _greet(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> No
     ]
     if uses_tmux:
         lines.append(
-            "windows of tmux: Ctrl-B and a number, or the mouse; all end with: Ctrl-B & or exit"
+            "windows of tmux: Ctrl-B and a number, or the mouse; exit at mininet> ends all"
         )
     elif is_terminal:
         lines.append(

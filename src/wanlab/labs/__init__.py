@@ -1,8 +1,12 @@
-"""The course, one folder per lab, all of one shape: topology.mn and the steps as a program.
+"""The course: a folder for each unit (lab, exercise, problem) with its lesson, topology and steps as data.
 
-lab        what a lab is, and what came of it
-terminals  typing the course's commands
-results    the folder of a run: records, figures, report
+catalog      the units that are here          unit, unit_file   what lab.yaml says
+home         the manual's folders             shell, prompt     terminals, typed into from outside
+conductor    performs steps                   canvas            what is drawn in the GUI
+takes, state_takes, outcome                   numbers out of outputs, beside the manual's
+grade        checks of a student's network    performance, page runs and their reports
+
+Lab 14 is a program as well: lab, terminals, results, table.
 """
 
 from __future__ import annotations
