@@ -302,6 +302,14 @@ def test_one_that_does_not_read_delays_nobody(net: Network) -> None:
     assert deaf.stop() == -signal.SIGINT
 
 
+def test_one_that_closes_its_input_stops_nothing(net: Network) -> None:
+    deaf = net["h1"].start("sleep 1; exec 0<&-; sleep 1000", stdin=True)
+    deaf.write(bytes(5_000_000))
+    net.run_for("2s")
+    assert deaf.input_left_bytes() is None
+    assert deaf.stop() == -signal.SIGINT
+
+
 def test_200_processes_at_once_end_with_their_own_status(net: Network) -> None:
     started = [
         net["h1" if number % 2 else "h2"].start(

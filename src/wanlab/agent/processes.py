@@ -201,7 +201,8 @@ class Processes:
         process = self._by_descriptor.get(descriptor)
         if process is None:
             return
-        if events & select.EPOLLOUT:
+        # A full pipe whose reader has gone is never ready to be written, but in error for ever.
+        if events & select.EPOLLOUT or descriptor not in process.outputs:
             self._write(process)
         if descriptor in process.outputs and events & ~select.EPOLLOUT:
             self._read(process, descriptor)
