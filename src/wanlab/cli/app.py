@@ -125,7 +125,9 @@ def lab_start(
 
 @lab.command("run")
 def lab_run(
-    unit: Annotated[str, typer.Argument(help="6, ex3, prob1; or all.", metavar="UNIT")],
+    units: Annotated[
+        list[str], typer.Argument(help="6, ex3, prob1, or several; or all.", metavar="UNIT...")
+    ],
     seed: Seed = 1,
     clock: Clock = "virtual",
     results: Annotated[
@@ -134,8 +136,12 @@ def lab_run(
     as_json: Json = False,
     jobs: Annotated[
         int,
-        typer.Option("-j", "--jobs", min=1, help="With all: so many at once.", metavar="NUMBER"),
+        typer.Option("-j", "--jobs", min=1, help="Of several: so many at once.", metavar="NUMBER"),
     ] = 1,
+    steps: Annotated[
+        bool,
+        typer.Option("--steps", help="Lab 14: its steps as a student types them, not its program."),
+    ] = False,
 ) -> None:
     """Perform all steps of a unit and compare with the manual; exercises are solved and graded, too.
 
@@ -153,9 +159,10 @@ def lab_run(
     """
     from . import labs
 
-    raise typer.Exit(
-        labs.run(unit, seed=seed, clock=clock, results=results, as_json=as_json, jobs=jobs)
-    )
+    chosen = {"seed": seed, "clock": clock, "results": results, "as_json": as_json}
+    if len(units) > 1 or units == ["all"]:
+        raise typer.Exit(labs.run_several(units, jobs=jobs, **chosen))  # type: ignore[arg-type]
+    raise typer.Exit(labs.run(units[0], only_steps=steps, **chosen))  # type: ignore[arg-type]
 
 
 @lab.command("check")

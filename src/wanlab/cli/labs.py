@@ -79,12 +79,12 @@ def show(name: str, *, as_text: bool) -> int:
     return 0
 
 
-def run(name: str, *, seed: int, clock: str, results: Path, as_json: bool, jobs: int = 1) -> int:
+def run(
+    name: str, *, seed: int, clock: str, results: Path, as_json: bool, only_steps: bool = False
+) -> int:
     """Runs a unit and shows the report; the exit status says whether all was as it should be."""
     one_of("clock", clock, CLOCKS)
-    if name == ALL:
-        return _run_all(seed=seed, clock=clock, results=results, as_json=as_json, jobs=jobs)
-    if name.isdigit() and int(name) in labs.NUMBERS:
+    if name.isdigit() and int(name) in labs.NUMBERS and not only_steps:
         return _run_program(int(name), seed=seed, clock=clock, results=results, as_json=as_json)
     unit = catalog.find(name)
     from wanlab.labs import performance  # loads what draws figures: a second
@@ -158,14 +158,21 @@ def _run_program(number: int, *, seed: int, clock: str, results: Path, as_json: 
 # -- all of them ----------------------------------------------------------------------------------
 
 
-def _run_all(*, seed: int, clock: str, results: Path, as_json: bool, jobs: int) -> int:
+def run_several(
+    names: list[str], *, seed: int, clock: str, results: Path, as_json: bool, jobs: int
+) -> int:
     """Each in a process of its own, so many side by side."""
-    names = [name for name in catalog.ORDER if _unit_or_program(name)]
+    one_of("clock", clock, CLOCKS)
+    for name in names:
+        if name != ALL:
+            catalog.find(name)
+    if ALL in names:
+        names = [name for name in catalog.ORDER if _unit_or_program(name)]
     progress = Progress()
 
     def run_one(name: str) -> tuple[str, int, dict[str, Any], str]:
         progress.say(f"{name} begins")
-        command = [sys.executable, "-m", "wanlab.cli", "lab", "run", name, "--json"]
+        command = [sys.executable, "-m", "wanlab.cli", "lab", "run", name, "--json", "--steps"]
         options = ["--seed", str(seed), "--clock", clock, "--results", str(results)]
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         try:

@@ -1,4 +1,4 @@
-"""The course: a folder for each unit (lab, exercise, problem) with its lesson, topology and steps as data.
+"""The course: a folder for each lab, exercise and problem, with lesson, topology and steps as data.
 
 catalog      the units that are here          unit, unit_file   what lab.yaml says
 home         the manual's folders             shell, prompt     terminals, typed into from outside

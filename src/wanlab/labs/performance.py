@@ -83,17 +83,13 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
         ) from None
     home.furnish(folder / "home", [unit])
     with Conductor(unit, folder / "home", seed=seed, clock=clock, say=say) as conductor:
-        first = beginning(unit)
-        steps = conductor.perform(first)
-        solved: list[Outcome] = []
-        check: Report | None = None
-        solution = solution_of(unit, seed)
-        if solution is not None:
-            solved = conductor.perform([*environment_step(unit), *read_work(solution).steps])
-        if unit.check and (solution is not None or unit.kind == "lab"):
-            conductor.run_topology()
-            check = grade.report(unit, grade.grade(unit, conductor.network, say), seed)
-        steps += conductor.perform(unit.steps[len(first) :])
+        try:
+            steps, solved, check = _perform(unit, conductor, seed, say)
+        except BaseException as error:
+            kept = [result.report() for result in conductor.results]
+            _write_json(folder, {"unit": unit.name, "interrupted": True, "steps": kept})
+            error.add_note(f"what was done until then is in {folder}")
+            raise
         virtual_s = conductor.network.now_ns / 1e9
         warnings = list(conductor.network.warnings)
         samples = conductor.samples
@@ -110,6 +106,24 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
     shutil.rmtree(final, ignore_errors=True)
     folder.rename(final)
     return report
+
+
+def _perform(
+    unit: Unit, conductor: Conductor, seed: int, say: Say
+) -> tuple[list[Outcome], list[Outcome], Report | None]:
+    """What came of the steps, of the solution, and of the checks."""
+    first = beginning(unit)
+    steps = conductor.perform(first)
+    solved: list[Outcome] = []
+    check: Report | None = None
+    solution = solution_of(unit, seed)
+    if solution is not None:
+        solved = conductor.perform([*environment_step(unit), *read_work(solution).steps])
+    if unit.check and (solution is not None or unit.kind == "lab"):
+        conductor.run_topology()
+        check = grade.report(unit, grade.grade(unit, conductor.network, say), seed)
+    steps += conductor.perform(unit.steps[len(first) :])
+    return steps, solved, check
 
 
 def work(
@@ -207,9 +221,12 @@ def transcript(report: Report) -> str:
 def _write(folder: Path, report: Report, figures: Mapping[str, str]) -> None:
     (folder / "transcript.txt").write_text(transcript(report), encoding="utf-8")
     (folder / "report.html").write_text(page.page(report, figures), encoding="utf-8")
-    (folder / "report.json").write_text(
-        json.dumps(report, indent=2, sort_keys=True) + "\n", encoding="utf-8"
-    )
+    _write_json(folder, report)
+
+
+def _write_json(folder: Path, report: Report) -> None:
+    text = json.dumps(report, indent=2, sort_keys=True) + "\n"
+    (folder / "report.json").write_text(text, encoding="utf-8")
 
 
 def _figures(
