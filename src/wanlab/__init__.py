@@ -11,7 +11,9 @@ This is the front door: what stands here is public, and faces use nothing else.
     Network, Process, Finished   a live network
     Topology, Host, ..., link    what a network is; load and save files; shapes makes common ones
     plan_script                  a topology as a shell script
-    Sampling, Queues, Flows      what is measured while it runs (sample: in one call)
+    Sampling, Queues, Flows, ... what is measured while it runs (sample: in one call); samplers: Queues,
+                                 Flows, Ports, Softnet, Cpu; traces: Acks, Sojourns, Retransmissions,
+                                 Drops; packets: Capture
     ping, iperf3                 what programs say
     Record, Table, Provenance    what was measured, with its origin
     plot                         figures of it
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from wanlab.machine.leftovers import leftovers
     from wanlab.measure import (
         Acks,
+        Capture,
         Cpu,
         Drops,
         Flows,
@@ -110,6 +113,7 @@ _PLACES = {
     "plan_script": "plan",
     "save": "topology",
     "Acks": "measure",
+    "Capture": "measure",
     "Cpu": "measure",
     "Drops": "measure",
     "Ports": "measure",
@@ -128,6 +132,7 @@ _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
 __all__ = [
     "Acks",
+    "Capture",
     "Checkup",
     "Conditions",
     "Controller",

@@ -7,8 +7,25 @@ from typing import Any
 
 import pytest
 
-from wanlab import Flows, Network, Process, Queues, Sampling, sample, shapes
+from wanlab import (
+    Acks,
+    Capture,
+    Cpu,
+    Drops,
+    Flows,
+    Network,
+    Ports,
+    Process,
+    Queues,
+    Retransmissions,
+    Sampling,
+    Softnet,
+    Sojourns,
+    sample,
+    shapes,
+)
 from wanlab.errors import TopologyError, WanlabError
+from wanlab.measure import Sampler
 
 pytestmark = pytest.mark.machine
 
@@ -40,17 +57,44 @@ def test_samples_can_be_a_hundred_microseconds_apart(start: Start) -> None:
     assert list(netem["time_ns"]) == list(range(0, 50_000_001, 100_000))
 
 
+def everything() -> list[Sampler]:
+    """All samplers of counters."""
+    return [Queues(BOTTLENECK, "h1-eth0"), Flows("h1", "h2"), Ports(BOTTLENECK), Softnet(), Cpu()]
+
+
+def all_that_happens() -> list[Sampler]:
+    """All traces, and a capture."""
+    traces: list[Sampler] = [Acks("h1"), Retransmissions("h1"), Sojourns(BOTTLENECK), Drops()]
+    return [*traces, Capture(BOTTLENECK, "h1-eth0", snaplen=96)]
+
+
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
 def test_looking_changes_nothing(start: Start, wire: str) -> None:
     """Not a digit of what iperf3 says, nor the instant at which it ends."""
     outputs = []
-    for every in (None, "100ms", "1ms"):
+    for every, samplers in (
+        (None, []),
+        ("1ms", []),
+        ("100ms", everything()),
+        ("1ms", everything()),
+        ("1ms", [*everything(), *all_that_happens()]),
+    ):
         net, flow = begin(start, wire=wire)
         if every:
-            Sampling(net, [Queues(BOTTLENECK), Flows("h1", "h2")], every=every).run(flow)
+            Sampling(net, samplers, every=every).run(flow)
+            assert not any("lost" in warning for warning in net.warnings)
+        outputs.append((flow.finish().output, flow.ended_ns))
+    assert outputs[0][1] is not None
+    assert outputs[1:] == outputs[:1] * 4
+
+
+def test_looking_every_hundred_microseconds_changes_nothing(start: Start) -> None:
+    outputs = []
+    for samplers in ([], everything()):
+        net, flow = begin(start)
+        Sampling(net, samplers, every="100us" if samplers else "1s").run(flow)
         outputs.append((flow.finish().output, flow.ended_ns))
     assert outputs[1] == outputs[0]
-    assert outputs[2] == outputs[0]
 
 
 def test_the_last_sample_is_of_the_end(start: Start) -> None:

@@ -16,9 +16,9 @@ from .messages import Frame, FrameReader, Kind, encode, encode_json
 from .namespaces import ROOT, Namespaces
 from .perform import Performer
 from .processes import Processes
+from .watches import Watches
 
 CHUNK = 65536
-
 DONE_BY_ONE_PROGRAM = ("set_ovs", "set_vlans")
 MOST_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
 
@@ -40,6 +40,7 @@ class Agent:
         self._is_guest = is_guest
         self._poll = select.epoll()
         self._desk: Desk | None = None
+        self._watches: Watches | None = None
         self._calls: dict[str, Callable[..., Any]] = {"prepare": self.prepare}
 
     def prepare(
@@ -66,6 +67,9 @@ class Agent:
         self._namespaces = namespaces
         self._processes = Processes(namespaces, self._poll, self._send)
         self._counters = Counters(namespaces)
+        watches = Watches(self._counters, namespaces, self._poll, self._send)
+        self._watches = watches
+        system.go_first()
         self._calls = {
             "perform": self.perform,
             "start": self._processes.start,
@@ -75,6 +79,9 @@ class Agent:
             "adopt": namespaces.adopt,
             "paths": namespaces.paths,
             "read": self._counters.read,
+            "watch": watches.watch,
+            "look_at": watches.look,
+            "unwatch": watches.unwatch,
             "read_file": self.read_file,
             "probe": self.probe,
             "sync": os.sync,
@@ -154,6 +161,8 @@ class Agent:
                     self._processes.reap()
                 elif self._desk is not None and self._desk.owns(descriptor):
                     self._desk.ready(descriptor, events)
+                elif self._watches is not None and self._watches.owns(descriptor):
+                    self._watches.ready(descriptor)
                 else:
                     self._processes.ready(descriptor, events)
 
@@ -194,6 +203,22 @@ class Agent:
             data = data[os.write(self._output, data) :]
 
 
+def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """(place, name, arguments) of each operation. Neighbours that one program does are one operation,
+    with the arguments of all in a row."""
+    place = 0
+    while place < len(operations):
+        name, arguments = operations[place]
+        end = place + 1
+        if name in DONE_BY_ONE_PROGRAM:
+            while end < min(len(operations), place + MOST_TOGETHER) and operations[end][0] == name:
+                end += 1
+            together = [given for _, given in operations[place:end]]
+            arguments = {key: [x for given in together for x in given[key]] for key in arguments}
+        yield place, name, arguments
+        place = end
+
+
 def _close_all_but(*kept: int) -> None:
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in kept:
@@ -214,19 +239,3 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return str(error)
-
-
-def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """(place, name, arguments) of each operation. Neighbours that one program does are one operation,
-    with the arguments of all in a row."""
-    place = 0
-    while place < len(operations):
-        name, arguments = operations[place]
-        end = place + 1
-        if name in DONE_BY_ONE_PROGRAM:
-            while end < min(len(operations), place + MOST_TOGETHER) and operations[end][0] == name:
-                end += 1
-            together = [given for _, given in operations[place:end]]
-            arguments = {key: [x for given in together for x in given[key]] for key in arguments}
-        yield place, name, arguments
-        place = end

@@ -1,6 +1,30 @@
 """Measuring: samplers that say when to read, and pure parsers that understand what was read."""
 
 from . import iperf3, iperf3_text, ping
-from .sampler import Flows, Queues, Sampler, Sampling, sample
+from .captures import Capture
+from .flows import Flows
+from .ports import Ports
+from .processor import Cpu, Softnet
+from .queues import Queues
+from .readings import Sampler
+from .sampler import Sampling, sample
+from .traces import Acks, Drops, Retransmissions, Sojourns
 
-__all__ = ["Flows", "Queues", "Sampler", "Sampling", "iperf3", "iperf3_text", "ping", "sample"]
+__all__ = [
+    "Acks",
+    "Capture",
+    "Cpu",
+    "Drops",
+    "Flows",
+    "Ports",
+    "Queues",
+    "Retransmissions",
+    "Sampler",
+    "Sampling",
+    "Sojourns",
+    "Softnet",
+    "iperf3",
+    "iperf3_text",
+    "ping",
+    "sample",
+]

@@ -18,8 +18,14 @@ _ATTRIBUTE = struct.Struct("=HH")
 _ERRNO = struct.Struct("=i")
 
 _ERROR, _DONE, _OVERRUN = 2, 3, 4  # NLMSG_...
+_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
 _INTERRUPTED = 0x10  # NLM_F_DUMP_INTR
 _KIND = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
+
+
+def request(kind: int, body: bytes) -> bytes:
+    """Asks for a list."""
+    return _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST_DUMP, 1, 0) + body
 
 
 def messages(dump: bytes, kind: int) -> Iterator[bytes]:
@@ -43,6 +49,29 @@ def messages(dump: bytes, kind: int) -> Iterator[bytes]:
         yield body
         offset += _aligned(length)
     raise PeerError(f"the kernel's answer ends at byte {len(dump)} without DONE")
+
+
+def dumps(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of the messages of whole dumps, one dump after the other."""
+    offset, end, was_done = 0, len(data), True
+    while offset + _HEADER.size <= end:
+        length, kind, flags, _, _ = _HEADER.unpack_from(data, offset)
+        if length < _HEADER.size or offset + length > end:
+            was_done = False
+            break
+        body = data[offset + _HEADER.size : offset + length]
+        offset += _aligned(length)
+        was_done = kind == _DONE
+        if kind in (_ERROR, _DONE):
+            _refuse_failure(body)
+            continue
+        if flags & _INTERRUPTED:
+            raise PeerError("what the kernel lists changed while it was read", "read it again")
+        if kind == _OVERRUN:
+            raise PeerError("the kernel lost messages of a dump")
+        yield kind, body
+    if not was_done or offset < end:
+        raise PeerError(f"the kernel's answer ends at byte {end} without DONE")
 
 
 def attributes(data: bytes) -> dict[int, bytes]:

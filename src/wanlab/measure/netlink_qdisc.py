@@ -5,20 +5,24 @@ The structures are those of include/uapi/linux/{rtnetlink,gen_stats,pkt_sched}.h
 
 import struct
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from wanlab.errors import PeerError
 from wanlab.measure import netlink
 from wanlab.measure.qdisc import QdiscCounters, marks_in
 
-RTM_NEWQDISC = 36
+RTM_NEWQDISC, RTM_NEWTCLASS = 36, 40
+
+Octets = bytes  # its own name, because a counter below is called bytes
 
 _TCMSG = struct.Struct("=B3xiIII")  # family, ifindex, handle, parent, info
 _BASIC = struct.Struct("=QI")  # bytes, packets
 _PACKETS64 = struct.Struct("=Q")
+_NOTHING = bytes(_BASIC.size)
 _QUEUE = struct.Struct("=IIIII")  # qlen, backlog, drops, requeues, overlimits
 
-_TCA_KIND, _TCA_STATS2 = 1, 7
+_TCA_KIND, _TCA_OPTIONS, _TCA_STATS2 = 1, 2, 7
 _CAKE_TINS, _CAKE_MARKED_PACKETS = 10, 8  # TCA_CAKE_STATS_..., TCA_CAKE_TIN_STATS_...
 _STATS_BASIC, _STATS_QUEUE, _STATS_APP, _STATS_PKT64 = 1, 3, 4, 8  # TCA_STATS_...
 
@@ -60,12 +64,26 @@ _DETAILS = {
 }
 
 
-def decode(dump: bytes, devices: Mapping[int, str]) -> list[QdiscCounters]:
-    """Reads one whole dump; `devices` names the interfaces by index."""
-    return [_counters(message, devices) for message in netlink.messages(dump, RTM_NEWQDISC)]
+class Queue(NamedTuple):
+    """A qdisc or a class as the kernel tells of it."""
+
+    interface: int
+    kind: str
+    handle: str
+    parent: str
+    bytes: int
+    packets: int
+    drops: int
+    overlimits: int
+    requeues: int
+    backlog_bytes: int
+    backlog_packets: int
+    xstats: Octets
+    options: Octets
 
 
-def _counters(message: bytes, devices: Mapping[int, str]) -> QdiscCounters:
+def read(message: bytes) -> Queue:
+    """One message of a dump of qdiscs or classes."""
     if len(message) < _TCMSG.size:
         raise PeerError(f"the kernel sent a qdisc of {len(message)} bytes")
     _, index, handle, parent, _ = _TCMSG.unpack_from(message)
@@ -73,31 +91,67 @@ def _counters(message: bytes, devices: Mapping[int, str]) -> QdiscCounters:
     try:
         kind = netlink.text(fields[_TCA_KIND])
         statistics = netlink.attributes(fields[_TCA_STATS2])
-        total_bytes, packets = _BASIC.unpack_from(statistics[_STATS_BASIC])
+        # A flow of SFQ or FQ_CoDel, which is shown as a class, does not count what has left it.
+        total_bytes, packets = _BASIC.unpack_from(statistics.get(_STATS_BASIC, _NOTHING))
         queue = _QUEUE.unpack_from(statistics[_STATS_QUEUE])
         if _STATS_PKT64 in statistics:
             (packets,) = _PACKETS64.unpack_from(statistics[_STATS_PKT64])
     except (KeyError, struct.error) as error:
         raise PeerError(f"the kernel sent a qdisc without its counters: {error!r}") from error
     backlog_packets, backlog_bytes, drops, requeues, overlimits = queue
-    xstats = statistics.get(_STATS_APP, b"")
-    details = _details(kind, xstats)
+    return Queue(
+        index,
+        kind,
+        tc_handle(handle) if handle else "0:",
+        tc_handle(parent),
+        total_bytes,
+        packets,
+        drops,
+        overlimits,
+        requeues,
+        backlog_bytes,
+        backlog_packets,
+        statistics.get(_STATS_APP, b""),
+        fields.get(_TCA_OPTIONS, b""),
+    )
+
+
+def read_class(message: bytes) -> Queue | None:
+    """A class; None for those that count nothing, such as the one that stands for tbf's child."""
+    fields = netlink.attributes(message[_TCMSG.size :])
+    counts = _STATS_QUEUE in netlink.attributes(fields.get(_TCA_STATS2, b""))
+    return read(message) if counts else None
+
+
+def decode(dump: bytes, devices: Mapping[int, str]) -> list[QdiscCounters]:
+    """Reads one whole dump; `devices` names the interfaces by index."""
+    return [_counters(read(message), devices) for message in netlink.messages(dump, RTM_NEWQDISC)]
+
+
+def _counters(queue: Queue, devices: Mapping[int, str]) -> QdiscCounters:
+    details = _details(queue.kind, queue.xstats)
     return QdiscCounters(
-        device=devices.get(index, f"if{index}"),
-        kind=kind,
-        handle=_handle(handle) if handle else "0:",
-        parent=_handle(parent),
-        bytes=total_bytes,
-        packets=packets,
-        drops=drops,
-        overlimits=overlimits,
-        requeues=requeues,
-        backlog_bytes=backlog_bytes,
-        backlog_packets=backlog_packets,
+        device=devices.get(queue.interface, f"if{queue.interface}"),
+        kind=queue.kind,
+        handle=queue.handle,
+        parent=queue.parent,
+        bytes=queue.bytes,
+        packets=queue.packets,
+        drops=queue.drops,
+        overlimits=queue.overlimits,
+        requeues=queue.requeues,
+        backlog_bytes=queue.backlog_bytes,
+        backlog_packets=queue.backlog_packets,
         marks=marks_in(details),
         details=details,
-        xstats=xstats,
+        xstats=queue.xstats,
     )
+
+
+def marks(queue: Queue) -> int:
+    """Packets that a qdisc has marked with CE."""
+    kind = queue.kind
+    return marks_in(_details(kind, queue.xstats)) if kind == "cake" or kind in _DETAILS else 0
 
 
 def _details(kind: str, xstats: bytes) -> dict[str, Any]:
@@ -119,7 +173,8 @@ def _cake_tins(xstats: bytes) -> list[dict[str, int]]:
     return [{"ecn_mark": struct.unpack("=I", count)[0]} for count in marks]
 
 
-def _handle(handle: int) -> str:
+@cache
+def tc_handle(handle: int) -> str:
     """As tc prints it (iproute2, tc/tc_util.c, print_tc_classid)."""
     if handle == _ROOT:
         return "root"

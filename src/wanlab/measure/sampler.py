@@ -1,4 +1,4 @@
-"""Samplers: reading counters at regular instants of the network's clock.
+"""Sampling: reading counters at regular instants of the network's clock, and what happens between them.
 
 On virtual time the network stands still while it is looked at, so a sample is of one instant and costs
 the network nothing. What is read is kept as it came and understood afterwards.
@@ -6,99 +6,34 @@ the network nothing. What is read is kept as it came and understood afterwards.
     sampling = Sampling(net, [Queues("s1-eth2"), Flows("h1")], every="10ms")
     sampling.run(until=flow)
     tables = sampling.tables()          # "qdisc", "tcp"
+
+or, with whatever lets time pass:
+
+    with Sampling(net, [Sojourns("s1-eth2")]) as sampling:
+        net["h1"].run("ping -c 10 h2")
 """
 
 from __future__ import annotations
 
-import socket
-import struct
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from types import TracebackType
 
 from wanlab.errors import WanlabError
 from wanlab.network import Network, Process
+from wanlab.network.watch import Watch
 from wanlab.record import Table
 from wanlab.units import parse_time
 
-from . import netlink_qdisc, tcp_info
+from .columns import together
+from .readings import Beginning, Reading, Sampler
 
-RTM_GETQDISC, SOCK_DIAG_BY_FAMILY = 38, 20
-REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
-ALL_EXTENSIONS = 0xFF
-TCP_LISTEN, TCP_TIME_WAIT = 10, 6
-STATES = 0xFFF & ~(1 << TCP_LISTEN | 1 << TCP_TIME_WAIT)
-
-Row = dict[str, Any]
-Source = list[str]
-
-
-class Sampler(Protocol):
-    """One thing to look at: which counters it needs, and the rows that they mean."""
-
-    table: str
-
-    def prepare(self, network: Network) -> None: ...
-
-    def sources(self) -> list[Source]: ...
-
-    def rows(self, parts: Sequence[bytes]) -> Iterator[Row]: ...
-
-
-def _request(kind: int, body: bytes) -> str:
-    return (struct.pack("=IHHII", 16 + len(body), kind, REQUEST_DUMP, 1, 0) + body).hex()
-
-
-class Queues:
-    """Backlog, drops and marks of every queueing discipline of some ports. Table "qdisc"."""
-
-    table = "qdisc"
-
-    def __init__(self, *ports: str) -> None:
-        self._ports = ports
-        self._devices: dict[str, dict[int, str]] = {}
-
-    def prepare(self, network: Network) -> None:
-        """Finds the interfaces' numbers."""
-        for name in self._ports:
-            node = network.namespace_of(network.port(name))
-            (index,) = network.read([["file", node, f"/sys/class/net/{name}/ifindex"]])
-            self._devices.setdefault(node, {})[int(index)] = name
-
-    def sources(self) -> list[Source]:
-        request = _request(RTM_GETQDISC, struct.pack("=B3xiIII", 0, 0, 0, 0, 0))
-        return [["route", node, request] for node in self._devices]
-
-    def rows(self, parts: Sequence[bytes]) -> Iterator[Row]:
-        for devices, part in zip(self._devices.values(), parts, strict=True):
-            for counters in netlink_qdisc.decode(part, devices):
-                if counters.device in devices.values():
-                    yield counters.row()
-
-
-class Flows:
-    """The TCP flows of some nodes (struct tcp_info). Table "tcp"."""
-
-    table = "tcp"
-
-    def __init__(self, *nodes: str) -> None:
-        self._nodes = nodes
-
-    def prepare(self, network: Network) -> None:
-        for node in self._nodes:
-            network[node]
-
-    def sources(self) -> list[Source]:
-        body = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, ALL_EXTENSIONS, STATES)
-        return [["sock_diag", node, _request(SOCK_DIAG_BY_FAMILY, body)] for node in self._nodes]
-
-    def rows(self, parts: Sequence[bytes]) -> Iterator[Row]:
-        for node, part in zip(self._nodes, parts, strict=True):
-            for flow in tcp_info.decode(part):
-                yield {"node": node, **flow.row()}
+DRAIN_NS = 20_000_000
+"""Events and packets are fetched this often: their rings hold what happens meanwhile."""
+PROGRESS_NS = 100_000_000
 
 
 class Sampling:
-    """Reads all samplers at the same instants. Time 0 of its tables is where it began."""
+    """Reads all samplers at the same instants. Time 0 of its tables is where it was made."""
 
     def __init__(
         self, network: Network, samplers: Sequence[Sampler], *, every: str | int = "10ms"
@@ -110,9 +45,68 @@ class Sampling:
             raise WanlabError("samples cannot be taken every 0 s", "every='10ms', for example")
         for sampler in self._samplers:
             sampler.prepare(network)
-        self._sources = [sampler.sources() for sampler in self._samplers]
+        sources = [list(sampler.sources()) for sampler in self._samplers]
+        streams = [list(sampler.streams()) for sampler in self._samplers]
+        self._sources = [source for own in sources for source in own]
+        self._streams = [stream for own in streams for stream in own]
+        # Whose each is, in the order in which the agent counts them.
+        self._owners = [
+            (number, place) for number, own in enumerate(sources) for place in range(len(own))
+        ] + [
+            (number, len(sources[number]) + place)
+            for number, own in enumerate(streams)
+            for place in range(len(own))
+        ]
+        self._counts = [len(own) for own in streams]
         self.began_ns = network.now_ns
-        self._samples: list[tuple[int, list[bytes]]] = []
+        self._watch: Watch | None = None
+        self._offset_ns = 0
+
+    # -- from here to there -----------------------------------------------------------------------
+
+    def __enter__(self) -> Sampling:
+        self.begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.end()
+            return
+        try:
+            self.end()
+        except WanlabError:  # the machine may be gone; what went wrong first is told
+            self._watch = None
+
+    def begin(self) -> None:
+        """From now on. The first sample is of this instant."""
+        assert self._watch is None, "it has begun already"
+        self._watch = Watch(
+            self._network,
+            self._sources,
+            self._streams,
+            self._take,
+            every_ns=self._every_ns,
+            drain_ns=min(self._every_ns, DRAIN_NS),
+        )
+        self._offset_ns = self._watch.began_ns - self.began_ns
+        told = iter(self._watch.streams)
+        for sampler, count in zip(self._samplers, self._counts, strict=True):
+            own = [next(told) for _ in range(count)]
+            sampler.began(Beginning(self._offset_ns, self._watch.clock_began_ns, own))
+
+    def end(self) -> None:
+        """Until now. The last sample is of this instant."""
+        assert self._watch is not None, "it has not begun"
+        lost = iter(self._watch.end())
+        self._watch = None
+        for sampler, count in zip(self._samplers, self._counts, strict=True):
+            warnings = sampler.ended([next(lost) for _ in range(count)])
+            self._network.warnings += [w for w in warnings if w not in self._network.warnings]
 
     def run(
         self,
@@ -121,42 +115,54 @@ class Sampling:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Lets time pass and samples, until processes have ended or for a duration."""
+        network, end_ns = self._network, None
         if isinstance(until, str | int):
-            end_ns = self._network.now_ns + parse_time(until)
-            self._run(lambda: self._network.now_ns >= end_ns, progress)
+            end_ns = network.now_ns + parse_time(until)
         else:
             processes = [until] if isinstance(until, Process) else list(until)
-            self._run(lambda: not any(process.is_running for process in processes), progress)
 
-    def _run(self, is_over: Callable[[], bool], progress: Callable[[int], None] | None) -> None:
-        next_ns = self._network.now_ns
-        while not is_over():
-            self.sample()
-            next_ns += self._every_ns
-            left_ns = next_ns - self._network.now_ns
-            if left_ns > 0:
-                self._network.run_until_condition(is_over, left_ns)
+        def is_over() -> bool:
+            if end_ns is not None:
+                return network.now_ns >= end_ns
+            return not any(process.is_running for process in processes)
+
+        is_ours = self._watch is None
+        if is_ours:
+            self.begin()
+        try:
+            while not is_over():
+                limits = [end_ns - network.now_ns] if end_ns is not None else []
+                if progress is not None:
+                    progress(network.now_ns - self.began_ns)
+                    limits.append(max(PROGRESS_NS, self._every_ns))
+                network.run_until_condition(is_over, min(limits, default=None))
             if progress is not None:
-                progress(self._network.now_ns - self.began_ns)
-        self.sample()
+                progress(network.now_ns - self.began_ns)
+        finally:
+            if is_ours:
+                self.end()
 
     def sample(self) -> None:
         """One reading, now."""
-        now_ns = self._network.now_ns - self.began_ns
-        sources = [source for group in self._sources for source in group]
-        self._samples.append((now_ns, self._network.read(sources)))
+        if self._watch is not None:
+            self._watch.look()
+            return
+        time_ns = self._network.now_ns - self.began_ns
+        parts = self._network.read([list(source) for source in self._sources])
+        for (number, place), part in zip(self._owners, parts, strict=False):
+            self._samplers[number].take(Reading(time_ns, place, part))
 
     def tables(self) -> dict[str, Table]:
         """What was read, as tables. A sampler that never saw anything has none."""
-        rows: dict[str, list[Row]] = {}
-        for time_ns, parts in self._samples:
-            position = 0
-            for sampler, group in zip(self._samplers, self._sources, strict=True):
-                own = parts[position : position + len(group)]
-                position += len(group)
-                found = rows.setdefault(sampler.table, [])
-                found += [{"time_ns": time_ns, **row} for row in sampler.rows(own)]
-        return {name: Table.from_rows(found) for name, found in rows.items() if found}
+        tables: dict[str, Table] = {}
+        for sampler in self._samplers:
+            for name, table in sampler.tables().items():
+                tables[name] = together(tables[name], table) if name in tables else table
+        return tables
+
+    def _take(self, place: int, time_ns: int, data: bytes) -> None:
+        number, own = self._owners[place]
+        self._samplers[number].take(Reading(self._offset_ns + time_ns, own, data))
 
 
 def sample(

@@ -14,12 +14,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from wanlab.errors import PeerError
 from wanlab.measure import netlink
 
-SOCK_DIAG_BY_FAMILY = 20
+SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK = 20, 18
 
 STATES = (
     "unknown",
@@ -42,8 +44,10 @@ CONGESTION_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 # expires, rqueue, wqueue, uid, inode
 _MESSAGE = struct.Struct("=BBBB4s16s16sIQIIIII")
 _PORTS = struct.Struct("!HH")
+_MAPPED = bytes(10) + b"\xff\xff"
 
 _MEMINFO, _INFO, _VEGASINFO, _CONG, _DCTCPINFO, _BBRINFO = 1, 2, 3, 4, 9, 16  # INET_DIAG_...
+ALGORITHMS = {_BBRINFO: "bbr", _VEGASINFO: "vegas", _DCTCPINFO: "dctcp"}
 
 # struct tcp_info, in order: format and name of each field.
 _TCP_INFO = """
@@ -73,6 +77,7 @@ _TCP_INFO = """
     H total_rto         H total_rto_recoveries I total_rto_time_ms
 """
 _FORMATS, _NAMES = _TCP_INFO.split()[::2], _TCP_INFO.split()[1::2]
+_RATES = ("pacing_rate_bps", "max_pacing_rate_bps", "delivery_rate_bps")
 _UNLIMITED = (1 << 64) - 1
 
 
@@ -98,17 +103,80 @@ class TcpSocket:
     @property
     def flow(self) -> str:
         """What this end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
-        local = _with_port(self.local_address, self.local_port)
-        return f"{local} > {_with_port(self.remote_address, self.remote_port)}"
+        return flow_name(self.local_address, self.local_port, self.remote_address, self.remote_port)
 
     def row(self) -> dict[str, Any]:
         """The flow, its congestion control and struct tcp_info, as a row of a table."""
         return {"flow": self.flow, "congestion": self.congestion, **self.info}
 
 
+class TcpEnds(NamedTuple):
+    """Whose a socket is, and what the kernel tells of it besides, as it came."""
+
+    local_address: str
+    local_port: int
+    remote_address: str
+    remote_port: int
+    cookie: int
+    congestion: str
+    info: bytes
+    fields: Mapping[int, bytes]
+
+    @property
+    def flow(self) -> str:
+        return flow_name(*self[:4])
+
+
 def decode(dump: bytes) -> list[TcpSocket]:
     """Reads one whole dump of sockets."""
     return [_socket(message) for message in netlink.messages(dump, SOCK_DIAG_BY_FAMILY)]
+
+
+def ends(message: bytes) -> TcpEnds:
+    """Reads as much of a message as is needed to say whose it is."""
+    family, *_, ports, source, target, _, cookie, _, _, _, _, _ = _unpacked(message)
+    fields = netlink.attributes(message[_MESSAGE.size :])
+    return TcpEnds(
+        address_text(family, source),
+        ports[0],
+        address_text(family, target),
+        ports[1],
+        cookie,
+        netlink.text(fields.get(_CONG, b"")),
+        fields.get(_INFO, b""),
+        fields,
+    )
+
+
+def columns(infos: Sequence[bytes]) -> dict[str, Any]:
+    """Many structures at once: what `decode_info` says, as columns."""
+    lengths = {len(info) for info in infos}
+    if len(lengths) != 1:
+        raise PeerError(f"the kernel sent structs tcp_info of different lengths: {sorted(lengths)}")
+    layout, names = _layout(lengths.pop())
+    kinds = {"B": "u1", "H": "<u2", "I": "<u4", "Q": "<u8"}
+    dtype = np.dtype([(name, kinds[kind]) for name, kind in zip(names, _FORMATS, strict=False)])
+    whole = np.frombuffer(b"".join(info[: layout.size] for info in infos), dtype=dtype)
+    found: dict[str, Any] = {name: whole[name].astype(np.int64) for name in names}
+    found["state"] = [_name(STATES, number) for number in found["state"].tolist()]
+    found["congestion_state"] = [
+        _name(CONGESTION_STATES, number) for number in found["congestion_state"].tolist()
+    ]
+    scales, flags = found.pop("window_scales"), found.pop("flags")
+    found["snd_wscale"], found["rcv_wscale"] = scales & 0xF, scales >> 4
+    found["app_limited"] = flags & 1
+    for name in _RATES:
+        if name in found:
+            # Unlimited is all ones: -1 once it is a number with a sign.
+            found[name] = np.where(found[name] < 0, 0, 8 * found[name])
+    found["snd_cwnd_bytes"] = found["snd_cwnd_packets"] * found["snd_mss_bytes"]
+    found["in_flight_packets"] = (
+        found["unacked_packets"]
+        - found["sacked_packets"]
+        - found["lost_packets"]
+        + found["retrans_packets"]
+    )
+    return found
 
 
 def decode_info(data: bytes) -> dict[str, Any]:
@@ -123,10 +191,16 @@ def decode_info(data: bytes) -> dict[str, Any]:
     # Bit fields, lowest bits first on a little-endian computer.
     info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
     info["app_limited"] = flags & 1
-    for name in ("pacing_rate_bps", "max_pacing_rate_bps", "delivery_rate_bps"):
+    for name in _RATES:
         if name in info:
             info[name] = 0 if info[name] == _UNLIMITED else 8 * info[name]
     info["snd_cwnd_bytes"] = info["snd_cwnd_packets"] * info["snd_mss_bytes"]
+    info["in_flight_packets"] = (
+        info["unacked_packets"]
+        - info["sacked_packets"]
+        - info["lost_packets"]
+        + info["retrans_packets"]
+    )
     return info
 
 
@@ -142,26 +216,36 @@ def _layout(length: int) -> tuple[struct.Struct, list[str]]:
     return layout, _NAMES
 
 
-def _socket(message: bytes) -> TcpSocket:
+def flow_name(local: str, local_port: int, remote: str, remote_port: int) -> str:
+    """What one end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
+    return f"{_with_port(local, local_port)} > {_with_port(remote, remote_port)}"
+
+
+def _unpacked(message: bytes) -> tuple[Any, ...]:
+    """The numbers before the attributes; ports in the order of this computer."""
     if len(message) < _MESSAGE.size:
         raise PeerError(f"the kernel sent a socket of {len(message)} bytes")
-    (family, state, _, _, ports, source, target, _, cookie, *_, inode) = _MESSAGE.unpack_from(
-        message
-    )
-    local_port, remote_port = _PORTS.unpack(ports)
+    values = list(_MESSAGE.unpack_from(message))
+    values[4] = _PORTS.unpack(values[4])
+    return tuple(values)
+
+
+def _socket(message: bytes) -> TcpSocket:
+    (family, state, _, _, ports, source, target, _, cookie, *_, inode) = _unpacked(message)
+    local_port, remote_port = ports
     fields = netlink.attributes(message[_MESSAGE.size :])
     return TcpSocket(
         state=_name(STATES, state),
-        local_address=_address(family, source),
+        local_address=address_text(family, source),
         local_port=local_port,
-        remote_address=_address(family, target),
+        remote_address=address_text(family, target),
         remote_port=remote_port,
         inode=inode,
         cookie=cookie,
         congestion=netlink.text(fields.get(_CONG, b"")),
         info=decode_info(fields[_INFO]) if _INFO in fields else {},
         memory=_memory(fields[_MEMINFO]) if _MEMINFO in fields else {},
-        algorithm=_algorithm(fields),
+        algorithm=algorithm(fields),
     )
 
 
@@ -170,7 +254,7 @@ def _memory(data: bytes) -> dict[str, int]:
     return dict(zip(names, struct.unpack_from("=IIII", data), strict=True))
 
 
-def _algorithm(fields: Mapping[int, bytes]) -> dict[str, Any]:
+def algorithm(fields: Mapping[int, bytes]) -> dict[str, Any]:
     if _BBRINFO in fields:
         low, high, min_rtt, pacing_gain, cwnd_gain = struct.unpack_from("=5I", fields[_BBRINFO])
         return {
@@ -196,10 +280,14 @@ def _algorithm(fields: Mapping[int, bytes]) -> dict[str, Any]:
     return {}
 
 
-def _address(family: int, data: bytes) -> str:
+@cache
+def address_text(family: int, data: bytes) -> str:
     if family == socket.AF_INET:
         return socket.inet_ntop(family, data[:4])
     if family == socket.AF_INET6:
+        # A server that listens for both kinds has its IPv4 connections mapped: they are the same.
+        if data.startswith(_MAPPED):
+            return socket.inet_ntop(socket.AF_INET, data[12:16])
         return socket.inet_ntop(family, data)
     raise PeerError(f"the kernel sent a socket of the unknown family {family}")
 

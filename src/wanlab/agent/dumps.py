@@ -1,0 +1,79 @@
+"""Asks the kernel for lists by netlink, again and again, with as few system calls as that takes.
+
+A list comes in pieces of many messages; the last message is DONE. If the kernel says that the list
+changed while it was being read, it is read again (include/uapi/linux/netlink.h).
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import struct
+from itertools import count
+
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_DUMP_INTR = 0x10
+MOST_ATTEMPTS = 10
+BUFFER_BYTES = 1 << 20
+
+_numbers = count(1 << 24)  # beyond the numbers of processes
+
+_START = struct.Struct("=IHH")  # length, kind, flags of a message
+_ERRNO_AT = 16
+_INTERFACE_AT = 20  # in struct tcmsg and struct if_stats_msg alike
+_NUMBER = struct.Struct("=i")
+
+
+class Dumps:
+    """A netlink socket in the namespace that the caller is in when it is opened."""
+
+    def __init__(self, protocol: int) -> None:
+        self._socket = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, protocol)
+        self._socket.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 1 << 22)
+        # A second socket of a process gets its number by chance: one random number less for the others.
+        self._socket.bind((next(_numbers), 0))
+        self._buffer = bytearray(BUFFER_BYTES)
+
+    def whole(self, request: bytes) -> bytes:
+        """All that answers a request, DONE included. OSError if it is refused."""
+        return self._ask(request, None)
+
+    def of_interfaces(self, request: bytes, numbers: frozenset[int]) -> bytes:
+        """Of the answer only the messages that tell of these interfaces, and DONE."""
+        return self._ask(request, numbers)
+
+    def _ask(self, request: bytes, numbers: frozenset[int] | None) -> bytes:
+        for _ in range(MOST_ATTEMPTS):
+            answer = self._attempt(request, numbers)
+            if answer is not None:
+                return answer
+        raise OSError(0, "what the kernel lists changes faster than it can be read")
+
+    def _attempt(self, request: bytes, numbers: frozenset[int] | None) -> bytes | None:
+        """None if the list changed meanwhile."""
+        buffer, parts, is_whole = self._buffer, [], True
+        self._socket.send(request)
+        while True:
+            size = self._socket.recv_into(buffer)
+            start = 0
+            while start < size:
+                length, kind, flags = _START.unpack_from(buffer, start)
+                if flags & NLM_F_DUMP_INTR:
+                    is_whole = False
+                if kind == NLMSG_DONE or kind == NLMSG_ERROR:
+                    _refuse(_NUMBER.unpack_from(buffer, start + _ERRNO_AT)[0])
+                    parts.append(bytes(buffer[start if numbers is not None else 0 : size]))
+                    return b"".join(parts) if is_whole else None
+                end = start + ((length + 3) & ~3)
+                if numbers is not None:
+                    (number,) = _NUMBER.unpack_from(buffer, start + _INTERFACE_AT)
+                    if number in numbers:
+                        parts.append(bytes(buffer[start:end]))
+                start = end
+            if numbers is None:
+                parts.append(bytes(buffer[:size]))
+
+
+def _refuse(number: int) -> None:
+    if number < 0:
+        raise OSError(-number, os.strerror(-number))

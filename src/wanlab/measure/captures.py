@@ -1,0 +1,237 @@
+"""Captures: the packets that pass ports, both ways, in a file for Wireshark.
+
+The kernel copies packets into a ring at the instant at which they pass (`agent.packets`); here they
+become a pcapng file, in order of time over all ports. A packet that leaves is seen when its port begins
+to send it, one that comes in when its last bit has arrived.
+
+The times are those of the machine's clock, as `date` and `tcpdump` in it show it. On virtual time it
+begins at 2026-01-01 00:00:00 UTC, at boot; when the network's clock showed 0 is said in the file's
+comment.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from wanlab.errors import RequirementError, WanlabError
+from wanlab.network import Network
+from wanlab.record import Table
+from wanlab.units import parse_size
+from wanlab.version import VERSION
+
+from .pcapng import INBOUND, OUTBOUND, PcapngFile
+from .readings import Beginning, Reading, Source, Stream
+
+WHOLE_PACKET = 262_144
+RING_BYTES = 32 << 20
+MOST_BYTES = 1 << 30
+SECOND_NS = 1_000_000_000
+
+# struct tpacket3_hdr: next, seconds, ns, captured, length, status, where it begins; tag at 36.
+_PACKET = struct.Struct("=IIIIIIH")
+_TAG_AT, _TAG = 32, struct.Struct("=IH")
+_DIRECTION_AT = 48 + 10  # sll_pkttype of the struct sockaddr_ll that follows
+_OUTGOING = 4
+_VLAN_VALID, _VLAN_TYPE_VALID = 1 << 4, 1 << 6  # TP_STATUS_...
+_ADDRESSES_BYTES = 12
+_VLAN_TYPE = 0x8100
+
+Packet = tuple[int, int, int, int, bytes]
+
+
+class Capture:
+    """The packets of some ports, in a file.
+
+    file        default: the first port's name and ".pcapng", in the network's folder
+    snaplen     at most this many bytes of each packet; 96 are enough for the headers of TCP
+    most_bytes  the file's size at most, "1GB" unless said otherwise; what comes later is left out
+    filter      an expression of tcpdump's, such as "tcp port 5201"
+    """
+
+    def __init__(
+        self,
+        *ports: str,
+        file: str | Path | None = None,
+        snaplen: int = WHOLE_PACKET,
+        most_bytes: str | int = MOST_BYTES,
+        filter: str = "",
+    ) -> None:
+        if not ports:
+            raise WanlabError("a capture of no port", 'Capture("s1-eth2"), for example')
+        if not 1 <= snaplen <= WHOLE_PACKET:
+            raise WanlabError(f"snaplen={snaplen}", f"from 1 to {WHOLE_PACKET} bytes")
+        self._ports = ports
+        self._path = None if file is None else Path(file)
+        self._snaplen = snaplen
+        self._most_bytes = parse_size(most_bytes)
+        self._filter = filter
+        self._program = compile_filter(filter, snaplen) if filter else []
+        self._nodes: list[str] = []
+        self._network: Network | None = None
+        self._file: BinaryIO | None = None
+        self._writer: PcapngFile | None = None
+        self._batch_ns = -1
+        self._batch: list[Packet] = []
+        self._last_ns = 0
+        self._counts = [0] * len(ports)
+        self._left_out = 0
+
+    @property
+    def file(self) -> Path:
+        """Where the packets are."""
+        if self._path is None:
+            assert self._network is not None, "not before it is used"
+            return Path(self._network.folder) / f"{self._ports[0]}.pcapng"
+        return self._path
+
+    # -- a sampler ----------------------------------------------------------------------------------
+
+    def prepare(self, network: Network) -> None:
+        self._network = network
+        self._nodes = [network.namespace_of(network.port(name)) for name in self._ports]
+
+    def sources(self) -> Sequence[Source]:
+        return []
+
+    def streams(self) -> Sequence[Stream]:
+        return [
+            {
+                "what": "packets",
+                "node": node,
+                "interface": name,
+                "snaplen": self._snaplen,
+                "ring_bytes": RING_BYTES,
+                "program": self._program,
+                # In the ring a packet takes more than in the file, at most twice as much.
+                "most_bytes": 2 * self._most_bytes,
+            }
+            for node, name in zip(self._nodes, self._ports, strict=True)
+        ]
+
+    def began(self, beginning: Beginning) -> None:
+        self._file = self.file.open("wb")
+        comment = f"captured on a network's {self._clock_words()}"
+        self._writer = PcapngFile(self._file, f"wanlab {VERSION}", comment)
+        for name in self._ports:
+            self._writer.add_interface(name, self._snaplen, self._filter)
+
+    def _clock_words(self) -> str:
+        """What the times in the file mean."""
+        assert self._network is not None
+        if self._network.clock == "real":
+            return "real clock"
+        (stat,) = self._network.read([["file", "", "/proc/stat"]])
+        boot_s = next(
+            int(line.split()[1]) for line in stat.decode().splitlines() if "btime" in line
+        )
+        began_ns = self._network.machine.now_ns - self._network.now_ns
+        zero = boot_s * SECOND_NS + began_ns
+        return f"virtual clock, which was 0 at {zero // SECOND_NS}.{zero % SECOND_NS:09d} s"
+
+    def take(self, reading: Reading) -> None:
+        if reading.time_ns != self._batch_ns:
+            self._write_batch()
+            self._batch_ns = reading.time_ns
+        self._batch += packets_in(reading.data, reading.place)
+
+    def _write_batch(self) -> None:
+        """All ports' packets up to one instant, in order of time."""
+        writer = self._writer
+        if not self._batch or writer is None:
+            return
+        batch = sorted(self._batch, key=_time) if len(self._ports) > 1 else self._batch
+        self._batch = []
+        room = self._most_bytes - writer.bytes_written - STATISTICS_ROOM * len(self._ports)
+        fitting = len(batch)
+        if self._left_out or sum(len(packet[4]) + 48 for packet in batch) > room:
+            fitting = 0
+            while not self._left_out and fitting < len(batch):
+                room -= len(batch[fitting][4]) + 48
+                if room < 0:
+                    break
+                fitting += 1
+        self._left_out += len(batch) - fitting
+        writer.write(batch[:fitting])
+        for packet in batch[:fitting]:
+            self._counts[packet[1]] += 1
+        if fitting:
+            self._last_ns = batch[fitting - 1][0]
+
+    def ended(self, lost: Sequence[int]) -> Sequence[str]:
+        self._write_batch()
+        assert self._writer is not None and self._file is not None
+        for place, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
+            self._writer.add_statistics(place, self._last_ns, count + dropped, dropped)
+        self._file.close()
+        self._writer = None
+        warnings = [
+            f"capture of {name}: {count} packets were lost, there was no room for them"
+            for name, count in zip(self._ports, lost, strict=True)
+            if count
+        ]
+        if self._left_out:
+            warnings.append(
+                f"{self.file.name} is full ({self._most_bytes} bytes): later packets are left out"
+            )
+        return warnings
+
+    def tables(self) -> dict[str, Table]:
+        return {}
+
+
+STATISTICS_ROOM = 64
+
+
+def _time(packet: Packet) -> int:
+    return packet[0]
+
+
+def packets_in(data: bytes, interface: int) -> list[Packet]:
+    """The packets of a piece of the kernel's ring."""
+    found = []
+    position, end = 0, len(data)
+    unpack, outgoing = _PACKET.unpack_from, _OUTGOING
+    while position < end:
+        following, seconds, rest_ns, captured, length, status, begin = unpack(data, position)
+        start = position + begin
+        packet = data[start : start + captured]
+        if status & _VLAN_VALID:
+            packet, length = _with_tag(data, position, status, packet), length + 4
+        direction = OUTBOUND if data[position + _DIRECTION_AT] == outgoing else INBOUND
+        found.append((seconds * SECOND_NS + rest_ns, interface, direction, length, packet))
+        # The last of a block has no following one, but another block may come.
+        position += following or (begin + captured + 7) & ~7
+    return found
+
+
+def _with_tag(data: bytes, position: int, status: int, packet: bytes) -> bytes:
+    """A VLAN's tag is kept beside a packet; on the wire it stands behind the addresses."""
+    tag, kind = _TAG.unpack_from(data, position + _TAG_AT)
+    kind = kind if status & _VLAN_TYPE_VALID else _VLAN_TYPE
+    inserted = struct.pack("!HH", kind, tag & 0xFFFF)
+    return packet[:_ADDRESSES_BYTES] + inserted + packet[_ADDRESSES_BYTES:]
+
+
+def compile_filter(expression: str, snaplen: int) -> list[list[int]]:
+    """A filter expression as instructions of BPF; tcpdump knows the language."""
+    program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
+    if program is None:
+        raise RequirementError(
+            f'the filter "{expression}" cannot be understood: tcpdump is not installed',
+            "install tcpdump, or capture without a filter",
+        )
+    done = subprocess.run(
+        [program, "-y", "EN10MB", "-s", str(snaplen), "-ddd", expression],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines() or ["tcpdump refuses it"]
+        raise WanlabError(f'the filter "{expression}": {words[-1].removeprefix("tcpdump: ")}')
+    return [[int(word) for word in line.split()] for line in done.stdout.splitlines()[1:]]

@@ -1,0 +1,109 @@
+"""Tables out of what many samples read: values by row and structures of C, as columns.
+
+A run of a minute has tens of thousands of rows. A structure is therefore kept as bytes, and understood
+with all others of its kind at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wanlab.errors import PeerError
+from wanlab.record import Table
+
+Rows = list[tuple[Any, ...]]
+Array = NDArray[Any]
+
+# One word for a member of a structure: its type, its name here, and what to make of it.
+SCALES: dict[str, Callable[[Array], Array]] = {
+    "flag": lambda values: values != 0,
+    "octets": lambda values: values.astype(np.int64) * 8,  # a rate in bytes, in bit
+}
+
+
+def columns_of(rows: Rows, names: Sequence[str]) -> dict[str, Any]:
+    """Rows of values as columns by name."""
+    return dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure of C as members in order: "u32 drops  s32 deficit_bytes  u32:flag is_dropping".
+
+    A member whose name is "-" is not kept. A newer kernel may append members, never change those that
+    were there.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    members: tuple[tuple[str, str], ...]
+    """Name and scale of each member that is kept."""
+
+    @classmethod
+    def of(cls, name: str, text: str) -> Structure:
+        words = text.split()
+        kinds = {"u8": "u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "s32": "<i4", "s64": "<i8"}
+        fields, members = [], []
+        for number, (kind, member) in enumerate(zip(words[::2], words[1::2], strict=True)):
+            kind, _, scale = kind.partition(":")
+            fields.append((member if member != "-" else f"-{number}", kinds[kind]))
+            if member != "-":
+                members.append((member, scale))
+        return cls(name, np.dtype(fields), tuple(members))
+
+    def columns(self, parts: Sequence[bytes]) -> dict[str, Array]:
+        """One array for each member, from many structures."""
+        size = self.dtype.itemsize
+        if any(len(part) < size for part in parts):
+            short = min(len(part) for part in parts)
+            raise PeerError(f"the kernel sent {short} bytes of {self.name}: too few")
+        values = np.frombuffer(b"".join(part[:size] for part in parts), dtype=self.dtype)
+        return {name: scaled(values[name], scale) for name, scale in self.members}
+
+
+def scaled(values: Array, scale: str) -> Array:
+    """As 64-bit numbers (or truth values) in the unit that the name says."""
+    if scale in SCALES:
+        return SCALES[scale](values)
+    if scale.startswith("2^"):
+        return values.astype(np.float64) / 2.0 ** int(scale[2:])
+    if scale:
+        return values.astype(np.int64) * int(scale)
+    return values.astype(np.int64)
+
+
+@dataclass
+class Structures:
+    """Structures of one kind, each with a row of what it belongs to."""
+
+    structure: Structure
+    rows: Rows = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+
+    def add(self, row: tuple[Any, ...], part: bytes) -> None:
+        self.rows.append(row)
+        self.parts.append(part)
+
+    def table(self, names: Sequence[str], more: Mapping[str, Any] | None = None) -> Table:
+        """The rows under these names, and the members."""
+        columns = columns_of(self.rows, names) | self.structure.columns(self.parts)
+        return Table.of(columns | dict(more or {}))
+
+
+def together(first: Table, second: Table) -> Table:
+    """The rows of two tables with the same columns, in order of time."""
+    order = np.argsort(np.concatenate([first["time_ns"], second["time_ns"]]), kind="stable")
+    columns: dict[str, Any] = {}
+    for name in first.names:
+        one, other = first[name], second[name]
+        if isinstance(one, tuple) or isinstance(other, tuple):
+            both = [*one, *other]
+            columns[name] = [both[place] for place in order.tolist()]
+        else:
+            columns[name] = np.concatenate([one, other])[order]
+    return Table.of(columns, {column.name: column.unit for column in first.columns})

@@ -1,0 +1,64 @@
+"""What passes ports: the interfaces' own counters.
+
+struct rtnl_link_stats64 of include/uapi/linux/if_link.h, Linux 6.12.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from wanlab.network import Network
+from wanlab.record import Table
+
+from . import netlink
+from .columns import Structure, Structures
+from .readings import Readings, Source, interface_numbers
+
+RTM_GETSTATS = 94
+_STATS_LINK_64 = 1  # IFLA_STATS_LINK_64
+_HEADER = struct.Struct("=BBHiI")  # struct if_stats_msg
+
+_BODY = _HEADER.pack(0, 0, 0, 0, 1 << (_STATS_LINK_64 - 1))
+REQUEST = netlink.request(RTM_GETSTATS, _BODY)
+
+STATS = Structure.of(
+    "an interface's counters",
+    """
+    u64 rx_packets  u64 tx_packets  u64 rx_bytes  u64 tx_bytes  u64 rx_errors  u64 tx_errors
+    u64 rx_drops  u64 tx_drops  u64 multicast  u64 collisions
+    u64 rx_length_errors  u64 rx_over_errors  u64 rx_crc_errors  u64 rx_frame_errors
+    u64 rx_fifo_errors  u64 rx_missed_errors
+    u64 tx_aborted_errors  u64 tx_carrier_errors  u64 tx_fifo_errors  u64 tx_heartbeat_errors
+    u64 tx_window_errors  u64 -  u64 -  u64 rx_nohandler
+    """,
+)
+
+
+class Ports(Readings):
+    """Bytes, packets, drops and errors of ports, by direction: rx is what came in through the port, tx
+    what left through it. Table "port"."""
+
+    def __init__(self, *ports: str) -> None:
+        super().__init__()
+        self._ports = ports
+        self._devices: dict[str, dict[int, str]] = {}
+
+    def prepare(self, network: Network) -> None:
+        self._devices = interface_numbers(network, self._ports)
+
+    def sources(self) -> list[Source]:
+        return [
+            ["interfaces", node, REQUEST.hex(), list(devices)]
+            for node, devices in self._devices.items()
+        ]
+
+    def tables(self) -> dict[str, Table]:
+        found = Structures(STATS)
+        devices = list(self._devices.values())
+        for time_ns, place, part in self.readings:
+            for _, message in netlink.dumps(part):
+                number = _HEADER.unpack_from(message)[3]
+                fields = netlink.attributes(message[_HEADER.size :])
+                if number in devices[place] and _STATS_LINK_64 in fields:
+                    found.add((time_ns, devices[place][number]), fields[_STATS_LINK_64])
+        return {"port": found.table(("time_ns", "device"))} if found.rows else {}

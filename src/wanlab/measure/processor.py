@@ -1,0 +1,100 @@
+"""The kernel's own counters of its processors: /proc/net/softnet_stat and /proc/stat.
+
+On virtual time computing takes none. The processor's time is then no measure of anything: a little is
+counted where a timer's tick happens to meet a program. What is counted exactly is how often: interrupts,
+switches between processes, processes started. On the computer's own clock times are times.
+"""
+
+from __future__ import annotations
+
+import os
+
+from wanlab.network import Network
+from wanlab.record import Table
+
+from .columns import Rows, columns_of
+from .readings import Readings, Source
+
+ROOT = ""
+SOFTNET = (
+    "time_ns",
+    "processor",
+    "packets",
+    "drops",
+    "squeezes",
+    "steered_packets",
+    "backlog_packets",
+)
+_PLACES = (0, 1, 2, 9, 11)  # net/core/net-procfs.c, softnet_seq_show()
+
+TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+SOFTIRQS = (
+    *("high", "timer", "net_tx", "net_rx", "block", "irq_poll"),
+    *("tasklet", "sched", "hrtimer", "rcu"),
+)
+
+
+class Softnet(Readings):
+    """What the processors did with packets that came in: how many; how many were dropped because a queue
+    before the stack was full; how often there were more than one round takes. Table "softnet"."""
+
+    def prepare(self, network: Network) -> None:
+        """There is nothing that could be missing."""
+
+    def sources(self) -> list[Source]:
+        return [["file", ROOT, "/proc/net/softnet_stat"]]
+
+    def tables(self) -> dict[str, Table]:
+        rows: Rows = []
+        for time_ns, _, part in self.readings:
+            for number, line in enumerate(part.decode().splitlines()):
+                words = [int(word, 16) for word in line.split()]
+                values = [words[place] if place < len(words) else 0 for place in _PLACES]
+                rows.append((time_ns, f"cpu{number}", *values))
+        return {"softnet": Table.of(columns_of(rows, SOFTNET))} if rows else {}
+
+
+class Cpu(Readings):
+    """Times of the processors by what they did, in table "cpu"; how often, in table "cpu_work"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ticks_per_s = os.sysconf("SC_CLK_TCK")
+
+    def prepare(self, network: Network) -> None:
+        """There is nothing that could be missing."""
+
+    def sources(self) -> list[Source]:
+        return [["file", ROOT, "/proc/stat"]]
+
+    def tables(self) -> dict[str, Table]:
+        times: Rows = []
+        work: Rows = []
+        for time_ns, _, part in self.readings:
+            counted: dict[str, list[int]] = {}
+            for line in part.decode().splitlines():
+                name, *words = line.split()
+                numbers = [int(word) for word in words]
+                counted[name] = numbers
+                if name.startswith("cpu") and name != "cpu":
+                    seconds = [number / self._ticks_per_s for number in numbers[: len(TIMES)]]
+                    times.append((time_ns, name, *seconds))
+            work.append(
+                (
+                    time_ns,
+                    counted["ctxt"][0],
+                    counted["intr"][0],
+                    counted["processes"][0],
+                    counted["procs_running"][0],
+                    *counted["softirq"][1 : 1 + len(SOFTIRQS)],
+                )
+            )
+        if not work:
+            return {}
+        names = ("time_ns", "switches", "interrupts", "starts", "runnable")
+        return {
+            "cpu": Table.of(
+                columns_of(times, ("time_ns", "processor", *(f"{n}_s" for n in TIMES)))
+            ),
+            "cpu_work": Table.of(columns_of(work, (*names, *(f"softirqs_{n}" for n in SOFTIRQS)))),
+        }

@@ -1,0 +1,154 @@
+"""Understands the pages of the kernel's trace ring and the events in them.
+
+    page    | time u64 | length, flags u64 | event | event | ...                4096 bytes
+    event   | type 5 bits, time since the one before 27 bits | data ... |
+
+`type` 1 to 28 is the length of the data in words; 0 has the length in the first word; 29 is padding, 30
+carries more time, 31 the whole time (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c of Linux
+6.12). Which bytes of the data are what, the kernel tells as text ("format" of each event).
+
+Pages are walked side by side: the n-th event of all pages at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wanlab.errors import PeerError
+
+PAGE_BYTES = 4096
+PAGE_WORDS = PAGE_BYTES // 4
+HEADER_WORDS = 4
+LENGTH_MASK = (1 << 30) - 1  # above it: flags that events were lost before this page
+PADDING, EXTENSION, STAMP = 29, 30, 31
+TIME_BITS = 27
+STAMP_HIGH = np.uint64(0xF8 << 56)
+
+_FIELD = re.compile(
+    r"field:(?P<type>[^;]*?)\s*(?P<name>\w+)(?P<array>\[\d*\])?;"
+    r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);\s*signed:(?P<signed>\d);"
+)
+_SYMBOL = re.compile(r'\{ (\d+), "(\w+)" \}')
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class EventFormat:
+    """One kind of event."""
+
+    number: int
+    dtype: np.dtype[Any]
+    texts: frozenset[str]
+    """Fields whose text stands behind the fixed part: where and how long is in the field."""
+    symbols: Mapping[int, str]
+    """Names that the kernel prints for values."""
+
+    @classmethod
+    def of(cls, text: str) -> EventFormat:
+        number = re.search(r"^ID: (\d+)$", text, re.MULTILINE)
+        names, kinds, offsets, texts = [], [], [], set()
+        for field in _FIELD.finditer(text):
+            size = int(field["size"])
+            if "__data_loc" in field["type"]:
+                texts.add(field["name"])
+            kind = f"V{size}"
+            if size in (1, 2, 4, 8) and not field["array"]:
+                kind = f"<{'i' if field['signed'] == '1' else 'u'}{size}"
+            names.append(field["name"])
+            kinds.append(kind)
+            offsets.append(int(field["offset"]))
+        if number is None or not names:
+            raise PeerError(f"the kernel described an event in a way that is not known: {text!r}")
+        shape: Any = {"names": names, "formats": kinds, "offsets": offsets}
+        symbols = {int(value): name for value, name in _SYMBOL.findall(text)}
+        return cls(int(number[1]), np.dtype(shape), frozenset(texts), symbols)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events of one kind: when, which of all in the ring, and their fields."""
+
+    times_ns: Array
+    order: Array
+    fields: Array
+    texts: Mapping[str, list[str]]
+
+
+def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]:
+    """All events in whole pages, by the names of their formats."""
+    if len(data) % PAGE_BYTES:
+        raise PeerError(f"the kernel sent {len(data)} bytes of trace: no whole pages")
+    octets = np.frombuffer(data, dtype=np.uint8)
+    starts, times = _walk(octets.view("<u4").reshape(-1, PAGE_WORDS))
+    # The number of an event's format stands at its beginning.
+    numbers = octets.view("<u2")[starts // 2] if len(starts) else starts
+    found = {}
+    for name, form in formats.items():
+        (which,) = np.nonzero(numbers == form.number)
+        at = starts[which]
+        size = form.dtype.itemsize
+        rows = octets[at[:, None] + np.arange(size)]
+        fields = (
+            np.ascontiguousarray(rows).view(form.dtype)[:, 0]
+            if len(at)
+            else np.empty(0, form.dtype)
+        )
+        texts = {field: _texts(data, at, fields[field]) for field in form.texts}
+        found[name] = Events(times[which], which, fields, texts)
+    return found
+
+
+def _walk(pages: Array) -> tuple[Array, Array]:
+    """Where the data of each event begins, and its time; in the order of the ring."""
+    stamps = pages[:, 0].astype(np.uint64) | pages[:, 1].astype(np.uint64) << np.uint64(32)
+    ends = HEADER_WORDS + (pages[:, 2] & LENGTH_MASK).astype(np.int64) // 4
+    rows = np.nonzero(ends > HEADER_WORDS)[0]
+    at = np.full(len(rows), HEADER_WORDS)
+    clock = stamps[rows]
+    found_rows, found_at, found_clock = [], [], []
+    while len(rows):
+        head = pages[rows, at]
+        kind, delta = head & 31, (head >> 5).astype(np.uint64)
+        first = pages[rows, np.minimum(at + 1, PAGE_WORDS - 1)]
+        extended = (first.astype(np.uint64) << np.uint64(TIME_BITS)) + delta
+        is_event = kind < PADDING
+        clock = clock + np.where(is_event, delta, np.uint64(0))
+        clock = clock + np.where(kind == EXTENSION, extended, np.uint64(0))
+        clock = np.where(kind == STAMP, extended | (stamps[rows] & STAMP_HIGH), clock)
+        found_rows.append(rows[is_event])
+        found_at.append((at + 1 + (kind == 0))[is_event])
+        found_clock.append(clock[is_event])
+        words = np.where(kind == 0, first // 4, kind).astype(np.int64)
+        words = np.where(kind >= EXTENSION, 1, words)
+        words = np.where(kind == PADDING, np.where(delta == 0, PAGE_WORDS, first // 4), words)
+        at = at + 1 + words
+        going = at < ends[rows]
+        rows, at, clock = rows[going], at[going], clock[going]
+    if not found_rows:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    page, word = np.concatenate(found_rows), np.concatenate(found_at)
+    order = np.lexsort((word, page))
+    starts = (page * PAGE_BYTES + word * 4)[order]
+    return starts, np.concatenate(found_clock).astype(np.int64)[order]
+
+
+def _texts(data: bytes, starts: Array, places: Array) -> list[str]:
+    """Texts that stand behind the fixed part of events: offset in the low half, length in the high."""
+    begins = starts + (places & 0xFFFF)
+    lengths = places >> 16
+    known: dict[bytes, str] = {}
+    found = []
+    for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):
+        raw = data[begin : begin + length]
+        text = known.get(raw)
+        if text is None:
+            text = known[raw] = raw.partition(b"\0")[0].decode(errors="replace")
+        found.append(text)
+    return found

@@ -1,0 +1,405 @@
+"""Event traces: not samples, but everything that happens.
+
+Each of these is a sampler like any other. The kernel's trace points tell of an event at its instant, on
+the network's clock; they are read in between, while time stands still.
+
+    Acks              tcp:tcp_probe, at the beginning of tcp_rcv_established(): a segment came in
+    Retransmissions   tcp:tcp_retransmit_skb
+    Sojourns          net:net_dev_queue, when a packet is given to a port, before its queue;
+                      net:net_dev_start_xmit, when its driver begins to send it; skb:kfree_skb. One
+                      packet keeps its address in memory from one to the next.
+    Drops             skb:kfree_skb: every packet that the kernel threw away, and why
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wanlab.errors import WanlabError
+from wanlab.network import Network
+from wanlab.record import Table
+
+from . import netlink
+from .readings import Beginning, Reading, Source, Stream
+from .tcp_info import STATES, address_text, flow_name
+from .trace_pages import EventFormat, Events, decode
+
+RING_BYTES = 32 << 20
+BATCH_BYTES = 4 << 20
+ROOT = ""
+
+Array = NDArray[Any]
+
+
+class EventSampler:
+    """A sampler of events, but for what they mean (`understand` and `tables`)."""
+
+    def __init__(self) -> None:
+        self._pages: list[bytes] = []
+        self._bytes = 0
+        self._formats: dict[str, EventFormat] = {}
+        self._shift_ns = 0
+
+    def prepare(self, network: Network) -> None:
+        """There is nothing that could be missing."""
+
+    def sources(self) -> Sequence[Source]:
+        return []
+
+    def events(self) -> dict[str, str]:
+        """Which events, each with the kernel's filter ("" is none)."""
+        raise NotImplementedError
+
+    def streams(self) -> Sequence[Stream]:
+        return [{"what": "events", "node": ROOT, "events": self.events(), "ring_bytes": RING_BYTES}]
+
+    def began(self, beginning: Beginning) -> None:
+        (told,) = beginning.streams
+        self._formats = {name: EventFormat.of(text) for name, text in told["formats"].items()}
+        self._shift_ns = beginning.time_ns - beginning.clock_ns
+
+    def take(self, reading: Reading) -> None:
+        self._pages.append(reading.data)
+        self._bytes += len(reading.data)
+        if self._bytes >= BATCH_BYTES:
+            self.understand_all()
+
+    def understand_all(self) -> None:
+        """What has arrived since the last time."""
+        if self._pages:
+            found = decode(b"".join(self._pages), self._formats)
+            self._pages.clear()
+            self._bytes = 0
+            self.understand(found)
+
+    def understand(self, found: dict[str, Events]) -> None:
+        raise NotImplementedError
+
+    def times_ns(self, events: Events) -> Array:
+        """In the time of the tables."""
+        times: Array = events.times_ns + self._shift_ns
+        return times
+
+    def ended(self, lost: Sequence[int]) -> Sequence[str]:
+        self.understand_all()
+        name = type(self).__name__
+        return [f"{name}: {count} events were lost" for count in lost if count]
+
+    def symbols(self, event: str) -> dict[int, str]:
+        return dict(self._formats[event].symbols)
+
+
+# -- TCP --------------------------------------------------------------------------------------------
+
+_RTM_GETADDR = 22
+_ADDRESS_REQUEST = netlink.request(_RTM_GETADDR, bytes(8)).hex()  # struct ifaddrmsg
+_IFA_ADDRESS, _IFA_LOCAL = 1, 2
+_IFADDRMSG_BYTES = 8
+
+
+class OfNodes(EventSampler):
+    """Events of sockets. The kernel does not say which node a socket is of; its address does."""
+
+    def __init__(self, *nodes: str) -> None:
+        super().__init__()
+        self._nodes = nodes
+        self._node_of: dict[str, str] = {}
+        self._network: Network | None = None
+        self._found: list[dict[str, Any]] = []
+
+    def prepare(self, network: Network) -> None:
+        self._network = network
+        self._read_addresses()
+
+    def ended(self, lost: Sequence[int]) -> Sequence[str]:
+        self._read_addresses()  # some may have been added meanwhile
+        return super().ended(lost)
+
+    def _read_addresses(self) -> None:
+        assert self._network is not None
+        names = [self._network[node].namespace for node in self._nodes]
+        parts = self._network.read([["route", name, _ADDRESS_REQUEST] for name in names])
+        for node, part in zip(self._nodes, parts, strict=True):
+            for _, message in netlink.dumps(part):
+                fields = netlink.attributes(message[_IFADDRMSG_BYTES:])
+                raw = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS, b"")
+                text = address_text(message[0], raw)
+                if not text.startswith("127.") and text != "::1":
+                    self._node_of.setdefault(text, node)
+
+    def keep(self, columns: dict[str, Any]) -> None:
+        self._found.append(columns)
+
+    def tables_named(self, name: str) -> dict[str, Table]:
+        """Everything kept that is of the nodes asked for, as one table."""
+        whose = [flow for columns in self._found for flow in columns["flow"]]
+        nodes = [self._node_of.get(_local(flow), "") for flow in whose]
+        wanted = np.array([node != "" for node in nodes], dtype=bool)
+        if not wanted.any():
+            return {}
+        columns: dict[str, Any] = {}
+        for column in self._found[0]:
+            parts = [found[column] for found in self._found]
+            if column == "time_ns":
+                columns["time_ns"] = np.concatenate(parts)
+                columns["node"] = nodes
+            elif isinstance(parts[0], list):
+                columns[column] = [value for part in parts for value in part]
+            else:
+                columns[column] = np.concatenate(parts)
+        return {name: Table.of(columns).rows(wanted)}
+
+
+class Acks(OfNodes):
+    """Every segment that an established TCP socket of some nodes gets, with the sender's state before
+    it is taken into account. Table "ack"."""
+
+    def events(self) -> dict[str, str]:
+        return {"tcp/tcp_probe": ""}
+
+    def understand(self, found: dict[str, Events]) -> None:
+        events = found["tcp/tcp_probe"]
+        fields = events.fields
+        self.keep(
+            {
+                "time_ns": self.times_ns(events),
+                "flow": _flows(fields["saddr"], fields["daddr"]),
+                "received_bytes": _numbers(fields["data_len"]),
+                "snd_nxt": _numbers(fields["snd_nxt"]),
+                "snd_una": _numbers(fields["snd_una"]),
+                "in_flight_bytes": _numbers(fields["snd_nxt"] - fields["snd_una"]),
+                "snd_cwnd_packets": _numbers(fields["snd_cwnd"]),
+                "snd_ssthresh_packets": _numbers(fields["ssthresh"]),
+                "snd_wnd_bytes": _numbers(fields["snd_wnd"]),
+                "rcv_wnd_bytes": _numbers(fields["rcv_wnd"]),
+                "rtt_us": _numbers(fields["srtt"]),
+            }
+        )
+
+    def tables(self) -> dict[str, Table]:
+        return self.tables_named("ack")
+
+
+class Retransmissions(OfNodes):
+    """Every segment that TCP sockets of some nodes sent again. Table "retransmission"."""
+
+    def events(self) -> dict[str, str]:
+        return {"tcp/tcp_retransmit_skb": ""}
+
+    def understand(self, found: dict[str, Events]) -> None:
+        events = found["tcp/tcp_retransmit_skb"]
+        fields = events.fields
+        # IPv4 is there in both forms; here it is brought into one that has the ports, too.
+        flows = [
+            flow_name(
+                address_text(socket.AF_INET6, bytes(local)),
+                local_port,
+                address_text(socket.AF_INET6, bytes(remote)),
+                remote_port,
+            )
+            for local, local_port, remote, remote_port in zip(
+                fields["saddr_v6"].tolist(),
+                fields["sport"].tolist(),
+                fields["daddr_v6"].tolist(),
+                fields["dport"].tolist(),
+                strict=True,
+            )
+        ]
+        states = [STATES[state] for state in fields["state"].tolist()]
+        self.keep({"time_ns": self.times_ns(events), "flow": flows, "state": states})
+
+    def tables(self) -> dict[str, Table]:
+        return self.tables_named("retransmission")
+
+
+def _numbers(values: Array) -> Array:
+    return values.astype(np.int64)
+
+
+def _flows(local: Array, remote: Array) -> list[str]:
+    """Names of flows from struct sockaddr_in or sockaddr_in6 of both ends."""
+    known: dict[tuple[bytes, bytes], str] = {}
+    found = []
+    for ends in zip(local.tolist(), remote.tolist(), strict=True):
+        name = known.get(ends)
+        if name is None:
+            name = known[ends] = flow_name(*_end(ends[0]), *_end(ends[1]))
+        found.append(name)
+    return found
+
+
+def _end(raw: bytes) -> tuple[str, int]:
+    family = int.from_bytes(raw[:2], "little")
+    address = raw[4:8] if family == socket.AF_INET else raw[8:24]
+    return address_text(family, address), int.from_bytes(raw[2:4], "big")
+
+
+def _local(flow: str) -> str:
+    """The address of the end that sends."""
+    return flow.partition(" > ")[0].rpartition(":")[0].strip("[]")
+
+
+# -- ports ------------------------------------------------------------------------------------------
+
+QUEUED, LEFT, FREED = "net/net_dev_queue", "net/net_dev_start_xmit", "skb/kfree_skb"
+
+
+class Sojourns(EventSampler):
+    """How long each packet was at a port, from being given to it until it began to be sent: the time in
+    the whole tree of queues, a delay by netem included. Tables "sojourn" and, of packets that were
+    dropped there, "queue_drop"."""
+
+    def __init__(self, *ports: str) -> None:
+        super().__init__()
+        if not ports:
+            raise WanlabError("Sojourns of no port", 'Sojourns("s1-eth2"), for example')
+        self._ports = ports
+        self._waiting = _Packets.joined([])
+        self._left: list[_Packets] = []
+        self._dropped: list[tuple[_Packets, list[str]]] = []
+        self._untold = 0
+
+    def prepare(self, network: Network) -> None:
+        for name in self._ports:
+            network.port(name)
+
+    def events(self) -> dict[str, str]:
+        ours = " || ".join(f'name == "{name}"' for name in self._ports)
+        return {QUEUED: ours, LEFT: ours, FREED: ""}
+
+    def understand(self, found: dict[str, Events]) -> None:
+        queued, left, freed = found[QUEUED], found[LEFT], found[FREED]
+        before = self._waiting
+        kinds = [(queued, 0), (left, 1), (freed, 2)]
+        address = np.concatenate([before.address, *(e.fields["skbaddr"] for e, _ in kinds)])
+        # What waited before this batch stands before all in it.
+        order = np.concatenate(
+            [np.arange(-len(before.address), 0), *(events.order for events, _ in kinds)]
+        )
+        kind = np.concatenate(
+            [np.zeros(len(before.address)), *(np.full(len(e.order), k) for e, k in kinds)]
+        )
+        times = np.concatenate([before.since_ns, *(self.times_ns(e) for e, _ in kinds)])
+        none = np.zeros(len(left.order) + len(freed.order), dtype=np.int64)
+        size = np.concatenate([before.size, queued.fields["len"].astype(np.int64), none])
+        number = {name: place for place, name in enumerate(self._ports)}
+        places = np.array([number[name] for name in queued.texts["name"]], dtype=np.int64)
+        port = np.concatenate([before.port, places, none])
+        reason = np.concatenate(
+            [
+                np.zeros(len(address) - len(freed.order), dtype=np.int64),
+                freed.fields["reason"].astype(np.int64),
+            ]
+        )
+        # Events of one packet one after the other, as they happened.
+        sort = np.lexsort((order, address))
+        same = np.append(address[sort][1:] == address[sort][:-1], False)
+        is_queued = kind[sort] == 0
+        next_kind = np.append(kind[sort][1:], -1)
+        since, until = times[sort], np.append(times[sort][1:], 0)
+
+        def those(which: Array) -> _Packets:
+            chosen = sort[which]
+            return _Packets(address[chosen], since[which], size[chosen], port[chosen], until[which])
+
+        self._left.append(those(is_queued & same & (next_kind == 1)))
+        was_dropped = is_queued & same & (next_kind == 2)
+        names = self.symbols(FREED)
+        reasons = np.append(reason[sort][1:], 0)[was_dropped].tolist()
+        self._dropped.append((those(was_dropped), [names.get(r, str(r)) for r in reasons]))
+        self._untold += int(np.count_nonzero(is_queued & same & (next_kind == 0)))
+        self._waiting = those(is_queued & ~same)
+
+    def ended(self, lost: Sequence[int]) -> Sequence[str]:
+        warnings = list(super().ended(lost))
+        if self._untold:
+            ports = ", ".join(self._ports)
+            warnings.append(
+                f"{ports}: {self._untold} packets did not leave the queue as they came in (cut into "
+                "pieces there): their sojourn is not known"
+            )
+        return warnings
+
+    def tables(self) -> dict[str, Table]:
+        self.understand_all()
+        left = _Packets.joined(self._left)
+        dropped = _Packets.joined([waiting for waiting, _ in self._dropped])
+        tables = {}
+        if len(left.address):
+            columns, _ = self._columns(left)
+            tables["sojourn"] = Table.of(columns)
+        if len(dropped.address):
+            columns, order = self._columns(dropped)
+            reasons = [reason for _, part in self._dropped for reason in part]
+            columns["reason"] = [reasons[place] for place in order.tolist()]
+            tables["queue_drop"] = Table.of(columns)
+        return tables
+
+    def _columns(self, packets: _Packets) -> tuple[dict[str, Any], Array]:
+        """In the order in which they left."""
+        order = np.lexsort((packets.since_ns, packets.until_ns))
+        columns = {
+            "time_ns": packets.until_ns[order],
+            "device": [self._ports[place] for place in packets.port[order].tolist()],
+            "packet_bytes": packets.size[order],
+            "sojourn_ns": (packets.until_ns - packets.since_ns)[order],
+        }
+        return columns, order
+
+
+@dataclass(frozen=True)
+class _Packets:
+    """Packets that were given to a port, as columns."""
+
+    address: Array
+    since_ns: Array
+    size: Array
+    port: Array
+    until_ns: Array
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Packets]) -> _Packets:
+        nothing = np.empty(0, dtype=np.int64)
+        none = cls(nothing.astype(np.uint64), nothing, nothing, nothing, nothing)
+        return cls(
+            *(
+                np.concatenate([getattr(part, field.name) for part in (none, *parts)])
+                for field in fields(cls)
+            )
+        )
+
+
+class Drops(EventSampler):
+    """Every packet that the machine's kernel threw away, wherever, with its reason. Table "drop"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[tuple[Array, list[str], Array]] = []
+
+    def events(self) -> dict[str, str]:
+        return {FREED: "protocol != 0"}  # without the kernel's own messages
+
+    def understand(self, found: dict[str, Events]) -> None:
+        events = found[FREED]
+        names = self.symbols(FREED)
+        reasons = [names.get(r, str(r)) for r in events.fields["reason"].tolist()]
+        self._found.append((self.times_ns(events), reasons, _numbers(events.fields["protocol"])))
+
+    def tables(self) -> dict[str, Table]:
+        self.understand_all()
+        if not any(len(times) for times, _, _ in self._found):
+            return {}
+        columns = {
+            "time_ns": np.concatenate([times for times, _, _ in self._found]),
+            "reason": [reason for _, reasons, _ in self._found for reason in reasons],
+            "protocol": [
+                f"0x{number:04x}" for _, _, numbers in self._found for number in numbers.tolist()
+            ],
+        }
+        return {"drop": Table.of(columns)}
