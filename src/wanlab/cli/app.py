@@ -89,11 +89,14 @@ def lab_list(as_json: Json = False) -> None:
 def lab_show(
     unit: UnitName,
     text: Annotated[bool, typer.Option("--text", help="As Markdown, as it is written.")] = False,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="With the answers to the questions.")
+    ] = False,
 ) -> None:
     """Show the lesson of a unit."""
-    from . import labs
+    from . import lesson
 
-    raise typer.Exit(labs.show(unit, as_text=text))
+    raise typer.Exit(lesson.show(unit, as_text=text, with_answers=answers))
 
 
 @lab.command("start")

@@ -1,4 +1,4 @@
-"""`wanlab lab list`, `show`, `run` and `check`."""
+"""`wanlab lab list`, `run` and `check`."""
 
 from __future__ import annotations
 
@@ -57,26 +57,6 @@ def _unit_or_program(name: str) -> dict[str, Any] | None:
     if name.isdigit() and int(name) in labs.NUMBERS:
         return {"name": name, "kind": "lab", "title": labs.find(int(name)).title}
     return None
-
-
-def show(name: str, *, as_text: bool) -> int:
-    """The lesson: as Markdown, or made up for the terminal."""
-    path = catalog.folder_of(name) / "lesson.md"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        catalog.find(name)  # if that is what is wrong
-        raise WanlabError(f"there is no lesson of {name} yet") from None
-    if as_text or not sys.stdout.isatty():
-        print(text, end="")
-        return 0
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
-    with console.pager(styles=True):
-        console.print(Markdown(text))
-    return 0
 
 
 def run(
