@@ -39,12 +39,17 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
         raise WanlabError(
             f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
         ) from None
-    network = network_of(unit, load(unit.topology), place, seed=seed, clock=clock)
+    # A student's own file counts, as it would in MiniEdit.
+    own = place / (home.folder_of(unit) or home.TOPOLOGIES) / unit.file
+    topology = load(own if own.is_file() else unit.topology)
+    network = network_of(unit, topology, place, seed=seed, clock=clock)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     command = list(PYTHON)
     if is_terminal and not without_tmux and shutil.which("tmux"):
         command = tmux(unit, network)
     _greet(unit, place, uses_tmux=command[0] == "tmux", is_terminal=is_terminal)
+    if not topology.nodes:
+        print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
     starter = partial(_start, network, home.environment(seed))
     return execute.run_in(network, starter, command, Manner(stdin_is_for_prompt=True))
 

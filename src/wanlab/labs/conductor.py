@@ -19,7 +19,7 @@ from wanlab.errors import MachineError, RequirementError, WanlabError, did_you_m
 from . import home, outcome, takes
 from .canvas import Canvas
 from .outcome import Outcome
-from .prompt import FLUSH_NS, VARIABLES, PromptDesk
+from .prompt import VARIABLES, PromptDesk
 from .shell import Shell
 from .takes import Evidence
 from .unit import CLIENT, GUI, MININET, Step, Unit
@@ -269,7 +269,7 @@ class Conductor:
         shell.wait(limit_ns, also=lambda: prompt.is_waiting and not prompt.is_attached)
         if not shell.is_busy or (prompt.is_waiting and not prompt.is_attached):
             if shell.is_busy:
-                self.network.run_for(FLUSH_NS)
+                prompt.flush()
             return
         result.problems.append(f"it had not ended after {limit_ns / 1e9:g} s")
         shell.interrupt()

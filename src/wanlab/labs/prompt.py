@@ -14,7 +14,8 @@ VARIABLES = {"WANLAB_PROMPT": "desk"}
 PROMPT = "mininet> "
 COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
 LOOK_NS = 1_000_000_000
-FLUSH_NS = 1_000_000
+FLUSH_NS = {"virtual": 1_000_000, "real": 100_000_000}
+"""Until what was printed has come through its terminal."""
 
 
 class PromptDesk:
@@ -69,8 +70,12 @@ class PromptDesk:
             left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
             self._network.run_until_condition(is_over, left_ns)
         # What was printed before it asked may be in the terminal still.
-        self._network.run_for(FLUSH_NS)
+        self.flush()
         return is_over()
+
+    def flush(self) -> None:
+        """Lets what was printed arrive."""
+        self._network.run_for(FLUSH_NS[self._network.clock])
 
     def take_output(self) -> str:
         """What our own prompt has shown since the last time."""
