@@ -47,8 +47,8 @@ def measure(folder: Path) -> Record:
     with Network(topology, seed=1, wire="gso", folder=folder) as net:
         net["h3"].start("iperf3 -s -1")
         net.run_for("1s")
-        samplers = [Flows("h1", "h3"), Queues(PORT), Ports(PORT, "h1-eth0")]
-        sampling = Sampling(net, samplers, every=EVERY)
+        looks = (Flows("h1", "h3"), Queues(PORT), Ports(PORT, "h1-eth0"))
+        sampling = Sampling(net, looks, every=EVERY)
         flow = net["h1"].start(f"iperf3 -c h3 -t {SECONDS} -J")
         pings = net["h2"].start(f"ping -c {SECONDS} h4")
         sampling.run([flow, pings])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wanlab.labs import unit_file
+from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import UnitError
 
 GOOD = """\
@@ -36,7 +37,7 @@ decisions:
 """
 
 
-def read(folder: Path, text: str) -> unit_file.Unit:
+def read(folder: Path, text: str) -> Unit:
     (folder / "lab.yaml").write_text(text)
     return unit_file.read(folder)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from wanlab.machine.furniture import compile_ahead, furniture, programs, shown_folders
 
-
 # Lines for Mininet's prompt, whose `source` looks on PATH, too.
 FOR_THE_PROMPT = {
     *("concurrent_diff_algo", "concurrent_same_algo"),

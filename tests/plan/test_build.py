@@ -1,7 +1,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -44,7 +44,7 @@ KINDS = sorted(
     },
     key=lambda kind: kind.__name__,
 )
-VALUES = {
+VALUES: dict[Any, Any] = {
     **{str: "x", bool: True, int: 1, End: End("", "x"), tuple[str, ...]: ("x",)},
     **{str | None: "x", float | None: 0.5},
 }

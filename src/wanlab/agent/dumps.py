@@ -60,7 +60,7 @@ class Dumps:
                 length, kind, flags = _START.unpack_from(buffer, start)
                 if flags & NLM_F_DUMP_INTR:
                     is_whole = False
-                if kind == NLMSG_DONE or kind == NLMSG_ERROR:
+                if kind in (NLMSG_DONE, NLMSG_ERROR):
                     _refuse(_NUMBER.unpack_from(buffer, start + _ERRNO_AT)[0])
                     parts.append(bytes(buffer[start if numbers is not None else 0 : size]))
                     return b"".join(parts) if is_whole else None

@@ -44,7 +44,7 @@ class Channel:
         self.on_visit: Callable[[Frame], None] | None = None
         """Told of visits (VISIT, VISIT_DATA, VISIT_END) when all else that was said has been heard."""
         self.attend: Callable[[], None] = lambda: None
-        """Called again and again while time may pass: whoever hears of something outside says it then."""
+        """Called again and again while time may pass: who hears of something outside says it then."""
         self.is_ready = False
 
     def call(self, do: str, **arguments: object) -> int:

@@ -164,7 +164,8 @@ class Capture:
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         self._write_batch()
-        assert self._writer is not None and self._file is not None
+        assert self._writer is not None
+        assert self._file is not None
         for place, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
             self._writer.add_statistics(place, self._last_ns, count + dropped, dropped)
         self._file.close()

@@ -2,6 +2,6 @@
 
 import sys
 
-from mininet.mn import main
+from mininet.mn import main  # type: ignore[import-not-found]  # its name inside a machine
 
 sys.exit(main())

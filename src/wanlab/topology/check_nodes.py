@@ -103,7 +103,9 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
 def _check_private_directories(report: Report, host: Host) -> None:
     field = "private_directories"
     if host.in_root and (host.private_directories or host.cpu or host.cores):
-        what = "a host in the machine's root namespace has neither folders nor processors of its own"
+        what = (
+            "a host in the machine's root namespace has neither folders nor processors of its own"
+        )
         report(field if host.private_directories else "cpu", what, "leave in_root out")
     for mount, kept_in in host.private_directories:
         if not mount.startswith("/"):

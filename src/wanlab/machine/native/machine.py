@@ -146,7 +146,9 @@ class NativeMachine:
                 check=False,
             )
             if moved.returncode:
-                raise RequirementError(f"{name}: {moved.stderr.strip()}", "ip link lists interfaces")
+                raise RequirementError(
+                    f"{name}: {moved.stderr.strip()}", "ip link lists interfaces"
+                )
 
     def close(self) -> None:
         """Ends the machine and everything in it."""
