@@ -30,6 +30,7 @@ SETTLE_NS = 500_000_000
 """A server listens by then."""
 GRACE_NS = 20_000_000_000
 READY_NS = 60_000_000_000
+TOLD_EVERY_NS = 15_000_000_000
 EVERY = "10ms"
 COURSE = {
     "net.ipv4.tcp_rmem": "10240 87380 16777216",
@@ -266,7 +267,7 @@ class Conductor:
         assert self._prompt is not None
         prompt = self._prompt
         limit_ns = GRACE_NS if shell.is_interrupted else limit_ns
-        shell.wait(limit_ns, also=lambda: prompt.is_waiting and not prompt.is_attached)
+        shell.wait(limit_ns, lambda: prompt.is_waiting and not prompt.is_attached, self._teller())
         if not shell.is_busy or (prompt.is_waiting and not prompt.is_attached):
             if shell.is_busy:
                 prompt.flush()
@@ -274,6 +275,18 @@ class Conductor:
         result.problems.append(f"it had not ended after {limit_ns / 1e9:g} s")
         shell.interrupt()
         shell.wait(GRACE_NS)
+
+    def _teller(self) -> Callable[[], None]:
+        """Says how much time has passed, now and then."""
+        began_ns = told_ns = self.network.now_ns
+
+        def tell() -> None:
+            nonlocal told_ns
+            if self.network.now_ns - told_ns >= TOLD_EVERY_NS:
+                told_ns = self.network.now_ns
+                self._say(f"  {(told_ns - began_ns) / 1e9:.0f} s have passed")
+
+        return tell
 
     def _conclude(self, result: Outcome, shells: Sequence[Shell]) -> None:
         """Takes what was printed, and judges it."""
@@ -341,7 +354,9 @@ class Conductor:
             if step.for_ns is not None:
                 network.run_for(step.for_ns)
                 (typed or prompt).interrupt()
-            if not prompt.wait(LIMIT_NS, lambda: typed is not None and not typed.is_busy):
+            if not prompt.wait(
+                LIMIT_NS, lambda: typed is not None and not typed.is_busy, self._teller()
+            ):
                 result.problems.append("the prompt has not come back")
                 (typed or prompt).interrupt()
         result.output = (typed or prompt).take_output()

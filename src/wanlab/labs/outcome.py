@@ -84,6 +84,7 @@ class Outcome:
             "printed": step.printed,
             "note": step.note,
             "skipped": step.skip,
+            "optional": step.is_optional,
             "output": self.output,
             "figures": [figure.report() for figure in self.figures],
             "problems": self.problems,

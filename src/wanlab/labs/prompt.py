@@ -59,14 +59,21 @@ class PromptDesk:
         if self._process is not None:
             self._process.write(INTERRUPT)
 
-    def wait(self, limit_ns: int, also: Callable[[], bool] = lambda: False) -> bool:
-        """Until it asks for the next line, or our own has ended, or `also` holds; whether it has."""
+    def wait(
+        self,
+        limit_ns: int,
+        also: Callable[[], bool] = lambda: False,
+        tell: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Until it asks for the next line, or our own has ended, or `also` holds; whether it has. `tell`
+        is called every second of it."""
 
         def is_over() -> bool:
             return self._is_over() or also()
 
         end_ns = self._network.now_ns + limit_ns
         while not is_over() and self._network.now_ns < end_ns:
+            tell()
             left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
             self._network.run_until_condition(is_over, left_ns)
         # What was printed before it asked may be in the terminal still.

@@ -102,10 +102,17 @@ class Shell:
         self.is_interrupted = True
         self._process.write(INTERRUPT)
 
-    def wait(self, limit_ns: int, also: Callable[[], bool] = lambda: False) -> bool:
-        """Lets time pass until the command has ended, or `also` holds; whether it has."""
+    def wait(
+        self,
+        limit_ns: int,
+        also: Callable[[], bool] = lambda: False,
+        tell: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Lets time pass until the command has ended, or `also` holds; whether it has. `tell` is called
+        every second of it."""
         end_ns = self._network.now_ns + limit_ns
         while self.is_busy and not also() and self._network.now_ns < end_ns:
+            tell()
             left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
             self._network.run_until_condition(lambda: not self.is_busy or also(), left_ns)
         return not self.is_busy
