@@ -44,6 +44,8 @@ class Evidence:
 
 
 Take = Callable[[Evidence], float]
+INDEX = re.compile(r"^\s*(?:.*[ :=])?([01]?\.\d+)\s*$", re.MULTILINE)
+"""At the end of a line, as bc prints it: .98765, or 1.00000."""
 
 
 def parse(text: str) -> Take:
@@ -298,7 +300,7 @@ def _jain(evidence: Evidence) -> float:
     if len(evidence.outputs) > 1:
         tests = [read_test(output) for output in evidence.outputs]
         return jain_index([_side(test, "receiver").bits_per_second for test in tests])
-    found = re.findall(r"(?<![\d.])([01]?\.\d+|1|0)(?![\d.])", evidence.output)
+    found = INDEX.findall(evidence.output)
     if not found:
         raise WanlabError(
             "there is no index of fairness", f"there is: {_beginning(evidence.output)}"
