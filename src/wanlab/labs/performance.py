@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -246,9 +247,14 @@ def _figures(
             sampled = Record(provenance, {"qdisc": table})
             record.write(sampled, folder / name, replace=True)
             if made < MOST_FIGURES:
-                handles = table.where(device=port).distinct("handle")
-                panels = [plot.queue(sampled, device=port, handle=one) for one in handles]
-                yield f"Queue of {port}, {name}", _picture(panels, folder / name, unit.heading)
+                rows = table.where(device=port)
+                kinds = dict(zip(rows["handle"], rows["kind"], strict=True))
+                panels = [
+                    replace(plot.queue(sampled, device=port, handle=one), title=f"{kind} {one}")
+                    for one, kind in kinds.items()
+                ]
+                path = folder / "figures" / f"{name}.png"
+                yield f"Queue of {port}, {name}", _picture(panels, path, unit.heading)
                 made += 1
     for file in sorted((folder / "home").rglob("*.json")):
         if made >= MOST_FIGURES:
@@ -256,18 +262,14 @@ def _figures(
         with suppress(WanlabError, OSError):
             measured = Record(provenance, {"iperf3": iperf3.parse(file.read_bytes()).table()})
             title = str(file.relative_to(folder / "home"))
-            yield (
-                title,
-                _picture([plot.throughput(measured)], folder / "figures" / file.stem, title),
-            )
+            path = folder / "figures" / f"{title.replace('/', '-')}.png"
+            yield title, _picture([plot.throughput(measured)], path, title)
             made += 1
 
 
 def _picture(panels: Sequence[Any], path: Path, title: str) -> str:
-    """Saved as a PDF; returned as a data URL."""
+    """Saved as a file; returned as a data URL."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure = plot.timeline(panels, title=title)
-    target = path.with_name(f"{path.name}.png")
-    plot.save(figure, target)
-    data = base64.b64encode(target.read_bytes()).decode()
+    plot.save(plot.timeline(panels, title=title), path)
+    data = base64.b64encode(path.read_bytes()).decode()
     return f"data:image/png;base64,{data}"
