@@ -92,6 +92,7 @@ def test_a_packet_has_the_time_at_which_it_passed(start: Start) -> None:
         ["s1-eth1", "0"],
         ["h1-eth0", "0"],
     ]
+    assert b"which was 0 at 1767225610.000000000 s" in capture.file.read_bytes()
     first, second, third = times_of(capture.file)[:3]
     assert 24 <= second - first <= 26
     assert 24 <= third - second <= 26

@@ -13,9 +13,11 @@ import contextlib
 import os
 import struct
 
+from .timers import TICKS
+
 TRACING = "/sys/kernel/tracing"
 PAGE_BYTES = 4096
-CLOCKS = ("um", "mono")  # the first that there is
+VIRTUAL_CLOCK, REAL_CLOCK = "um", "mono"
 LEAST_FULL_BYTES = 3500  # a page with less has room for any event
 LENGTH_MASK = (1 << 30) - 1
 
@@ -101,7 +103,8 @@ class EventTrace:
 
     def _choose_clock(self) -> str:
         offered = self._read("trace_clock").replace("[", " ").replace("]", " ").split()
-        clock = next(clock for clock in CLOCKS if clock in offered)
+        is_virtual = os.path.exists(TICKS) and VIRTUAL_CLOCK in offered
+        clock = VIRTUAL_CLOCK if is_virtual else REAL_CLOCK
         self._write("trace_clock", clock)
         return clock
 

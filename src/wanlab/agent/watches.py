@@ -55,7 +55,8 @@ class Watch:
         self._kept_bytes = 0
         self._passed = 0
         self._last_ns = -1
-        self._began_ns = time.monotonic_ns() if is_clock_read else None
+        self._is_clock_read = is_clock_read
+        self._began_ns = time.monotonic_ns()  # which costs the first process nothing
         self._failure: OSError | None = None
         self.timers = [Timer(every_ns)]
         if streams and drain_ns < every_ns:
@@ -85,7 +86,7 @@ class Watch:
 
     def read(self, time_ns: int) -> None:
         """A sample. On the computer's own clock its time is read, `time_ns` is not used."""
-        if self._began_ns is not None:
+        if self._is_clock_read:
             time_ns = time.monotonic_ns() - self._began_ns
         if time_ns == self._last_ns:
             return

@@ -115,12 +115,12 @@ class Capture:
 
     def began(self, beginning: Beginning) -> None:
         self._file = self.file.open("wb")
-        comment = f"captured on a network's {self._clock_words()}"
+        comment = f"captured on a network's {self._clock_words(beginning)}"
         self._writer = PcapngFile(self._file, f"wanlab {VERSION}", comment)
         for name in self._ports:
             self._writer.add_interface(name, self._snaplen, self._filter)
 
-    def _clock_words(self) -> str:
+    def _clock_words(self, beginning: Beginning) -> str:
         """What the times in the file mean."""
         assert self._network is not None
         if self._network.clock == "real":
@@ -129,8 +129,7 @@ class Capture:
         boot_s = next(
             int(line.split()[1]) for line in stat.decode().splitlines() if "btime" in line
         )
-        began_ns = self._network.machine.now_ns - self._network.now_ns
-        zero = boot_s * SECOND_NS + began_ns
+        zero = boot_s * SECOND_NS + beginning.clock_ns - self._network.now_ns
         return f"virtual clock, which was 0 at {zero // SECOND_NS}.{zero % SECOND_NS:09d} s"
 
     def take(self, reading: Reading) -> None:

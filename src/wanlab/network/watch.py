@@ -35,10 +35,8 @@ class Watch:
         self._network = network
         self._take = take
         self._number = network.machine.channel.new_process(self)
-        machine = network.machine
         self.began_ns = network.now_ns
         """On the network's clock."""
-        self._machine_began_ns = machine.now_ns
         told = network.machine.call(
             "watch",
             number=self._number,
@@ -50,9 +48,7 @@ class Watch:
         )
         self.streams: list[dict[str, Any]] = told["streams"]
         """What the agent says of each stream."""
-        self.clock_began_ns: int = (
-            self._machine_began_ns if told["began_ns"] is None else told["began_ns"]
-        )
+        self.clock_began_ns: int = told["began_ns"]
         """On the clock of the machine's kernel, which is on events."""
 
     def look(self) -> None:
