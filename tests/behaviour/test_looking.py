@@ -1,0 +1,90 @@
+"""Samplers, traces and captures on every kind of machine, and inside one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wanlab import (
+    Acks,
+    Capture,
+    Cpu,
+    Flows,
+    Network,
+    Ports,
+    Queues,
+    Sampling,
+    Softnet,
+    Topology,
+    sample,
+    shapes,
+)
+from wanlab.errors import CommandError
+from wanlab.machine import MachineKind
+from wanlab.measure import Sampler
+
+pytestmark = pytest.mark.machine
+
+PORT = "s1-eth2"
+
+
+def everything(file: Path) -> list[Sampler]:
+    """What every machine lets us look at."""
+    return [
+        Queues(PORT),
+        Flows("h1", "h2"),
+        Ports(PORT),
+        Softnet(),
+        Cpu(),
+        Capture(PORT, file=file),
+    ]
+
+
+def test_counters_and_packets_are_read_on_every_machine(
+    machine: MachineKind, tmp_path: Path
+) -> None:
+    file = tmp_path / "packets.pcapng"
+    with Network(shapes.minimal(rate="10Mbps"), machine=machine, folder=tmp_path) as net:
+        with Sampling(net, everything(file), every="20ms") as sampling:
+            net["h1"].run("ping -c 3 -i 0.1 h2")
+        tables = sampling.tables()
+    assert {"qdisc", "port", "softnet", "cpu", "cpu_work"} <= set(tables)
+    sent = tables["port"]["tx_packets"]
+    assert int(sent[-1]) - int(sent[0]) >= 3
+    assert len(tables["cpu_work"]) >= 10
+    assert file.stat().st_size > 6 * 98
+
+
+def test_a_kernel_that_does_not_let_us_trace_says_so(machine: MachineKind, tmp_path: Path) -> None:
+    with Network(shapes.minimal(), machine=machine, folder=tmp_path) as net:
+        if machine == "native":
+            with pytest.raises(CommandError, match="does not let us trace its events"):
+                sample(net, Acks("h1"), until="10ms")
+        else:
+            assert sample(net, Acks("h1"), until="10ms") == {}
+
+
+INSIDE = """
+import json
+from wanlab import Capture, Network, Queues, Sampling, Sojourns, shapes
+
+with Network(shapes.minimal(rate="10Mbps")) as net:
+    looking = [Queues("s1-eth2"), Sojourns("s1-eth2"), Capture("s1-eth2")]
+    with Sampling(net, looking, every="10ms") as sampling:
+        net["h1"].run("ping -c 3 -i 0.1 h2")
+    tables = sampling.tables()
+    ends = {name: int(table["time_ns"][-1]) for name, table in tables.items()}
+    print(json.dumps([len(tables["qdisc"]), ends, looking[2].file.stat().st_size]))
+"""
+
+
+def test_a_program_inside_a_machine_looks_at_its_network(tmp_path: Path) -> None:
+    with Network(Topology(), folder=tmp_path) as net:
+        (tmp_path / "program.py").write_text(INSIDE)
+        said = net.root.run(["/run/wanlab/bin/wanlab-python", "program.py"]).output
+    samples, ends, size = json.loads(said)
+    assert samples >= 2 * 20
+    assert 200_000_000 < ends["sojourn"] <= ends["qdisc"] < 300_000_000
+    assert size > 6 * 98
