@@ -69,7 +69,8 @@ class Agent:
         self._counters = Counters(namespaces)
         watches = Watches(self._counters, namespaces, self._poll, self._send)
         self._watches = watches
-        system.go_first()
+        if self._has_kernel:
+            system.go_first()
         self._calls = {
             "perform": self.perform,
             "start": self._processes.start,

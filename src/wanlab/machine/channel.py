@@ -85,13 +85,21 @@ class Channel:
     def end_visit(self, number: int) -> None:
         self._write(encode(Kind.ANSWER_END, number))
 
-    def attended(self, stop: Callable[[], bool]) -> Callable[[], bool]:
+    @property
+    def has_visits(self) -> bool:
+        """Somebody has come whom nobody has attended to yet."""
+        return bool(self._visits)
+
+    def attended(
+        self, stop: Callable[[], bool], is_settled: Callable[[], bool]
+    ) -> Callable[[], bool]:
         """The same question, asked after the visitors have been attended to. Until then time stands
-        still, and what a program printed before it asked has been passed on."""
+        still. They wait until `is_settled`: until what they printed before they came has been heard."""
 
         def stop_after_visits() -> bool:
-            while self._visits and self.on_visit is not None:
-                self.on_visit(self._visits.popleft())
+            if self._visits and is_settled():
+                while self._visits and self.on_visit is not None:
+                    self.on_visit(self._visits.popleft())
             self.attend()
             return stop()
 

@@ -14,6 +14,7 @@ FOREVER_REAL_S = 3600.0
 # epoll rounds up to whole milliseconds, and the kernel lets it be late by a thousandth of its time
 # (`select_estimate_accuracy`): so it waits for nearly all of it, again and again, and sleeps the rest.
 GRAIN_S = 0.002
+MOMENT_REAL_S = 0.01
 NEARLY = 0.99
 
 
@@ -60,6 +61,15 @@ class RealLoop:
 
     def settle(self) -> None:
         """Time passes by itself here."""
+
+    def is_settled(self) -> bool:
+        """Listens a moment longer: what a program wrote to its terminal takes longer than its words."""
+        give_up = time.monotonic() + MOMENT_REAL_S
+        while (left_s := give_up - time.monotonic()) > 0 and self._selector.select(left_s):
+            data = receive(self._pipes.from_agent)
+            if data:
+                self._hear_agent(data)
+        return True
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         while not stop():

@@ -32,6 +32,9 @@ MOST_HEARD_BYTES = 4 << 20
 # No more than a socket takes in one piece: each piece wakes the kernel, which asks for the time then,
 # and a RUN that comes while it asks for a second one is lost to it (`time_travel_handle_message`).
 SAY_BYTES = 32768
+# What a process's reading of the clock may cost (kernel/patches/0011), and how long is waited at most.
+MOST_OF_A_READING_NS = 2048
+MOST_UNSETTLED_NS = 1_000_000
 STALL_REAL_S = 10.0
 LISTEN_REAL_S = 1.0
 LOOK_REAL_S = 0.01
@@ -61,6 +64,9 @@ class VirtualLoop:
             end.setblocking(False)
             self._selector.register(end, selectors.EVENT_READ)
         pipes.to_agent.setblocking(False)
+        self._unsettled_from_ns = 0
+        self.goes_step_by_step: Callable[[], bool] = lambda: False
+        """Whether something waits for the kernel to be settled."""
         self._is_paced = False
         self._paced_from = (0.0, 0)
         self.give_up_at_real_s: float | None = None
@@ -95,11 +101,22 @@ class VirtualLoop:
             self._calendar.adapt_stride(time.monotonic() - before, self.now_ns - before_ns)
 
     def _end_of_grant(self, until_ns: int) -> int:
-        """While there is more to say, the kernel is asked back after each event: when it hears the rest
-        must not depend on the stride, which depends on this computer."""
-        if not self._to_say:
+        """While there is more to say, or to be settled, the kernel is asked back after each event: when it
+        hears the rest must not depend on the stride, which depends on this computer."""
+        if not self._to_say and not self.goes_step_by_step():
             return until_ns
         return min(until_ns, max(self.now_ns, self._calendar.next_event_ns))
+
+    def is_settled(self) -> bool:
+        """The kernel has nothing to do for longer than a process needs that only reads the clock: all that
+        was under way at this instant is done. Asked again and again, it is true after a moment in any
+        case: somebody may read the clock without end."""
+        if self._calendar.next_event_ns - self.now_ns <= MOST_OF_A_READING_NS:
+            self._unsettled_from_ns = self._unsettled_from_ns or self.now_ns
+            if self.now_ns - self._unsettled_from_ns < MOST_UNSETTLED_NS:
+                return False
+        self._unsettled_from_ns = 0
+        return True
 
     def pace_to_real(self, wanted: bool) -> None:
         """From now on never faster than the real clock, or as fast as it can be computed."""
