@@ -79,7 +79,8 @@ CASES = {
     ),
     "exec --clock sun -- true": ("wanlab: --clock sun is not known (known here: virtual, real)\n"),
     "lab run 14 --clock sun": "wanlab: --clock sun is not known (known here: virtual, real)\n",
-    "lab run 99": "wanlab: there is no lab 99 here (there is: 14)\n",
+    "lab run 99": "wanlab: there is no unit 99 here (did you mean 9?)\n",
+    "lab run x": "wanlab: there is no unit x here",
 }
 
 
@@ -93,7 +94,7 @@ def test_what_cannot_be_done_is_told(wanlab: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["exec --seed abc -- true", "exec --seed -1 -- true", "exec", "lab run x", "plan"]
+    "words", ["exec --seed abc -- true", "exec --seed -1 -- true", "exec", "lab run", "plan"]
 )
 def test_wrong_usage_has_a_status_of_its_own(wanlab: Any, words: str) -> None:
     ran = wanlab(*words.split())

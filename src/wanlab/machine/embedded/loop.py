@@ -101,15 +101,15 @@ class VirtualLoop:
             self._calendar.adapt_stride(time.monotonic() - before, self.now_ns - before_ns)
 
     def _end_of_grant(self, until_ns: int) -> int:
-        """While there is more to say, or to be settled, the kernel is asked back after each event: when it
+        """While there is more to say or to settle, the kernel is asked back after each event: when it
         hears the rest must not depend on the stride, which depends on this computer."""
         if not self._to_say and not self.goes_step_by_step():
             return until_ns
         return min(until_ns, max(self.now_ns, self._calendar.next_event_ns))
 
     def is_settled(self) -> bool:
-        """The kernel has nothing to do for longer than a process needs that only reads the clock: all that
-        was under way at this instant is done. Asked again and again, it is true after a moment in any
+        """The kernel has nothing to do for longer than a process needs to read the clock: all that was
+        under way at this instant is done. Asked again and again, it is true after a moment in any
         case: somebody may read the clock without end."""
         if self._calendar.next_event_ns - self.now_ns <= MOST_OF_A_READING_NS:
             self._unsettled_from_ns = self._unsettled_from_ns or self.now_ns
