@@ -80,7 +80,7 @@ CASES = {
     "exec --clock sun -- true": ("wanlab: --clock sun is not known (known here: virtual, real)\n"),
     "lab run 14 --clock sun": "wanlab: --clock sun is not known (known here: virtual, real)\n",
     "lab run 99": "wanlab: there is no unit 99 here (did you mean 9?)\n",
-    "lab run x": "wanlab: there is no unit x here",
+    "lab run x": "wanlab: there is no unit 'x' (as in 6, ex3 or prob1; see: wanlab lab list)\n",
 }
 
 
