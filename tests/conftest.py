@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from wanlab import Network, Topology
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import find_image
+
+# The same examples in every run; new ones are looked for with --hypothesis-profile=search.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("search", max_examples=1000)
+settings.load_profile("same")
 
 GOLDEN = Path(__file__).parent / "golden"
 # Set by `./dev test`, which has built a kernel: that it is missing then is a failure.

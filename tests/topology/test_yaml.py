@@ -162,3 +162,9 @@ def test_nesting_without_end_is_refused() -> None:
 @given(topologies())
 def test_any_topology_survives_writing_and_reading(topology: Topology) -> None:
     assert yaml.load(yaml.dump(topology)) == topology
+
+
+@pytest.mark.parametrize("text", ["\x85", "a\x85b", "\u2028", "a\u2029 b", "two\nlines", "# none"])
+def test_a_text_keeps_its_line_ends(text: str) -> None:
+    topology = Topology(nodes=(Host("h1", number=1, extra={"note": text}),))
+    assert yaml.load(yaml.dump(topology)) == topology

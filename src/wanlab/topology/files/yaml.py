@@ -72,11 +72,20 @@ def dump(topology: Topology) -> str:
     )
 
 
+_STANDARD = "tag:yaml.org,2002:"
+_UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
+
+
 class _PlainDumper(yaml.SafeDumper):
     """Repeats what occurs twice, instead of referring to it."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        """In double quotes, and escaped, where it has line ends that YAML 1.1 would join."""
+        style = '"' if _UNUSUAL_LINE_ENDS & set(data) else None
+        return self.represent_scalar(f"{_STANDARD}str", data, style=style)
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -92,7 +101,7 @@ class _PlainLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-_STANDARD = "tag:yaml.org,2002:"
+_PlainDumper.add_representer(str, _PlainDumper.represent_text)
 _MEANINGS = {
     "null": (r"~|null|", ["~", "n", ""]),
     "bool": (r"true|false", ["t", "f"]),
