@@ -88,6 +88,23 @@ def test_looking_changes_nothing(start: Start, wire: str) -> None:
     assert outputs[1:] == outputs[:1] * 4
 
 
+@pytest.mark.parametrize("wire", ["gso", "mtu"])
+def test_looking_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
+    """Programs wait for each other and for the clock at once there: who was interrupted must go on."""
+    outputs = []
+    for every in (None, "10ms", "1ms"):
+        net = start(shapes.dumbbell(pairs=1, rate="1Gbps", delay="10ms"), wire=wire)
+        net["h2"].start("iperf3 -s -1")
+        net.run_for("100ms")
+        flow = net["h1"].start("iperf3 -c h2 -t 1 -J")
+        if every:
+            samplers: list[Sampler] = [Queues("s1-eth2"), Flows("h1", "h2"), Ports("s1-eth2")]
+            samplers += [Softnet(), Cpu()]
+            Sampling(net, samplers, every=every).run(flow)
+        outputs.append((flow.finish().output, flow.ended_ns))
+    assert outputs[1:] == outputs[:1] * 2
+
+
 def test_looking_every_hundred_microseconds_changes_nothing(start: Start) -> None:
     outputs = []
     for samplers in ([], everything()):
