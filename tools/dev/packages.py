@@ -40,6 +40,9 @@ TO_RUN = (
     Package("procps", "sysctl"),
     Package("kmod", "lsmod"),
     Package("openvswitch-switch", "ovs-vswitchd"),
+    Package("net-tools", "ifconfig"),
+    Package("iptables", "iptables"),
+    Package("tmux", "tmux"),
 )
 TO_BUILD = (
     Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz"),
