@@ -4,9 +4,6 @@ The same command lines, whole processes, from nothing to nothing; wanlab's in th
 virtual time, Mininet's with Linux bridges and no controller, in turn, when it is installed (Debian's
 packages `mininet` and `bridge-utils`) and this runs as root. Of several runs the fastest counts.
 
-Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in
-PID, mount and network namespaces of its own, with its own /tmp (see `start`).
-
     whole_s        until it has ended and nothing is left
     ratio          Mininet's whole_s to ours; at_least: what the budget asks
     memory_mb      the most that all its processes had together, what they share counted once; Mininet's
@@ -27,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from _family import family, memory
+from _mininet import in_private, mininet_version, row_of, why_no_mininet
 from _report import Report
-from start import NAMESPACES, mininet_version, why_no_mininet
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 # name: (what the budget asks of Mininet's time to ours, runs, words)
@@ -38,15 +35,6 @@ CASES = {
     "tree64": (1.0, 1, "--topo tree,depth=3,fanout=4 --test pingall"),
     "single1000": (4.0, 1, "--topo single,1000 --test none"),
 }
-# Mininet raises limits of the whole computer; here it shall not.
-PRIVATE = """
-mount -t tmpfs tmpfs /tmp &&
-for part in fs kernel vm; do
-    mount --bind /proc/sys/$part /proc/sys/$part && mount -o remount,ro,bind /proc/sys/$part
-done &&
-ip link set lo up &&
-exec mn --switch lxbr --controller none "$@"
-"""
 MEGABYTE = 1e6
 LOOK_EVERY_S = 0.25
 COLUMNS = (
@@ -81,23 +69,12 @@ def main() -> int:
             ours.append(run_ours(text.split(), options.limit_s))
             if not reason:
                 theirs.append(run_mininet(text.split(), options.limit_s))
-        row = _row(ours, theirs)
+        row = row_of(ours, theirs)
         if "ratio" in row:
             row |= {"at_least": at_least, "is_met": row["ratio"] >= at_least}
             met.append(row["is_met"])
         table.add(case=name, **row)
     return report.finish(is_met=all(met) if met else None)
-
-
-def _row(ours: list[Run], theirs: list[Run]) -> dict[str, Any]:
-    best = min(ours, key=lambda run: run.whole_s)
-    row: dict[str, Any] = vars(best) | {"wholes_s": [round(run.whole_s, 3) for run in ours]}
-    if theirs:
-        their = min(theirs, key=lambda run: run.whole_s)
-        row |= {f"mn_{name}": value for name, value in vars(their).items()}
-        row["mn_wholes_s"] = [round(run.whole_s, 3) for run in theirs]
-        row["ratio"] = their.whole_s / best.whole_s
-    return row
 
 
 def run_ours(words: list[str], limit_s: float) -> Run:
@@ -114,7 +91,8 @@ def run_ours(words: list[str], limit_s: float) -> Run:
 
 def run_mininet(words: list[str], limit_s: float) -> Run:
     """The same, by Mininet."""
-    return _run(["unshare", *NAMESPACES, "sh", "-c", PRIVATE, "sh", *words], limit_s)
+    script = 'exec mn --switch lxbr --controller none "$@"'
+    return _run(in_private(script, *words), limit_s)
 
 
 def _run(command: list[str], limit_s: float, **options: Any) -> Run:

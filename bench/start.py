@@ -5,9 +5,6 @@ h2, the end. Beside it Mininet with Linux bridges and no controller does the sam
 installed (Debian's packages `mininet` and `bridge-utils`) and this runs as root; otherwise the JSON
 says why it was not compared. Of several runs the fastest counts.
 
-Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in
-PID, mount and network namespaces of its own, with its own /tmp.
-
     first_ping_s   from the start of the process to the first reply
     whole_s        until it has ended and nothing is left
     ratio          Mininet's whole_s to ours; at_least: what the budget asks
@@ -22,16 +19,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from _family import family, memory
+from _mininet import in_private, mininet_version, row_of, why_no_mininet
 from _report import Report
 
 from wanlab import Network, shapes
@@ -40,17 +37,10 @@ from wanlab import Network, shapes
 SIZES = {2: (1.0, 5), 200: (4.0, 2), 1000: (4.0, 1)}
 MEGABYTE = 1e6
 POST = "h1 ping -c 1 h2"
-# Mininet raises limits of the whole computer; here it shall not.
-PRIVATE = """
-mount -t tmpfs tmpfs /tmp &&
-for part in fs kernel vm; do
-    mount --bind /proc/sys/$part /proc/sys/$part && mount -o remount,ro,bind /proc/sys/$part
-done &&
-ip link set lo up &&
+COMMANDS = """
 echo '{post}' > /tmp/post &&
 exec mn --topo single,{hosts} --switch lxbr --controller none --test none --post /tmp/post
 """
-NAMESPACES = ("--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--net")
 COLUMNS = (
     "hosts",
     "first_ping_s",
@@ -106,23 +96,12 @@ def main() -> int:
                     report.more[f"mininet_{hosts}"] = their
                 else:
                     theirs.append(their)
-        row = _row(ours, theirs)
+        row = row_of(ours, theirs)
         if "ratio" in row:
             row |= {"at_least": at_least, "is_met": row["ratio"] >= at_least}
             met.append(row["is_met"])
         table.add(hosts=hosts, **row)
     return report.finish(is_met=all(met) if met else None)
-
-
-def _row(ours: list[Run], theirs: list[Run]) -> dict[str, Any]:
-    best = min(ours, key=lambda run: run.whole_s)
-    row: dict[str, Any] = asdict(best) | {"wholes_s": [round(run.whole_s, 3) for run in ours]}
-    if theirs:
-        their = min(theirs, key=lambda run: run.whole_s)
-        row |= {f"mn_{name}": value for name, value in asdict(their).items() if value is not None}
-        row["mn_wholes_s"] = [round(run.whole_s, 3) for run in theirs]
-        row["ratio"] = their.whole_s / best.whole_s
-    return row
 
 
 # -- ours ---------------------------------------------------------------------------------------------
@@ -160,32 +139,15 @@ def _start_one(hosts: int, machine: Any, wire: Any) -> None:
 # -- Mininet's ----------------------------------------------------------------------------------------
 
 
-def why_no_mininet() -> str | None:
-    """None if it can be compared."""
-    if not shutil.which("mn"):
-        return "it is not installed (sudo apt-get install mininet bridge-utils)"
-    if not shutil.which("brctl"):
-        return "it needs brctl for its bridges (sudo apt-get install bridge-utils)"
-    if os.geteuid() != 0:
-        return "it needs root"
-    tried = subprocess.run(["unshare", *NAMESPACES, "true"], capture_output=True, check=False)
-    return f"no namespaces: {tried.stderr.decode().strip()}" if tried.returncode else None
-
-
-def mininet_version() -> str:
-    done = subprocess.run(["mn", "--version"], capture_output=True, text=True, check=False)
-    return (done.stdout + done.stderr).strip()
-
-
 def run_mininet(hosts: int, limit_s: float) -> Run | str:
     """One run, or why there is none."""
-    script = PRIVATE.format(hosts=hosts, post=POST)
+    script = COMMANDS.format(hosts=hosts, post=POST)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
         output = Path(folder) / "output"
         with output.open("wb") as sink:
             began = time.monotonic()
             process = subprocess.Popen(
-                ["unshare", *NAMESPACES, "sh", "-c", script],
+                in_private(script),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

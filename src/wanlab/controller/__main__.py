@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import select
 import socket
 import sys
 from pathlib import Path
 from typing import TextIO
 
-from wanlab.controller import openflow
+from wanlab.controller import openflow, service
 from wanlab.controller.learning import Switch
 
 CHUNK = 65536
-MOST_WAITING = 1024
 
 
 class Server:
@@ -99,36 +97,14 @@ def main() -> None:
     )
     parser.add_argument("address", nargs="?", default="127.0.0.1")
     parser.add_argument("port", nargs="?", type=int, default=6653)
-    parser.add_argument("--detach", action="store_true", help="go to the background once listening")
-    parser.add_argument("--pidfile", help="file that gets the number of the process")
+    service.add_options(parser)
     parser.add_argument("--log", help="file that is told who connects and what is learnt")
     options = parser.parse_args()
-    family = socket.AF_INET6 if ":" in options.address else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((options.address, options.port))
-    except OSError as error:
-        sys.exit(f"wanlab-controller: {options.address}:{options.port}: {error.strerror}")
-    listener.listen(MOST_WAITING)
+    listener = service.listen("wanlab-controller", options.address, options.port)
     log = Path(options.log).open("w", encoding="utf-8") if options.log else sys.stdout  # noqa: SIM115
-    pid = os.fork() if options.detach else os.getpid()
-    if options.pidfile and pid:
-        Path(options.pidfile).write_text(f"{pid}\n", encoding="ascii")
-    if options.detach and pid:
-        os._exit(0)
-    if options.detach:
-        _let_go(keep_output=not options.log)
+    service.settle(detach=options.detach, pidfile=options.pidfile, keep_output=not options.log)
     with contextlib.suppress(KeyboardInterrupt):
         Server(listener, log).serve()
-
-
-def _let_go(keep_output: bool) -> None:
-    """Of the terminal and the streams of whoever started us."""
-    os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0,) if keep_output else (0, 1, 2):
-        os.dup2(nowhere, stream)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,12 @@ import json
 import os
 import selectors
 import socket
-import sys
 import threading
-from pathlib import Path
+
+from wanlab.controller import service
 
 DESK = "/run/wanlab/desk"
 CHUNK = 65536
-MOST_WAITING = 1024
 
 
 def serve(listener: socket.socket, address: str, port: int) -> None:
@@ -77,26 +76,10 @@ def main() -> None:
     )
     parser.add_argument("address", help="of the controller, as seen from there")
     parser.add_argument("port", type=int)
-    parser.add_argument("--detach", action="store_true", help="go to the background once listening")
-    parser.add_argument("--pidfile", help="file that gets the number of the process")
+    service.add_options(parser)
     options = parser.parse_args()
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", options.port))
-    except OSError as error:
-        sys.exit(f"wanlab-relay: 127.0.0.1:{options.port}: {error.strerror}")
-    listener.listen(MOST_WAITING)
-    pid = os.fork() if options.detach else os.getpid()
-    if options.pidfile and pid:
-        Path(options.pidfile).write_text(f"{pid}\n", encoding="ascii")
-    if options.detach and pid:
-        os._exit(0)
-    if options.detach:
-        os.setsid()
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
+    listener = service.listen("wanlab-relay", "127.0.0.1", options.port)
+    service.settle(detach=options.detach, pidfile=options.pidfile)
     with contextlib.suppress(KeyboardInterrupt):
         serve(listener, options.address, options.port)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from wanlab import Network, Process, Visit
 
-from .shell import INTERRUPT, SIZE, plain
+from .shell import INTERRUPT, SIZE, let_pass, plain
 
 VARIABLES = {"WANLAB_PROMPT": "desk"}
 """Tells a prompt in the machine that lines are to be had at the desk."""
 PROMPT = "mininet> "
 COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
-LOOK_NS = 1_000_000_000
+CLOSE_LIMIT_NS = 10_000_000_000
 FLUSH_NS = {"virtual": 1_000_000, "real": 100_000_000}
 """Until what was printed has come through its terminal."""
 
@@ -71,11 +71,7 @@ class PromptDesk:
         def is_over() -> bool:
             return self._is_over() or also()
 
-        end_ns = self._network.now_ns + limit_ns
-        while not is_over() and self._network.now_ns < end_ns:
-            tell()
-            left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
-            self._network.run_until_condition(is_over, left_ns)
+        let_pass(self._network, limit_ns, is_over, tell)
         # What was printed before it asked may be in the terminal still.
         self.flush()
         return is_over()
@@ -94,7 +90,7 @@ class PromptDesk:
         """Ctrl-D."""
         if self.is_waiting:
             self._answer({"end": True})
-            self._network.run_until_condition(lambda: not self.is_attached, 10 * LOOK_NS)
+            self._network.run_until_condition(lambda: not self.is_attached, CLOSE_LIMIT_NS)
         elif self._process is not None and self._process.is_running:
             self._process.stop()
         self._process = None

@@ -40,6 +40,16 @@ ORDERS = re.compile(
 )
 
 
+def let_pass(
+    network: Network, limit_ns: int, is_over: Callable[[], bool], tell: Callable[[], None]
+) -> None:
+    """Lets time pass until `is_over`, at most for so long; `tell` is called every second of it."""
+    end_ns = network.now_ns + limit_ns
+    while not is_over() and network.now_ns < end_ns:
+        tell()
+        network.run_until_condition(is_over, min(LOOK_NS, end_ns - network.now_ns))
+
+
 class Shell:
     """A terminal. Time passes only in `wait`."""
 
@@ -110,11 +120,7 @@ class Shell:
     ) -> bool:
         """Lets time pass until the command has ended, or `also` holds; whether it has. `tell` is called
         every second of it."""
-        end_ns = self._network.now_ns + limit_ns
-        while self.is_busy and not also() and self._network.now_ns < end_ns:
-            tell()
-            left_ns = min(LOOK_NS, end_ns - self._network.now_ns)
-            self._network.run_until_condition(lambda: not self.is_busy or also(), left_ns)
+        let_pass(self._network, limit_ns, lambda: not self.is_busy or also(), tell)
         return not self.is_busy
 
     @property

@@ -29,8 +29,8 @@ ENVIRONMENT = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1]
-PARTS_INSIDE = ("", "agent", "machine", "machine/here", "mininet", "network", "plan", "topology")
-"""What a program imports that makes networks inside."""
+PARTS_INSIDE = ("", "machine", "machine/here", "mininet", "network", "plan", "topology")
+"""What a program imports that makes networks inside. The agent is compiled before it is started."""
 
 
 def furniture(about: dict[str, Any]) -> dict[str, Any]:

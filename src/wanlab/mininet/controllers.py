@@ -18,11 +18,11 @@ from wanlab.errors import RequirementError, WanlabError
 from .ground import ground
 from .hosts import NODE_PARAMETERS, Node
 from .log import info, warn
+from .options import OPENFLOW_PORTS
 from .parameters import is_ours
 from .switches import OVSBridge, OVSSwitch
 
 OWN_COMMAND = "wanlab-controller"
-OPENFLOW_PORTS = (6653, 6633)
 CONNECT_S = 1.0
 STEP_S = 0.01
 MOST_WAIT_S = 30.0

@@ -23,7 +23,7 @@ from wanlab.errors import CommandError, WanlabError
 from .ground import batch, ground
 from .log import debug, info, warn
 from .namespace import Interface
-from .parameters import refuse_unknown
+from .parameters import apply, refuse_unknown
 from .shell import INTERRUPT, Shell
 from .util import decode, macColonHex, words_of
 
@@ -473,18 +473,7 @@ class Node:
     def setParam(self, results: dict[str, Any], method: str, **param: Any) -> Any:
         """`setParam(results, "setIP", ip="10.0.0.1/8")` calls setIP, if the node has it and the value
         is not None."""
-        ((name, value),) = param.items()
-        function = getattr(self, method, None)
-        if value is None or function is None:
-            return None
-        if isinstance(value, list):
-            result = function(*value)
-        elif isinstance(value, dict):
-            result = function(**value)
-        else:
-            result = function(value)
-        results[name] = result
-        return result
+        return apply(self, results, method, param, list)
 
     def config(
         self,

@@ -21,7 +21,7 @@ from .ground import batch, ground
 from .hosts import next_mac
 from .log import info
 from .namespace import Interface
-from .parameters import is_ours, refuse_unknown
+from .parameters import apply, is_ours, refuse_unknown
 from .shaping import Shaping, shaping
 from .util import ipParse, makeIntfPair
 
@@ -228,18 +228,7 @@ class Intf:
 
     def setParam(self, results: dict[str, Any], method: str, **param: Any) -> Any:
         """As Node.setParam."""
-        ((name, value),) = param.items()
-        function = getattr(self, method, None)
-        if value is None or function is None:
-            return None
-        if isinstance(value, list | tuple):
-            result = function(*value)
-        elif isinstance(value, dict):
-            result = function(**value)
-        else:
-            result = function(value)
-        results[name] = result
-        return result
+        return apply(self, results, method, param, list | tuple)
 
     def config(
         self,

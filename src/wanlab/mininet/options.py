@@ -17,7 +17,7 @@ from wanlab import __version__
 MININET_VERSION = "2.3.1"
 """Whose options and prompt these are."""
 LINE_RATE = "1Gbps"
-OPENFLOW_PORTS = ("6653", "6633")
+OPENFLOW_PORTS = (6653, 6633)
 LEVELS = "debug|info|output|warning|warn|error|critical"
 TOPO_WORDS = "linear|minimal|reversed|single|torus|tree[,param=value...]"
 SWITCH_WORDS = "default|lxbr|ovs|ovsbr|ovsk[,param=value...]"

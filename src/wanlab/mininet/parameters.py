@@ -25,6 +25,25 @@ def is_ours(cls: type) -> bool:
     return f"{cls.__module__}.".startswith(f"{OURS}.")
 
 
+def apply(
+    target: object, results: dict[str, Any], method: str, param: dict[str, Any], several: Any
+) -> Any:
+    """Calls a method of `target` with the one parameter in `param`, if it has the method and the value
+    is not None. A value of a kind in `several`, and a mapping, are the method's arguments."""
+    ((name, value),) = param.items()
+    function = getattr(target, method, None)
+    if value is None or function is None:
+        return None
+    if isinstance(value, several):
+        result = function(*value)
+    elif isinstance(value, dict):
+        result = function(**value)
+    else:
+        result = function(value)
+    results[name] = result
+    return result
+
+
 def refuse_unknown(
     who: str, cls: type, given: Iterable[str], known: Iterable[str], cure: dict[str, str]
 ) -> None:

@@ -14,11 +14,10 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from wanlab.agent.desk import ADDRESS
 from wanlab.agent.messages import Frame, Kind
 from wanlab.errors import RequirementError
 from wanlab.machine import Channel
-
-ADDRESS = "/run/wanlab/desk"
 
 
 class Visit:

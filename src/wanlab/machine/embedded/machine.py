@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 import re
 import signal
@@ -19,6 +18,7 @@ from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, runs
 from ..channel import Channel
 from ..furniture import ENVIRONMENT, furniture, shown_folders
 from ..loop import Lost, RealLoop
+from ..working_folder import check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import FOREVER_NS, Calendar
 from .image import find_image
@@ -58,7 +58,7 @@ class EmbeddedMachine:
         self.image = find_image()
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
-        folder = check_working_folder(working_folder)
+        folder = check_mountable(working_folder)
         check_memory_available(memory_bytes)
         memory_folder = choose_memory_folder(memory_bytes)
         self._cpu = ClaimedCpu()
@@ -222,19 +222,9 @@ def death(status: int | None, console: str) -> MachineError:
     return MachineError(what, console=_without_checks(console))
 
 
-def check_working_folder(folder: Path) -> Path:
-    """The folder that is mounted through, absolute. RequirementError if it cannot be."""
-    try:
-        resolved = folder.resolve(strict=True)
-    except OSError as error:
-        raise RequirementError(f"working folder {folder}: {error.strerror}") from None
-    if not resolved.is_dir():
-        raise RequirementError(f"working folder {folder} is not a folder")
-    if not os.access(resolved, os.W_OK | os.X_OK):
-        raise RequirementError(
-            f"working folder {folder}: no permission to write",
-            "run wanlab in a folder of your own",
-        )
+def check_mountable(folder: Path) -> Path:
+    """The working folder, absolute. RequirementError if hostfs cannot mount it."""
+    resolved = check_working_folder(folder)
     if "," in str(resolved):
         raise RequirementError(f"working folder {folder} has a comma in its path", "rename it")
     return resolved

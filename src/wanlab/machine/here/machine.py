@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,9 @@ def ask_for_agent() -> socket.socket:
     return end
 
 
+@cache
 def read_about() -> dict[str, Any]:
-    """What machine.json says."""
+    """What machine.json says. It does not change while a machine runs."""
     try:
         about: dict[str, Any] = json.loads(ABOUT_FILE.read_text(encoding="utf-8"))
     except FileNotFoundError:

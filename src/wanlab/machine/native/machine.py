@@ -17,6 +17,7 @@ from ..beside import AgentProcess
 from ..channel import AgentFailure, Channel
 from ..furniture import ENVIRONMENT, furniture, shown_folders
 from ..loop import Lost, Pipes, RealLoop
+from ..working_folder import check_working_folder
 from .isolate import REFUSED
 
 FOREVER_NS = 1 << 62
@@ -47,7 +48,7 @@ class NativeMachine:
     ) -> None:
         self.clock: Clock = "real"
         self.environment = dict(ENVIRONMENT)
-        folder = check_folder(working_folder)
+        folder = check_working_folder(working_folder)
         self._closed = False
         self._errors = os.memfd_create("wanlab-agent", os.MFD_CLOEXEC)
         self.has_user_namespace = not is_real_root()
@@ -204,19 +205,3 @@ def isolated(with_user: bool) -> list[str]:
     program = str(Path(__file__).with_name("isolate.py"))
     how = "user" if with_user else "root"
     return [sys.executable, "-I", "-S", program, how, str(os.getpid())]
-
-
-def check_folder(folder: Path) -> Path:
-    """The working folder, absolute. RequirementError if it cannot be one."""
-    try:
-        resolved = folder.resolve(strict=True)
-    except OSError as error:
-        raise RequirementError(f"working folder {folder}: {error.strerror}") from None
-    if not resolved.is_dir():
-        raise RequirementError(f"working folder {folder} is not a folder")
-    if not os.access(resolved, os.W_OK | os.X_OK):
-        raise RequirementError(
-            f"working folder {folder}: no permission to write",
-            "run wanlab in a folder of your own",
-        )
-    return resolved

@@ -1,0 +1,24 @@
+"""The folder that a machine shares with its user."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wanlab.errors import RequirementError
+
+
+def check_working_folder(folder: Path) -> Path:
+    """It, absolute. RequirementError if it cannot be one."""
+    try:
+        resolved = folder.resolve(strict=True)
+    except OSError as error:
+        raise RequirementError(f"working folder {folder}: {error.strerror}") from None
+    if not resolved.is_dir():
+        raise RequirementError(f"working folder {folder} is not a folder")
+    if not os.access(resolved, os.W_OK | os.X_OK):
+        raise RequirementError(
+            f"working folder {folder}: no permission to write",
+            "run wanlab in a folder of your own",
+        )
+    return resolved
