@@ -128,13 +128,14 @@ def _perform(
 
 
 def work(
-    unit: Unit, script: Path, *, seed: int, clock: str, say: Say, keep: Path | None = None
+    unit: Unit, script: Path | None, *, seed: int, clock: str, say: Say, keep: Path | None = None
 ) -> Report:
-    """Grades a script: commands of the client's terminal, or steps (.yaml), in a network of its own."""
+    """Grades a script: commands of the client's terminal, or steps (.yaml), in a network of its own;
+    without one, what a unit begins with."""
     with tempfile.TemporaryDirectory(prefix="wanlab-check-") as made:
         folder = (keep or Path(made)).resolve()
         home.furnish(folder, [unit])
-        steps = _steps_of(script, folder)
+        steps = _steps_of(script, folder) if script else ()
         with Conductor(unit, folder, seed=seed, clock=clock, say=say) as conductor:
             begun: list[Outcome] = []
             if unit.kind == "lab":

@@ -1,0 +1,82 @@
+"""Every starting state fails its check, every solution passes, every wrong one fails with its hint.
+
+Of all exercises and problems and all their variants, or of the units that are named; each case in a
+network of its own, `-j` side by side, the longest first as far as that is known.
+
+    case      the unit, and what was graded: the starting state, a solution, or one that is wrong
+    right     whether that came out as it should
+    points    of all that there are
+    wall_s    with what else ran
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from multiprocessing import get_context
+
+from _report import Report, Table
+
+from wanlab.labs import catalog, proof
+
+LIMIT_OF_MISSED = 3
+
+
+def main() -> int:
+    arguments = _arguments()
+    names = arguments.unit or list(catalog.names())
+    cases = [case for name in names for case in proof.cases(catalog.find(name))]
+    cases = [case for case in cases if not arguments.kind or case.kind in arguments.kind]
+    # Solutions make the student's measurements, too.
+    cases.sort(key=lambda case: case.kind != proof.SOLUTION)
+    report = Report("course")
+    report.note(f"{len(cases)} cases")
+    table = report.table("cases", ("right", "points", "wall_s", "case"))
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(proof.prove, case) for case in cases]
+        try:
+            for done in as_completed(running):
+                _tell(report, table, done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    kinds = (proof.START, proof.SOLUTION, proof.WRONG)
+    report.more["totals"] = {
+        kind: {"right": sum(own), "of": len(own)}
+        for kind in kinds
+        if (own := [row["right"] for row in table.rows if row["kind"] == kind])
+    }
+    for kind, total in report.more["totals"].items():
+        report.note(f"{kind}: {total['right']} of {total['of']} as they should be")
+    rights = [row["right"] for row in table.rows]
+    return report.finish(is_met=all(rights) if rights else None)
+
+
+def _tell(report: Report, table: Table, verdict: proof.Verdict) -> None:
+    own = asdict(verdict)
+    table.add(
+        **{k: own[k] for k in ("kind", "missed", "reasons")},
+        right=verdict.is_right,
+        points=f"{verdict.points:g}/{verdict.of:g}",
+        wall_s=verdict.seconds,
+        case=verdict.name,
+    )
+    for reason in verdict.reasons:
+        report.note(f"          {reason}")
+    if verdict.reasons:
+        for missed in verdict.missed[:LIMIT_OF_MISSED]:
+            report.note(f"          missed: {missed}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("unit", nargs="*", help="ex3, prob1, ...; all if none is named")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="so many side by side")
+    parser.add_argument("--kind", action="append", choices=(proof.START, proof.SOLUTION, "wrong"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
