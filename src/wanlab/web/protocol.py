@@ -1,0 +1,612 @@
+"""What browser and server say to each other: the only place where that is written down.
+
+    browser -> server   WS /api/live   {"id": 7, "do": "edit", ...}       one of COMMANDS
+    server -> browser                  {"reply": 7, "ok": {...}}          Reply, or
+                                       {"reply": 7, "error": {...}}       Refusal
+                                       {"push": "document", ...}          one of PUSHES, to everybody
+
+`python -m wanlab.web.typescript` writes ui/src/protocol.ts from it. Times are nanoseconds of the
+network's clock; ids are texts that stay what they are while a document lives, names may change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+End = Literal["a", "b"]
+NodeKind = Literal["host", "switch", "router", "controller"]
+ClockKind = Literal["virtual", "real"]
+Wire = Literal["mtu", "gso"]
+Pace = Literal["real", "fast"]
+Phase = Literal["stopped", "starting", "running", "stopping", "failed"]
+Severity = Literal["error", "warning"]
+SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
+
+
+# -- the document -----------------------------------------------------------------------------------
+
+
+class Node(msgspec.Struct, frozen=True):
+    """Options are those of the YAML format: ip, default_route, kind (of a switch), ..."""
+
+    id: str
+    kind: NodeKind
+    name: str
+    x: float = 0.0
+    y: float = 0.0
+    options: dict[str, Any] = {}
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A link to a controller is what a switch obeys, and has no options.
+
+    options     of both directions: rate, delay, jitter, loss, queue, ... (words of the YAML format)
+    a_options   of the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and what holds
+                for packets that leave through it only: rate, delay, ...
+    b_options   the same at b
+    """
+
+    id: str
+    a: str
+    b: str
+    options: dict[str, Any] = {}
+    a_options: dict[str, Any] = {}
+    b_options: dict[str, Any] = {}
+
+
+class Label(msgspec.Struct, frozen=True):
+    """A text on the canvas."""
+
+    id: str
+    text: str
+    x: float = 0.0
+    y: float = 0.0
+
+
+class Preferences(msgspec.Struct, frozen=True):
+    """Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
+    sflow, startCLI, switchType, terminalType."""
+
+    name: str = ""
+    ip_base: str = "10.0.0.0/8"
+    clock: ClockKind = "virtual"
+    wire: Wire = "mtu"
+    seed: int = 1
+    pace: Pace = "real"
+    application: dict[str, Any] = {}
+
+
+class Document(msgspec.Struct, frozen=True):
+    """What the editor edits."""
+
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    labels: tuple[Label, ...] = ()
+    preferences: Preferences = Preferences()
+
+
+class Put(msgspec.Struct, frozen=True):
+    """Things as they are from now on; those of ids that are new are added."""
+
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    labels: tuple[Label, ...] = ()
+
+
+# -- commands ---------------------------------------------------------------------------------------
+
+
+class Command(
+    msgspec.Struct, frozen=True, tag_field="do", kw_only=True, forbid_unknown_fields=True
+):
+    """What a browser asks for. `id` comes back in the reply."""
+
+    id: int = 0
+
+
+class Edit(Command, frozen=True, tag="edit"):
+    """One action of the user: one step of undo. Links of dropped nodes are dropped with them."""
+
+    put: Put = Put()
+    drop: tuple[str, ...] = ()
+    preferences: dict[str, Any] | None = None
+    base: int = 0
+    """The revision that the browser saw."""
+    label: str = ""
+    """As undo calls it: "Move h1"."""
+
+
+class Undo(Command, frozen=True, tag="undo"):
+    """Takes the last edit back, whoever made it."""
+
+
+class Redo(Command, frozen=True, tag="redo"):
+    """Makes the last edit taken back again."""
+
+
+class New(Command, frozen=True, tag="new"):
+    """An empty document. Refused where something is not saved, unless `discard`."""
+
+    discard: bool = False
+
+
+class Open(Command, frozen=True, tag="open"):
+    """A file of the working folder; or a text of the user's disk, under its name."""
+
+    path: str
+    text: str | None = None
+    discard: bool = False
+
+
+class Save(Command, frozen=True, tag="save"):
+    """Into the working folder; without a path where it came from."""
+
+    path: str | None = None
+    overwrite: bool = False
+    """Another file of that name may be replaced."""
+
+
+class Saved(msgspec.Struct, frozen=True):
+    path: str
+
+
+class TakeDraft(Command, frozen=True, tag="draft"):
+    """What a server before this one had not saved: take it, or throw it away."""
+
+    take: bool
+
+
+class Run(Command, frozen=True, tag="run"):
+    """Makes the document a network. With a lesson open, as that one wants it."""
+
+
+class Stop(Command, frozen=True, tag="stop"):
+    """Ends the network and everything in it."""
+
+
+class OpenTerminal(Command, frozen=True, tag="terminal"):
+    """`node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
+    `command`: a program instead of a shell."""
+
+    node: str
+    rows: int = 24
+    columns: int = 80
+    command: str | None = None
+
+
+class Opened(msgspec.Struct, frozen=True):
+    terminal: str
+
+
+class CloseTerminal(Command, frozen=True, tag="close_terminal"):
+    terminal: str
+
+
+class TypeText(Command, frozen=True, tag="type"):
+    """As if it were typed in that terminal."""
+
+    terminal: str
+    text: str
+
+
+class SetLink(Command, frozen=True, tag="set_link"):
+    """Changes a link of the running network, and of the document; what is not named stays. Without
+    `end`, both directions; a word that is null goes away."""
+
+    link: str
+    options: dict[str, Any]
+    end: End | None = None
+
+
+class LinkUp(Command, frozen=True, tag="link_up"):
+    """Pulls the plug of the running network's link, or puts it back."""
+
+    link: str
+    up: bool
+
+
+class SetPace(Command, frozen=True, tag="pace"):
+    """Of virtual time: never faster than the real clock, or as fast as it can be computed."""
+
+    pace: Pace
+
+
+class Pause(Command, frozen=True, tag="pause"):
+    """Virtual time stands still until the next one."""
+
+    paused: bool
+
+
+class StepTime(Command, frozen=True, tag="step"):
+    """Lets so much virtual time pass ("100ms"), and pauses."""
+
+    duration: str
+
+
+class Series(msgspec.Struct, frozen=True):
+    """What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
+    all hosts without one."""
+
+    kind: SeriesKind
+    port: str = ""
+
+
+class Watch(Command, frozen=True, tag="watch"):
+    """All that this browser wants to see from now on; nothing ends it."""
+
+    series: tuple[Series, ...]
+    interval_ms: int = 100
+    """Of the network's time."""
+
+
+class RecordRun(Command, frozen=True, tag="record"):
+    """Begins to record, or ends it and writes the record."""
+
+    on: bool
+    name: str = ""
+
+
+class Compare(Command, frozen=True, tag="compare"):
+    """The same quantities of several records."""
+
+    records: tuple[str, ...]
+
+
+class DropRecord(Command, frozen=True, tag="drop_record"):
+    name: str
+
+
+class Capture(Command, frozen=True, tag="capture"):
+    """The packets of a port go to a file of the working folder, until it is told to end."""
+
+    port: str
+    on: bool
+
+
+class Captured(msgspec.Struct, frozen=True):
+    path: str
+
+
+class Lesson(Command, frozen=True, tag="lesson"):
+    """start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
+    step's commands into its terminals; progress: notes a step as done or not; check: grades the running
+    network; report: performs all steps of the unit in a machine of its own and makes a page."""
+
+    unit: str
+    action: Literal["start", "close", "type", "progress", "check", "report", "cancel_report"]
+    step: int | None = None
+    done: bool = True
+    discard: bool = False
+
+
+COMMANDS = (
+    *(Edit, Undo, Redo, New, Open, Save, TakeDraft),
+    *(Run, Stop, OpenTerminal, CloseTerminal, TypeText, SetLink, LinkUp),
+    *(SetPace, Pause, StepTime, Watch, RecordRun, Compare, DropRecord, Capture, Lesson),
+)
+
+
+# -- replies ----------------------------------------------------------------------------------------
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where something is wrong: the thing ("" is the whole), and its field as the document has it:
+    "name", "options.ip", "a_options.rate", "preferences.ip_base"."""
+
+    id: str = ""
+    field: str = ""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What is wrong, and what to do."""
+
+    what: str
+    hint: str = ""
+    place: Place = Place()
+    severity: Severity = "error"
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Why a command was not carried out. `code`, where the browser can do something about it:
+    "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`)."""
+
+    what: str
+    hint: str = ""
+    place: Place | None = None
+    code: str = ""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    reply: int
+    ok: Any = None
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    reply: int
+    error: Trouble
+
+
+# -- pushes -----------------------------------------------------------------------------------------
+
+
+class Push(msgspec.Struct, frozen=True, tag_field="push", kw_only=True):
+    """What a server tells everybody."""
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """From one revision to the next."""
+
+    put: Put = Put()
+    drop: tuple[str, ...] = ()
+    preferences: Preferences | None = None
+
+
+class DocumentPush(Push, frozen=True, tag="document"):
+    """`changes` lead from the revision before to this one; otherwise `document` is all of it."""
+
+    revision: int
+    document: Document | None = None
+    changes: Changes | None = None
+    by: str = ""
+    """The browser that did it."""
+    label: str = ""
+    undo: str | None = None
+    """What undo would take back; None if there is nothing."""
+    redo: str | None = None
+
+
+class ProblemsPush(Push, frozen=True, tag="problems"):
+    problems: tuple[Problem, ...] = ()
+
+
+class FilePush(Push, frozen=True, tag="file"):
+    path: str | None = None
+    """In the working folder; None: it has never been saved."""
+    name: str = ""
+    is_saved: bool = True
+
+
+class DraftPush(Push, frozen=True, tag="draft"):
+    """What a server before this one had not saved."""
+
+    name: str | None = None
+    """None: nothing."""
+    nodes: int = 0
+    saved_at_s: float = 0.0
+    """Seconds since 1970."""
+
+
+class LivePort(msgspec.Struct, frozen=True):
+    """A port of the running network."""
+
+    link: str
+    end: End
+    node: str
+    name: str
+    mac: str = ""
+    addresses: tuple[str, ...] = ()
+    """As the kernel has them now."""
+    is_up: bool = True
+
+
+class RunPush(Push, frozen=True, tag="run"):
+    phase: Phase = "stopped"
+    error: Trouble | None = None
+    progress: str = ""
+    ports: tuple[LivePort, ...] = ()
+    links_down: tuple[str, ...] = ()
+    is_stale: bool = False
+    """The document has changed since in a way that the running network does not know."""
+    warnings: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+
+
+class ClockPush(Push, frozen=True, tag="clock"):
+    now_ns: int = 0
+    speed: float = 0.0
+    """Seconds of the network per second of ours, lately."""
+    pace: Pace = "real"
+    is_paused: bool = False
+    is_moving: bool = False
+    clock: ClockKind = "virtual"
+    stalled: str = ""
+    """A program that computes without a pause keeps time from passing: what is known of it."""
+
+
+class Terminal(msgspec.Struct, frozen=True):
+    """`status`: of a program that has ended; negative, the signal that ended it."""
+
+    id: str
+    node: str
+    title: str
+    status: int | None = None
+    is_busy: bool = False
+
+
+class TerminalsPush(Push, frozen=True, tag="terminals"):
+    terminals: tuple[Terminal, ...] = ()
+
+
+class Column(msgspec.Struct, frozen=True):
+    """Samples of one curve: `values[i]` at `times_s[i]`, null where there is none."""
+
+    kind: SeriesKind
+    port: str
+    flow: str
+    """ "10.0.0.1:5001 > 10.0.0.2:41234" for cwnd and rtt."""
+    unit: str
+    times_s: tuple[float, ...]
+    values: tuple[float | None, ...]
+
+
+class SamplesPush(Push, frozen=True, tag="samples"):
+    """What came since the last one."""
+
+    columns: tuple[Column, ...] = ()
+
+
+class RecordInfo(msgspec.Struct, frozen=True):
+    name: str
+    made_at_s: float
+    seconds: float
+    """Of the network's time."""
+    topology: str = ""
+
+
+class RecordsPush(Push, frozen=True, tag="records"):
+    records: tuple[RecordInfo, ...] = ()
+    recording: str | None = None
+    """The one that is being made."""
+
+
+class CapturesPush(Push, frozen=True, tag="captures"):
+    ports: tuple[str, ...] = ()
+    """Whose packets are being kept."""
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    what: str
+    points: float
+    of: float
+    found: str = ""
+    wanted: str = ""
+    hint: str = ""
+
+
+class LessonStep(msgspec.Struct, frozen=True):
+    """`lines` are typed into each terminal of `where`: "client", "mininet" or names of nodes; "gui" is
+    what is done on the canvas."""
+
+    n: int
+    at: str
+    where: tuple[str, ...]
+    text: str
+    lines: tuple[str, ...] = ()
+    note: str = ""
+    printed: str = ""
+    can_type: bool = False
+
+
+class LessonInfo(msgspec.Struct, frozen=True):
+    unit: str
+    kind: str
+    heading: str
+    goal: str
+    steps: int
+    done: tuple[int, ...] = ()
+    points: float | None = None
+    of: float | None = None
+    """Of the last check."""
+
+
+class LessonPage(msgspec.Struct, frozen=True):
+    """GET /api/lessons/UNIT"""
+
+    unit: str
+    heading: str
+    markdown: str
+    steps: tuple[LessonStep, ...]
+    has_topology: bool
+    has_check: bool
+    has_figure: bool
+    decisions: tuple[str, ...] = ()
+
+
+class LessonsPush(Push, frozen=True, tag="lessons"):
+    lessons: tuple[LessonInfo, ...] = ()
+    open_unit: str | None = None
+    working: str | None = None
+    """The unit whose steps are being performed for a report."""
+    working_step: str = ""
+
+
+class FilesPush(Push, frozen=True, tag="files"):
+    """Files of the working folder that have come or changed."""
+
+    paths: tuple[str, ...] = ()
+
+
+class MessagePush(Push, frozen=True, tag="message"):
+    level: Literal["info", "warning", "error"]
+    what: str
+    hint: str = ""
+
+
+class StatePush(Push, frozen=True, tag="state"):
+    """Everything at once: the first on a connection, and GET /api/state."""
+
+    client: str
+    """What this browser is called in `by`."""
+    version: str
+    folder: str
+    document: DocumentPush
+    problems: ProblemsPush
+    file: FilePush
+    draft: DraftPush
+    run: RunPush
+    clock: ClockPush
+    terminals: TerminalsPush
+    records: RecordsPush
+    captures: CapturesPush
+    lessons: LessonsPush
+
+
+PUSHES = (
+    *(StatePush, DocumentPush, ProblemsPush, FilePush, DraftPush, RunPush, ClockPush),
+    *(TerminalsPush, SamplesPush, RecordsPush, CapturesPush, LessonsPush, FilesPush, MessagePush),
+)
+
+
+# -- files and terminals ----------------------------------------------------------------------------
+
+
+class FileInfo(msgspec.Struct, frozen=True):
+    name: str
+    path: str
+    """In the working folder."""
+    is_folder: bool
+    bytes: int
+    changed_at_s: float
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """GET /api/files?under="""
+
+    path: str
+    files: tuple[FileInfo, ...]
+
+
+class ComparedColumn(msgspec.Struct, frozen=True):
+    """One curve of one record."""
+
+    record: str
+    title: str
+    unit: str
+    times_s: tuple[float, ...]
+    values: tuple[float | None, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    panels: dict[str, tuple[ComparedColumn, ...]]
+
+
+class Resize(msgspec.Struct, frozen=True):
+    """WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed."""
+
+    resize: tuple[int, int]
+
+
+class Ack(msgspec.Struct, frozen=True):
+    """WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last."""
+
+    ack: int
+
+
+REST = (
+    *(Saved, Opened, Captured, Place, Problem, Trouble, Reply, Refusal),
+    *(Put, Document, Node, Link, Label, Preferences, Changes, LivePort, Terminal, Column, Series),
+    *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
+    *(ComparedColumn, Comparison, Resize, Ack),
+)

@@ -1,0 +1,86 @@
+"""The protocol in TypeScript: `python -m wanlab.web.typescript > ui/src/protocol.ts`."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from . import protocol
+
+HEAD = """// Written by `python -m wanlab.web.typescript` from src/wanlab/web/protocol.py: change that.
+"""
+SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+ALIASES = {
+    getattr(protocol, name): name
+    for name in (
+        *("NodeKind", "ClockKind", "Wire", "Pace", "Phase", "Severity", "SeriesKind", "End"),
+    )
+}
+
+
+def text() -> str:
+    """All of it."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield HEAD
+    for alias, name in ALIASES.items():
+        yield f"export type {name} = {_union(get_args(alias))};"
+    for kind in (*protocol.REST, *protocol.PUSHES, *protocol.COMMANDS):
+        yield ""
+        yield from _interface(kind)
+    for name, kinds in (("AnyCommand", protocol.COMMANDS), ("AnyPush", protocol.PUSHES)):
+        yield ""
+        yield f"export type {name} ="
+        yield "\n".join(f"  | {kind.__name__}" for kind in kinds) + ";"
+    yield ""
+
+
+def _interface(kind: type[msgspec.Struct]) -> Iterator[str]:
+    if doc := inspect.cleandoc(kind.__doc__ or ""):
+        yield "/** " + doc.replace("*/", "* /").replace("\n", "\n * ").replace(" \n", "\n") + " */"
+    yield f"export interface {kind.__name__} {{"
+    config = kind.__struct_config__
+    if config.tag is not None:
+        yield f'  {config.tag_field}: "{config.tag}";'
+    hints = get_type_hints(kind)
+    may_be_left_out = issubclass(kind, protocol.Command)
+    for field in msgspec.structs.fields(kind):
+        mark = "?" if may_be_left_out and not field.required else ""
+        yield f"  {field.name}{mark}: {_type(hints[field.name])};"
+    yield "}"
+
+
+def _type(hint: Any) -> str:
+    if hint is Any:
+        return "unknown"
+    if hint in SIMPLE:
+        return SIMPLE[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ALIASES.get(hint) or _union(arguments)
+    if origin in (Union, types.UnionType):
+        return " | ".join(_type(argument) for argument in arguments)
+    if origin is tuple:
+        if arguments[-1] is not Ellipsis:
+            return f"[{', '.join(_type(argument) for argument in arguments)}]"
+        inside = _type(arguments[0])
+        return f"({inside})[]" if "|" in inside else f"{inside}[]"
+    if origin is dict:
+        return f"Record<{_type(arguments[0])}, {_type(arguments[1])}>"
+    assert isinstance(hint, type), f"{hint} has no counterpart in TypeScript"
+    assert issubclass(hint, msgspec.Struct), f"{hint} has no counterpart in TypeScript"
+    return hint.__name__
+
+
+def _union(values: tuple[Any, ...]) -> str:
+    return " | ".join(f'"{value}"' for value in values)
+
+
+if __name__ == "__main__":
+    print(text(), end="")

@@ -1,0 +1,586 @@
+// Written by `python -m wanlab.web.typescript` from src/wanlab/web/protocol.py: change that.
+
+export type NodeKind = "host" | "switch" | "router" | "controller";
+export type ClockKind = "virtual" | "real";
+export type Wire = "mtu" | "gso";
+export type Pace = "real" | "fast";
+export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
+export type Severity = "error" | "warning";
+export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops";
+export type End = "a" | "b";
+
+export interface Saved {
+  path: string;
+}
+
+export interface Opened {
+  terminal: string;
+}
+
+export interface Captured {
+  path: string;
+}
+
+/** Where something is wrong: the thing ("" is the whole), and its field as the document has it:
+ * "name", "options.ip", "a_options.rate", "preferences.ip_base". */
+export interface Place {
+  id: string;
+  field: string;
+}
+
+/** What is wrong, and what to do. */
+export interface Problem {
+  what: string;
+  hint: string;
+  place: Place;
+  severity: Severity;
+}
+
+/** Why a command was not carried out. `code`, where the browser can do something about it:
+ * "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`). */
+export interface Trouble {
+  what: string;
+  hint: string;
+  place: Place | null;
+  code: string;
+}
+
+export interface Reply {
+  reply: number;
+  ok: unknown;
+}
+
+export interface Refusal {
+  reply: number;
+  error: Trouble;
+}
+
+/** Things as they are from now on; those of ids that are new are added. */
+export interface Put {
+  nodes: Node[];
+  links: Link[];
+  labels: Label[];
+}
+
+/** What the editor edits. */
+export interface Document {
+  nodes: Node[];
+  links: Link[];
+  labels: Label[];
+  preferences: Preferences;
+}
+
+/** Options are those of the YAML format: ip, default_route, kind (of a switch), ... */
+export interface Node {
+  id: string;
+  kind: NodeKind;
+  name: string;
+  x: number;
+  y: number;
+  options: Record<string, unknown>;
+}
+
+/** A link to a controller is what a switch obeys, and has no options.
+ *
+ * options     of both directions: rate, delay, jitter, loss, queue, ... (words of the YAML format)
+ * a_options   of the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and what holds
+ *             for packets that leave through it only: rate, delay, ...
+ * b_options   the same at b */
+export interface Link {
+  id: string;
+  a: string;
+  b: string;
+  options: Record<string, unknown>;
+  a_options: Record<string, unknown>;
+  b_options: Record<string, unknown>;
+}
+
+/** A text on the canvas. */
+export interface Label {
+  id: string;
+  text: string;
+  x: number;
+  y: number;
+}
+
+/** Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
+ * sflow, startCLI, switchType, terminalType. */
+export interface Preferences {
+  name: string;
+  ip_base: string;
+  clock: ClockKind;
+  wire: Wire;
+  seed: number;
+  pace: Pace;
+  application: Record<string, unknown>;
+}
+
+/** From one revision to the next. */
+export interface Changes {
+  put: Put;
+  drop: string[];
+  preferences: Preferences | null;
+}
+
+/** A port of the running network. */
+export interface LivePort {
+  link: string;
+  end: End;
+  node: string;
+  name: string;
+  mac: string;
+  addresses: string[];
+  is_up: boolean;
+}
+
+/** `status`: of a program that has ended; negative, the signal that ended it. */
+export interface Terminal {
+  id: string;
+  node: string;
+  title: string;
+  status: number | null;
+  is_busy: boolean;
+}
+
+/** Samples of one curve: `values[i]` at `times_s[i]`, null where there is none. */
+export interface Column {
+  kind: SeriesKind;
+  port: string;
+  flow: string;
+  unit: string;
+  times_s: number[];
+  values: (number | null)[];
+}
+
+/** What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
+ * all hosts without one. */
+export interface Series {
+  kind: SeriesKind;
+  port: string;
+}
+
+export interface RecordInfo {
+  name: string;
+  made_at_s: number;
+  seconds: number;
+  topology: string;
+}
+
+export interface CheckResult {
+  what: string;
+  points: number;
+  of: number;
+  found: string;
+  wanted: string;
+  hint: string;
+}
+
+/** `lines` are typed into each terminal of `where`: "client", "mininet" or names of nodes; "gui" is
+ * what is done on the canvas. */
+export interface LessonStep {
+  n: number;
+  at: string;
+  where: string[];
+  text: string;
+  lines: string[];
+  note: string;
+  printed: string;
+  can_type: boolean;
+}
+
+export interface LessonInfo {
+  unit: string;
+  kind: string;
+  heading: string;
+  goal: string;
+  steps: number;
+  done: number[];
+  points: number | null;
+  of: number | null;
+}
+
+/** GET /api/lessons/UNIT */
+export interface LessonPage {
+  unit: string;
+  heading: string;
+  markdown: string;
+  steps: LessonStep[];
+  has_topology: boolean;
+  has_check: boolean;
+  has_figure: boolean;
+  decisions: string[];
+}
+
+export interface FileInfo {
+  name: string;
+  path: string;
+  is_folder: boolean;
+  bytes: number;
+  changed_at_s: number;
+}
+
+/** GET /api/files?under= */
+export interface Folder {
+  path: string;
+  files: FileInfo[];
+}
+
+/** One curve of one record. */
+export interface ComparedColumn {
+  record: string;
+  title: string;
+  unit: string;
+  times_s: number[];
+  values: (number | null)[];
+}
+
+export interface Comparison {
+  panels: Record<string, ComparedColumn[]>;
+}
+
+/** WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed. */
+export interface Resize {
+  resize: [number, number];
+}
+
+/** WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last. */
+export interface Ack {
+  ack: number;
+}
+
+/** Everything at once: the first on a connection, and GET /api/state. */
+export interface StatePush {
+  push: "state";
+  client: string;
+  version: string;
+  folder: string;
+  document: DocumentPush;
+  problems: ProblemsPush;
+  file: FilePush;
+  draft: DraftPush;
+  run: RunPush;
+  clock: ClockPush;
+  terminals: TerminalsPush;
+  records: RecordsPush;
+  captures: CapturesPush;
+  lessons: LessonsPush;
+}
+
+/** `changes` lead from the revision before to this one; otherwise `document` is all of it. */
+export interface DocumentPush {
+  push: "document";
+  revision: number;
+  document: Document | null;
+  changes: Changes | null;
+  by: string;
+  label: string;
+  undo: string | null;
+  redo: string | null;
+}
+
+export interface ProblemsPush {
+  push: "problems";
+  problems: Problem[];
+}
+
+export interface FilePush {
+  push: "file";
+  path: string | null;
+  name: string;
+  is_saved: boolean;
+}
+
+/** What a server before this one had not saved. */
+export interface DraftPush {
+  push: "draft";
+  name: string | null;
+  nodes: number;
+  saved_at_s: number;
+}
+
+export interface RunPush {
+  push: "run";
+  phase: Phase;
+  error: Trouble | null;
+  progress: string;
+  ports: LivePort[];
+  links_down: string[];
+  is_stale: boolean;
+  warnings: string[];
+  reach: string[];
+}
+
+export interface ClockPush {
+  push: "clock";
+  now_ns: number;
+  speed: number;
+  pace: Pace;
+  is_paused: boolean;
+  is_moving: boolean;
+  clock: ClockKind;
+  stalled: string;
+}
+
+export interface TerminalsPush {
+  push: "terminals";
+  terminals: Terminal[];
+}
+
+/** What came since the last one. */
+export interface SamplesPush {
+  push: "samples";
+  columns: Column[];
+}
+
+export interface RecordsPush {
+  push: "records";
+  records: RecordInfo[];
+  recording: string | null;
+}
+
+export interface CapturesPush {
+  push: "captures";
+  ports: string[];
+}
+
+export interface LessonsPush {
+  push: "lessons";
+  lessons: LessonInfo[];
+  open_unit: string | null;
+  working: string | null;
+  working_step: string;
+}
+
+/** Files of the working folder that have come or changed. */
+export interface FilesPush {
+  push: "files";
+  paths: string[];
+}
+
+export interface MessagePush {
+  push: "message";
+  level: "info" | "warning" | "error";
+  what: string;
+  hint: string;
+}
+
+/** One action of the user: one step of undo. Links of dropped nodes are dropped with them. */
+export interface Edit {
+  do: "edit";
+  put?: Put;
+  drop?: string[];
+  preferences?: Record<string, unknown> | null;
+  base?: number;
+  label?: string;
+  id?: number;
+}
+
+/** Takes the last edit back, whoever made it. */
+export interface Undo {
+  do: "undo";
+  id?: number;
+}
+
+/** Makes the last edit taken back again. */
+export interface Redo {
+  do: "redo";
+  id?: number;
+}
+
+/** An empty document. Refused where something is not saved, unless `discard`. */
+export interface New {
+  do: "new";
+  discard?: boolean;
+  id?: number;
+}
+
+/** A file of the working folder; or a text of the user's disk, under its name. */
+export interface Open {
+  do: "open";
+  path: string;
+  text?: string | null;
+  discard?: boolean;
+  id?: number;
+}
+
+/** Into the working folder; without a path where it came from. */
+export interface Save {
+  do: "save";
+  path?: string | null;
+  overwrite?: boolean;
+  id?: number;
+}
+
+/** What a server before this one had not saved: take it, or throw it away. */
+export interface TakeDraft {
+  do: "draft";
+  take: boolean;
+  id?: number;
+}
+
+/** Makes the document a network. With a lesson open, as that one wants it. */
+export interface Run {
+  do: "run";
+  id?: number;
+}
+
+/** Ends the network and everything in it. */
+export interface Stop {
+  do: "stop";
+  id?: number;
+}
+
+/** `node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
+ * `command`: a program instead of a shell. */
+export interface OpenTerminal {
+  do: "terminal";
+  node: string;
+  rows?: number;
+  columns?: number;
+  command?: string | null;
+  id?: number;
+}
+
+export interface CloseTerminal {
+  do: "close_terminal";
+  terminal: string;
+  id?: number;
+}
+
+/** As if it were typed in that terminal. */
+export interface TypeText {
+  do: "type";
+  terminal: string;
+  text: string;
+  id?: number;
+}
+
+/** Changes a link of the running network, and of the document; what is not named stays. Without
+ * `end`, both directions; a word that is null goes away. */
+export interface SetLink {
+  do: "set_link";
+  link: string;
+  options: Record<string, unknown>;
+  end?: End | null;
+  id?: number;
+}
+
+/** Pulls the plug of the running network's link, or puts it back. */
+export interface LinkUp {
+  do: "link_up";
+  link: string;
+  up: boolean;
+  id?: number;
+}
+
+/** Of virtual time: never faster than the real clock, or as fast as it can be computed. */
+export interface SetPace {
+  do: "pace";
+  pace: Pace;
+  id?: number;
+}
+
+/** Virtual time stands still until the next one. */
+export interface Pause {
+  do: "pause";
+  paused: boolean;
+  id?: number;
+}
+
+/** Lets so much virtual time pass ("100ms"), and pauses. */
+export interface StepTime {
+  do: "step";
+  duration: string;
+  id?: number;
+}
+
+/** All that this browser wants to see from now on; nothing ends it. */
+export interface Watch {
+  do: "watch";
+  series: Series[];
+  interval_ms?: number;
+  id?: number;
+}
+
+/** Begins to record, or ends it and writes the record. */
+export interface RecordRun {
+  do: "record";
+  on: boolean;
+  name?: string;
+  id?: number;
+}
+
+/** The same quantities of several records. */
+export interface Compare {
+  do: "compare";
+  records: string[];
+  id?: number;
+}
+
+export interface DropRecord {
+  do: "drop_record";
+  name: string;
+  id?: number;
+}
+
+/** The packets of a port go to a file of the working folder, until it is told to end. */
+export interface Capture {
+  do: "capture";
+  port: string;
+  on: boolean;
+  id?: number;
+}
+
+/** start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
+ * step's commands into its terminals; progress: notes a step as done or not; check: grades the running
+ * network; report: performs all steps of the unit in a machine of its own and makes a page. */
+export interface Lesson {
+  do: "lesson";
+  unit: string;
+  action: "start" | "close" | "type" | "progress" | "check" | "report" | "cancel_report";
+  step?: number | null;
+  done?: boolean;
+  discard?: boolean;
+  id?: number;
+}
+
+export type AnyCommand =
+  | Edit
+  | Undo
+  | Redo
+  | New
+  | Open
+  | Save
+  | TakeDraft
+  | Run
+  | Stop
+  | OpenTerminal
+  | CloseTerminal
+  | TypeText
+  | SetLink
+  | LinkUp
+  | SetPace
+  | Pause
+  | StepTime
+  | Watch
+  | RecordRun
+  | Compare
+  | DropRecord
+  | Capture
+  | Lesson;
+
+export type AnyPush =
+  | StatePush
+  | DocumentPush
+  | ProblemsPush
+  | FilePush
+  | DraftPush
+  | RunPush
+  | ClockPush
+  | TerminalsPush
+  | SamplesPush
+  | RecordsPush
+  | CapturesPush
+  | LessonsPush
+  | FilesPush
+  | MessagePush;
