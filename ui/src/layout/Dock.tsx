@@ -1,0 +1,93 @@
+import { lazy, Suspense, useState, type ReactNode } from "react";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
+import { useView, type DockTab } from "../stores/view";
+import { Divider } from "./Divider";
+import { Files } from "./Files";
+import { ProblemList } from "./ProblemList";
+import { Tabs, type Tab } from "./Tabs";
+
+const TerminalDock = lazy(() =>
+  import("../terminals/TerminalDock").then((it) => ({ default: it.TerminalDock })),
+);
+const Charts = lazy(() => import("../charts/Charts").then((it) => ({ default: it.Charts })));
+
+/**
+ * The bottom: terminals, charts, problems, files. A panel stays alive once it was shown, so that
+ * terminals keep what they have; it is hidden while another one is in front.
+ */
+export function Dock() {
+  const { dockTab, isDockOpen, dockHeight } = useView();
+  const problems = useDocument((state) => state.problems);
+  const terminals = useRunning((state) => state.terminals.length);
+  const [shown, setShown] = useState<ReadonlySet<DockTab>>(new Set([dockTab]));
+  if (!shown.has(dockTab)) setShown(new Set([...shown, dockTab]));
+
+  const hasError = problems.some((problem) => problem.severity === "error");
+  const tabs: readonly Tab<DockTab>[] = [
+    { id: "terminals", title: "Terminals", count: terminals },
+    { id: "charts", title: "Charts" },
+    {
+      id: "problems",
+      title: "Problems",
+      count: problems.length,
+      level: hasError ? "error" : "warning",
+    },
+    { id: "files", title: "Files" },
+  ];
+  const panels: Record<DockTab, ReactNode> = {
+    terminals: <TerminalDock />,
+    charts: <Charts />,
+    problems: <ProblemList />,
+    files: <Files />,
+  };
+  return (
+    <section
+      className={`dock ${isDockOpen ? "" : "dock-closed"}`}
+      style={isDockOpen ? { height: dockHeight } : {}}
+      aria-label="Terminals, charts, problems, files"
+    >
+      {isDockOpen && (
+        <Divider
+          label="Height of the bottom"
+          orientation="horizontal"
+          size={dockHeight}
+          smallest={120}
+          largest={Math.max(160, window.innerHeight - 200)}
+          onSize={(height) => useView.setState({ dockHeight: height })}
+        />
+      )}
+      <div className="bar">
+        <Tabs
+          label="Bottom"
+          tabs={tabs}
+          chosen={dockTab}
+          onChoose={(tab) => useView.setState({ dockTab: tab, isDockOpen: true })}
+        />
+        <button
+          type="button"
+          className="icon-button bar-end"
+          aria-label={isDockOpen ? "Close the bottom" : "Open the bottom"}
+          aria-expanded={isDockOpen}
+          onClick={() => useView.setState({ isDockOpen: !isDockOpen })}
+        >
+          {isDockOpen ? "▾" : "▴"}
+        </button>
+      </div>
+      {tabs
+        .filter(({ id }) => shown.has(id))
+        .map(({ id }) => (
+          <div
+            key={id}
+            className="dock-body"
+            role="tabpanel"
+            id={`panel-${id}`}
+            aria-labelledby={`tab-${id}`}
+            hidden={id !== dockTab || !isDockOpen}
+          >
+            <Suspense fallback={<p className="empty">Loading…</p>}>{panels[id]}</Suspense>
+          </div>
+        ))}
+    </section>
+  );
+}

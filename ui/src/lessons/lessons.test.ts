@@ -1,0 +1,54 @@
+/** All lessons of the course can be shown: figures drawn, formulas set, commands and answers found. */
+
+import { describe, expect, it } from "vitest";
+import { draw } from "./figure/draw";
+import { parse } from "./figure/parse";
+import { read } from "./markdown";
+
+const found = import.meta.glob<string>("../../../src/wanlab/labs/*/lesson.md", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const lessons = Object.entries(found).map(([path, text]) => ({
+  name: path.split("/").at(-2)!,
+  text,
+}));
+const width = (text: string) => text.length * 7;
+
+describe("every lesson", () => {
+  it("is there", () => expect(lessons.length).toBe(31));
+
+  it.each(lessons)("$name: figures are drawn, wide and narrow", ({ text }) => {
+    const { figures } = read(text, "/x");
+    const count = text.match(/^ *```mermaid$/gm)?.length ?? 0;
+    expect(figures.length).toBe(count);
+    for (const figure of figures) {
+      for (const room of [300, 2000]) {
+        const svg = draw(figure, room, width);
+        expect(svg).not.toMatch(/NaN|undefined/);
+        const named = parse(figure);
+        const texts =
+          named.kind === "flow" ? named.nodes.flatMap((node) => node.lines) : named.actors;
+        for (const line of texts) expect(svg).toContain(line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;"));
+      }
+    }
+  });
+
+  it.each(lessons)("$name: no formula is wrong, none is left as text", ({ text }) => {
+    const { html } = read(text, "/x");
+    expect(html).not.toContain("temml-error");
+    const prose = html.replace(/<pre[\s\S]*?<\/pre>/g, "").replace(/<(code|annotation|button)[\s\S]*?<\/\1>/g, "");
+    expect(prose.replace(/<[^>]*>/g, "").replace(/\b\w*\$ /g, "")).not.toMatch(/\$[^$]*\$/);
+  });
+
+  it.each(lessons)("$name: each command has its button, each answer its lid", ({ text }) => {
+    const { html, commands } = read(text, "/x");
+    const blocks = text.match(/^[ >]*```console$[\s\S]*?^[ >]*```$/gm) ?? [];
+    const lines = blocks.flatMap((block) => block.split("\n").slice(1, -1));
+    expect(commands.length).toBe(lines.length);
+    expect(html.match(/data-command="/g)?.length ?? 0).toBe(lines.length);
+    expect(html.match(/<details>/g)?.length ?? 0).toBe(text.match(/<details>/g)?.length ?? 0);
+    expect(html.replace(/<figure.*?<\/figure>/gs, "")).not.toMatch(/&lt;\/?(details|br)/);
+  });
+});

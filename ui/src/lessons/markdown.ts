@@ -1,0 +1,136 @@
+/** A lesson's text as HTML: Markdown, formulas, figures, hidden answers, and commands with a button each.
+ *
+ *  Lessons come with the package, and still no HTML of theirs is passed on: what they may contain beside
+ *  Markdown is <details>, and that is read here.
+ */
+
+import MarkdownIt, { type StateBlock, type StateInline } from "markdown-it";
+import temml from "temml";
+
+export interface Command {
+  /** "h1", "client", "mininet"; "" is a shell outside of the lab. */
+  place: string;
+  line: string;
+}
+
+export interface Page {
+  html: string;
+  /** By number, as in data-command. */
+  commands: Command[];
+  /** By number, as in data-figure. */
+  figures: string[];
+}
+
+const COMMAND = /^(?:(mininet)>|([A-Za-z]\w*)?\$) (.+)$/;
+const ANSWER = /^<details><summary>(.*?)<\/summary>$/;
+
+/** `assets`: where the files beside the lesson are to be had. */
+export function read(text: string, assets: string): Page {
+  const commands: Command[] = [];
+  const figures: string[] = [];
+  const markdown = new MarkdownIt({ linkify: false });
+  markdown.inline.ruler.after("escape", "formula", inlineFormula);
+  const interrupts = { alt: ["paragraph", "reference", "blockquote", "list"] };
+  markdown.block.ruler.before("fence", "formula", blockFormula, interrupts);
+  markdown.block.ruler.before("fence", "answer", answer, interrupts);
+  const escape = markdown.utils.escapeHtml;
+  const rules = markdown.renderer.rules;
+  rules["formula"] = (tokens, index) => formula(tokens[index]!.content, tokens[index]!.block);
+  rules["answer_open"] = (tokens, index) =>
+    `<details><summary>${escape(tokens[index]!.content)}</summary>`;
+  rules["answer_close"] = () => "</details>";
+  rules["fence"] = (tokens, index) => {
+    const { content, info } = tokens[index]!;
+    if (info === "mermaid") {
+      figures.push(content);
+      return `<figure data-figure="${figures.length - 1}"><pre>${escape(content)}</pre></figure>`;
+    }
+    if (info === "console") return consoleBlock(content, commands, escape);
+    return `<pre class="text"><code>${escape(content)}</code></pre>`;
+  };
+  rules["heading_open"] = (tokens, index) => {
+    const title = tokens[index + 1]?.content ?? "";
+    return `<${tokens[index]!.tag} id="${escape(anchor(title))}">`;
+  };
+  rules["image"] = (tokens, index) => {
+    const token = tokens[index]!;
+    const file = encodeURIComponent(String(token.attrGet("src") ?? ""));
+    return `<figure class="picture"><img src="${assets}/${file}" alt="${escape(token.content)}"></figure>`;
+  };
+  rules["link_open"] = (tokens, index) => {
+    const href = String(tokens[index]!.attrGet("href") ?? "");
+    const unit = /^\.\.\/(\w+)\/lesson\.md/.exec(href);
+    if (unit) return `<a href="#" data-unit="${escape(unit[1]!)}">`;
+    if (href.startsWith("#")) return `<a href="${escape(href)}" data-anchor="${escape(href.slice(1))}">`;
+    return `<a title="${escape(href)}">`;
+  };
+  rules["table_open"] = () => '<div class="table"><table>';
+  rules["table_close"] = () => "</table></div>";
+  return { html: markdown.render(text), commands, figures };
+}
+
+/** What a heading is called in links, as most pages of Markdown have it. */
+export function anchor(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-");
+}
+
+function consoleBlock(content: string, commands: Command[], escape: (text: string) => string): string {
+  const rows = content
+    .trimEnd()
+    .split("\n")
+    .map((line) => {
+      const found = COMMAND.exec(line);
+      if (!found) return `<div class="row"><code>${escape(line)}</code></div>`;
+      const place = found[1] ?? found[2] ?? "";
+      commands.push({ place, line: found[3]! });
+      const number = commands.length - 1;
+      const prompt = place === "mininet" ? "mininet&gt;" : `${escape(place)}$`;
+      return (
+        `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(found[3]!)}</code>` +
+        `<button type="button" data-command="${number}" aria-label="Type for me: ${escape(found[3]!)}">Type</button></div>`
+      );
+    });
+  return `<div class="console">${rows.join("")}</div>`;
+}
+
+function formula(source: string, isBlock: boolean): string {
+  return temml.renderToString(source, { displayMode: isBlock, throwOnError: false });
+}
+
+function inlineFormula(state: StateInline, isSilent: boolean): boolean {
+  const found = /^\$(?![\s$])((?:\\.|[^\\$])*?[^\s\\$]|[^\s\\$])\$(?!\d)/.exec(state.src.slice(state.pos));
+  if (!found) return false;
+  if (!isSilent) state.push("formula", "math", 0).content = found[1]!;
+  state.pos += found[0].length;
+  return true;
+}
+
+function blockFormula(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
+  const lineOf = (number: number) => state.getLines(number, number + 1, state.blkIndent, false).trim();
+  if (!lineOf(start).startsWith("$$")) return false;
+  let last = start;
+  let text = lineOf(start).slice(2);
+  while (!text.endsWith("$$") && last + 1 < end) text += `\n${lineOf(++last)}`;
+  if (!text.endsWith("$$")) return false;
+  if (isSilent) return true;
+  const token = state.push("formula", "math", 0);
+  token.block = true;
+  token.content = text.slice(0, -2).trim();
+  state.line = last + 1;
+  return true;
+}
+
+function answer(state: StateBlock, start: number, _end: number, isSilent: boolean): boolean {
+  const line = state.getLines(start, start + 1, state.blkIndent, false).trim();
+  const opened = ANSWER.exec(line);
+  if (!opened && line !== "</details>") return false;
+  if (isSilent) return true;
+  if (opened) state.push("answer_open", "details", 1).content = opened[1]!;
+  else state.push("answer_close", "details", -1);
+  state.line = start + 1;
+  return true;
+}

@@ -1,0 +1,16 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+import { connect } from "./connection";
+import "./styles/theme.css";
+import "./styles/layout.css";
+import "./styles/controls.css";
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html lacks #root");
+connect();
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);

@@ -1,0 +1,95 @@
+/**
+ * The document as the server has it: nodes, links and labels by id, so that what did not change stays
+ * the same object and is not drawn again.
+ */
+import { create } from "zustand";
+import { onPush } from "../connection";
+import type { Document, DocumentPush, Label, Link, Node, Preferences, Problem } from "../protocol";
+
+export type ById<T> = Readonly<Record<string, T>>;
+
+export interface DocumentState {
+  /** 0: nothing has come yet. */
+  revision: number;
+  nodes: ById<Node>;
+  links: ById<Link>;
+  labels: ById<Label>;
+  preferences: Preferences;
+  /** What undo and redo would do: "Move h1"; null if there is nothing. */
+  undo: string | null;
+  redo: string | null;
+  problems: readonly Problem[];
+  /** In the working folder; null if it has never been saved. */
+  path: string | null;
+  fileName: string;
+  isSaved: boolean;
+}
+
+export const useDocument = create<DocumentState>(() => ({
+  revision: 0,
+  nodes: {},
+  links: {},
+  labels: {},
+  preferences: {
+    name: "",
+    ip_base: "10.0.0.0/8",
+    clock: "virtual",
+    wire: "mtu",
+    seed: 1,
+    pace: "real",
+    application: {},
+  },
+  undo: null,
+  redo: null,
+  problems: [],
+  path: null,
+  fileName: "",
+  isSaved: true,
+}));
+
+function byId<T extends { id: string }>(things: readonly T[]): ById<T> {
+  return Object.fromEntries(things.map((thing) => [thing.id, thing]));
+}
+
+function changed<T extends { id: string }>(
+  before: ById<T>,
+  put: readonly T[],
+  drop: ReadonlySet<string>,
+): ById<T> {
+  const isTouched = put.length > 0 || Object.keys(before).some((id) => drop.has(id));
+  if (!isTouched) return before;
+  const kept = Object.entries(before).filter(([id]) => !drop.has(id));
+  return { ...Object.fromEntries(kept), ...byId(put) };
+}
+
+/** What the document is after a push. */
+export function takeDocument(state: DocumentState, push: DocumentPush): Partial<DocumentState> {
+  const { revision, undo, redo, changes } = push;
+  if (push.document !== null) return { revision, undo, redo, ...whole(push.document) };
+  if (changes === null) return { revision, undo, redo };
+  const drop = new Set(changes.drop);
+  return {
+    revision,
+    undo,
+    redo,
+    nodes: changed(state.nodes, changes.put.nodes, drop),
+    links: changed(state.links, changes.put.links, drop),
+    labels: changed(state.labels, changes.put.labels, drop),
+    preferences: changes.preferences ?? state.preferences,
+  };
+}
+
+function whole(document: Document): Partial<DocumentState> {
+  return {
+    nodes: byId(document.nodes),
+    links: byId(document.links),
+    labels: byId(document.labels),
+    preferences: document.preferences,
+  };
+}
+
+onPush("document", (push) => useDocument.setState((state) => takeDocument(state, push)));
+onPush("problems", ({ problems }) => useDocument.setState({ problems }));
+onPush("file", ({ path, name, is_saved }) =>
+  useDocument.setState({ path, fileName: name, isSaved: is_saved }),
+);

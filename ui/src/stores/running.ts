@@ -1,0 +1,72 @@
+/** The running network: its phase, its clock, its ports, its terminals, what is being kept of it. */
+import { create } from "zustand";
+import { onPush } from "../connection";
+import type {
+  CapturesPush,
+  ClockPush,
+  LivePort,
+  RecordsPush,
+  RunPush,
+  TerminalsPush,
+} from "../protocol";
+
+interface Running {
+  run: RunPush;
+  clock: ClockPush;
+  terminals: TerminalsPush["terminals"];
+  records: RecordsPush;
+  captures: CapturesPush["ports"];
+  /** Ports of the running network by link and end, "l1 a". */
+  ports: Readonly<Record<string, LivePort>>;
+  linksDown: ReadonlySet<string>;
+}
+
+export const useRunning = create<Running>(() => ({
+  run: {
+    push: "run",
+    phase: "stopped",
+    error: null,
+    progress: "",
+    ports: [],
+    links_down: [],
+    is_stale: false,
+    warnings: [],
+    reach: [],
+  },
+  clock: {
+    push: "clock",
+    now_ns: 0,
+    speed: 0,
+    pace: "real",
+    is_paused: false,
+    is_moving: false,
+    clock: "virtual",
+    stalled: "",
+  },
+  terminals: [],
+  records: { push: "records", records: [], recording: null },
+  captures: [],
+  ports: {},
+  linksDown: new Set(),
+}));
+
+onPush("run", (run) =>
+  useRunning.setState({
+    run,
+    ports: Object.fromEntries(run.ports.map((port) => [`${port.link} ${port.end}`, port])),
+    linksDown: new Set(run.links_down),
+  }),
+);
+onPush("clock", (clock) => useRunning.setState({ clock }));
+onPush("terminals", ({ terminals }) => useRunning.setState({ terminals }));
+onPush("records", (records) => useRunning.setState({ records }));
+onPush("captures", ({ ports }) => useRunning.setState({ captures: ports }));
+
+export function isRunning(): boolean {
+  return useRunning.getState().run.phase === "running";
+}
+
+/** Whether stopping or leaving would end something. */
+export function isAnythingUp(): boolean {
+  return !["stopped", "failed"].includes(useRunning.getState().run.phase);
+}

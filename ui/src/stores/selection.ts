@@ -1,0 +1,16 @@
+/** What is selected on the canvas: ids of nodes, links and labels. Charts and lessons look at it too. */
+import { create } from "zustand";
+
+interface Selection {
+  ids: ReadonlySet<string>;
+}
+
+export const useSelection = create<Selection>(() => ({ ids: new Set() }));
+
+export function select(ids: Iterable<string>): void {
+  useSelection.setState({ ids: new Set(ids) });
+}
+
+export function isSelected(id: string): boolean {
+  return useSelection.getState().ids.has(id);
+}

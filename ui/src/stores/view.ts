@@ -1,0 +1,65 @@
+/** How this browser shows things: nothing here is known to the server or to other tabs. */
+import { create } from "zustand";
+import { persist } from "zustand/middleware";
+
+export type Theme = "system" | "light" | "dark";
+export type DockTab = "terminals" | "charts" | "problems" | "files";
+export type SideTab = "properties" | "lesson";
+
+interface View {
+  theme: Theme;
+  dockTab: DockTab;
+  isDockOpen: boolean;
+  dockHeight: number;
+  sideTab: SideTab;
+  isSideOpen: boolean;
+  sideWidth: number;
+  showsAddresses: boolean;
+  showsPorts: boolean;
+  showsConditions: boolean;
+  showsMinimap: boolean;
+  snapsToGrid: boolean;
+}
+
+export const useView = create<View>()(
+  persist(
+    (): View => ({
+      theme: "system",
+      dockTab: "terminals",
+      isDockOpen: true,
+      dockHeight: 230,
+      sideTab: "properties",
+      isSideOpen: true,
+      sideWidth: 300,
+      showsAddresses: true,
+      showsPorts: true,
+      showsConditions: true,
+      showsMinimap: true,
+      snapsToGrid: false,
+    }),
+    { name: "wanlab.view" },
+  ),
+);
+
+/** Open the dock at a tab: terminals do so when one is started, badges when a problem is clicked. */
+export function showDock(dockTab: DockTab): void {
+  useView.setState({ dockTab, isDockOpen: true });
+}
+
+export function showSide(sideTab: SideTab): void {
+  useView.setState({ sideTab, isSideOpen: true });
+}
+
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+export function isDark(theme: Theme): boolean {
+  return theme === "system" ? prefersDark.matches : theme === "dark";
+}
+
+function paintTheme(): void {
+  document.documentElement.dataset.theme = isDark(useView.getState().theme) ? "dark" : "light";
+}
+
+prefersDark.addEventListener("change", paintTheme);
+useView.subscribe(paintTheme);
+paintTheme();
