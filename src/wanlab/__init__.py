@@ -9,7 +9,9 @@
 This is the front door: what stands here is public, and faces use nothing else.
 
     Network, Process, Finished   a live network
-    Topology, Host, ..., link    what a network is; load and save files; shapes makes common ones
+    Topology, Host, ..., link    what a network is; load and save files (loads and dumps: texts); shapes
+                                 makes common ones
+    draw, read_drawing, Fault    a topology as an editor has it, and what is wrong with it
     plan_script                  a topology as a shell script
     Sampling, Queues, Flows, ... what is measured while it runs (sample: in one call); samplers: Queues,
                                  Flows, Ports, Softnet, Cpu; traces: Acks, Sojourns, Retransmissions,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from wanlab.topology import (
         Conditions,
         Controller,
+        Fault,
         Host,
         Link,
         NetFlow,
@@ -68,8 +71,12 @@ if TYPE_CHECKING:
         SFlow,
         Switch,
         Topology,
+        draw,
+        dumps,
         link,
         load,
+        loads,
+        read_drawing,
         save,
         shapes,
     )
@@ -82,6 +89,7 @@ _PLACES = {
     "Conditions": "topology",
     "Controller": "topology",
     "EmbeddedMachine": "machine.embedded",
+    "Fault": "topology",
     "Finding": "machine.checkup",
     "Finished": "network",
     "Here": "measure.here",
@@ -106,10 +114,14 @@ _PLACES = {
     "answer_to": "network",
     "ask": "network",
     "checkup": "machine.checkup",
+    "draw": "topology",
+    "dumps": "topology",
     "find_image": "machine.embedded",
     "leftovers": "machine.leftovers",
     "link": "topology",
     "load": "topology",
+    "loads": "topology",
+    "read_drawing": "topology",
     "plan_script": "plan",
     "save": "topology",
     "Acks": "measure",
@@ -139,6 +151,7 @@ __all__ = [
     "Cpu",
     "Drops",
     "EmbeddedMachine",
+    "Fault",
     "Finding",
     "Finished",
     "Flows",
@@ -170,15 +183,19 @@ __all__ = [
     "answer_to",
     "ask",
     "checkup",
+    "draw",
+    "dumps",
     "find_image",
     "iperf3",
     "iperf3_text",
     "leftovers",
     "link",
     "load",
+    "loads",
     "ping",
     "plan_script",
     "plot",
+    "read_drawing",
     "record",
     "sample",
     "save",

@@ -2,7 +2,8 @@
 
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import check, ensure
-from wanlab.topology.files import load, save
+from wanlab.topology.drawing import Fault, draw, read_drawing
+from wanlab.topology.files import dumps, load, loads, save
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -25,6 +26,7 @@ __all__ = [
     "ConditionWords",
     "Conditions",
     "Controller",
+    "Fault",
     "Host",
     "Link",
     "NetFlow",
@@ -38,9 +40,13 @@ __all__ = [
     "Switch",
     "Topology",
     "check",
+    "draw",
+    "dumps",
     "ensure",
     "link",
     "load",
+    "loads",
+    "read_drawing",
     "resolve",
     "save",
 ]

@@ -28,10 +28,22 @@ def load(path: str | Path) -> Topology:
     return topology
 
 
+def loads(text: str, name: str) -> Topology:
+    """The topology of a text, which is that of a file of this name."""
+    topology: Topology = _format_of(Path(name)).load(text, name)
+    return topology
+
+
+def dumps(topology: Topology, name: str) -> str:
+    """The text of a topology in the format that the ending of a file's name calls for."""
+    text: str = _format_of(Path(name)).dump(topology)
+    return text
+
+
 def save(topology: Topology, path: str | Path) -> None:
     """Writes a topology in the format that the path's ending names."""
     path = Path(path)
-    text: str = _format_of(path).dump(topology)
+    text = dumps(topology, str(path))
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
