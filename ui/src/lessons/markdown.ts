@@ -102,7 +102,7 @@ function formula(source: string, isBlock: boolean): string {
 }
 
 function inlineFormula(state: StateInline, isSilent: boolean): boolean {
-  const found = /^\$(?![\s$])((?:\\.|[^\\$])*?[^\s\\$]|[^\s\\$])\$(?!\d)/.exec(state.src.slice(state.pos));
+  const found = /^\$(?![\s$])((?:\\.|[^\\$])*?(?:\\.|[^\s\\$]))\$(?!\d)/.exec(state.src.slice(state.pos));
   if (!found) return false;
   if (!isSilent) state.push("formula", "math", 0).content = found[1]!;
   state.pos += found[0].length;
