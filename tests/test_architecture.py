@@ -4,7 +4,7 @@
       \\       \\       /       /
        labs    front door (wanlab/__init__.py)
                     |
-               experiment
+               experiments
                 /       \\
           measure        plot
              |             \\
@@ -48,7 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Beside networks, it looks at the machine that it runs in, with the agent's own tools.
     "measure": LIVE | {"agent"},
     "plot": {"record"} | DATA,
-    "experiment": {"measure", "plot"} | LIVE,
+    # What a result depends on: the kernel that would be booted, the programs that it would find.
+    "experiments": {"measure", "plot", "machine"} | LIVE,
     "labs": FACE,
     # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
     "cli": FACE | {"labs", "mininet"},

@@ -18,6 +18,8 @@ This is the front door: what stands here is public, and faces use nothing else.
                                  Drops; packets: Capture
     ping, iperf3                 what programs say
     Record, Table, Provenance    what was measured, with its origin
+    experiment, Run, Design      a recipe of a measurement, one run of it, and which runs a sweep has;
+                                 Experiment, Between, Result, Metric, Failure
     plot                         figures of it
     Here                         counters of the machine that one is in
     ask, answer_to, Visit        what a program inside asks of the user's side
@@ -32,6 +34,16 @@ from wanlab.version import VERSION
 
 if TYPE_CHECKING:
     from wanlab import plot, record
+    from wanlab.experiments import (
+        Between,
+        Design,
+        Experiment,
+        Failure,
+        Metric,
+        Result,
+        Run,
+        experiment,
+    )
     from wanlab.machine.checkup import Checkup, Finding, checkup
     from wanlab.machine.embedded import EmbeddedMachine, find_image
     from wanlab.machine.leftovers import leftovers
@@ -85,6 +97,14 @@ __version__ = VERSION
 
 # Loaded when first used: the command line must not wait for libraries that it does not need.
 _PLACES = {
+    "Between": "experiments",
+    "Design": "experiments",
+    "Experiment": "experiments",
+    "Failure": "experiments",
+    "Metric": "experiments",
+    "Result": "experiments",
+    "Run": "experiments",
+    "experiment": "experiments",
     "Checkup": "machine.checkup",
     "Conditions": "topology",
     "Controller": "topology",
@@ -144,13 +164,17 @@ _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
 __all__ = [
     "Acks",
+    "Between",
     "Capture",
     "Checkup",
     "Conditions",
     "Controller",
     "Cpu",
+    "Design",
     "Drops",
     "EmbeddedMachine",
+    "Experiment",
+    "Failure",
     "Fault",
     "Finding",
     "Finished",
@@ -158,6 +182,7 @@ __all__ = [
     "Here",
     "Host",
     "Link",
+    "Metric",
     "NetFlow",
     "Network",
     "Nic",
@@ -170,8 +195,10 @@ __all__ = [
     "Queue",
     "Queues",
     "Record",
+    "Result",
     "Retransmissions",
     "Router",
+    "Run",
     "SFlow",
     "Sampling",
     "Softnet",
@@ -185,6 +212,7 @@ __all__ = [
     "checkup",
     "draw",
     "dumps",
+    "experiment",
     "find_image",
     "iperf3",
     "iperf3_text",

@@ -7,7 +7,7 @@ working folder, at its own path.
     /                overlay: tmpfs over the computer's /
     /proc /sys /dev  of our kernel
     /tmp /run        empty
-    WORKING FOLDER   the computer's, read and written
+    WORKING FOLDER   the computer's, read and written (at another path, if asked)
     SHOWN FOLDERS    the computer's, read-only, if they lie where the machine has its own: wanlab and
                      its Python may be under /tmp
 """
@@ -36,8 +36,10 @@ def prepare(
     kernel_config: str,
     built_in: list[str],
     shown_folders: list[str],
+    folder_inside: str = "",
 ) -> None:
-    """Builds the root described above and moves into it. `kernel_config` is a path on the computer."""
+    """Builds the root described above and moves into it. `kernel_config` is a path on the computer.
+    `folder_inside`: where the working folder is seen, if not at its own path."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read(kernel_config)  # it may be in the folder that is hidden next
     system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
@@ -64,11 +66,12 @@ def prepare(
             system.mount(kind, root + folder, kind)
     _links_of_dev(root)
 
+    place = folder_inside or working_folder
     for folder in shown_folders:
-        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{working_folder}/"):
+        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{place}/"):
             os.makedirs(root + folder, exist_ok=True)
             system.mount("shown", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
-    _mount_working_folder(root, working_folder)
+    _mount_working_folder(root, working_folder, place)
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
     _replace(
@@ -119,10 +122,10 @@ def _allow_algorithms(built_in: list[str]) -> None:
             allowed = more
 
 
-def _mount_working_folder(root: str, folder: str) -> None:
-    os.makedirs(root + folder, exist_ok=True)
+def _mount_working_folder(root: str, folder: str, place: str) -> None:
+    os.makedirs(root + place, exist_ok=True)
     # A comma would end the option: hostfs has no way to escape it.
-    system.mount("working-folder", root + folder, "hostfs", options=folder)
+    system.mount("working-folder", root + place, "hostfs", options=folder)
 
 
 def _links_of_dev(root: str) -> None:

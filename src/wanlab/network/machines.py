@@ -22,6 +22,7 @@ class Needs:
     """What a network asks of its machine."""
 
     folder: Path
+    folder_inside: str
     clock: Clock
     seed: int | None
     memory_bytes: int
@@ -53,6 +54,7 @@ def start_machine(kind: MachineKind, needs: Needs) -> Machine:
         memory_bytes=needs.memory_bytes,
         line_rate_bps=needs.line_rate_bps,
         about=about,
+        folder_inside=needs.folder_inside,
     )
 
 

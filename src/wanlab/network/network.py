@@ -83,6 +83,7 @@ class Network:
                 {"tso": "off", "gro": "on", "moderation": "50us"}, or a Nic.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
+    folder_inside  where programs in the embedded machine see it, if not at its own path.
     sysctls     kernel parameters of every node.
     line_rate   of the wire out of every port that has no speed of its own; 0 is no limit.
     memory      of the machine; by default it follows the number of nodes.
@@ -100,6 +101,7 @@ class Network:
         nic: Nic | Mapping[str, Any] | None = None,
         seed: int | None = None,
         folder: str | Path = ".",
+        folder_inside: str = "",
         sysctls: Mapping[str, str] | None = None,
         memory: str | int | None = None,
         line_rate: str | int | None = None,
@@ -124,6 +126,8 @@ class Network:
         refuse_unfit(self.topology, self.machine_kind, self.clock)
         self.plan = self._plan(self.topology)
         self.folder = _absolute(Path(folder))
+        is_elsewhere = folder_inside and self.machine_kind == "embedded"
+        self.folder_inside = folder_inside if is_elsewhere else str(self.folder)
         self.warnings: list[str] = list(cautions(self.topology, self.clock))
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
@@ -200,6 +204,7 @@ class Network:
             self.machine_kind,
             Needs(
                 folder=self.folder,
+                folder_inside=self.folder_inside,
                 clock=self.clock,
                 seed=self.seed,
                 memory_bytes=self._memory_bytes,

@@ -57,7 +57,7 @@ class LiveNode:
         arguments = ["/bin/bash", "-c", command] if isinstance(command, str) else command
         process.start(
             arguments,
-            folder or str(self._network.folder),
+            folder or self._network.folder_inside,
             {
                 **self._network.environment,
                 **({"TERM": DEFAULT_TERMINAL} if terminal else {}),

@@ -37,7 +37,8 @@ class EmbeddedMachine:
     """Boots at once; ends at `close`, and when this process ends in whatever way.
 
     `seed` makes its random numbers. `line_rate_bps`: of the wire out of every port, 0 is no limit.
-    `about`: what machine.json says besides.
+    `about`: what machine.json says besides. `folder_inside`: where the working folder is seen inside, if
+    not at its own path.
     `on_stall` is told when a process keeps virtual time from passing.
     """
 
@@ -51,6 +52,7 @@ class EmbeddedMachine:
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         host_name: str = "wanlab",
         about: Mapping[str, Any] | None = None,
+        folder_inside: str = "",
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
@@ -99,6 +101,7 @@ class EmbeddedMachine:
                     "kernel_config": str(self.image.config),
                     "built_in": self.image.built_in(),
                     "shown_folders": shown_folders(),
+                    "folder_inside": folder_inside,
                 },
                 furniture=furniture({**self.describe(), **(about or {})}),
             )

@@ -1,0 +1,30 @@
+"""Experiments: a recipe, one run of it, and many.
+
+experiment.py   Experiment, and the decorator that makes one of a function
+yaml_form.py    the same from a YAML file (programs.py performs it, takes.py takes its metrics)
+run.py          Run: what the function is given; it leaves one record
+design.py       Design: which runs a sweep has
+source.py       the experiment's code, as files that travel
+origin.py       all that a result depends on, and its hash
+cache.py        runs that ended, by that hash
+result.py       Result and Failure, and the folder that keeps each
+worker.py       a process that performs runs; workers.py: those of this computer; cluster.py: of others
+sweep.py        Sweep: performs a design, kept in one folder; Results: what came of it
+charts.py       figures of results; report.py: a page with all of them
+"""
+
+from wanlab.experiments.design import Between, Design
+from wanlab.experiments.experiment import Experiment, experiment
+from wanlab.experiments.result import Failure, Result
+from wanlab.experiments.run import Metric, Run
+
+__all__ = [
+    "Between",
+    "Design",
+    "Experiment",
+    "Failure",
+    "Metric",
+    "Result",
+    "Run",
+    "experiment",
+]
