@@ -51,6 +51,7 @@ class Capture:
     snaplen     at most this many bytes of each packet; 96 are enough for the headers of TCP
     most_bytes  the file's size at most, "1GB" unless said otherwise; what comes later is left out
     filter      an expression of tcpdump's, such as "tcp port 5201"
+    ring_bytes  of the machine's memory, for each port: room for the packets of 20 ms
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Capture:
         snaplen: int = WHOLE_PACKET,
         most_bytes: str | int = MOST_BYTES,
         filter: str = "",
+        ring_bytes: str | int = RING_BYTES,
     ) -> None:
         if not ports:
             raise WanlabError("a capture of no port", 'Capture("s1-eth2"), for example')
@@ -70,6 +72,7 @@ class Capture:
         self._snaplen = snaplen
         self._most_bytes = parse_size(most_bytes)
         self._filter = filter
+        self._ring_bytes = parse_size(ring_bytes)
         self._program = compile_filter(filter, snaplen) if filter else []
         self._nodes: list[str] = []
         self._network: Network | None = None
@@ -105,7 +108,7 @@ class Capture:
                 "node": node,
                 "interface": name,
                 "snaplen": self._snaplen,
-                "ring_bytes": RING_BYTES,
+                "ring_bytes": self._ring_bytes,
                 "program": self._program,
                 # In the ring a packet takes more than in the file, at most twice as much.
                 "most_bytes": 2 * self._most_bytes,

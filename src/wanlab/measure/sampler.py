@@ -16,6 +16,7 @@ or, with whatever lets time pass:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 
 from wanlab.errors import WanlabError
@@ -77,10 +78,8 @@ class Sampling:
         if kind is None:
             self.end()
             return
-        try:
+        with suppress(WanlabError):  # the machine may be gone; what went wrong first is told
             self.end()
-        except WanlabError:  # the machine may be gone; what went wrong first is told
-            self._watch = None
 
     def begin(self) -> None:
         """From now on. The first sample is of this instant."""
@@ -100,10 +99,18 @@ class Sampling:
             sampler.began(Beginning(self._offset_ns, self._watch.clock_began_ns, own))
 
     def end(self) -> None:
-        """Until now. The last sample is of this instant."""
+        """Until now. The last sample is of this instant. What was read of a lost machine is kept."""
         assert self._watch is not None, "it has not begun"
-        lost = iter(self._watch.end())
-        self._watch = None
+        watch, self._watch = self._watch, None
+        try:
+            lost = watch.end()
+        except WanlabError:
+            self._end_samplers([0] * sum(self._counts))
+            raise
+        self._end_samplers(lost)
+
+    def _end_samplers(self, losses: Sequence[int]) -> None:
+        lost = iter(losses)
         for sampler, count in zip(self._samplers, self._counts, strict=True):
             warnings = sampler.ended([next(lost) for _ in range(count)])
             self._network.warnings += [w for w in warnings if w not in self._network.warnings]

@@ -23,6 +23,7 @@ class Needs:
 
     folder: Path
     folder_inside: str
+    shown: tuple[str, ...]
     clock: Clock
     seed: int | None
     memory_bytes: int
@@ -43,12 +44,13 @@ def start_machine(kind: MachineKind, needs: Needs) -> Machine:
     if kind == "native":
         from wanlab.machine.native import NativeMachine
 
-        return NativeMachine(needs.folder, about=about)
+        return NativeMachine(needs.folder, shown=needs.shown, about=about)
     from wanlab.machine.embedded import EmbeddedMachine
 
     assert needs.seed is not None
     return EmbeddedMachine(
         needs.folder,
+        shown=needs.shown,
         clock=needs.clock,
         seed=needs.seed,
         memory_bytes=needs.memory_bytes,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ from wanlab.topology.nic import Nic, read_nic
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate, parse_size, parse_time
 
+from .appointments import Appointment, Appointments
 from .attached import announced, announcement, places_of
 from .desk import Desk
 from .fitness import cautions, look_for_programs, refuse_unfit
@@ -63,6 +65,8 @@ from .verify import check_shaping
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
+
+    from .process import Process
 
 FOREVER_NS = (1 << 62) - 1
 BASE_MEMORY_BYTES = 2 << 30
@@ -89,6 +93,8 @@ class Network:
     memory      of the machine; by default it follows the number of nodes.
     reach       where programs inside may connect to on your computer: "127.0.0.1:6653". Otherwise only
                 controllers that the topology says to be outside are reached.
+    shown       folders that programs may read although they lie where a machine has its own: in /tmp,
+                /run, /dev. Everything else of your computer they see in any case.
     """
 
     def __init__(
@@ -106,6 +112,7 @@ class Network:
         memory: str | int | None = None,
         line_rate: str | int | None = None,
         reach: Sequence[str] = (),
+        shown: Sequence[str | Path] = (),
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
@@ -128,6 +135,7 @@ class Network:
         self.folder = _absolute(Path(folder))
         is_elsewhere = folder_inside and self.machine_kind == "embedded"
         self.folder_inside = folder_inside if is_elsewhere else str(self.folder)
+        self._shown = tuple(str(_absolute(Path(one))) for one in shown)
         self.warnings: list[str] = list(cautions(self.topology, self.clock))
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
@@ -139,6 +147,11 @@ class Network:
         self._epoch_ns = 0
         self.commands: list[str] = []
         """What was started in the nodes, in order, as one would type it: "h1$ iperf3 -c h3"."""
+        self.on_process: Callable[[Process], None] | None = None
+        """Called with each process that a node has started."""
+        self.on_time: Callable[[int, int | None], None] | None = None
+        """Called again and again while time passes: what the clock shows, and until when if known."""
+        self._appointments = Appointments()
         self._is_paced = False
         self._outside = Outside(self._pace_for_others)
         self.desk = Desk()
@@ -205,6 +218,7 @@ class Network:
             Needs(
                 folder=self.folder,
                 folder_inside=self.folder_inside,
+                shown=self._shown,
                 clock=self.clock,
                 seed=self.seed,
                 memory_bytes=self._memory_bytes,
@@ -342,14 +356,48 @@ class Network:
         """Lets time pass until the network's clock shows `time`; at once if it does already."""
         time_ns = parse_time(time)
         if time_ns > self.now_ns:
-            self.machine.run(time_ns + self._epoch_ns, lambda: False)
+            self._pass_time(time_ns + self._epoch_ns, lambda: False)
 
     def run_until_condition(
         self, condition: Callable[[], bool], limit_ns: int | None = None
     ) -> None:
         """Lets time pass until `condition`, which is asked whenever a process has said something."""
         until_ns = FOREVER_NS if limit_ns is None else self.machine.now_ns + limit_ns
-        self.machine.run(until_ns, condition)
+        self._pass_time(until_ns, condition)
+
+    def after(
+        self, delay: str | int, action: Callable[..., Any], *arguments: Any, **words: Any
+    ) -> Appointment:
+        """Does something when this much time will have passed, whatever lets it pass:
+
+            net.after("2s", net.set_link_up, "s1", "s2", False)
+            net["h1"].run("ping -c 5 h2")
+
+        What it raises comes out of there. `cancel()` of what is returned takes it back."""
+        due_ns = self.machine.now_ns + parse_time(delay)
+        return self._appointments.make(due_ns, partial(action, *arguments, **words))
+
+    def _pass_time(self, until_ns: int, condition: Callable[[], bool]) -> None:
+        """Until then, or until the condition holds. Appointments on the way are kept, also those made on
+        the way."""
+        machine, appointments = self.machine, self._appointments
+        while True:
+            target_ns = min(until_ns, appointments.next_due_ns())
+
+            def stop(target_ns: int = target_ns) -> bool:
+                if self.on_time is not None:
+                    self.on_time(
+                        self.now_ns, None if until_ns == FOREVER_NS else until_ns - self._epoch_ns
+                    )
+                return condition() or appointments.next_due_ns() < target_ns
+
+            machine.run(target_ns, stop)
+            if condition():
+                return
+            if machine.now_ns >= appointments.next_due_ns():
+                appointments.keep_one()
+            elif machine.now_ns >= until_ns:
+                return
 
     # -- growth -----------------------------------------------------------------------------------
 

@@ -69,6 +69,8 @@ class LiveNode:
         )
         if self._is_noted:
             self._network.commands.append(f"{self.name}$ {process.command}")
+            if self._network.on_process is not None:
+                self._network.on_process(process)
         return process
 
     def run(

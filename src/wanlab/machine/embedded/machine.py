@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ StallReport = Callable[[str], None]
 class EmbeddedMachine:
     """Boots at once; ends at `close`, and when this process ends in whatever way.
 
-    `seed` makes its random numbers. `line_rate_bps`: of the wire out of every port, 0 is no limit.
+    `shown`: more folders that programs may read wherever they are. `seed` makes its random numbers.
+    `line_rate_bps`: of the wire out of every port, 0 is no limit.
     `about`: what machine.json says besides. `folder_inside`: where the working folder is seen inside, if
     not at its own path.
     `on_stall` is told when a process keeps virtual time from passing.
@@ -46,6 +47,7 @@ class EmbeddedMachine:
         self,
         working_folder: Path,
         *,
+        shown: Sequence[str] = (),
         clock: Clock = "virtual",
         seed: int = 1,
         line_rate_bps: int = DEFAULT_LINE_RATE_BPS,
@@ -100,7 +102,7 @@ class EmbeddedMachine:
                     "host_name": host_name,
                     "kernel_config": str(self.image.config),
                     "built_in": self.image.built_in(),
-                    "shown_folders": shown_folders(),
+                    "shown_folders": [*shown_folders(), *shown],
                     "folder_inside": folder_inside,
                 },
                 furniture=furniture({**self.describe(), **(about or {})}),

@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class NativeMachine:
         self,
         working_folder: Path,
         *,
+        shown: Sequence[str] = (),
         host_name: str = "wanlab",
         about: Mapping[str, Any] | None = None,
     ) -> None:
@@ -65,7 +66,7 @@ class NativeMachine:
                 environment=self.environment,
                 native_root={
                     "host_name": host_name,
-                    "shown_folders": [str(folder), *shown_folders(), *SYSTEM_FOLDERS],
+                    "shown_folders": [str(folder), *shown_folders(), *shown, *SYSTEM_FOLDERS],
                 },
                 furniture=furniture({**self.describe(), **(about or {})}),
             )
