@@ -113,6 +113,7 @@ export interface Preferences {
   seed: number;
   pace: Pace;
   application: Record<string, unknown>;
+  extra: Record<string, unknown>;
 }
 
 /** From one revision to the next. */
@@ -387,7 +388,7 @@ export interface Redo {
   id?: number;
 }
 
-/** An empty document. Refused where something is not saved, unless `discard`. */
+/** An empty document. RefusedError where something is not saved, unless `discard`. */
 export interface New {
   do: "new";
   discard?: boolean;

@@ -76,6 +76,8 @@ class Preferences(msgspec.Struct, frozen=True):
     seed: int = 1
     pace: Pace = "real"
     application: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    """What a file said and nobody here understands."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -127,7 +129,7 @@ class Redo(Command, frozen=True, tag="redo"):
 
 
 class New(Command, frozen=True, tag="new"):
-    """An empty document. Refused where something is not saved, unless `discard`."""
+    """An empty document. RefusedError where something is not saved, unless `discard`."""
 
     discard: bool = False
 

@@ -1,0 +1,135 @@
+"""The routes."""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+
+from wanlab.errors import WanlabError
+
+from . import protocol
+from .folder import LARGEST_UPLOAD_BYTES, OutsideError
+from .laboratory import Laboratory, trouble
+from .live import live
+
+STATIC = Path(__file__).parent / "static"
+NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
+<p>The page has not been built: <code>./dev ui</code> does it.</p>"""
+DATA_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PDF_POLICY = "frame-ancestors 'self'"
+FOREVER = "public, max-age=31536000, immutable"
+SHOWN = {
+    "application/pdf",
+    *("image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp"),
+    *("text/html", "text/plain", "text/csv", "application/json"),
+}
+AS_TEXT = {".mn", ".yaml", ".yml", ".json", ".py", ".sh", ".log", ".out", ".dat", ".txt", ".conf"}
+
+
+def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
+    """The work behind the gate."""
+    routes = [
+        Route("/", _page),
+        Route("/api/state", _state),
+        Route("/api/files", _list),
+        Route("/api/files/{path:path}", _file, methods=["GET", "PUT"]),
+        Route("/api/export/{form}", _export),
+        WebSocketRoute("/api/live", live),
+    ]
+    if (static / "assets").is_dir():
+        routes.append(Mount("/assets", _Assets(directory=static / "assets")))
+    app = Starlette(routes=routes, exception_handlers={WanlabError: _refuse})  # type: ignore[dict-item]
+    app.state.laboratory = laboratory
+    app.state.static = static
+    return app
+
+
+class _Assets(StaticFiles):
+    """Their names change with their content."""
+
+    def file_response(self, *arguments: object, **options: object) -> Response:
+        answer: Response = super().file_response(*arguments, **options)  # type: ignore[arg-type]
+        answer.headers["Cache-Control"] = FOREVER
+        return answer
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+async def _refuse(request: Request, error: WanlabError) -> Response:
+    return _json(trouble(error), 404 if isinstance(error, OutsideError) else 400)
+
+
+def _laboratory(request: Request) -> Laboratory:
+    laboratory: Laboratory = request.app.state.laboratory
+    return laboratory
+
+
+async def _page(request: Request) -> Response:
+    page = Path(request.app.state.static) / "index.html"
+    if not page.is_file():
+        return HTMLResponse(NOT_BUILT, status_code=503)
+    return FileResponse(page, media_type="text/html", headers={"Cache-Control": "no-cache"})
+
+
+async def _state(request: Request) -> Response:
+    return _json(_laboratory(request).state())
+
+
+async def _list(request: Request) -> Response:
+    folder = _laboratory(request).folder
+    under = request.query_params.get("under", "")
+    return _json(await run_in_threadpool(folder.list, under))
+
+
+async def _file(request: Request) -> Response:
+    path = request.path_params["path"]
+    folder = _laboratory(request).folder
+    if request.method == "PUT":
+        data = await _body(request, LARGEST_UPLOAD_BYTES)
+        await run_in_threadpool(folder.write_bytes, path, data)
+        _laboratory(request).audience.tell(protocol.FilesPush(paths=(path,)))
+        return _json(protocol.Saved(path))
+    place = folder.resolve(path)
+    if not place.is_file():
+        return _json(protocol.Trouble(f"there is no file {path}"), 404)
+    kind = "text/plain" if place.suffix.lower() in AS_TEXT else mimetypes.guess_type(place.name)[0]
+    wants_file = "download" in request.query_params or kind not in SHOWN
+    way = "attachment" if wants_file else "inline"
+    return FileResponse(
+        place,
+        media_type=kind or "application/octet-stream",
+        headers={
+            "Content-Disposition": f"{way}; filename*=utf-8''{quote(place.name)}",
+            "Content-Security-Policy": PDF_POLICY if kind == "application/pdf" else DATA_POLICY,
+        },
+    )
+
+
+async def _body(request: Request, most: int) -> bytes:
+    data = bytearray()
+    try:
+        async for piece in request.stream():
+            data += piece
+            if len(data) > most:
+                raise WanlabError(f"this is larger than {most >> 20} MiB")
+    except ClientDisconnect:
+        raise WanlabError("the upload broke off") from None
+    return bytes(data)
+
+
+async def _export(request: Request) -> Response:
+    name, text, kind = _laboratory(request).export(request.path_params["form"])
+    headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"}
+    headers["Content-Security-Policy"] = DATA_POLICY
+    return Response(text, media_type=kind, headers=headers)

@@ -1,0 +1,195 @@
+"""The document and its history: edits of all browsers, one after the other.
+
+A document does not change; an edit makes the next one, and undo goes back to the one before. So what
+is kept of an edit is two documents, which share all that the edit left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from wanlab import Topology, draw, read_drawing
+from wanlab.errors import WanlabError
+
+from .protocol import (
+    Changes,
+    Document,
+    Edit,
+    Label,
+    Link,
+    Node,
+    Place,
+    Preferences,
+    Problem,
+    Put,
+)
+
+MOST_STEPS = 500
+MOST_THINGS = 5000
+ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+Thing = TypeVar("Thing", Node, Link, Label)
+
+
+@dataclass(frozen=True)
+class Step:
+    """An edit that can be taken back."""
+
+    before: Document
+    after: Document
+    label: str
+
+
+class History:
+    """A document, how it became what it is, and what was taken back."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.saved: Document | None = document
+        """As it is in its file."""
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
+
+    @property
+    def is_saved(self) -> bool:
+        return self.document == self.saved
+
+    @property
+    def undo_label(self) -> str | None:
+        return self._done[-1].label if self._done else None
+
+    @property
+    def redo_label(self) -> str | None:
+        return self._undone[-1].label if self._undone else None
+
+    def edit(self, edit: Edit) -> Changes:
+        """Carries out an edit; what has changed."""
+        before = self.document
+        self.document = edited(before, edit)
+        changes = changes_between(before, self.document)
+        if changes != Changes():
+            self._done.append(Step(before, self.document, edit.label or "Edit"))
+            del self._done[:-MOST_STEPS]
+            self._undone.clear()
+        return changes
+
+    def undo(self) -> tuple[Changes, str]:
+        """Takes the last edit back."""
+        if not self._done:
+            raise WanlabError("there is nothing to undo")
+        step = self._done.pop()
+        self._undone.append(step)
+        return self._become(step.before), step.label
+
+    def redo(self) -> tuple[Changes, str]:
+        """Makes the last edit that was taken back again."""
+        if not self._undone:
+            raise WanlabError("there is nothing to do again")
+        step = self._undone.pop()
+        self._done.append(step)
+        return self._become(step.after), step.label
+
+    def _become(self, document: Document) -> Changes:
+        changes = changes_between(self.document, document)
+        self.document = document
+        return changes
+
+
+def edited(document: Document, edit: Edit) -> Document:
+    """The document after an edit. WanlabError where the edit makes no sense."""
+    put, drop = edit.put, set(edit.drop)
+    for thing in _things(put):
+        if not ID.fullmatch(thing.id):
+            raise WanlabError(f'"{thing.id}" cannot be an id', "letters, digits, and _ . : - serve")
+        if thing.id in drop:
+            raise WanlabError(f"{thing.id} is to be put and dropped in one edit")
+    nodes = _merged(document.nodes, put.nodes, drop)
+    known = {node.id: node for node in nodes}
+    for link in put.links:
+        _check_ends(link, known)
+    links = _merged(document.links, put.links, drop)
+    links = tuple(link for link in links if link.a in known and link.b in known)
+    labels = _merged(document.labels, put.labels, drop)
+    made = Document(nodes, links, labels, document.preferences)
+    ids = [thing.id for thing in _things(made)]
+    if len(ids) > MOST_THINGS:
+        raise WanlabError(f"that would be {len(ids)} things", f"{MOST_THINGS} have room")
+    if len(set(ids)) < len(ids):
+        raise WanlabError("two things would have one id")
+    if edit.preferences is None:
+        return made
+    return Document(nodes, links, labels, _with(document.preferences, edit.preferences))
+
+
+def _merged(things: tuple[Thing, ...], put: tuple[Thing, ...], drop: set[str]) -> tuple[Thing, ...]:
+    """Each in its old place, new ones behind."""
+    merged = {thing.id: thing for thing in things if thing.id not in drop}
+    return tuple((merged | {thing.id: thing for thing in put}).values())
+
+
+def _check_ends(link: Link, known: dict[str, Node]) -> None:
+    for end in (link.a, link.b):
+        if end not in known:
+            raise WanlabError(
+                f"link {link.id} leads to {end}, which is not there", "was it deleted meanwhile?"
+            )
+
+
+def _with(preferences: Preferences, said: dict[str, Any]) -> Preferences:
+    unknown = said.keys() - set(Preferences.__struct_fields__)
+    if unknown:
+        raise WanlabError(f'there is no preference "{min(unknown)}"')
+    try:
+        return msgspec.convert(msgspec.to_builtins(preferences) | said, Preferences)
+    except msgspec.ValidationError as error:
+        raise WanlabError(f"these preferences are not understood: {error}") from None
+
+
+def changes_between(before: Document, after: Document) -> Changes:
+    """What leads from one document to another."""
+    old = {thing.id for thing in _things(before)}
+    new = {thing.id for thing in _things(after)}
+    return Changes(
+        Put(
+            _changed(before.nodes, after.nodes),
+            _changed(before.links, after.links),
+            _changed(before.labels, after.labels),
+        ),
+        tuple(sorted(old - new)),
+        after.preferences if after.preferences != before.preferences else None,
+    )
+
+
+def _things(document: Document | Put) -> Iterable[Node | Link | Label]:
+    yield from document.nodes
+    yield from document.links
+    yield from document.labels
+
+
+def _changed(before: tuple[Thing, ...], after: tuple[Thing, ...]) -> tuple[Thing, ...]:
+    old = {thing.id: thing for thing in before}
+    return tuple(
+        thing for thing in after if (known := old.get(thing.id)) is not thing and known != thing
+    )
+
+
+# -- documents and topologies -----------------------------------------------------------------------
+
+
+def document_of(topology: Topology) -> Document:
+    """A topology, drawn."""
+    return msgspec.convert(draw(topology), Document)
+
+
+def read(document: Document) -> tuple[Topology, tuple[Problem, ...]]:
+    """The topology of a document, as far as it can be understood, and what is wrong."""
+    topology, faults = read_drawing(msgspec.to_builtins(document))
+    problems = tuple(
+        Problem(fault.what, fault.hint, Place(fault.id, fault.field)) for fault in faults
+    )
+    return topology, problems

@@ -1,0 +1,237 @@
+"""The document that is edited, its file, and its draft."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePosixPath
+
+from wanlab import Topology, dumps, errors, loads
+from wanlab.errors import TopologyError, WanlabError
+
+from .audience import Audience
+from .document import History, document_of, read
+from .drafts import Drafts
+from .folder import LARGEST_TOPOLOGY_BYTES, WorkingFolder
+from .protocol import (
+    Changes,
+    Document,
+    DocumentPush,
+    DraftPush,
+    Edit,
+    FilePush,
+    FilesPush,
+    MessagePush,
+    New,
+    Open,
+    Problem,
+    ProblemsPush,
+    Redo,
+    Save,
+    Saved,
+    TakeDraft,
+    Undo,
+)
+
+UNTITLED = "untitled.mn"
+DRAFT_AFTER_S = 0.3
+
+
+class RefusedError(WanlabError):
+    """Why a command was not carried out, with a word for programs."""
+
+    def __init__(self, what: str, hint: str = "", code: str = "") -> None:
+        super().__init__(what, hint)
+        self.code = code
+
+
+class Editor:
+    """One for all browsers. What it does is done when its methods return; they never wait."""
+
+    def __init__(self, folder: WorkingFolder, audience: Audience) -> None:
+        self._folder = folder
+        self._audience = audience
+        self._drafts = Drafts(folder.ours)
+        self._history = History(Document())
+        self._path: str | None = None
+        self._name = UNTITLED
+        self._revision = 1
+        self._was_saved = True
+        self._draft_timer: asyncio.TimerHandle | None = None
+        self.topology, self.problems = read(self.document)
+
+    # -- what it is now ---------------------------------------------------------------------------
+
+    @property
+    def document(self) -> Document:
+        return self._history.document
+
+    @property
+    def stem(self) -> str:
+        """What files made of it are called."""
+        return PurePosixPath(self._name).stem or "network"
+
+    def told(self) -> DocumentPush:
+        return self._document_push(document=self.document)
+
+    def told_file(self) -> FilePush:
+        return FilePush(path=self._path, name=self._name, is_saved=self._history.is_saved)
+
+    def told_draft(self) -> DraftPush:
+        return self._drafts.offered.told() if self._drafts.offered else DraftPush()
+
+    def told_problems(self) -> ProblemsPush:
+        return ProblemsPush(problems=self.problems)
+
+    def sound_topology(self) -> Topology:
+        """The topology, if nothing is wrong with it. TopologyError with all that is."""
+        if self.problems:
+            raise TopologyError([_plain(self.document, problem) for problem in self.problems])
+        return self.topology
+
+    # -- edits ------------------------------------------------------------------------------------
+
+    def edit(self, command: Edit, by: str = "") -> dict[str, int]:
+        changes = self._history.edit(command)
+        return self._changed(changes, command.label, by)
+
+    def undo(self, command: Undo, by: str = "") -> dict[str, int]:
+        changes, label = self._history.undo()
+        return self._changed(changes, f"Undo {label}", by)
+
+    def redo(self, command: Redo, by: str = "") -> dict[str, int]:
+        changes, label = self._history.redo()
+        return self._changed(changes, f"Redo {label}", by)
+
+    def _changed(self, changes: Changes, label: str, by: str) -> dict[str, int]:
+        if changes != Changes():
+            self._revision += 1
+            self._audience.tell(self._document_push(changes=changes, by=by, label=label))
+            self._look()
+        return {"revision": self._revision}
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def new(self, command: New, by: str = "") -> None:
+        self._keep_unsaved(discard=command.discard)
+        self._begin(Document(), None, UNTITLED, by)
+
+    def open(self, command: Open, by: str = "") -> None:
+        self._keep_unsaved(discard=command.discard)
+        if command.text is not None:
+            name = PurePosixPath(command.path).name or UNTITLED
+            if len(command.text) > LARGEST_TOPOLOGY_BYTES:
+                raise WanlabError(f"{name} is too large for a topology")
+            self._begin(document_of(loads(command.text, name)), None, name, by)
+            return
+        name = PurePosixPath(command.path).name
+        self._begin(document_of(self._load(command.path)), command.path, name, by)
+
+    def open_topology(self, topology: Topology, path: str | None, name: str, by: str = "") -> None:
+        """Instead of what is there."""
+        self._begin(document_of(topology), path, name, by)
+
+    def _load(self, path: str) -> Topology:
+        data = self._folder.read_bytes(path, LARGEST_TOPOLOGY_BYTES)
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise WanlabError(f"{path} is not UTF-8 text", "is it a topology?") from None
+        return loads(text, path)
+
+    def save(self, command: Save, by: str = "") -> Saved:
+        path = command.path or self._path
+        if path is None:
+            raise RefusedError("it has no name yet", "say where to save it", "no name")
+        place = self._folder.resolve(path)
+        if path != self._path and not command.overwrite and place.exists():
+            raise RefusedError(f"{path} is there already", "replace it?", "exists")
+        text = dumps(self.sound_topology(), path)
+        self._folder.write_bytes(path, text.encode())
+        self._path, self._name = path, PurePosixPath(path).name
+        self._history.saved = self.document
+        self._look_at_file(always=True)
+        self._audience.tell(FilesPush(paths=(path,)))
+        return Saved(path)
+
+    def take_draft(self, command: TakeDraft, by: str = "") -> None:
+        if self._drafts.offered is None:
+            raise WanlabError("there is no draft")
+        if command.take:
+            draft = self._drafts.offered
+            self._begin(draft.document, draft.path, draft.name, by)
+            self._history.saved = None
+            self._look_at_file(always=True)
+        self._drafts.answer()
+        self._audience.tell(self.told_draft())
+
+    def keep_unsaved(self, *, discard: bool) -> None:
+        """RefusedError where something would be lost."""
+        self._keep_unsaved(discard=discard)
+
+    def _keep_unsaved(self, *, discard: bool) -> None:
+        if not discard and not self._history.is_saved:
+            raise RefusedError(f"{self._name} has changes that are not saved", "", "not saved")
+
+    def _begin(self, document: Document, path: str | None, name: str, by: str) -> None:
+        self._history = History(document)
+        self._path, self._name = path, name
+        self._revision += 1
+        self._audience.tell(self._document_push(document=document, by=by, label=f"Open {name}"))
+        self._look_at_file(always=True)
+        self._look()
+
+    # -- what follows from an edit ----------------------------------------------------------------
+
+    def _document_push(
+        self,
+        *,
+        document: Document | None = None,
+        changes: Changes | None = None,
+        by: str = "",
+        label: str = "",
+    ) -> DocumentPush:
+        return DocumentPush(
+            revision=self._revision,
+            document=document,
+            changes=changes,
+            by=by,
+            label=label,
+            undo=self._history.undo_label,
+            redo=self._history.redo_label,
+        )
+
+    def _look(self) -> None:
+        self.topology, problems = read(self.document)
+        if problems != self.problems:
+            self.problems = problems
+            self._audience.tell(self.told_problems())
+        self._look_at_file()
+
+    def _look_at_file(self, *, always: bool = False) -> None:
+        if always or self._history.is_saved != self._was_saved:
+            self._was_saved = self._history.is_saved
+            self._audience.tell(self.told_file())
+        if self._draft_timer is None:
+            loop = asyncio.get_running_loop()
+            self._draft_timer = loop.call_later(DRAFT_AFTER_S, self.write_draft)
+
+    def write_draft(self) -> None:
+        """Now; otherwise it waits a little, for what is dragged changes often."""
+        if self._draft_timer is not None:
+            self._draft_timer.cancel()
+            self._draft_timer = None
+        try:
+            if self._history.is_saved:
+                self._drafts.forget()
+            else:
+                self._drafts.keep(self.document, self._path, self._name)
+        except OSError as error:
+            what = f"the draft cannot be written: {error.strerror or error}"
+            self._audience.tell(MessagePush(level="warning", what=what, hint="save your work"))
+
+
+def _plain(document: Document, problem: Problem) -> errors.Problem:
+    names: dict[str, str] = {node.id: node.name for node in document.nodes}
+    names |= {link.id: f"link {names.get(link.a)}-{names.get(link.b)}" for link in document.links}
+    place = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))
+    return errors.Problem(place, problem.what, problem.hint)

@@ -1,0 +1,73 @@
+"""WS /api/live: commands in, pushes out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Union
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from . import protocol
+from .audience import Browser
+from .laboratory import Laboratory
+
+DECODER: msgspec.json.Decoder[protocol.Command] = msgspec.json.Decoder(
+    Union[protocol.COMMANDS]  # noqa: UP007
+)
+TRY_AGAIN_LATER = 1013
+
+
+class _Id(msgspec.Struct):
+    id: int = 0
+
+
+async def live(socket: WebSocket) -> None:
+    """A browser's connection, from its first message to its last."""
+    laboratory: Laboratory = socket.app.state.laboratory
+    await socket.accept()
+    browser = laboratory.audience.welcome()
+    browser.tell(laboratory.state(browser.name))
+    writing = asyncio.create_task(_write(socket, browser))
+    working: set[asyncio.Task[None]] = set()
+    try:
+        while not browser.is_lost:
+            message = await socket.receive()
+            if message["type"] == "websocket.disconnect":
+                break
+            text = message.get("text") or message.get("bytes") or ""
+            task = asyncio.create_task(_perform(laboratory, browser, text))
+            working.add(task)
+            task.add_done_callback(working.discard)
+    except (WebSocketDisconnect, RuntimeError):
+        pass
+    finally:
+        laboratory.leave(browser)
+        writing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await writing
+
+
+async def _write(socket: WebSocket, browser: Browser) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
+        while not browser.is_lost:
+            await socket.send_text((await browser.next()).decode())
+        await socket.close(TRY_AGAIN_LATER)
+
+
+async def _perform(laboratory: Laboratory, browser: Browser, text: str | bytes) -> None:
+    try:
+        command = DECODER.decode(text)
+    except msgspec.MsgspecError as error:
+        trouble = protocol.Trouble(f"this is not a command: {error}")
+        browser.tell(protocol.Refusal(_id_of(text), trouble))
+        return
+    browser.tell(await laboratory.perform(command, browser))
+
+
+def _id_of(text: str | bytes) -> int:
+    try:
+        return msgspec.json.decode(text, type=_Id).id
+    except msgspec.MsgspecError:
+        return 0
