@@ -22,9 +22,16 @@ def test_a_word_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str])
     assert "'tset' is not one of its words (did you mean test?)" in capsys.readouterr().err
 
 
-def test_there_is_no_browser_front_end_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["ui"]) == 1
-    assert capsys.readouterr().err.startswith("dev: there is no browser front end yet\n")
+def test_the_front_end_is_built_by_what_sets_up_and_its_size_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    done: list[bool] = []
+    monkeypatch.setattr(command, "STATIC", tmp_path)
+    monkeypatch.setattr(command, "set_up", lambda *, with_kernel: done.append(with_kernel))
+    (tmp_path / "picture.png").write_bytes(bytes(2000))
+    assert command.main(["ui"]) == 0
+    assert done == [False]
+    assert capsys.readouterr().err.startswith("ui: 2 kB compressed; ")
 
 
 def test_an_interruption_leaves_one_line(

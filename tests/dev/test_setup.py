@@ -1,5 +1,5 @@
 import pytest
-from dev import kernel, packages, setup, venv
+from dev import kernel, packages, setup, ui, venv
 from dev.setup import Missing
 
 
@@ -11,28 +11,38 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(venv, "install", lambda: steps.append("venv"))
     monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
     monkeypatch.setattr(kernel, "source_versions", list)
+    monkeypatch.setattr(ui, "build", lambda: steps.append("ui"))
     return steps
 
 
 def on_a_computer(
-    monkeypatch: pytest.MonkeyPatch, *, lacks: list[str], venv_is_made: bool, image: str | None
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    lacks: list[str],
+    venv_is_made: bool,
+    image: str | None,
+    ui_is_built: bool = True,
 ) -> None:
     monkeypatch.setattr(
         packages, "missing", lambda wanted: [p.name for p in wanted if p.name in lacks]
     )
     monkeypatch.setattr(venv, "is_up_to_date", lambda: venv_is_made)
     monkeypatch.setattr(kernel, "found", lambda: image)
+    monkeypatch.setattr(ui, "is_up_to_date", lambda: ui_is_built)
 
 
 def test_a_fresh_computer_gets_everything_in_order(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
 ) -> None:
-    on_a_computer(monkeypatch, lacks=["kmod", "flex"], venv_is_made=False, image=None)
+    on_a_computer(
+        monkeypatch, lacks=["kmod", "flex"], venv_is_made=False, image=None, ui_is_built=False
+    )
     setup.set_up()
-    assert done == ["apt ('kmod', 'flex')", "venv", "kernel"]
+    assert done == ["apt ('kmod', 'flex')", "venv", "kernel", "ui"]
     said = capsys.readouterr().err
     assert "install 2 packages, as root" in said
     assert said.index("kmod flex") < said.index(".venv") < said.index("build the kernel")
+    assert said.index("build the kernel") < said.index("browser front end")
 
 
 def test_the_second_time_nothing_is_done_and_setup_says_so(

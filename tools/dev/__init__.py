@@ -5,6 +5,7 @@ setup        what is missing, said first, then done: packages, .venv, the kernel
   packages   Debian packages: which there must be, which are missing, how to install them
   venv       the folder .venv and the stamp that tells whether it is up to date
   kernel     what kernel/ has to say
-checks       ruff, mypy and codespell, with one summary
+  ui         the browser front end: its packages, and the pages built from ui/
+checks       ruff, mypy, codespell and tsc, with one summary
 progress     runs a command and shows how far it is
 """

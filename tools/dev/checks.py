@@ -1,14 +1,18 @@
-"""`./dev check`: style, types and spelling, all of them, with one summary at the end."""
+"""`./dev check`: style, types and spelling, all of them, with one summary at the end.
+
+And the tests of the front end's pure parts: they take a second, and need the same packages as its types.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import ui
 from .errors import DevError
-from .places import ROOT, VENV
+from .places import ROOT, UI, VENV
 from .progress import run_quietly
 
 FOLDERS = ("src", "kernel", "tools", "tests", "bench")
@@ -40,7 +44,9 @@ class Outcome:
 def check() -> int:
     """Run all checks; what failed is shown in full, then one line for each."""
     require_tools(VENV / "bin")
-    outcomes = [_run(name, command) for name, command in CHECKS]
+    outcomes = [_run(name, _in_venv(command)) for name, command in CHECKS]
+    ui.install_packages()
+    outcomes += [_run(name, command, UI) for name, command in ui.checks()]
     print(report(outcomes), flush=True)
     return int(any(outcome.status != 0 for outcome in outcomes))
 
@@ -55,10 +61,13 @@ def require_tools(folder: Path) -> None:
         )
 
 
-def _run(name: str, command: tuple[str, ...]) -> Outcome:
+def _in_venv(command: Sequence[str]) -> list[str]:
+    return [str(VENV / "bin" / command[0]), *command[1:]]
+
+
+def _run(name: str, command: Sequence[str], folder: Path = ROOT) -> Outcome:
     started = time.monotonic()
-    full = [str(VENV / "bin" / command[0]), *command[1:]]
-    status, lines = run_quietly(name, full, folder=ROOT)
+    status, lines = run_quietly(name, command, folder=folder)
     return Outcome(name, status, time.monotonic() - started, tuple(lines))
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import kernel as kernels
+from . import ui as front_end
 from .checks import check as run_checks
 from .errors import DevError
-from .places import BENCH, ROOT, VENV
+from .places import BENCH, ROOT, STATIC, VENV
 from .setup import set_up
 
 READING = (
@@ -32,7 +33,7 @@ READING = (
 
 
 def setup(arguments: Sequence[str]) -> int:
-    """Install what is missing: Debian packages, .venv, the kernel. Says first what."""
+    """Install what is missing: Debian packages, .venv, the kernel, the front end. Says first what."""
     _takes_nothing("setup", arguments)
     set_up()
     return 0
@@ -59,7 +60,7 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Style, types and spelling: ruff, mypy, codespell."""
+    """Style, types and spelling: ruff, mypy, codespell, tsc."""
     _takes_nothing("check", arguments)
     set_up(with_kernel=False)
     return run_checks()
@@ -87,11 +88,12 @@ def kernel(arguments: Sequence[str]) -> int:
 
 
 def ui(arguments: Sequence[str]) -> int:
-    """The browser front end."""
-    raise DevError(
-        "there is no browser front end yet",
-        "the ways in are the command line (`wanlab --help`) and Python (README.md)",
-    )
+    """Build the browser front end, if ui/ has changed since; it is part of setup."""
+    _takes_nothing("ui", arguments)
+    set_up(with_kernel=False)
+    size = front_end.kilobytes(front_end.compressed_bytes(STATIC))
+    print(f"ui: {size} compressed; `wanlab web` shows it", file=sys.stderr)
+    return 0
 
 
 def docs(arguments: Sequence[str]) -> int:

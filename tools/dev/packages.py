@@ -43,6 +43,7 @@ TO_RUN = (
     Package("net-tools", "ifconfig"),
     Package("iptables", "iptables"),
     Package("tmux", "tmux"),
+    Package("chromium", "chromium"),  # tests of the browser front end
 )
 TO_BUILD = (
     Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz"),

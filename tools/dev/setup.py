@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from . import kernel, packages, venv
+from . import kernel, packages, ui, venv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +16,10 @@ class Missing:
     packages: tuple[str, ...] = ()
     venv: bool = False
     kernel: bool = False
+    ui: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.packages or self.venv or self.kernel)
+        return bool(self.packages or self.venv or self.kernel or self.ui)
 
     def describe(self) -> list[str]:
         """One line for each thing that will be done."""
@@ -33,6 +34,9 @@ class Missing:
         if self.kernel:
             lines.append("build the kernel into your cache: about 4 minutes on two processors")
             lines.append("  python3 kernel/build.py build")
+        if self.ui:
+            lines.append("build the browser front end into src/wanlab/web/static: half a minute")
+            lines.append("  npm ci; vite build  (in ui/, with the Node of .venv)")
         return lines
 
 
@@ -45,8 +49,10 @@ def find_missing(*, with_kernel: bool) -> tuple[Missing, str]:
         packages=tuple(packages.missing(wanted)),
         venv=not venv.is_up_to_date(),
         kernel=needs_kernel,
+        ui=not ui.is_up_to_date(),
     )
-    return missing, ", ".join(filter(None, [packages.count(wanted), ".venv", image]))
+    there = [packages.count(wanted), ".venv", image, "the browser front end"]
+    return missing, ", ".join(filter(None, there))
 
 
 def set_up(*, with_kernel: bool = True) -> None:
@@ -62,4 +68,6 @@ def set_up(*, with_kernel: bool = True) -> None:
         venv.install()
     if missing.kernel:
         kernel.build()
+    if missing.ui:
+        ui.build()
     print("setup: done", file=sys.stderr)
