@@ -1,0 +1,98 @@
+import "./files.css";
+import { useEffect, useState } from "react";
+import { address, useChanges } from "./folder";
+
+const PICTURES = [".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp"];
+const PAGES = [".pdf", ".html"];
+const OTHERS = [".pcap", ".pcapng", ".gz", ".xz", ".zip"];
+const MOST_CHARACTERS = 400_000;
+const MOST_ROWS = 1000;
+
+/** One file of the working folder: a picture, a PDF, a table, or its text. */
+export function FileView({ path, isShown }: { path: string; isShown: boolean }) {
+  const [version, setVersion] = useState(0);
+  const changes = useChanges();
+  const [seen, setSeen] = useState(changes.count);
+  if (changes.count !== seen) {
+    setSeen(changes.count);
+    if (changes.recent.includes(path)) setVersion(version + 1);
+  }
+  const source = `${address(path)}?version=${version}`;
+  return (
+    <div className="file-view">
+      <p className="file-tools">
+        <span className="file-path">{path}</span>
+        <a href={address(path)} target="_blank" rel="noreferrer">
+          In a window of its own
+        </a>
+        <a href={`${address(path)}?download`} download>
+          Download
+        </a>
+      </p>
+      {isShown && <Content path={path} source={source} />}
+    </div>
+  );
+}
+
+function Content({ path, source }: { path: string; source: string }) {
+  const suffix = /\.\w+$/.exec(path)?.[0].toLowerCase() ?? "";
+  if (PICTURES.includes(suffix)) return <img className="file-picture" src={source} alt={path} />;
+  if (PAGES.includes(suffix)) return <iframe className="file-page" src={source} title={path} />;
+  if (OTHERS.includes(suffix)) return <p className="empty">This file can be downloaded, not shown.</p>;
+  return <Text source={source} isTable={suffix === ".csv"} />;
+}
+
+function Text({ source, isTable }: { source: string; isTable: boolean }) {
+  const [text, setText] = useState<string | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    fetch(source, { cache: "no-store" })
+      .then(async (answer) => (answer.ok ? answer.text() : ((await answer.json()) as { what: string }).what))
+      .catch((error: unknown) => String(error))
+      .then((read) => isWanted && setText(read));
+    return () => {
+      isWanted = false;
+    };
+  }, [source]);
+  if (text === null) return <p className="empty">Loading…</p>;
+  if (isTable) return <Rows text={text} />;
+  const isCut = text.length > MOST_CHARACTERS;
+  return (
+    <pre className="file-text" tabIndex={0}>
+      {text.slice(0, MOST_CHARACTERS)}
+      {isCut && "\n… the rest is in the download"}
+    </pre>
+  );
+}
+
+function Rows({ text }: { text: string }) {
+  const [head, ...rows] = text.trimEnd().split("\n").slice(0, MOST_ROWS + 1).map(cells);
+  return (
+    <div className="file-table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head?.map((cell, index) => (
+              <th key={index}>{cell}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, at) => (
+                <td key={at}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A line of CSV. */
+function cells(line: string): string[] {
+  const found = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
+  return [...found].map((cell) => (cell[1] ?? cell[2] ?? "").replace(/""/g, '"'));
+}

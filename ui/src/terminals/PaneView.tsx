@@ -1,0 +1,106 @@
+import { useState, type DragEvent, type KeyboardEvent } from "react";
+import { FileView } from "../files/FileView";
+import { move, show, subject, type Pane, type TabId } from "./panes";
+import { TerminalPane } from "./TerminalPane";
+import { closeTab, rearrange, showTab, useTabs } from "./tabs";
+
+const KIND = "application/x-wanlab-tab";
+
+interface Props {
+  pane: Pane;
+  isActive: boolean;
+  isAlone: boolean;
+}
+
+/** Tabs, and what is in front of them. A tab can be dragged to another pane. */
+export function PaneView({ pane, isActive, isAlone }: Props) {
+  const [isTarget, setIsTarget] = useState(false);
+  const over = (event: DragEvent) => {
+    if (!event.dataTransfer.types.includes(KIND)) return;
+    event.preventDefault();
+    setIsTarget(true);
+  };
+  const drop = (event: DragEvent) => {
+    setIsTarget(false);
+    const tab = event.dataTransfer.getData(KIND) as TabId;
+    if (tab) rearrange((state) => move(state, tab, pane.id));
+  };
+  const activate = () => {
+    if (!isActive) useTabs.setState({ active: pane.id });
+  };
+  const look = `pane ${isActive && !isAlone ? "pane-active" : ""} ${isTarget ? "pane-target" : ""}`;
+  return (
+    <section className={look} onDragOver={over} onDragLeave={() => setIsTarget(false)} onDrop={drop} onPointerDownCapture={activate} onFocusCapture={activate}>
+      <TabRow pane={pane} />
+      {pane.tabs.map((tab) => (
+        <div key={tab} className="pane-body" role="tabpanel" id={panelId(tab)} hidden={tab !== pane.front}>
+          <Content tab={tab} isInFront={tab === pane.front} />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Content({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
+  const { kind, name } = subject(tab);
+  if (kind === "terminal") return <TerminalPane id={name} />;
+  return <FileView path={name} isShown={isInFront} />;
+}
+
+function TabRow({ pane }: { pane: Pane }) {
+  const press = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const at = pane.front === null ? -1 : pane.tabs.indexOf(pane.front);
+    if (event.key === "Delete" && pane.front !== null) closeTab(pane.front);
+    else if (step !== undefined) {
+      const next = pane.tabs[(at + step + pane.tabs.length) % pane.tabs.length];
+      if (next === undefined) return;
+      rearrange((state) => show(state, next));
+      event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')[pane.tabs.indexOf(next)]?.focus();
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="pane-tabs" role="tablist" aria-label="Terminals and files" onKeyDown={press}>
+      {pane.tabs.map((tab) => (
+        <TabHead key={tab} tab={tab} isInFront={tab === pane.front} />
+      ))}
+    </div>
+  );
+}
+
+function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
+  const { kind, name } = subject(tab);
+  const known = useTabs((state) => (kind === "terminal" ? state.known[name] : undefined));
+  const isGone = useTabs((state) => kind === "terminal" && state.gone.has(name));
+  const title = kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
+  const isOver = isGone || (known !== undefined && known.status !== null);
+  const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
+  return (
+    <div className="pane-tab" data-front={isInFront}>
+      <button
+        type="button"
+        role="tab"
+        className="tab"
+        aria-selected={isInFront}
+        aria-controls={panelId(tab)}
+        tabIndex={isInFront ? 0 : -1}
+        title={kind === "file" ? name : mark === "busy" ? "a command runs" : mark === "over" ? "ended" : "waits for a command"}
+        draggable
+        onDragStart={(event) => event.dataTransfer.setData(KIND, tab)}
+        onClick={() => showTab(tab)}
+        onAuxClick={(event) => event.button === 1 && closeTab(tab)}
+      >
+        {kind === "terminal" && <span className={`mark mark-${mark}`} aria-hidden="true" />}
+        {title}
+      </button>
+      <button type="button" className="tab-close" aria-label={`Close ${title}`} tabIndex={-1} onClick={() => closeTab(tab)}>
+        ✕
+      </button>
+    </div>
+  );
+}
+
+function panelId(tab: TabId): string {
+  return `panel-${tab.replace(/\W/g, "-")}`;
+}

@@ -1,0 +1,32 @@
+/** Names of files in what a terminal shows: a click opens them in a tab. */
+import type { ILink, Terminal } from "@xterm/xterm";
+
+/** What can be shown, or is at least worth a download. */
+const NAME = /(?:[\w.~+-]*\/)*[\w.+-]+\.(?:pdf|png|svg|jpe?g|csv|dat|json|txt|log|pcapng|pcap|mn|yaml|md|sh|py)\b/g;
+
+export function namesIn(line: string): { name: string; at: number }[] {
+  return [...line.matchAll(NAME)].map((found) => ({ name: found[0], at: found.index }));
+}
+
+let open: (name: string) => void = () => undefined;
+
+/** What a click does. */
+export function onFileLink(opened: (name: string) => void): void {
+  open = opened;
+}
+
+export function provideFileLinks(terminal: Terminal): void {
+  terminal.registerLinkProvider({
+    provideLinks(row, callback) {
+      const line = terminal.buffer.active.getLine(row - 1)?.translateToString(true) ?? "";
+      const links = namesIn(line).map(
+        ({ name, at }): ILink => ({
+          text: name,
+          range: { start: { x: at + 1, y: row }, end: { x: at + name.length, y: row } },
+          activate: () => open(name),
+        }),
+      );
+      callback(links.length ? links : undefined);
+    },
+  });
+}

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { add, close, move, NO_PANES, show, splitOff, terminalTab, tile, type Panes } from "./panes";
+
+const [a, b, c] = [terminalTab("1"), terminalTab("2"), terminalTab("3")];
+const three = [a, b, c].reduce(add, NO_PANES);
+const seen = (state: Panes) => state.panes.map((pane) => [pane.tabs.join(), pane.front]);
+
+it("what is added stands behind what is in front; what is shown comes to the front", () => {
+  expect(seen(three)).toEqual([[`${a},${b},${c}`, a]]);
+  expect(seen(show(three, c))).toEqual([[`${a},${b},${c}`, c]]);
+  expect(seen(add(three, b))).toEqual(seen(three));
+});
+
+it("where a tab in front is closed its neighbour is in front; the last one leaves an empty pane", () => {
+  expect(seen(close(show(three, b), b))).toEqual([[`${a},${c}`, c]]);
+  expect(seen([a, b, c].reduce(close, three))).toEqual([["", null]]);
+});
+
+it("a tab that is split off stands right of where it was, and its pane goes with it", () => {
+  const split = splitOff(three, b);
+  expect(seen(split)).toEqual([
+    [`${a},${c}`, a],
+    [b, b],
+  ]);
+  expect(split.active).toBe(split.panes[1]!.id);
+  expect(seen(close(split, b))).toEqual([[`${a},${c}`, a]]);
+  expect(close(split, b).active).toBe(split.panes[0]!.id);
+});
+
+it("a tab moves to another pane", () => {
+  const split = splitOff(three, b);
+  expect(seen(move(split, a, split.panes[1]!.id))).toEqual([
+    [c, c],
+    [`${b},${a}`, a],
+  ]);
+});
+
+it("all stand side by side, and then in one pane again", () => {
+  expect(seen(tile(three))).toEqual([
+    [a, a],
+    [b, b],
+    [c, c],
+  ]);
+  expect(seen(tile(tile(three)))).toEqual([[`${a},${b},${c}`, a]]);
+});
