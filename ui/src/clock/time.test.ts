@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { clockText, speedText } from "./time";
+
+it("the clock tells seconds, then minutes and hours, always to the millisecond", () => {
+  expect([0, 12_345_999_999, 59_999_999_999, 60_000_000_000, 3_725_006_000_000].map(clockText)).toEqual([
+    "0.000 s",
+    "12.345 s",
+    "59.999 s",
+    "1:00.000",
+    "1:02:05.006",
+  ]);
+});
+
+it("the speed has two digits or so", () => {
+  expect([0, 0.067, 0.25, 1, 9.94, 37.6].map(speedText)).toEqual(["×0.00", "×0.07", "×0.3", "×1.0", "×9.9", "×38"]);
+});
