@@ -20,6 +20,8 @@ This is the front door: what stands here is public, and faces use nothing else.
     Record, Table, Provenance    what was measured, with its origin
     experiment, Run, Design      a recipe of a measurement, one run of it, and which runs a sweep has;
                                  Experiment, Between, Result, Metric, Failure
+    Sweep, Results               many runs on all cores or a cluster, and what came of them; read_results,
+                                 load_experiment: from a file; forget_runs: empties the cache
     plot                         figures of it
     Here                         counters of the machine that one is in
     ask, answer_to, Visit        what a program inside asks of the user's side
@@ -41,8 +43,14 @@ if TYPE_CHECKING:
         Failure,
         Metric,
         Result,
+        Results,
         Run,
+        Sweep,
+        SweepProgress,
         experiment,
+        forget_runs,
+        load_experiment,
+        read_results,
     )
     from wanlab.machine.checkup import Checkup, Finding, checkup
     from wanlab.machine.embedded import EmbeddedMachine, find_image
@@ -103,6 +111,12 @@ _PLACES = {
     "Failure": "experiments",
     "Metric": "experiments",
     "Result": "experiments",
+    "Results": "experiments",
+    "Sweep": "experiments",
+    "SweepProgress": "experiments",
+    "forget_runs": "experiments",
+    "load_experiment": "experiments",
+    "read_results": "experiments",
     "Run": "experiments",
     "experiment": "experiments",
     "Checkup": "machine.checkup",
@@ -196,6 +210,7 @@ __all__ = [
     "Queues",
     "Record",
     "Result",
+    "Results",
     "Retransmissions",
     "Router",
     "Run",
@@ -203,6 +218,8 @@ __all__ = [
     "Sampling",
     "Softnet",
     "Sojourns",
+    "Sweep",
+    "SweepProgress",
     "Switch",
     "Table",
     "Topology",
@@ -214,16 +231,19 @@ __all__ = [
     "dumps",
     "experiment",
     "find_image",
+    "forget_runs",
     "iperf3",
     "iperf3_text",
     "leftovers",
     "link",
     "load",
+    "load_experiment",
     "loads",
     "ping",
     "plan_script",
     "plot",
     "read_drawing",
+    "read_results",
     "record",
     "sample",
     "save",

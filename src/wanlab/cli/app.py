@@ -21,6 +21,7 @@ app = typer.Typer(
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab plan topology.mn                        the same network, as a shell script
     wanlab plot results/RUN/RECORD                 figures of what was measured
+    wanlab sweep buffers.py                        an experiment with all its values, on all cores
     wanlab doctor                                  what this computer has, and what it lacks
     """,
     no_args_is_help=True,
@@ -460,6 +461,140 @@ def top(
 
     raise typer.Exit(
         top_terminal.run(batch=batch, times=times, every_s=delay, sort=sort, idle=idle)
+    )
+
+
+ExperimentFile = Annotated[
+    str,
+    typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
+]
+Values = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--set", help="Values of a parameter: rtt=10ms,50ms.", metavar="NAME=VALUES"),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Perform also what is known, and keep nothing for later.")
+]
+
+
+@app.command("run")
+def run_experiment(
+    file: ExperimentFile,
+    values: Values = None,
+    seed: Seed = 1,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Where its record is written, too.", metavar="FOLDER"),
+    ] = None,
+    no_cache: NoCache = False,
+    here: Annotated[
+        bool, typer.Option("--here", help="In this process, for a debugger and its prints.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Perform one run of an experiment.
+
+    \b
+    wanlab run buffers.py --set buffer=2bdp --seed 3
+    wanlab plot $(wanlab run buffers.py --json | jq -r .record)
+
+    What has run before, with the same source, parameters, seed, kernel and programs, is known.
+    """
+    from . import sweeps
+
+    raise typer.Exit(
+        sweeps.run(
+            file,
+            values=values or [],
+            seed=seed,
+            output=output,
+            no_cache=no_cache,
+            here=here,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command("sweep")
+def sweep_experiment(
+    file: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
+    ] = None,
+    values: Values = None,
+    repeats: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Seeds of each point.", metavar="NUMBER"),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="The experiment's full design, for who has the time.")
+    ] = False,
+    jobs: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-j", "--jobs", min=1, help="Runs at once (one per CPU).", metavar="NUMBER"),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Where all is kept (results/NAME).", metavar="FOLDER"),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Perform again what has failed.")
+    ] = False,
+    scheduler: Annotated[
+        str, typer.Option(help="Of a Dask cluster that performs the runs.", metavar="ADDRESS")
+    ] = "",
+    limit: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="Real time that a run may take; then it fails.", metavar="SECONDS"),
+    ] = None,
+    plots: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--plot", help='"lines goodput over buffer by algorithm".', metavar="FIGURE"),
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Only the table, no figures and no page.")
+    ] = False,
+    no_cache: NoCache = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Empty the cache, or what it has of FILE.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Perform an experiment with all values of its design, side by side.
+
+    \b
+    wanlab sweep buffers.py
+    wanlab sweep buffers.py --set rtt=10ms,50ms --set algorithm=bbr --repeats 5
+    wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
+    wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
+
+    Runs that have ended are kept in the folder of results: interrupted, killed or extended by more values,
+    the same command goes on from there. Figures: lines, heat, box, cdf.
+
+    Exit status: 0; 1 if a run has failed.
+    """
+    from . import sweeps
+
+    if forget:
+        raise typer.Exit(sweeps.forget(file))
+    if file is None:
+        raise typer.BadParameter("an experiment is missing: wanlab sweep FILE")
+    raise typer.Exit(
+        sweeps.sweep(
+            file,
+            values=values or [],
+            repeats=repeats,
+            full=full,
+            jobs=jobs,
+            output=output,
+            retry_failed=retry_failed,
+            scheduler=scheduler,
+            limit_s=limit,
+            no_cache=no_cache,
+            plots=plots or [],
+            no_report=no_report,
+            as_json=as_json,
+        )
     )
 
 

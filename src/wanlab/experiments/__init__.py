@@ -13,10 +13,13 @@ sweep.py        Sweep: performs a design, kept in one folder; Results: what came
 charts.py       figures of results; report.py: a page with all of them
 """
 
+from wanlab.experiments.cache import forget_runs
+from wanlab.experiments.definition import Experiment, experiment
 from wanlab.experiments.design import Between, Design
-from wanlab.experiments.experiment import Experiment, experiment
+from wanlab.experiments.files import load_experiment
 from wanlab.experiments.result import Failure, Result
 from wanlab.experiments.run import Metric, Run
+from wanlab.experiments.sweep import Results, Sweep, SweepProgress, read_results
 
 __all__ = [
     "Between",
@@ -25,6 +28,12 @@ __all__ = [
     "Failure",
     "Metric",
     "Result",
+    "Results",
     "Run",
+    "Sweep",
+    "SweepProgress",
     "experiment",
+    "forget_runs",
+    "load_experiment",
+    "read_results",
 ]

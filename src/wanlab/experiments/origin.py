@@ -30,8 +30,8 @@ from wanlab.machine.embedded.image import find_image, load_image
 from wanlab.machine.furniture import ENVIRONMENT
 from wanlab.record.provenance import as_text
 
+from .definition import KERNEL, Experiment
 from .design import Parameters
-from .experiment import KERNEL, Experiment
 
 FORMAT = 1
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -62,6 +62,18 @@ def origin_of(experiment: Experiment, parameters: Parameters) -> dict[str, Any]:
 
 def key_of(origin: Mapping[str, Any], seed: int) -> str:
     return hashlib.sha256(as_text({**origin, "seed": seed}).encode()).hexdigest()
+
+
+def differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """What two computers do not have in common, in words."""
+    odd = []
+    for name in sorted(wanted.keys() | found.keys()):
+        one, other = wanted.get(name), found.get(name)
+        if name == "programs" and isinstance(one, Mapping) and isinstance(other, Mapping):
+            odd += [f"another {it}" for it in sorted(one) if one[it] != other.get(it)]
+        elif one != other:
+            odd.append(f"another {'code of wanlab' if name == 'wanlab' else name}")
+    return odd
 
 
 @cache

@@ -16,6 +16,7 @@ A folder is made under another name and renamed when all of it is there: what ha
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,9 +27,8 @@ from typing import Any
 from wanlab import record as records
 from wanlab.errors import RecordError, WanlabError
 from wanlab.record import Record
-from wanlab.record.provenance import as_text
 
-from .design import Parameters, Value
+from .design import Value
 from .run import Metric
 
 FORMAT = 1
@@ -128,17 +128,16 @@ def write_result(
         "parameters": dict(task.parameters),
         "seed": task.seed,
         "key": task.key,
-        "metrics": {name: [metric.value, metric.unit] for name, metric in metrics.items()},
+        # JSON has no NaN: a metric that could not be measured is null.
+        "metrics": {
+            name: [None if math.isnan(metric.value) else metric.value, metric.unit]
+            for name, metric in metrics.items()
+        },
         "warnings": list(record.provenance.warnings),
         "record": record.digest(),
         "origin": origin,
     }
-    # JSON has no NaN: a metric that could not be measured is null.
-    said["metrics"] = {
-        name: [None if metric.value != metric.value else metric.value, metric.unit]
-        for name, metric in metrics.items()
-    }
-    (folder / RESULT).write_text(as_text(said) + "\n", encoding="utf-8")
+    (folder / RESULT).write_text(in_order(said), encoding="utf-8")
 
 
 def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
@@ -151,7 +150,12 @@ def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
         "what": what,
         "hint": hint,
     }
-    (folder / FAILURE).write_text(as_text(said) + "\n", encoding="utf-8")
+    (folder / FAILURE).write_text(in_order(said), encoding="utf-8")
+
+
+def in_order(data: Any) -> str:
+    """JSON that keeps the order of parameters and metrics, which is that of the table's columns."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_result(folder: Path, *, is_cached: bool = False) -> Result | None:
@@ -214,7 +218,3 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return said if isinstance(said, dict) and said.get("format") == FORMAT else None
-
-
-def same_parameters(one: Parameters, other: Parameters) -> bool:
-    return dict(one) == dict(other)

@@ -124,9 +124,13 @@ class Run:
             raise WanlabError(f"{name!r} is a parameter, and cannot be a metric", "rename one")
         if name in self.metrics:
             raise WanlabError(f"the metric {name!r} is given twice", "rename one")
-        if isinstance(value, str) or math.isinf(value):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.inf
+        if math.isinf(number):
             raise WanlabError(f"the metric {name} cannot be {value!r}", "it is one finite number")
-        self.metrics[name] = Metric(float(value), unit)
+        self.metrics[name] = Metric(number, unit)
 
     def keep(self, name: str, thing: Table | bytes | str | Path) -> None:
         """Puts a table, a raw output, or a file of the run's folder (a Path) into the record."""

@@ -56,13 +56,12 @@ class Source:
             digest.update(meaning)
         return digest.hexdigest()
 
-    def unpack(self, folder: Path) -> Path:
-        """Writes the files; returns the path of the entry."""
-        for name, content in self.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return folder / self.entry
+    @staticmethod
+    def unpack_bytes(data: bytes, folder: Path) -> Path:
+        """Writes the files that travelled; returns their folder."""
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            archive.extractall(folder, filter="data")
+        return folder
 
     def to_bytes(self) -> bytes:
         """To travel; the same bytes for the same source."""
@@ -211,8 +210,9 @@ def _write_function(thing: Any, lines: dict[str, str]) -> None:
     is_decorated = any(_names_experiment(decorator) for decorator in definition.decorator_list)
     if is_decorated:
         definition.decorator_list = []
+        assert isinstance(definition, ast.FunctionDef)
         definition.returns = None
-        for argument in [*definition.args.args, *definition.args.kwonlyargs]:  # type: ignore[union-attr]
+        for argument in [*definition.args.args, *definition.args.kwonlyargs]:
             argument.annotation = None
         text = ast.unparse(definition)
     lines.setdefault(thing.__name__, "")  # it may refer to itself

@@ -133,9 +133,26 @@ def _is_known(field: "pyarrow.Field") -> bool:
     return str(field.type) in ("int64", "double", "bool", "string") and not field.nullable
 
 
-def _write_parts(record: Record, folder: Path) -> None:
+def write_table(table: Table, path: Path) -> None:
+    """One table as a Parquet file; the same table is the same bytes."""
     import pyarrow.parquet
 
+    # Every option that shapes the bytes is given, so that a new default does not change them.
+    pyarrow.parquet.write_table(
+        to_arrow(table),
+        path,
+        version="2.6",
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=3,
+        row_group_size=1 << 20,
+        use_dictionary=True,
+        write_statistics=True,
+        write_page_checksum=True,
+    )
+
+
+def _write_parts(record: Record, folder: Path) -> None:
     folder.mkdir()
     index = {
         "format": FORMAT,
@@ -146,19 +163,7 @@ def _write_parts(record: Record, folder: Path) -> None:
     }
     (folder / _INDEX).write_text(as_text(index) + "\n", encoding="utf-8")
     for name, table in record.tables.items():
-        # Every option that shapes the bytes is given, so that a new default does not change them.
-        pyarrow.parquet.write_table(
-            to_arrow(table),
-            _table_path(folder, name),
-            version="2.6",
-            data_page_version="1.0",
-            compression="zstd",
-            compression_level=3,
-            row_group_size=1 << 20,
-            use_dictionary=True,
-            write_statistics=True,
-            write_page_checksum=True,
-        )
+        write_table(table, _table_path(folder, name))
     for name, output in record.raw.items():
         path = _raw_path(folder, name)
         path.parent.mkdir(exist_ok=True)

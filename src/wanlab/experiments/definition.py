@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from wanlab.errors import WanlabError
 
@@ -34,7 +34,7 @@ from .source import Source, of_file, of_function
 
 if TYPE_CHECKING:
     from .result import Result
-    from .sweep import Results
+    from .sweep import Listener, Results
 
 Function = Callable[..., None]
 KINDS = (str, int, float, bool)
@@ -108,7 +108,7 @@ class Experiment:
         cache: bool = True,
         retry_failed: bool = False,
         scheduler: str = "",
-        progress: Any = None,
+        progress: Listener | None = None,
     ) -> Results:
         """Many runs: those of `design`, or its own. `output` keeps them and their table; what is there
         is gone on with. By default it is results/NAME. `progress` is told of each run (see `sweep`)."""
