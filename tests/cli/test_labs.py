@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wanlab.cli.lesson import for_terminal
+from wanlab.cli.series import expected_s
 from wanlab.labs import catalog
 
 LESSON = "Why?\n\n<details><summary>Answer</summary>\n\nBecause.\n\n</details>\n\nNext.\n"
@@ -53,20 +56,43 @@ def test_a_script_that_is_not_there_is_told(wanlab: Any, tmp_path: Path) -> None
     assert "cannot read" in ran.errors
 
 
+def test_what_asks_for_most_time_is_begun_first() -> None:
+    assert expected_s(catalog.find("14")) > expected_s(catalog.find("15")) > 20
+    assert expected_s(catalog.find("1")) < 20
+
+
 @pytest.mark.machine
-def test_units_run_side_by_side(wanlab: Any, tmp_path: Path) -> None:
-    ran = wanlab("lab", "run", "1", "ex1", "-j", "2", "--json", "--results", str(tmp_path))
+def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -> None:
+    options = ["-j", "2", "--json", "--results", str(tmp_path / "results")]
+    ran = wanlab("lab", "run", "1", "ex1", *options, "--table", str(tmp_path / "course.md"))
     rows = json.loads(ran.output)
     assert [(row["name"], row["status"]) for row in rows] == [("1", 0), ("ex1", 0)]
-    assert (ran.status, rows[1]["points"]) == (0, rows[1]["of"])
-    assert (tmp_path / "exercise1-seed1" / "report.html").is_file()
+    kept = json.loads((tmp_path / "results" / "course-seed1.json").read_text())
+    assert kept["units"] == rows
+    assert kept["together"]["steps"] == sum(row["steps"] for row in rows)
+    page = (tmp_path / "results" / "course-seed1.html").read_text()
+    assert all((tmp_path / "results" / row["report"]).is_file() for row in rows)
+    assert all(row["report"] in page for row in rows)
+    assert "Lab 1: Introduction to Mininet" in (tmp_path / "course.md").read_text()
 
 
 @pytest.mark.machine
-def test_work_that_does_nothing_fails_with_hints(wanlab: Any, tmp_path: Path) -> None:
-    script = tmp_path / "work.sh"
-    script.write_text("")
-    ran = wanlab("lab", "check", "ex1", "--script", str(script), "--json")
-    report = json.loads(ran.output)
-    assert (ran.status, report["passed"]) == (1, False)
-    assert any(check["hint"] for check in report["checks"])
+def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
+    series = wanlab.start("lab", "run", "14", "16", "1", "-j", "2")
+    began = [series.stderr.readline() for _ in range(2)]
+    assert all(b"begins" in line for line in began)
+    assert len(of_series(wanlab.folder)) == 3
+    series.terminate()
+    series.communicate(timeout=60)
+    assert series.returncode == 128 + signal.SIGTERM
+    assert of_series(wanlab.folder) == []
+
+
+def of_series(folder: Path) -> list[str]:
+    """Processes that work there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if path.resolve() == folder.resolve() and path.parent.name.isdigit():
+                found.append(path.parent.name)
+    return found

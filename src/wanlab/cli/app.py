@@ -146,6 +146,10 @@ def lab_run(
         bool,
         typer.Option("--steps", help="Lab 14: its steps as a student types them, not its program."),
     ] = False,
+    table: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Of several: all numbers as Markdown, too.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Perform all steps of a unit and compare with the manual; exercises are solved and graded, too.
 
@@ -158,14 +162,17 @@ def lab_run(
     named by the run. What a run that is interrupted has measured until then is in one that ends in
     .partial. Progress is told on standard error.
 
+    Several units run in processes of their own, the longest first; a summary (course-seed1.html and
+    .json) lies beside their reports. Ctrl-C ends all of them.
+
     Exit status: 0, or 1 if a step failed, a number of the manual's was not reproduced and not
     explained either, or the solution did not pass.
     """
     from . import labs
 
     chosen = {"seed": seed, "clock": clock, "results": results, "as_json": as_json}
-    if len(units) > 1 or units == ["all"]:
-        raise typer.Exit(labs.run_several(units, jobs=jobs, **chosen))  # type: ignore[arg-type]
+    if len(units) > 1 or units == ["all"] or table is not None:
+        raise typer.Exit(labs.run_several(units, jobs=jobs, table=table, **chosen))  # type: ignore[arg-type]
     raise typer.Exit(labs.run(units[0], only_steps=steps, **chosen))  # type: ignore[arg-type]
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from wanlab import Network, labs
+from wanlab import Network, __version__, labs
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, table
+from wanlab.labs import catalog, summary
+from wanlab.labs import table as findings
 from wanlab.labs.unit import Unit
 
 from .progress import Progress
 from .topologies import one_of
 
 RED, GREEN, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
-COLOURS = {table.REPRODUCED: GREEN, table.DIFFERS: RED}
+COLOURS = {findings.REPRODUCED: GREEN, findings.DIFFERS: RED}
 CLOCKS = ("virtual", "real")
 INSIDE = Path("/run/wanlab/network.json")
 ALL = "all"
@@ -129,7 +128,7 @@ def _run_program(number: int, *, seed: int, clock: str, results: Path, as_json: 
     if as_json:
         print(json.dumps(report, indent=2, sort_keys=True))
     else:
-        print(_coloured(table.text(report)), end="")
+        print(_coloured(findings.text(report)), end="")
         took_s = progress.real_s()
         print(f"after {took_s:.0f} s; records, figures and transcript are in {folder}")
     return 0 if report["reproduced"] == len(report["findings"]) else 1
@@ -139,85 +138,55 @@ def _run_program(number: int, *, seed: int, clock: str, results: Path, as_json: 
 
 
 def run_several(
-    names: list[str], *, seed: int, clock: str, results: Path, as_json: bool, jobs: int
+    names: list[str],
+    *,
+    seed: int,
+    clock: str,
+    results: Path,
+    as_json: bool,
+    jobs: int,
+    table: Path | None = None,
 ) -> int:
-    """Each in a process of its own, so many side by side."""
+    """Each in a process of its own, so many side by side; `table` is for docs/course.md."""
+    from .series import Series, keep
+
     one_of("clock", clock, CLOCKS)
     for name in names:
         if name != ALL:
             catalog.find(name)
-    if ALL in names:
-        names = [name for name in catalog.ORDER if _unit_or_program(name)]
-    progress = Progress()
-
-    def run_one(name: str) -> tuple[str, int, dict[str, Any], str]:
-        progress.say(f"{name} begins")
-        command = [sys.executable, "-m", "wanlab.cli", "lab", "run", name, "--json", "--steps"]
-        options = ["--seed", str(seed), "--clock", clock, "--results", str(results)]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        try:
-            report: dict[str, Any] = json.loads(done.stdout)
-        except ValueError:
-            report = {}
-        said = done.stderr.strip().splitlines()
-        progress.say(f"{name} has ended with status {done.returncode}")
-        return name, done.returncode, report, said[-1] if said else ""
-
-    try:
-        with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-            ended = list(pool.map(run_one, names))
-    finally:
-        progress.end()
-    rows = [_row(name, status, report, said) for name, status, report, said in ended]
+    names = [*catalog.names()] if ALL in names else names
+    series = Series(names, jobs=jobs, seed=seed, clock=clock, results=results)
+    ended = series.run()
+    wall_s = series.progress.real_s()
+    kept = keep(ended, results, seed=seed, clock=clock, wall_s=wall_s)
+    rows = json.loads(kept.with_suffix(".json").read_text(encoding="utf-8"))["units"]
+    if table is not None:
+        said = _conditions(seed, clock, jobs, len(rows), wall_s)
+        reports = {one.name: one.report for one in ended if one.report is not None}
+        _write(table, summary.markdown(rows, reports, said))
     if as_json:
         print(json.dumps(rows, indent=2, sort_keys=True))
     else:
-        _print_rows(rows)
-        print(f"after {progress.real_s():.0f} s")
+        print(summary.text(rows), end="")
+        print(f"after {wall_s:.0f} s; summary and reports: {kept}")
     return 1 if any(row["status"] for row in rows) else 0
 
 
-def _row(name: str, status: int, report: dict[str, Any], said: str) -> dict[str, Any]:
-    """Of the table. A lab that is a program counts its numbers in its own way."""
-    findings = report.get("findings", [])
-    reproduced = report.get("reproduced", 0)
-    counts = report.get("counts") or {
-        "reproduced": reproduced,
-        "explained": 0,
-        "open": len(findings) - reproduced,
-    }
-    check = report.get("check")
-    return {
-        "name": name,
-        "status": status,
-        "performed": report.get("performed"),
-        "steps": report.get("steps_count"),
-        **counts,
-        "points": None if check is None else check["points"],
-        "of": None if check is None else check["of"],
-        "real_s": report.get("real_s"),
-        "virtual_s": report.get("virtual_s"),
-        "error": "" if report else said,
-    }
+def _conditions(seed: int, clock: str, jobs: int, count: int, wall_s: float) -> str:
+    """Of a run, as the page on the course tells it."""
+    side = f"{jobs} at once" if jobs > 1 else "one after the other"
+    cores = len(os.sched_getaffinity(0))
+    return (
+        f"Seed {seed}, {clock} clock, wanlab {__version__}; {count} units, {side}, took "
+        f"{wall_s / 60:.1f} minutes on {cores} cores."
+    )
 
 
-def _print_rows(rows: list[dict[str, Any]]) -> None:
-    heads = ("unit", "steps", "reproduced", "explained", "open", "points", "wall s", "virtual s")
-    print("  ".join(f"{head:>10}" for head in heads))
-    for row in rows:
-        cells = (
-            row["name"],
-            _of(row["performed"], row["steps"]),
-            *(str(row[status]) for status in ("reproduced", "explained", "open")),
-            _of(row["points"], row["of"]),
-            *("-" if row[n] is None else f"{row[n]:.0f}" for n in ("real_s", "virtual_s")),
-        )
-        line = "  ".join(f"{cell:>10}" for cell in cells)
-        print(f"{line}  {row['error']}".rstrip())
-
-
-def _of(part: float | None, whole: float | None) -> str:
-    return "-" if part is None or whole is None else f"{part:g}/{whole:g}"
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 # -- checks ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._is_terminal = sys.stderr.isatty()
+        self.is_terminal = sys.stderr.isatty()
         self._is_shown = False
 
     def real_s(self) -> float:
@@ -22,7 +22,7 @@ class Progress:
 
     def say(self, line: str) -> None:
         line = f"[{self.real_s():6.1f} s] {line}"
-        if not self._is_terminal:
+        if not self.is_terminal:
             print(line, file=sys.stderr, flush=True)
             return
         columns = os.get_terminal_size(sys.stderr.fileno()).columns or NO_WIDTH
