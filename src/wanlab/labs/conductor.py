@@ -20,7 +20,7 @@ from . import home, outcome, takes
 from .canvas import Canvas
 from .outcome import Outcome
 from .prompt import VARIABLES, PromptDesk
-from .shell import Shell
+from .shell import Shell, not_ended
 from .takes import Evidence
 from .unit import CLIENT, GUI, MININET, Step, Unit
 
@@ -47,6 +47,8 @@ class Running:
     result: Outcome
     shell: Shell
     folder: str
+    shown: str
+    """What it had printed when the next step began."""
 
 
 class Conductor:
@@ -248,19 +250,27 @@ class Conductor:
         if step.starts:
             self.network.run_for(SETTLE_NS)
             shell = shells[0]
-            self._named[step.starts] = Running(result, shell, shell.folder)
+            self._named[step.starts] = Running(result, shell, shell.folder, shell.output)
             return
         self._conclude(result, shells)
 
     def _free_shell(self, name: str) -> Shell:
         shell = self.shell(name)
         if not shell.is_busy:
+            self._gather(shell)
             return shell
         busy = [n for n, running in self._named.items() if running.shell is shell]
         raise WanlabError(
             f"the terminal of {name} is busy with {busy[0] if busy else 'another command'}",
             "a step before this one has to stop it",
         )
+
+    def _gather(self, shell: Shell) -> None:
+        """What has ended by itself (`iperf3 -s -1`): its output is its step's, not the next one's."""
+        for name, running in list(self._named.items()):
+            if running.shell is shell:
+                del self._named[name]
+                self._conclude(running.result, [shell])
 
     def _wait(self, shell: Shell, result: Outcome, limit_ns: int = LIMIT_NS) -> None:
         """Until the command has ended, or a prompt waits: `sudo mn` ends with its prompt."""
@@ -272,7 +282,7 @@ class Conductor:
             if shell.is_busy:
                 prompt.flush()
             return
-        result.problems.append(f"it had not ended after {limit_ns / 1e9:g} s")
+        result.problems.append(not_ended(limit_ns))
         shell.interrupt()
         shell.wait(GRACE_NS)
 
@@ -335,6 +345,9 @@ class Conductor:
         self._conclude(running.result, [running.shell])
         result.output = running.result.output
         self._judge(result, running.folder)
+        # Each step shows what was printed in its time; all of it was judged.
+        running.result.output = running.shown
+        result.output = result.output.removeprefix(running.shown)
 
     def _type_at_prompt(self, step: Step, result: Outcome) -> None:
         network = self.network
@@ -357,7 +370,7 @@ class Conductor:
             if not prompt.wait(
                 LIMIT_NS, lambda: typed is not None and not typed.is_busy, self._teller()
             ):
-                result.problems.append("the prompt has not come back")
+                result.problems.append(f"{not_ended(LIMIT_NS)}: the prompt has not come back")
                 (typed or prompt).interrupt()
         result.output = (typed or prompt).take_output()
         self._judge(result, typed.folder if typed else home.HOME)

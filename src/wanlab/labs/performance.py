@@ -94,7 +94,7 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
         virtual_s = conductor.network.now_ns / 1e9
         warnings = list(conductor.network.warnings)
         samples = conductor.samples
-    report = _report(unit, steps, solved, check, seed=seed, clock=clock)
+    report = _moved(_report(unit, steps, solved, check, seed=seed, clock=clock), folder, final)
     report |= {
         "virtual_s": round(virtual_s, 6),
         "real_s": round(time.monotonic() - began, 3),
@@ -202,6 +202,13 @@ def _report(
         "check": check,
         "decisions": [vars(decision) for decision in unit.decisions],
     }
+
+
+def _moved(report: Report, folder: Path, final: Path) -> Report:
+    """Programs have named files by where they were during the run (`xdg-open`)."""
+    there, here = (json.dumps(str(path.absolute()))[1:-1] for path in (folder, final))
+    moved: Report = json.loads(json.dumps(report).replace(there, here))
+    return moved
 
 
 def is_good(report: Report) -> bool:

@@ -16,6 +16,7 @@ end of the next command. The terminal does not echo; what it holds is what comma
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 from wanlab import Network, Process
@@ -24,6 +25,8 @@ SIZE = (50, 200)
 INTERRUPT = b"\x03"
 START_LIMIT_NS = 10_000_000_000
 LOOK_NS = 1_000_000_000
+REAL_LEAST_S = 300.0
+"""A busy computer is not taken for a command that hangs."""
 COMMAND = ("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 PREPARATION = (
     "stty -echo -opost; set +H; unset HISTFILE; PS1= PS2=;"
@@ -43,11 +46,19 @@ ORDERS = re.compile(
 def let_pass(
     network: Network, limit_ns: int, is_over: Callable[[], bool], tell: Callable[[], None]
 ) -> None:
-    """Lets time pass until `is_over`, at most for so long; `tell` is called every second of it."""
+    """Lets time pass until `is_over`, at most for so long, and at most for as long on the real clock (or
+    REAL_LEAST_S); `tell` is called every second of it."""
     end_ns = network.now_ns + limit_ns
-    while not is_over() and network.now_ns < end_ns:
+    end_real_s = time.monotonic() + max(limit_ns / 1e9, REAL_LEAST_S)
+    while not is_over() and network.now_ns < end_ns and time.monotonic() < end_real_s:
         tell()
         network.run_until_condition(is_over, min(LOOK_NS, end_ns - network.now_ns))
+
+
+def not_ended(limit_ns: int) -> str:
+    """What is said of a command that was given up."""
+    real_s = max(limit_ns / 1e9, REAL_LEAST_S)
+    return f"it had not ended after {limit_ns / 1e9:g} s of the network's time, or {real_s:g} s of ours"
 
 
 class Shell:

@@ -83,7 +83,8 @@ class Step:
         """As one would tell it."""
         where = ",".join(self.where)
         if self.where == (GUI,):
-            return "; ".join(f"{word} {_told(value)}".strip() for word, value in self.do.items())
+            done = (f"{word} {_told(value)}".strip() for word, value in self.do.items())
+            return f"GUI: {'; '.join(done)}"
         if self.enter:
             return f"{where}: Enter"
         if self.stops:
