@@ -1,4 +1,132 @@
-/** Live charts of what is selected. */
+import "uplot/dist/uPlot.min.css";
+import "./charts.css";
+import { useEffect, useMemo } from "react";
+import { useShallow } from "zustand/react/shallow";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
+import { KINDS, want } from "../stores/samples";
+import { useSelection } from "../stores/selection";
+import type { SeriesKind } from "../protocol";
+import { CaptureTool } from "./CaptureTool";
+import { namesOf, portsOf, seriesOf } from "./chosen";
+import { LivePanel } from "./LivePanel";
+import { Records } from "./Records";
+import { RecordTool } from "./RecordTool";
+import { TITLES, useCharts } from "./state";
+
+const WINDOWS: readonly [string, number | null][] = [
+  ["10 s", 10],
+  ["30 s", 30],
+  ["1 min", 60],
+  ["5 min", 300],
+  ["all", null],
+];
+
+/** Live charts of what is selected; records, and several of them compared. */
 export function Charts() {
-  return <p className="empty">Run the network and select a link to see its charts.</p>;
+  const showsRecords = useCharts((state) => state.showsRecords);
+  return (
+    <div className="charts">
+      <ChartTools />
+      {showsRecords ? <Records /> : <Live />}
+    </div>
+  );
+}
+
+function ChartTools() {
+  const { kinds, seconds, fixed, isPaused, showsRecords } = useCharts();
+  const toggle = (kind: SeriesKind) =>
+    useCharts.setState({
+      kinds: KINDS.filter((one) => (one === kind ? !kinds.includes(kind) : kinds.includes(one))),
+    });
+  const names = useChosenNames();
+  const ports = useChosenPorts();
+  return (
+    <div className="chart-tools" role="toolbar" aria-label="Charts">
+      <div className="choice-row" role="group" aria-label="What is shown">
+        {KINDS.map((kind) => (
+          <button key={kind} type="button" aria-pressed={kinds.includes(kind) && !showsRecords} disabled={showsRecords} onClick={() => toggle(kind)}>
+            {TITLES[kind]}
+          </button>
+        ))}
+      </div>
+      {!showsRecords && (
+        <>
+          <button
+            type="button"
+            className="icon-button"
+            aria-pressed={fixed !== null}
+            title={fixed === null ? "Keep these curves whatever is selected" : "Follow what is selected on the canvas"}
+            onClick={() => useCharts.setState({ fixed: fixed === null ? ports.map((port) => port.name) : null })}
+          >
+            {fixed === null ? `Of ${names}` : `Fixed: ${fixed.length} ports`}
+          </button>
+          <label className="clock-choice">
+            Last
+            <select
+              value={seconds ?? "all"}
+              onChange={(event) => {
+                const value = event.target.value;
+                useCharts.setState({ seconds: value === "all" ? null : Number(value), isZoomed: false });
+              }}
+            >
+              {WINDOWS.map(([title, value]) => (
+                <option key={title} value={value ?? "all"}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="button" className="icon-button" aria-pressed={isPaused} title="The curves stand still; samples are taken all the same" onClick={() => useCharts.setState({ isPaused: !isPaused })}>
+            {isPaused ? "Follow" : "Hold"}
+          </button>
+        </>
+      )}
+      <RecordTool />
+      <CaptureTool />
+      <button type="button" className="icon-button bar-end" aria-pressed={showsRecords} onClick={() => useCharts.setState({ showsRecords: !showsRecords })}>
+        {showsRecords ? "Back to live" : "Records"}
+      </button>
+    </div>
+  );
+}
+
+function useChosenPorts() {
+  const selected = useSelection((state) => state.ids);
+  const ports = useRunning((state) => state.run.ports);
+  const fixed = useCharts((state) => state.fixed);
+  return useMemo(() => {
+    if (fixed !== null) return ports.filter((port) => fixed.includes(port.name));
+    return portsOf(selected, ports);
+  }, [selected, ports, fixed]);
+}
+
+function useChosenNames(): string {
+  const selected = useSelection((state) => state.ids);
+  const { nodes, links } = useDocument(useShallow(({ nodes, links }) => ({ nodes, links })));
+  return namesOf(selected, nodes, links);
+}
+
+function Live() {
+  const kinds = useCharts((state) => state.kinds);
+  const phase = useRunning((state) => state.run.phase);
+  const nodes = useDocument((state) => state.nodes);
+  const ports = useChosenPorts();
+  const series = useMemo(
+    () => seriesOf(kinds, ports, (node) => nodes[node]?.kind === "host"),
+    [kinds, ports, nodes],
+  );
+  useEffect(() => {
+    want("charts", phase === "running" ? series : []);
+    return () => want("charts", []);
+  }, [series, phase]);
+
+  if (!kinds.length) return <p className="empty">Choose what is to be shown.</p>;
+  return (
+    <div className="chart-panels" data-count={kinds.length}>
+      {kinds.map((kind) => (
+        <LivePanel key={kind} kind={kind} series={series} />
+      ))}
+    </div>
+  );
 }

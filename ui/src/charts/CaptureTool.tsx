@@ -1,0 +1,34 @@
+import { useState } from "react";
+import { perform } from "../connection";
+import { useRunning } from "../stores/running";
+import { toast } from "../stores/toasts";
+
+/** Packets of a port go to a file. */
+export function CaptureTool() {
+  const ports = useRunning((state) => state.run.ports);
+  const captures = useRunning((state) => state.captures);
+  const isRunning = useRunning((state) => state.run.phase === "running");
+  const [chosen, setChosen] = useState("");
+  const port = ports.some(({ name }) => name === chosen) ? chosen : (ports[0]?.name ?? "");
+  const isOn = captures.includes(port);
+
+  const toggle = async () => {
+    const captured = await perform({ do: "capture", port, on: !isOn });
+    if (captured?.path) toast(isOn ? "good" : "info", isOn ? `packets of ${port} are in ${captured.path}` : `packets of ${port} go to ${captured.path}`);
+  };
+  const names = ports.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  return (
+    <span className="record-tool">
+      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Packets of a port go to a file of the working folder" onClick={() => void toggle()}>
+        {isOn ? "■ Capture" : "Capture"}
+      </button>
+      <select aria-label="Port to capture" value={port} disabled={!isRunning || !port} onChange={(event) => setChosen(event.target.value)}>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {captures.includes(name) ? `${name} ●` : name}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}

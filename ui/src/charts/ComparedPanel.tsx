@@ -1,0 +1,36 @@
+import { useEffect, useMemo, useRef } from "react";
+import type { ComparedColumn } from "../protocol";
+import { isDark, useView } from "../stores/view";
+import { PanelFrame } from "./PanelFrame";
+import { look, Plot } from "./Plot";
+import { csv, joined } from "./window";
+
+interface Props {
+  title: string;
+  columns: readonly ComparedColumn[];
+}
+
+/** One quantity of several records. */
+export function ComparedPanel({ title, columns }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const theme = useView((state) => state.theme);
+  const data = useMemo(() => joined(columns), [columns]);
+  const names = useMemo(() => columns.map((column) => `${column.record}: ${column.title}`), [columns]);
+
+  useEffect(() => {
+    if (place.current === null) return;
+    const unit = columns[0]?.unit ?? "";
+    const made = new Plot(place.current, title, unit, () => undefined);
+    plot.current = made;
+    const looks = names.map((name, index) => ({ key: name, title: name, ...look(index, isDark(theme)) }));
+    made.show(looks, unit, data, true);
+    return () => made.destroy();
+  }, [title, columns, data, names, theme]);
+
+  return (
+    <PanelFrame title={title} name={title.toLowerCase().replace(/\W+/g, "-")} csv={() => csv(names, data)} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
+      <div className="plot" ref={place} role="img" aria-label={`Chart: ${title}`} />
+    </PanelFrame>
+  );
+}

@@ -1,0 +1,224 @@
+/** One chart on the page: uPlot, its legend, and what the mouse does there. Not React: it draws ten
+ *  times a second, and nothing else on the page may wait for that. */
+
+import uPlot from "uplot";
+import { ticks, valueText } from "./units";
+import type { Data } from "./window";
+
+export interface CurveLook {
+  key: string;
+  title: string;
+  colour: string;
+  dash?: number[];
+}
+
+const LEGEND_WIDTH = 210;
+const SMALLEST_LEGEND_AT = 420;
+/** The charts that stand beside one another share their cursor and what is zoomed. */
+const SYNC = "wanlab";
+
+export class Plot {
+  private plot: uPlot | null = null;
+  private data: Data = [[]];
+  private looks: readonly CurveLook[] = [];
+  private readonly legend = document.createElement("div");
+  private readonly picture = document.createElement("div");
+  private readonly hidden = new Set<string>();
+  private readonly watcher = new ResizeObserver(() => this.resize());
+  private rows: HTMLElement[] = [];
+
+  constructor(
+    private readonly place: HTMLElement,
+    readonly title: string,
+    private unit: string,
+    /** Whether the user has zoomed in: then what comes does not move the picture. */
+    private readonly onZoom: (isZoomed: boolean) => void,
+  ) {
+    this.legend.className = "plot-legend";
+    this.picture.className = "plot-picture";
+    place.append(this.picture, this.legend);
+    this.watcher.observe(place);
+  }
+
+  /** `follows`: the picture shows all of the data; otherwise it stays where one has zoomed to. */
+  show(looks: readonly CurveLook[], unit: string, data: Data, follows: boolean): void {
+    const isSame = looks.length === this.looks.length && looks.every((look, index) => look.key === this.looks[index]!.key);
+    this.data = data;
+    if (!isSame || unit !== this.unit || !this.plot) {
+      this.looks = looks;
+      this.unit = unit;
+      this.build();
+      return;
+    }
+    this.plot.setData(data as uPlot.AlignedData, follows);
+    if (!follows) this.plot.redraw();
+    this.tell();
+  }
+
+  /** Colours of the page have changed. */
+  repaint(looks: readonly CurveLook[]): void {
+    this.looks = looks;
+    this.build();
+  }
+
+  destroy(): void {
+    this.watcher.disconnect();
+    this.plot?.destroy();
+    this.picture.remove();
+    this.legend.remove();
+  }
+
+  /** With title and legend, as a picture for a report. */
+  picturePng(): Promise<Blob | null> {
+    const from = this.plot?.ctx.canvas;
+    if (!from) return Promise.resolve(null);
+    const ratio = devicePixelRatio || 1;
+    const shown = this.looks.filter((look) => !this.hidden.has(look.key)).slice(0, 24);
+    const [top, line] = [26 * ratio, 18 * ratio];
+    const canvas = document.createElement("canvas");
+    canvas.width = from.width;
+    canvas.height = from.height + top + line * Math.ceil(shown.length / 2) + 6 * ratio;
+    const pen = canvas.getContext("2d");
+    if (!pen) return Promise.resolve(null);
+    pen.fillStyle = colour("--panel");
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.fillStyle = colour("--text");
+    pen.font = `600 ${14 * ratio}px system-ui, sans-serif`;
+    pen.fillText(this.title, 8 * ratio, 18 * ratio);
+    pen.drawImage(from, 0, top);
+    pen.font = `${12 * ratio}px system-ui, sans-serif`;
+    shown.forEach((look, index) => {
+      const x = 10 * ratio + (index % 2) * (canvas.width / 2);
+      const y = from.height + top + line * (Math.floor(index / 2) + 0.7);
+      pen.fillStyle = look.colour;
+      pen.fillRect(x, y - 5 * ratio, 16 * ratio, 3 * ratio);
+      pen.fillStyle = colour("--text");
+      pen.fillText(look.title, x + 22 * ratio, y);
+    });
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  }
+
+  private build(): void {
+    this.plot?.destroy();
+    this.plot = new uPlot(this.options(), this.data as uPlot.AlignedData, this.picture);
+    this.legend.replaceChildren(...this.looks.map((look, index) => this.row(look, index)));
+    this.rows = [...this.legend.querySelectorAll<HTMLElement>(".plot-value")];
+    this.tell();
+  }
+
+  private options(): uPlot.Options {
+    const axis = {
+      stroke: colour("--text-soft"),
+      font: "11px system-ui, sans-serif",
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { stroke: colour("--line"), width: 1 },
+    };
+    return {
+      ...this.size(),
+      padding: [8, 8, 0, 0],
+      legend: { show: false },
+      cursor: {
+        sync: { key: SYNC, scales: ["x", null] },
+        drag: { x: true, y: false, setScale: true },
+        points: { size: 6 },
+      },
+      scales: {
+        x: { time: false },
+        y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] },
+      },
+      axes: [
+        { ...axis, size: 26, values: (_plot, values) => values.map((value) => `${+value.toFixed(6)} s`) },
+        { ...axis, size: 68, values: (_plot, values) => ticks(values, this.unit) },
+      ],
+      series: [
+        {},
+        ...this.looks.map((look) => ({
+          label: look.title,
+          stroke: look.colour,
+          width: 1.5,
+          show: !this.hidden.has(look.key),
+          points: { show: false },
+          ...(look.dash ? { dash: look.dash } : {}),
+        })),
+      ],
+      hooks: {
+        setCursor: [() => this.tell()],
+        setSelect: [(plot) => plot.select.width > 0 && this.onZoom(true)],
+        ready: [
+          (plot) => plot.over.addEventListener("dblclick", () => this.onZoom(false)),
+        ],
+      },
+    };
+  }
+
+  private row(look: CurveLook, index: number): HTMLElement {
+    const row = document.createElement("button");
+    row.type = "button";
+    row.className = "plot-row";
+    row.title = `${look.title}: show or hide`;
+    const mark = document.createElement("span");
+    mark.className = "plot-mark";
+    mark.style.background = look.colour;
+    const name = document.createElement("span");
+    name.className = "plot-name";
+    name.textContent = look.title;
+    const value = document.createElement("span");
+    value.className = "plot-value";
+    row.append(mark, name, value);
+    const paint = () => row.setAttribute("aria-pressed", String(!this.hidden.has(look.key)));
+    row.addEventListener("click", () => {
+      if (!this.hidden.delete(look.key)) this.hidden.add(look.key);
+      this.plot?.setSeries(index + 1, { show: !this.hidden.has(look.key) });
+      paint();
+    });
+    row.addEventListener("pointerenter", () => this.plot?.setSeries(index + 1, { focus: true }));
+    row.addEventListener("pointerleave", () => this.plot?.setSeries(null as unknown as number, { focus: false }));
+    paint();
+    return row;
+  }
+
+  /** Values at the cursor; without one the last. */
+  private tell(): void {
+    const at = this.plot?.cursor.idx ?? null;
+    this.rows.forEach((row, index) => {
+      const values = this.data[index + 1] ?? [];
+      row.textContent = valueText(at === null ? lastOf(values) : values[at], this.unit);
+    });
+  }
+
+  private size(): { width: number; height: number } {
+    const { clientWidth, clientHeight } = this.place;
+    const hasRoom = clientWidth > SMALLEST_LEGEND_AT;
+    this.place.classList.toggle("plot-narrow", !hasRoom);
+    const width = hasRoom ? clientWidth - LEGEND_WIDTH : clientWidth;
+    return { width: Math.max(width, 120), height: Math.max(hasRoom ? clientHeight : clientHeight - 60, 90) };
+  }
+
+  private resize(): void {
+    if (this.place.clientWidth > 0) this.plot?.setSize(this.size());
+  }
+}
+
+function lastOf(values: readonly (number | null)[]): number | null {
+  for (let row = values.length - 1; row >= 0; row -= 1) {
+    const value = values[row];
+    if (value !== null && value !== undefined) return value;
+  }
+  return null;
+}
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+}
+
+const HUES = [215, 28, 145, 350, 275, 190, 55, 320, 95, 240];
+
+/** Colour and dash of the n-th curve: ten colours, then the same dashed. */
+export function look(number: number, isDark: boolean): { colour: string; dash?: number[] } {
+  const hue = HUES[number % HUES.length]!;
+  const round = Math.floor(number / HUES.length);
+  const [saturation, light] = isDark ? [72, 66] : [70, hue > 40 && hue < 110 ? 34 : 42];
+  const dashes = [undefined, [6, 3], [2, 3], [10, 4], [8, 3, 2, 3]];
+  const dash = dashes[round % dashes.length];
+  return { colour: `hsl(${hue} ${saturation}% ${light}%)`, ...(dash ? { dash } : {}) };
+}

@@ -1,0 +1,32 @@
+import { useState, type FormEvent } from "react";
+import { perform } from "../connection";
+import { useRunning } from "../stores/running";
+import { useCharts } from "./state";
+
+/** Begins a record under a name, and ends it. */
+export function RecordTool() {
+  const recording = useRunning((state) => state.records.recording);
+  const isRunning = useRunning((state) => state.run.phase === "running");
+  const [name, setName] = useState("");
+
+  if (recording !== null) {
+    return (
+      <button type="button" className="icon-button recording" title="Ends the record and saves it" onClick={() => void perform({ do: "record", on: false })}>
+        ■ {recording}
+      </button>
+    );
+  }
+  const begin = (event: FormEvent) => {
+    event.preventDefault();
+    void perform({ do: "record", on: true, name });
+    useCharts.setState({ showsRecords: false });
+  };
+  return (
+    <form className="record-tool" onSubmit={begin}>
+      <button type="submit" className="icon-button" disabled={!isRunning} title="Keeps what is shown, to be looked at and compared later">
+        ● Record
+      </button>
+      <input aria-label="Name of the record" placeholder="name" size={9} value={name} disabled={!isRunning} onChange={(event) => setName(event.target.value)} />
+    </form>
+  );
+}

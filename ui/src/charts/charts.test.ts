@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { scaleFor, ticks, valueText } from "./units";
+import { csv, joined, lately } from "./window";
+
+it("values have three digits and a fitting prefix", () => {
+  const texts: [number | null, string, string][] = [
+    [956_000_000, "bit/s", "956 Mbit/s"],
+    [2_621_440, "B", "2.62 MB"],
+    [0.0231, "s", "23.1 ms"],
+    [0.00025, "s", "250 µs"],
+    [0.5, "packets", "0.500 packets"],
+    [1000, "bit/s", "1 kbit/s"],
+    [0, "bit/s", "0 bit/s"],
+    [17, "packets", "17 packets"],
+    [null, "B", "–"],
+  ];
+  for (const [value, unit, text] of texts) expect(valueText(value, unit)).toBe(text);
+});
+
+it("an axis has one prefix", () => {
+  expect(ticks([0, 500_000, 1_000_000], "B")).toEqual(["0 MB", "0.5 MB", "1 MB"]);
+  expect(scaleFor(0, "s")).toEqual({ factor: 1, unit: "s" });
+});
+
+it("the last seconds are drawn, or everything", () => {
+  const times = [0, 1, 2, 3, 4];
+  const values = [5, null, 7, 8, 9];
+  expect(lately(times, [values], 2)).toEqual([
+    [2, 3, 4],
+    [7, 8, 9],
+  ]);
+  expect(lately(times, [values], null)).toEqual([times, values]);
+  expect(lately([], [[]], 2)).toEqual([[], []]);
+});
+
+it("what there is no room for is left out, but never a peak", () => {
+  const times = Array.from({ length: 30_000 }, (_, row) => row);
+  const values = times.map((row) => (row === 12_345 ? 99 : 1));
+  const [thin, kept] = lately(times, [values], null);
+  expect(thin.length).toBe(3000);
+  expect(Math.max(...(kept as number[]))).toBe(99);
+});
+
+it("curves of several records stand beside one another", () => {
+  const data = joined([
+    { times_s: [0, 2], values: [1, 3] },
+    { times_s: [1, 2], values: [10, null] },
+  ]);
+  expect(data).toEqual([
+    [0, 1, 2],
+    [1, undefined, 3],
+    [undefined, 10, null],
+  ]);
+  expect(csv(["a", 'b "x"'], data)).toBe('time_s,a,"b ""x"""\n0,1,\n1,,10\n2,3,\n');
+});

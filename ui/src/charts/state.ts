@@ -1,0 +1,45 @@
+/** What one wants to see of the charts; kept in this browser. */
+import { create } from "zustand";
+import { persist } from "zustand/middleware";
+import type { SeriesKind } from "../protocol";
+
+interface ChartState {
+  kinds: readonly SeriesKind[];
+  /** Seconds of the network's time that are shown; null is all. */
+  seconds: number | null;
+  /** Names of ports, where they are not to follow the selection. */
+  fixed: readonly string[] | null;
+  isPaused: boolean;
+  isZoomed: boolean;
+  showsRecords: boolean;
+}
+
+export const useCharts = create<ChartState>()(
+  persist(
+    (): ChartState => ({
+      kinds: ["throughput", "queue"],
+      seconds: 30,
+      fixed: null,
+      isPaused: false,
+      isZoomed: false,
+      showsRecords: false,
+    }),
+    { name: "wanlab.charts", partialize: ({ kinds, seconds }) => ({ kinds, seconds }) },
+  ),
+);
+
+export const TITLES: Readonly<Record<SeriesKind, string>> = {
+  throughput: "Throughput",
+  queue: "Queue",
+  cwnd: "Congestion window",
+  rtt: "Round-trip time",
+  drops: "Drops",
+};
+
+export const UNITS: Readonly<Record<SeriesKind, string>> = {
+  throughput: "bit/s",
+  queue: "B",
+  cwnd: "B",
+  rtt: "s",
+  drops: "packets",
+};

@@ -1,0 +1,42 @@
+/** Values of a curve as text: 956000000 bit/s is "956 Mbit/s", 0.0231 s is "23.1 ms". */
+
+const UP = ["", "k", "M", "G", "T"];
+const DOWN = ["", "m", "µ", "n"];
+/** Units that take no prefix. */
+const PLAIN = new Set(["", "1", "%", "packets", "packet", "ms"]);
+
+interface Scale {
+  factor: number;
+  unit: string;
+}
+
+/** The prefix that suits a value of that size. */
+export function scaleFor(size: number, unit: string): Scale {
+  const value = Math.abs(size);
+  if (PLAIN.has(unit) || value === 0 || !Number.isFinite(value)) return { factor: 1, unit: unit === "1" ? "" : unit };
+  if (value >= 1) {
+    const step = Math.min(Math.floor(Math.log10(value) / 3 + 1e-9), UP.length - 1);
+    return { factor: 1000 ** step, unit: `${UP[step]}${unit}` };
+  }
+  // Only times go below one: there is no thousandth of a byte.
+  if (unit !== "s") return { factor: 1, unit };
+  const step = Math.min(Math.ceil(-Math.log10(value) / 3 - 1e-9), DOWN.length - 1);
+  return { factor: 1000 ** -step, unit: `${DOWN[step]}${unit}` };
+}
+
+export function valueText(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined) return "–";
+  const scale = scaleFor(value, unit);
+  return `${digits(value / scale.factor)} ${scale.unit}`.trim();
+}
+
+/** Ticks of an axis: all with the same prefix, which is told once. */
+export function ticks(values: readonly number[], unit: string): string[] {
+  const scale = scaleFor(Math.max(...values.map(Math.abs)), unit);
+  return values.map((value) => `${+(value / scale.factor).toPrecision(6)} ${scale.unit}`.trim());
+}
+
+function digits(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
+  return value.toPrecision(3).replace(/e\+?(-?\d+)$/, "e$1");
+}

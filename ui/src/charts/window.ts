@@ -1,0 +1,69 @@
+/** Which rows of a table are drawn: those of the last seconds, and not more than a screen has room for. */
+
+import type { Value } from "../stores/samples";
+
+const MOST_ROWS = 3000;
+
+export type Data = [number[], ...(readonly Value[])[]];
+
+/** `seconds`: null for all. */
+export function lately(times_s: readonly number[], columns: readonly (readonly Value[])[], seconds: number | null): Data {
+  const last = times_s.at(-1) ?? 0;
+  const first = seconds === null ? 0 : firstAt(times_s, last - seconds);
+  const count = times_s.length - first;
+  if (count <= MOST_ROWS) {
+    return [times_s.slice(first), ...columns.map((values) => values.slice(first, times_s.length))];
+  }
+  return thinned(times_s, columns, first, Math.ceil(count / MOST_ROWS));
+}
+
+/** Of several rows the largest value of each curve is kept: peaks must be seen. */
+function thinned(times_s: readonly number[], columns: readonly (readonly Value[])[], first: number, step: number): Data {
+  const times: number[] = [];
+  for (let row = first; row < times_s.length; row += step) times.push(times_s[row]!);
+  const thin = (values: readonly Value[]) => {
+    const kept: Value[] = [];
+    for (let row = first; row < times_s.length; row += step) {
+      let largest: Value = null;
+      for (let at = row; at < Math.min(row + step, times_s.length); at += 1) {
+        const value = values[at] ?? null;
+        if (value !== null && (largest === null || value > largest)) largest = value;
+      }
+      kept.push(largest);
+    }
+    return kept;
+  };
+  return [times, ...columns.map(thin)];
+}
+
+function firstAt(times_s: readonly number[], wanted: number): number {
+  let [low, high] = [0, times_s.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times_s[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Curves with instants of their own, beside one another. */
+export function joined(curves: readonly { times_s: readonly number[]; values: readonly Value[] }[]): Data {
+  const times = [...new Set(curves.flatMap((curve) => curve.times_s))].sort((a, b) => a - b);
+  const row = new Map(times.map((time, index) => [time, index]));
+  const columns = curves.map((curve) => {
+    // undefined would be a gap to draw over, null is one to leave open: instants of others are no gap.
+    const values = new Array<Value>(times.length).fill(undefined as unknown as Value);
+    curve.times_s.forEach((time, index) => (values[row.get(time)!] = curve.values[index] ?? null));
+    return values;
+  });
+  return [times, ...columns];
+}
+
+/** As a file for other programs: a row for each instant. */
+export function csv(heads: readonly string[], data: Data): string {
+  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+  const rows = data[0].map((time, row) =>
+    [time, ...data.slice(1).map((values) => values[row] ?? "")].join(","),
+  );
+  return [["time_s", ...heads].map(quoted).join(","), ...rows, ""].join("\n");
+}
