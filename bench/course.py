@@ -1,7 +1,8 @@
 """Every starting state fails its check, every solution passes, every wrong one fails with its hint.
 
 Of all exercises and problems and all their variants, or of the units that are named; each case in a
-network of its own, `-j` side by side, the longest first as far as that is known.
+network of its own, `-j` side by side. A solution's own measurements last 2 s here; `wanlab lab run`
+performs them in full length.
 
     case      the unit, and what was graded: the starting state, a solution, or one that is wrong
     right     whether that came out as it should
@@ -29,8 +30,6 @@ def main() -> int:
     names = arguments.unit or list(catalog.names())
     cases = [case for name in names for case in proof.cases(catalog.find(name))]
     cases = [case for case in cases if not arguments.kind or case.kind in arguments.kind]
-    # Solutions make the student's measurements, too.
-    cases.sort(key=lambda case: case.kind != proof.SOLUTION)
     report = Report("course")
     report.note(f"{len(cases)} cases")
     table = report.table("cases", ("right", "points", "wall_s", "case"))

@@ -80,7 +80,9 @@ def prove(case: Case, say: Callable[[str], None] = lambda line: None) -> Verdict
     """Grades it in a network of its own."""
     began = time.monotonic()
     try:
-        report = performance.work(case.unit, case.file, seed=case.seed, clock="virtual", say=say)
+        report = performance.work(
+            case.unit, case.file, seed=case.seed, clock="virtual", say=say, quick=True
+        )
     except WanlabError as error:
         report = {"points": 0.0, "of": 0.0, "passed": None, "checks": [], "problems": [str(error)]}
     missed = [check for check in report["checks"] if not check["passed"]]
