@@ -1,5 +1,7 @@
 import { lazy, Suspense } from "react";
 import { Inspector } from "../inspector/Inspector";
+// What the server says of lessons is heard from the start, not only when they are looked at.
+import "../stores/lessons";
 import { useView } from "../stores/view";
 import { Divider } from "./Divider";
 import { Tabs, type Tab } from "./Tabs";

@@ -1,4 +1,19 @@
-/** The course: list of labs and the lesson beside the lab. */
+import "./lessons.css";
+import { useState } from "react";
+import { useLessons } from "../stores/lessons";
+import { LessonList } from "./LessonList";
+import { LessonView } from "./LessonView";
+
+/** The course: list of labs, and the lesson beside the lab. */
 export function Lessons() {
-  return <p className="empty">The lessons will be listed here.</p>;
+  const open = useLessons((state) => state.open_unit);
+  const [read, setRead] = useState<string | null>(open);
+  // A lesson that was started (here, or in another window) is the one that is read.
+  const [known, setKnown] = useState(open);
+  if (open !== known) {
+    setKnown(open);
+    if (open !== null) setRead(open);
+  }
+  if (read === null) return <LessonList onRead={setRead} />;
+  return <LessonView key={read} unit={read} onRead={setRead} onList={() => setRead(null)} />;
 }

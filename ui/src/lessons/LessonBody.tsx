@@ -1,0 +1,141 @@
+import "./figure/figure.css";
+import { useEffect, useMemo, useRef } from "react";
+import type { LessonPage, LessonStep } from "../protocol";
+import { draw } from "./figure/draw";
+import { read, type Command } from "./markdown";
+import { numberOf, ON_CANVAS, sectionOf, stepsOf } from "./steps";
+
+interface Props {
+  page: LessonPage;
+  done: readonly number[];
+  onCommand: (command: Command, step: number | null) => void;
+  onStep: (step: LessonStep) => void;
+  onUnit: (folder: string) => void;
+}
+
+/** The text of a lesson. It is HTML of our own making (markdown.ts) and not React's: only marks change in it. */
+export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const text = useMemo(() => read(page.markdown, `/api/lessons/${page.unit}`), [page]);
+  const numbers = useMemo(() => stepsOf(text.commands, page.steps), [text, page]);
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    element.innerHTML = text.html;
+    placeCanvasSteps(element, page.steps, numbers);
+    const drawAll = () => drawFigures(element, text.figures);
+    drawAll();
+    let width = element.clientWidth;
+    const watcher = new ResizeObserver(() => {
+      if (Math.abs(element.clientWidth - width) < 24) return;
+      width = element.clientWidth;
+      drawAll();
+    });
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, [text, page, numbers]);
+
+  useEffect(() => {
+    const isDone = new Set(done);
+    for (const row of place.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) {
+      const number = numbers[Number(row.dataset["row"])];
+      row.classList.toggle("is-done", number !== null && number !== undefined && isDone.has(number));
+    }
+    for (const row of place.current?.querySelectorAll<HTMLElement>("[data-step]") ?? []) {
+      row.classList.toggle("is-done", isDone.has(Number(row.dataset["step"])));
+    }
+  }, [text, page, numbers, done]);
+
+  const click = (event: React.MouseEvent<HTMLDivElement>) => {
+    const target = (event.target as HTMLElement).closest<HTMLElement>("button, a");
+    if (!target) return;
+    const { command, step, unit, anchor } = target.dataset;
+    if (command !== undefined) onCommand(text.commands[Number(command)]!, numbers[Number(command)] ?? null);
+    else if (step !== undefined) onStep(page.steps.find((one) => one.n === Number(step))!);
+    else if (unit !== undefined) onUnit(unit);
+    else if (anchor !== undefined) place.current?.querySelector(`[id="${CSS.escape(anchor)}"]`)?.scrollIntoView();
+    if (target.tagName === "A") event.preventDefault();
+  };
+  return <div className="lesson" ref={place} onClick={click} />;
+}
+
+function drawFigures(element: HTMLElement, figures: readonly string[]): void {
+  for (const figure of element.querySelectorAll<HTMLElement>("[data-figure]")) {
+    try {
+      figure.innerHTML = draw(figures[Number(figure.dataset["figure"])]!, element.clientWidth - 24);
+    } catch {
+      // It stays the text that it is written as.
+    }
+  }
+}
+
+/** What is done on the canvas stands before the commands that come after it, or at its section's end. */
+function placeCanvasSteps(element: HTMLElement, steps: readonly LessonStep[], numbers: readonly (number | null)[]): void {
+  const headings = [...element.querySelectorAll<HTMLElement>("h2, h3")];
+  const sections = new Map(
+    headings.flatMap((heading) => {
+      const number = numberOf(heading.textContent ?? "");
+      return number === null ? [] : [[number, heading] as const];
+    }),
+  );
+  for (const step of steps.filter((one) => one.where[0] === ON_CANVAS && one.can_type)) {
+    const number = sectionOf(step.at, [...sections.keys()]);
+    const heading = number === null ? undefined : sections.get(number);
+    const after = [...element.querySelectorAll<HTMLElement>("[data-row]")].find((row) => {
+      const own = numbers[Number(row.dataset["row"])] ?? null;
+      return own !== null && own > step.n;
+    });
+    const block = after?.closest<HTMLElement>(".console") ?? null;
+    listAt(element, heading ?? null, block).append(chip(step));
+  }
+}
+
+/** The list of steps where they belong; made if it is not there yet. */
+function listAt(element: HTMLElement, heading: HTMLElement | null, block: HTMLElement | null): HTMLElement {
+  const isInSection = block !== null && (heading === null || sectionHeading(element, block) === heading);
+  if (isInSection) {
+    const before = topLevel(element, block);
+    const known = before.previousElementSibling;
+    if (known instanceof HTMLElement && known.className === "canvas-steps") return known;
+    return made((list) => before.before(list));
+  }
+  let last: Element | null = heading;
+  while (last?.nextElementSibling && !/^H[1-3]$/.test(last.nextElementSibling.tagName)) last = last.nextElementSibling;
+  if (last instanceof HTMLElement && last.className === "canvas-steps") return last;
+  return made((list) => (last ? last.after(list) : element.append(list)));
+}
+
+function made(put: (list: HTMLElement) => void): HTMLElement {
+  const list = document.createElement("div");
+  list.className = "canvas-steps";
+  put(list);
+  return list;
+}
+
+function topLevel(element: HTMLElement, inner: HTMLElement): HTMLElement {
+  let at = inner;
+  while (at.parentElement && at.parentElement !== element) at = at.parentElement;
+  return at;
+}
+
+function sectionHeading(element: HTMLElement, block: HTMLElement): Element | null {
+  let at: Element | null = topLevel(element, block);
+  while (at && !/^H[1-3]$/.test(at.tagName)) at = at.previousElementSibling;
+  return at;
+}
+
+function chip(step: LessonStep): HTMLElement {
+  const row = document.createElement("div");
+  row.className = "row";
+  row.dataset["step"] = String(step.n);
+  const text = document.createElement("span");
+  text.textContent = step.text;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.dataset["step"] = String(step.n);
+  button.textContent = "Do";
+  button.setAttribute("aria-label", `Do this for me: ${step.text}`);
+  row.append(text, button);
+  return row;
+}

@@ -1,0 +1,151 @@
+import { useEffect, useState } from "react";
+import { perform, send, showError, CommandError } from "../connection";
+import type { CheckResult, LessonPage, LessonStep } from "../protocol";
+import { useRunning } from "../stores/running";
+import { openFile } from "../terminals/tabs";
+import { CheckResults } from "./CheckResults";
+import { LessonBody } from "./LessonBody";
+import { Progress } from "./LessonList";
+import type { Command } from "./markdown";
+import { useLessons } from "../stores/lessons";
+import { typeFor } from "./typing";
+
+interface Props {
+  unit: string;
+  onRead: (unit: string) => void;
+  onList: () => void;
+}
+
+/** One lesson: what it says, and what can be done with it. */
+export function LessonView({ unit, onRead, onList }: Props) {
+  const page = usePage(unit);
+  const { lessons, open_unit } = useLessons();
+  const lesson = lessons.find((one) => one.unit === unit);
+  const [results, setResults] = useState<readonly CheckResult[] | null>(null);
+
+  const note = (step: number | null) => {
+    if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
+  };
+  const command = async ({ place, line }: Command, step: number | null) => {
+    if (place === "") await outside(line);
+    else if (await typeFor(place, line)) note(step);
+  };
+  const outside = async (line: string) => {
+    if (/^wanlab lab start\b/.test(line)) await start(unit);
+    else if (/^wanlab lab check\b/.test(line)) await check();
+  };
+  const check = async () => {
+    const found = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
+    if (found !== null) setResults(found);
+  };
+  const step = async (one: LessonStep) => {
+    await perform({ do: "lesson", unit, action: "type", step: one.n });
+  };
+  if (typeof page === "string") return <p className="empty">{page}</p>;
+  return (
+    <div className="lesson-view">
+      <header className="lesson-head">
+        <button type="button" className="icon-button" aria-label="All lessons" title="All lessons" onClick={onList}>
+          ‹ All
+        </button>
+        {lesson && <Progress lesson={lesson} isOpen={false} />}
+        <Actions unit={unit} page={page} isOpen={open_unit === unit} onCheck={check} />
+      </header>
+      {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
+      {page !== null && (
+        <LessonBody
+          page={page}
+          done={lesson?.done ?? NONE}
+          onCommand={(one, number) => void command(one, number)}
+          onStep={(one) => void step(one)}
+          onUnit={(folder) => onRead(lessons.find((one) => folderOf(one.unit) === folder)?.unit ?? unit)}
+        />
+      )}
+    </div>
+  );
+}
+
+const NONE: readonly number[] = [];
+
+/** A unit's folder, as lessons refer to one another: "14" is lab14, "ex3" exercise3, "prob1" problem1. */
+function folderOf(unit: string): string {
+  const found = /^(ex|prob)?(\d+)$/.exec(unit);
+  if (!found) return unit;
+  if (found[1] === "ex") return `exercise${found[2]}`;
+  return found[1] === "prob" ? `problem${found[2]}` : `lab${found[2]!.padStart(2, "0")}`;
+}
+
+function usePage(unit: string): LessonPage | string | null {
+  const [page, setPage] = useState<LessonPage | string | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    fetch(`/api/lessons/${encodeURIComponent(unit)}`)
+      .then(async (answer) => (answer.ok ? ((await answer.json()) as LessonPage) : ((await answer.json()) as { what: string }).what))
+      .catch((error: unknown) => String(error))
+      .then((read) => isWanted && setPage(read));
+    return () => {
+      isWanted = false;
+    };
+  }, [unit]);
+  return page;
+}
+
+/** Opens the unit's network; asks first where something would be lost. */
+async function start(unit: string): Promise<void> {
+  try {
+    await send({ do: "lesson", unit, action: "start" });
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
+    if (!window.confirm(`${error.what}. Open the lesson's network all the same?`)) return;
+    await perform({ do: "lesson", unit, action: "start", discard: true });
+  }
+}
+
+interface ActionProps {
+  unit: string;
+  page: LessonPage | null;
+  isOpen: boolean;
+  onCheck: () => Promise<void>;
+}
+
+function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
+  const isRunning = useRunning((state) => state.run.phase === "running");
+  const { working, working_step } = useLessons();
+  const [isChecking, setIsChecking] = useState(false);
+  const check = async () => {
+    setIsChecking(true);
+    await onCheck();
+    setIsChecking(false);
+  };
+  const report = async () => {
+    const made = (await perform({ do: "lesson", unit, action: "report" })) as { path?: string } | null;
+    if (made?.path) openFile(made.path);
+  };
+  return (
+    <span className="lesson-actions">
+      {isOpen ? (
+        <button type="button" className="button" onClick={() => void perform({ do: "lesson", unit, action: "close" })}>
+          Put away
+        </button>
+      ) : (
+        <button type="button" className="button button-primary" onClick={() => void start(unit)}>
+          {page?.has_topology ? "Start: open its network" : "Start"}
+        </button>
+      )}
+      {page?.has_check && (
+        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grades the network that runs" : "The network has to run"} onClick={() => void check()}>
+          {isChecking ? "Checking…" : "Check"}
+        </button>
+      )}
+      {working === unit ? (
+        <button type="button" className="button" title={working_step} onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}>
+          Cancel the report
+        </button>
+      ) : (
+        <button type="button" className="button" disabled={working !== null} title="Performs all steps in a machine of its own and makes a page of what they show" onClick={() => void report()}>
+          Report
+        </button>
+      )}
+    </span>
+  );
+}

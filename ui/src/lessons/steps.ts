@@ -1,0 +1,51 @@
+/** Which step of the unit each command of its lesson is, and where the steps between them belong that are
+ *  done on the canvas. */
+
+import type { LessonStep } from "../protocol";
+import type { Command } from "./markdown";
+
+export const ON_CANVAS = "gui";
+
+/** For each command the number of its step; null: it is none of the manual's. */
+export function stepsOf(commands: readonly Command[], steps: readonly LessonStep[]): (number | null)[] {
+  const fits = (command: Command, step: LessonStep) =>
+    step.where.includes(command.place) && step.lines.some((line) => same(line, command.line));
+  // In the order of the lesson, which is nearly always that of the steps; what is left then, anywhere.
+  const used = new Set<LessonStep>();
+  let next = 0;
+  const found = commands.map((command) => {
+    const at = steps.findIndex((step, index) => index >= next && fits(command, step));
+    if (at < 0) return null;
+    const step = steps[at]!;
+    // A step in two terminals stands in two lines of the lesson.
+    const isLast = step.where.at(-1) === command.place && step.lines.at(-1) !== undefined;
+    next = isLast ? at + 1 : at;
+    used.add(step);
+    return step.n;
+  });
+  return found.map((number, index) => {
+    if (number !== null) return number;
+    const step = steps.find((one) => !used.has(one) && fits(commands[index]!, one));
+    if (step) used.add(step);
+    return step?.n ?? null;
+  });
+}
+
+function same(a: string, b: string): boolean {
+  const plain = (text: string) => text.replace(/\s+/g, " ").trim();
+  return plain(a) === plain(b);
+}
+
+/** The section of the lesson that a step of the manual's belongs to: "3.1/2" to "3.1", or else to "3". */
+export function sectionOf(at: string, sections: readonly string[]): string | null {
+  const number = /^\d+(\.\d+)*/.exec(at)?.[0] ?? "";
+  for (let wanted = number; wanted; wanted = wanted.split(".").slice(0, -1).join(".")) {
+    if (sections.includes(wanted)) return wanted;
+  }
+  return null;
+}
+
+/** Number of a heading: "3.1 The same network, drawn" is "3.1". */
+export function numberOf(heading: string): string | null {
+  return /^(\d+(?:\.\d+)*)\.?\s/.exec(heading)?.[1] ?? null;
+}

@@ -1,0 +1,52 @@
+/** "Type this for me": into the terminal where it belongs, which is opened if need be. */
+
+import { perform } from "../connection";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
+import { toast } from "../stores/toasts";
+import { paneOf, terminalTab } from "../terminals/panes";
+import { CLIENT, openTerminal, PROMPT, showTab, useTabs } from "../terminals/tabs";
+
+const MININET = "mininet";
+/** A command that leads to a prompt of its own, in the terminal where it was typed. */
+const STARTS_PROMPT = /^sudo mn\b(?!.*(?:-c\b|--clean|--test))/;
+
+let ownPrompt: string | null = null;
+
+/** `place` as a lesson has it: client, mininet, or a node's name. Whether it was typed. */
+export async function typeFor(place: string, line: string): Promise<boolean> {
+  if (useRunning.getState().run.phase !== "running") {
+    toast("warning", "the network does not run yet", "start it with Run, then type");
+    return false;
+  }
+  const terminal = place === MININET ? await atPrompt() : await ofNode(place);
+  if (terminal === null) return false;
+  const typed = await perform({ do: "type", terminal, text: `${line}\n` });
+  if (typed === null) return false;
+  if (place === CLIENT && STARTS_PROMPT.test(line)) ownPrompt = terminal;
+  showTab(terminalTab(terminal));
+  return true;
+}
+
+async function atPrompt(): Promise<string | null> {
+  const { terminals } = useRunning.getState();
+  const own = terminals.find((one) => one.id === ownPrompt && one.status === null && one.is_busy);
+  if (own) return own.id;
+  const prompt = terminals.find((one) => one.node === PROMPT && one.status === null);
+  return prompt?.id ?? openTerminal(PROMPT);
+}
+
+async function ofNode(name: string): Promise<string | null> {
+  const node = name === CLIENT ? CLIENT : Object.values(useDocument.getState().nodes).find((one) => one.name === name)?.id;
+  if (node === undefined) {
+    toast("warning", `there is no ${name} in this network`, "open the lesson's network with Start");
+    return null;
+  }
+  const free = useRunning.getState().terminals.filter((one) => one.node === node && one.status === null && !one.is_busy);
+  return (free.find((one) => isInFront(one.id)) ?? free[0])?.id ?? openTerminal(node);
+}
+
+function isInFront(id: string): boolean {
+  const tab = terminalTab(id);
+  return paneOf(useTabs.getState(), tab)?.front === tab;
+}

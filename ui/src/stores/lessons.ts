@@ -1,0 +1,14 @@
+/** The course as the server tells of it: units, what is done of each, which one is open. */
+import { create } from "zustand";
+import { onPush } from "../connection";
+import type { LessonsPush } from "../protocol";
+
+export const useLessons = create<LessonsPush>(() => ({
+  push: "lessons",
+  lessons: [],
+  open_unit: null,
+  working: null,
+  working_step: "",
+}));
+
+onPush("lessons", (push) => useLessons.setState(push));
