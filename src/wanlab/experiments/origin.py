@@ -41,7 +41,7 @@ PROGRAMS = (
 )
 """What experiments usually start; those that are not installed count as missing."""
 # Faces and lessons take no part in a run.
-NO_PART = {"cli", "labs", "mininet", "web", "plot", "pytest_plugin.py"}
+NO_PART = {"cli", "labs", "mininet", "web", "plot", "pytest_plugin"}
 NO_PART_OF_EXPERIMENTS = {
     *("charts.py", "report.py", "workers.py", "cluster.py", "sweep.py", "cache.py"),
 }

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wanlab.agent.operations import ROOT
 from wanlab.record import Provenance
 from wanlab.topology.files import mn
 from wanlab.topology.nic import nic_words
 from wanlab.version import VERSION
-
-from .node import LiveNode
 
 if TYPE_CHECKING:
     from .network import Network
 
 # How each says its version. The programs are the computer's own, so a record names them.
 TOOLS = {
-    "iperf3": "iperf3 --version",
-    "ping": "ping -V",
-    "tc": "tc -V",
-    "ip": "ip -V",
-    "ethtool": "ethtool --version",
-    "tcpdump": "tcpdump --version",
-    "bash": "bash --version",
-    "python": "python3 --version",
+    "iperf3": ("iperf3", "--version"),
+    "ping": ("ping", "-V"),
+    "tc": ("tc", "-V"),
+    "ip": ("ip", "-V"),
+    "ethtool": ("ethtool", "--version"),
+    "tcpdump": ("tcpdump", "--version"),
+    "bash": ("bash", "--version"),
+    "python": ("python3", "--version"),
 }
 
 
@@ -45,7 +46,7 @@ def provenance_of(
         machine=described["machine"],
         kernel_release=described["kernel_release"],
         kernel_manifest=described["kernel_manifest"],
-        tools=tool_versions(network),
+        tools=tool_versions(network.environment),
         clock=network.clock,
         wire=network.wire,
         nic=nic_words(network.nic),
@@ -55,13 +56,31 @@ def provenance_of(
     )
 
 
-def tool_versions(network: Network) -> dict[str, str]:
-    """First line of what each tool says of itself; only those that are there. One command asks all: a
-    process costs the machine more than a version does."""
-    script = "".join(
-        f"said=$({command} 2>&1) && echo \"{name} ${{said%%$'\\n'*}}\"\n"
-        for name, command in TOOLS.items()
+def tool_versions(environment: Mapping[str, str]) -> dict[str, str]:
+    """First line of what each tool says of itself; only those that are there. They are asked on our
+    side: a machine has the same programs, but time would pass in it."""
+    found = {
+        name: (Path(program), arguments)
+        for name, (command, *arguments) in TOOLS.items()
+        if (program := shutil.which(command, path=environment["PATH"]))
+    }
+    versions = {
+        name: _version(program, tuple(arguments), program.stat().st_mtime_ns)
+        for name, (program, arguments) in found.items()
+    }
+    return {name: version for name, version in versions.items() if version}
+
+
+@cache
+def _version(program: Path, arguments: Sequence[str], changed_ns: int) -> str:
+    """Asked once, as long as the program stays what it is."""
+    done = subprocess.run(
+        [program, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={"LANG": "C.UTF-8"},
+        check=False,
     )
-    ours = LiveNode(network, "root", ROOT, is_noted=False)
-    told = ours.run(script, check=False).output
-    return dict(line.split(" ", 1) for line in told.splitlines() if " " in line)
+    lines = done.stdout.decode(errors="replace").splitlines()
+    return lines[0] if done.returncode == 0 and lines else ""

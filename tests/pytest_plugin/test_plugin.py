@@ -1,0 +1,296 @@
+"""The pytest plugin, used as its users use it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from wanlab import record
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = "wanlab.pytest_plugin"
+# A pytester has a home of its own; the kernel is in ours.
+CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs pytest with the plugin on a file of tests."""
+    monkeypatch.delenv("WANLAB_REQUIRE_KERNEL", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", CACHE)
+    is_installed = bool(entry_points(group="pytest11", name="wanlab"))
+
+    def run_it(text: str, *arguments: str) -> pytest.RunResult:
+        pytester.makepyfile(test_it=f"import pytest\nfrom wanlab import shapes\n{text}")
+        plugin = [] if is_installed else ["-p", PLUGIN]
+        return pytester.runpytest_inprocess(*plugin, "-p", "no:cacheprovider", *arguments)
+
+    return run_it
+
+
+# -- what it costs those who do not use it ----------------------------------------------------------
+
+
+def test_installing_wanlab_brings_the_plugin() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"wanlab": PLUGIN}
+
+
+def test_a_run_without_networks_loads_nothing_of_wanlab() -> None:
+    script = (
+        "import sys, pytest\n"
+        "before = set(sys.modules)\n"
+        f"import {PLUGIN}\n"
+        "print(*sorted(set(sys.modules) - before))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["wanlab", PLUGIN, "wanlab.version"]
+
+
+def test_tests_without_networks_are_left_alone(run: Run) -> None:
+    run("def test_it(): pass", "--wanlab-seeds", "3", "-W", "error").assert_outcomes(passed=1)
+
+
+# -- what is asked for ------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_done_is_said_in_one_line(run: Run) -> None:
+    result = run(
+        """
+        @pytest.mark.topology("minimal")
+        @pytest.mark.wanlab(wires="mtu")
+        def test_word(network): pass
+
+        @pytest.mark.topology("minimal,rat=10Mbps")
+        def test_shape(network): pass
+
+        @pytest.mark.topology("missing.mn")
+        def test_file(network): pass
+
+        @pytest.mark.topology("minimal")
+        @pytest.mark.wanlab(scope="session")
+        def test_scope(network): pass
+
+        def test_nothing(network): pass
+        """.replace("\n        ", "\n")
+    )
+    result.assert_outcomes(errors=5)
+    result.stdout.fnmatch_lines(
+        [
+            '"wires" is not known of @pytest.mark.wanlab (did you mean wire[?])',
+            '"rat" in "minimal,rat=10Mbps" is not known of the shape minimal (did you mean rate[?])',
+            "cannot read *missing.mn: No such file or directory",
+            '@pytest.mark.wanlab(scope="session") (known here: function, module)',
+            "test_nothing does not say of what its network is made (mark it: *",
+        ]
+    )
+
+
+def test_a_test_is_run_with_as_many_seeds_as_are_wanted(run: Run) -> None:
+    text = """
+pytestmark = pytest.mark.topology("minimal")
+
+def test_plain(network): pass
+
+@pytest.mark.wanlab(seeds=2, seed=7)
+def test_marked(network): pass
+
+def test_other(): pass
+"""
+    shown = run(text, "--collect-only", "-q").stdout
+    shown.fnmatch_lines(
+        [
+            "test_it.py::test_plain",
+            *("test_it.py::test_marked[[]seed7]", "test_it.py::test_marked[[]seed8]"),
+            "test_it.py::test_other",
+        ]
+    )
+    collected = run(text, "--collect-only", "-q", "--wanlab-seeds", "3").outlines
+    assert sorted(line.partition("::")[2] for line in collected if "::" in line) == [
+        *("test_marked[seed7]", "test_marked[seed8]", "test_marked[seed9]"),
+        "test_other",
+        *("test_plain[seed1]", "test_plain[seed2]", "test_plain[seed3]"),
+    ]
+
+
+@pytest.mark.parametrize("number", ["0", "many"])
+def test_a_number_of_seeds_must_be_one(run: Run, number: str) -> None:
+    result = run("def test_it(): pass", "--wanlab-seeds", number)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_without_a_kernel_tests_are_skipped_and_it_is_said_how_to_build_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WANLAB_KERNEL", str(tmp_path))
+    text = '@pytest.mark.topology("minimal")\ndef test_it(network): pass\n'
+    skipped = run(text, "-rs")
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["SKIPPED *build it with: wanlab kernel build)"])
+    failed = run(text, "--wanlab-require")
+    failed.assert_outcomes(errors=1)
+    failed.stdout.fnmatch_lines(["*build it with: wanlab kernel build)"])
+
+
+# -- networks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.machine
+def test_a_test_has_the_network_that_it_asks_for(run: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / "two.yaml").write_text(
+        "nodes: {h1: host, h2: host}\nlinks: [{between: [h1, h2], delay: 5ms}]\n"
+    )
+    result = run(
+        """
+@pytest.mark.topology(shapes.minimal(delay="10ms"))
+@pytest.mark.wanlab(seed=3, wire="gso", sysctls={"net.ipv4.ip_default_ttl": "33"})
+def test_marked(network, tmp_path):
+    assert (network.seed, network.wire, network.folder) == (3, "gso", tmp_path)
+    ping = network["h1"].run("ping -c 2 10.0.0.2").output
+    assert "ttl=33 time=40.0 ms" in ping
+    done = []
+    network.after("5s", done.append, network.seed)
+    network.run_for("5s")
+    assert done == [3]
+
+@pytest.fixture
+def topology():
+    return shapes.single(3)
+
+def test_by_fixture(network):
+    assert len(network.topology.hosts) == 3
+
+@pytest.mark.wanlab(clock="virtual")
+def test_two(start_network):
+    networks = [start_network(shapes.minimal(), seed=seed) for seed in (1, 2)]
+    drawn = [net["h1"].run("head -c 8 /dev/urandom | xxd -p").output for net in networks]
+    assert drawn[0] != drawn[1]
+"""
+    )
+    result.assert_outcomes(passed=3)
+    assert not (pytester.path / ".wanlab").exists()
+
+
+@pytest.mark.machine
+def test_tests_of_a_module_can_share_a_network(run: Run, pytester: pytest.Pytester) -> None:
+    result = run(
+        """
+pytestmark = [pytest.mark.topology("minimal"), pytest.mark.wanlab(scope="module", seeds=1)]
+
+@pytest.fixture(scope="module")
+def server(module_network):
+    return module_network["h2"].start("echo ready; sleep 1000")
+
+def test_first(network, server):
+    network.run_for("3s")
+    assert server.output == "ready\\n"
+
+def test_second(network, server):
+    assert network.now_ns // 10**6 == 3000
+    network["h1"].run("ping -c 2 10.0.0.2")
+    assert not server.is_running
+""",
+        "--wanlab-keep-passed",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    first = (pytester.path / ".wanlab/test_it/test_first-seed1/processes.txt").read_text()
+    assert first == (
+        "h2$ echo ready; sleep 1000\n  began at 0.000000 s, runs\n  output:\n    ready\n\n"
+    )
+    kept = pytester.path / ".wanlab/test_it/test_second-seed1"
+    assert (kept / "processes.txt").read_text().startswith(first)
+    # What has passed during this test, and no other.
+    assert record.read(kept / "record")["port"].distinct("time_ns")[10] == 1_000_000_000
+
+
+@pytest.mark.machine
+def test_what_explains_a_failure_is_kept(run: Run, pytester: pytest.Pytester) -> None:
+    text = """
+@pytest.mark.topology("minimal,rate=10Mbps")
+@pytest.mark.wanlab(limit="90s")
+def test_fails(network):
+    network["h2"].start("iperf3 -s -1")
+    network.run_for("100ms")
+    network["h1"].run("iperf3 -c 10.0.0.2 -t 1")
+    network["h1"].run("echo one; echo two >&2; exit 3")
+
+@pytest.fixture
+def server(network):
+    process = network["h1"].start("sleep 100")
+    yield process
+    assert process.stop() == 0
+
+@pytest.mark.topology("minimal")
+@pytest.mark.wanlab(limit="5s", capture="s1-eth1", every=None)
+def test_hangs(server):
+    server.wait()
+"""
+    result = run(text, "--wanlab-keep", "evidence")
+    result.assert_outcomes(failed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">   *exit 3*",
+            "E *CommandError: `echo one; echo two >&2; exit 3` in h1 failed [[]exit status 3]",
+            "test_it.py:10: CommandError",
+            "*- wanlab -*",
+            "kept in evidence/test_it/test_fails",
+            "  the network's clock showed 1.*s; seed 1, mtu wire",
+            "  packets.pcapng   h1-eth0, h2-eth0",
+            "  record           qdisc, port, tcp",
+            "  processes.txt    3 processes",
+            "  kernel.txt       * lines",
+            "E *Failed: the test has let 5s of the network's time pass: *",
+            "  packets.pcapng   s1-eth1",
+        ]
+    )
+    kept = pytester.path / "evidence/test_it/test_fails"
+    assert "    one\n  errors:\n    two\n" in (kept / "processes.txt").read_text()
+    assert (kept / "packets.pcapng").stat().st_size > 1_000_000  # 10 Mbit/s for 1 s, seen twice
+    told = record.read(kept / "record")
+    assert told.provenance.commands[0] == "h2$ iperf3 -s -1"
+    assert told["tcp"].distinct("node") == ["h1", "h2"]
+    assert (kept.parent / "test_hangs" / "processes.txt").exists()
+    assert (kept.parents[1] / ".gitignore").read_text() == "*\n"
+
+    passing = text.replace("; exit 3", "").replace("sleep 100", "sleep 1; exec true")
+    run(passing, "--wanlab-keep", "evidence").assert_outcomes(passed=2)
+    assert not any(kept.parent.iterdir())
+
+
+@pytest.mark.machine
+def test_a_machine_that_is_lost_leaves_what_it_said(run: Run, pytester: pytest.Pytester) -> None:
+    result = run(
+        """
+@pytest.mark.topology("minimal")
+def test_it(network):
+    network["h1"].run("ping -c 1 10.0.0.2")
+    network.machine._kernel.signal(9)
+    network.run_for("1s")
+
+@pytest.mark.topology("minimal")
+@pytest.mark.wanlab(limit="10 parsecs")
+def test_limit(network): pass
+"""
+    )
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(['"parsecs" in "10 parsecs" is not a unit of time*'])
+    kept = pytester.path / ".wanlab/test_it/test_it"
+    assert "1 received" in (kept / "processes.txt").read_text()
+    assert (kept / "packets.pcapng").exists()
