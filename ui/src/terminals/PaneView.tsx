@@ -72,9 +72,8 @@ function TabRow({ pane }: { pane: Pane }) {
 function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const { kind, name } = subject(tab);
   const known = useTabs((state) => (kind === "terminal" ? state.known[name] : undefined));
-  const isGone = useTabs((state) => kind === "terminal" && state.gone.has(name));
   const title = kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
-  const isOver = isGone || (known !== undefined && known.status !== null);
+  const isOver = known !== undefined && known.status !== null;
   const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
   return (
     <div className="pane-tab" data-front={isInFront}>

@@ -53,11 +53,11 @@ function Nothing() {
 
 /** What can be done with the tab that is in front. */
 function Tools() {
-  const { panes, active, known, gone } = useTabs();
+  const { panes, active, known } = useTabs();
   const tab = panes.find((pane) => pane.id === active)?.front ?? null;
   const of = tab === null ? null : subject(tab);
   const id = of?.kind === "terminal" ? of.name : null;
-  const isAlive = id !== null && !gone.has(id) && known[id]?.status === null;
+  const isAlive = id !== null && known[id]?.status === null;
   const count = panes.reduce((sum, pane) => sum + pane.tabs.length, 0);
 
   const split = async () => {

@@ -4,13 +4,14 @@ import { terminalTab } from "./panes";
 import { sessionOf } from "./session";
 import { useTabs } from "./tabs";
 
+const HUNG_UP = -1;
+
 /** The screen of one terminal. */
 export function TerminalPane({ id }: { id: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [isFinding, setIsFinding] = useState(false);
   const wantsFocus = useTabs((state) => state.wantsFocus === terminalTab(id));
   const known = useTabs((state) => state.known[id]);
-  const isGone = useTabs((state) => state.gone.has(id));
 
   useEffect(() => {
     const element = place.current;
@@ -43,16 +44,13 @@ export function TerminalPane({ id }: { id: string }) {
         />
       )}
       <div className="terminal-place" ref={place} />
-      {(isGone || (known && known.status !== null)) && (
-        <p className="terminal-ended">{ending(isGone, known?.status ?? null)}</p>
-      )}
+      {known && known.status !== null && <p className="terminal-ended">{ending(known.status)}</p>}
     </div>
   );
 }
 
-function ending(isGone: boolean, status: number | null): string {
-  if (isGone) return "The network that this terminal belonged to has been stopped.";
+function ending(status: number): string {
   if (status === 0) return "Ended.";
-  if (status !== null && status < 0) return `Ended by signal ${-status}.`;
-  return `Ended with status ${status}.`;
+  if (status === HUNG_UP) return "Ended with its network.";
+  return status < 0 ? `Ended by signal ${-status}.` : `Ended with status ${status}.`;
 }

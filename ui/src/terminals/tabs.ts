@@ -13,9 +13,7 @@ import * as panes from "./panes";
 import type { TabId } from "./panes";
 
 interface Tabs extends panes.Panes {
-  /** What is known of each terminal, also of those that have gone with their network. */
   known: Readonly<Record<string, Terminal>>;
-  gone: ReadonlySet<string>;
   /** The tab that is to have the focus as soon as it is there. */
   wantsFocus: TabId | null;
 }
@@ -23,7 +21,6 @@ interface Tabs extends panes.Panes {
 export const useTabs = create<Tabs>(() => ({
   ...panes.NO_PANES,
   known: {},
-  gone: new Set(),
   wantsFocus: null,
 }));
 
@@ -51,9 +48,9 @@ export function showTab(tab: TabId): void {
 
 export function closeTab(tab: TabId): void {
   const { kind, name } = panes.subject(tab);
-  const { known, gone } = useTabs.getState();
+  const { known } = useTabs.getState();
   useTabs.setState((state) => panes.close(state, tab));
-  if (kind === "terminal" && known[name] && !gone.has(name)) {
+  if (kind === "terminal" && known[name]) {
     void perform({ do: "close_terminal", terminal: name });
   }
 }
@@ -62,30 +59,17 @@ export function rearrange(how: (state: panes.Panes) => panes.Panes): void {
   useTabs.setState((state) => how(state));
 }
 
+/** New ones stand behind what is in front; those that have been closed, here or elsewhere, go. */
 function takeTerminals(terminals: readonly Terminal[]): void {
   useTabs.setState((state) => {
-    const here = new Set(terminals.map((terminal) => terminal.id));
-    const known = { ...state.known, ...Object.fromEntries(terminals.map((one) => [one.id, one])) };
-    const gone = new Set(Object.keys(known).filter((id) => !here.has(id)));
-    const added = terminals.reduce<panes.Panes>(
-      (now, { id }) => (state.known[id] ? now : panes.add(now, panes.terminalTab(id))),
-      state,
-    );
-    return { ...added, known, gone };
+    const known = Object.fromEntries(terminals.map((one) => [one.id, one]));
+    const here = Object.keys(known).map(panes.terminalTab);
+    const before = Object.keys(state.known).map(panes.terminalTab);
+    const left = before.filter((tab) => !here.includes(tab)).reduce<panes.Panes>(panes.close, state);
+    const added = here.filter((tab) => !before.includes(tab)).reduce<panes.Panes>(panes.add, left);
+    return { ...added, known };
   });
-}
-
-/** What the terminals of a network that has gone had shown stays until the next one starts. */
-function dropGone(): void {
-  useTabs.setState((state) => ({
-    ...[...state.gone].map(panes.terminalTab).reduce<panes.Panes>(panes.close, state),
-    known: Object.fromEntries(Object.entries(state.known).filter(([id]) => !state.gone.has(id))),
-    gone: new Set<string>(),
-  }));
 }
 
 takeTerminals(useRunning.getState().terminals);
 onPush("terminals", ({ terminals }) => takeTerminals(terminals));
-onPush("run", ({ phase }) => {
-  if (phase === "starting") dropGone();
-});
