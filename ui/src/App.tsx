@@ -1,5 +1,6 @@
 import { lazy, Suspense } from "react";
 import { ClockBar } from "./clock/ClockBar";
+import { ConnectionBanner } from "./layout/ConnectionBanner";
 import { Dock } from "./layout/Dock";
 import { Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
@@ -33,6 +34,7 @@ export function App() {
       </main>
       <Side />
       <Toasts />
+      <ConnectionBanner />
     </div>
   );
 }
