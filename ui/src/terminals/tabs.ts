@@ -27,10 +27,11 @@ export const useTabs = create<Tabs>(() => ({
 export const CLIENT = "client";
 export const PROMPT = "prompt";
 
-/** Opens a terminal and brings it to the front; its id, or null where that was refused. */
-export async function openTerminal(node: string): Promise<string | null> {
+/** Opens a terminal and brings it to the front; its id, or null where that was refused. With a command,
+ *  that runs there instead of a shell. */
+export async function openTerminal(node: string, command?: string): Promise<string | null> {
   showDock("terminals");
-  const opened = await perform({ do: "terminal", node });
+  const opened = await perform({ do: "terminal", node, ...(command ? { command } : {}) });
   if (opened === null) return null;
   showTab(panes.terminalTab(opened.terminal));
   return opened.terminal;
