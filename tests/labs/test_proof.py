@@ -1,0 +1,68 @@
+"""The checks tell right from wrong: some cases of the course; `./dev bench course` has all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wanlab.labs import catalog, performance, proof
+
+QUICK = (
+    "ex1: start",
+    "ex1: solution",
+    "ex1: wrong/one-switch",
+    "ex2: wrong/change-without-the-delay",
+    "prob1: start, variant 3",
+    "prob1: solution-3, variant 3",
+)
+CASES = {case.name: case for name in catalog.names() for case in proof.cases(catalog.find(name))}
+
+
+def graded(*, passed: bool, hint: str = "", problems: tuple[str, ...] = ()) -> dict[str, Any]:
+    check = {"what": "rate", "passed": passed, "value_text": "3", "reason": "", "hint": hint}
+    return {
+        "points": float(passed),
+        "of": 1.0,
+        "passed": passed,
+        "checks": [check],
+        "problems": list(problems),
+    }
+
+
+def test_each_variant_has_its_start_and_its_solution() -> None:
+    for name in ("prob1", "prob3"):
+        count = len(catalog.find(name).variants)
+        assert count >= 3
+        for variant in range(1, count + 1):
+            own = [case for case in proof.cases(catalog.find(name)) if case.seed == variant]
+            assert {proof.START, proof.SOLUTION} <= {case.kind for case in own}
+    assert sum(case.kind == proof.WRONG for case in CASES.values()) >= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "report", "is_right"),
+    [
+        ("ex1: start", graded(passed=False), True),
+        ("ex1: start", graded(passed=True), False),
+        ("ex1: start", graded(passed=False, problems=("set_env.sh: exit status 1",)), False),
+        ("ex1: solution", graded(passed=True), True),
+        ("ex1: solution", graded(passed=False), False),
+        ("ex1: wrong/one-switch", graded(passed=False, hint="no host is joined to s2; ..."), True),
+        ("ex1: wrong/one-switch", graded(passed=False, hint="look at something else"), False),
+        ("ex1: wrong/one-switch", graded(passed=True), False),
+    ],
+)
+def test_a_case_is_right_only_if_it_came_out_as_meant(
+    monkeypatch: pytest.MonkeyPatch, name: str, report: dict[str, Any], is_right: bool
+) -> None:
+    monkeypatch.setattr(performance, "work", lambda *_, **__: report)
+    assert proof.prove(CASES[name]).is_right is is_right
+
+
+@pytest.mark.machine
+@pytest.mark.parametrize("name", QUICK)
+def test_a_case_of_the_course_comes_out_as_meant(name: str) -> None:
+    verdict = proof.prove(CASES[name])
+    assert verdict.reasons == ()
+    assert verdict.of > 0
