@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., None]
 KINDS = (str, int, float, bool)
+RESERVED = {"run", "seed", "cache", "here", "warnings"}
 KERNEL = "kernel"
 """A parameter of this name is the folder of the kernel's image that the run boots; "": the usual one."""
 
@@ -176,10 +177,13 @@ def experiment(
 
 
 def _parameters_of(function: Function) -> dict[str, Value]:
-    _, *rest = inspect.signature(function).parameters.values() or [None]
+    given = list(inspect.signature(function).parameters.values())
+    if not given:
+        raise WanlabError(
+            f"{function.__name__} takes no run", f"def {function.__name__}(run: Run, *, ...)"
+        )
     found: dict[str, Value] = {}
-    for parameter in rest:
-        assert parameter is not None
+    for parameter in given[1:]:
         if not isinstance(parameter.default, KINDS):
             raise WanlabError(
                 f"the parameter {parameter.name} of {function.__name__} has no default that is a text, "
@@ -187,7 +191,14 @@ def _parameters_of(function: Function) -> dict[str, Value]:
                 f'as in {parameter.name}: str = "10ms"',
             )
         found[parameter.name] = parameter.default
+    check_names(found)
     return found
+
+
+def check_names(parameters: Mapping[str, Value]) -> None:
+    """WanlabError for parameters that would be taken for something else."""
+    if odd := sorted(RESERVED & set(parameters)):
+        raise WanlabError(f"a parameter cannot be called {odd[0]}", "rename it")
 
 
 def _file_of(function: Function) -> Path | None:

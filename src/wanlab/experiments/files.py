@@ -11,8 +11,7 @@ from pathlib import Path
 from wanlab.errors import WanlabError, did_you_mean
 
 from .definition import Experiment
-
-YAML = (".yaml", ".yml")
+from .source import YAML
 
 
 def load_experiment(path: str | Path, name: str = "") -> Experiment:

@@ -15,7 +15,7 @@ from .design import Parameters
 from .origin import key_of, origin_of
 from .result import Result, Task, read_failure, read_result
 from .worker import Job, perform
-from .workers import Workers
+from .workers import Ended, Workers
 
 
 def run_once(
@@ -53,7 +53,7 @@ def _perform_elsewhere(experiment: Experiment, job: Job) -> None:
     try:
         workers.can_start()  # says so if there is no memory for it
         workers.start(job)
-        ended = []
+        ended: list[Ended] = []
         while not ended:
             ended = workers.wait(1.0)
     finally:

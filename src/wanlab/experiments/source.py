@@ -30,6 +30,7 @@ from typing import Any
 
 from wanlab.errors import WanlabError
 
+YAML = (".yaml", ".yml")
 WRITTEN = "experiment.py"
 """The file that an experiment without one gets."""
 
@@ -51,7 +52,7 @@ class Source:
         for part in (self.entry, self.name, repr(sorted(self.libraries.items()))):
             digest.update(part.encode() + b"\0")
         for path, content in sorted(self.files.items()):
-            meaning = _meaning(content) if path.endswith(".py") else content
+            meaning = _meaning(content, path, is_entry=path == self.entry)
             digest.update(f"{path}\0{len(meaning)}\0".encode())
             digest.update(meaning)
         return digest.hexdigest()
@@ -79,7 +80,10 @@ def of_file(path: Path, name: str, named: Sequence[str]) -> Source:
     folder = path.parent
     files: dict[str, bytes] = {}
     libraries: dict[str, str] = {}
-    _follow(path, folder, files, libraries)
+    if path.suffix in YAML:
+        files[path.name] = path.read_bytes()
+    else:
+        _follow(path, folder, files, libraries)
     for other in named:
         try:
             files[other] = _beside(folder, other).read_bytes()
@@ -108,8 +112,14 @@ def of_function(function: Callable[..., Any], name: str, decoration: str) -> Sou
     return Source(WRITTEN, name, {WRITTEN: f"{text}\n".encode()}, libraries)
 
 
-def _meaning(python: bytes) -> bytes:
-    tree = ast.parse(python)
+def _meaning(content: bytes, path: str, *, is_entry: bool) -> bytes:
+    if is_entry and path.endswith(YAML):
+        from .yaml_form import meaning
+
+        return meaning(content.decode()).encode()
+    if not path.endswith(".py"):
+        return content
+    tree = ast.parse(content)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             kept = [one for one in node.decorator_list if not _names_experiment(one)]

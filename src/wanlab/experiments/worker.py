@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -145,12 +145,11 @@ def main() -> int:
     return 0
 
 
-def send_source(source: Source, to: BinaryIO) -> None:
+def source_parts(source: Source) -> Iterator[bytes]:
     """What `main` reads first."""
     head = json.dumps({"entry": source.entry, "name": source.name}).encode()
     for part in (head, source.to_bytes()):
-        to.write(LENGTH.pack(len(part)) + part)
-    to.flush()
+        yield LENGTH.pack(len(part)) + part
 
 
 def _receive(commands: BinaryIO, folder: Path) -> Experiment:

@@ -25,7 +25,7 @@ from wanlab.errors import WanlabError
 from wanlab.network.network import BASE_MEMORY_BYTES
 
 from .source import Source
-from .worker import Job, send_source
+from .worker import Job, source_parts
 
 END_REAL_S = 15.0
 RESERVE_BYTES = 256 << 20
@@ -46,7 +46,7 @@ class Ended:
 class Worker:
     """Our end of a worker process."""
 
-    def __init__(self, source: Source, cpu: int) -> None:
+    def __init__(self, source: Source, cpu: int | None) -> None:
         self.cpu = cpu
         self.job: Job | None = None
         self._is_ready = False
@@ -70,7 +70,9 @@ class Worker:
         )
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it says why when it is asked
-            send_source(source, self.process.stdin)
+            for part in source_parts(source):
+                self.process.stdin.write(part)
+            self.process.stdin.flush()
 
     @property
     def output(self) -> int:
@@ -119,14 +121,19 @@ class Worker:
 
 
 class Workers:
-    """As many as there are CPUs unless said otherwise. They start when they are first needed."""
+    """As many as there are CPUs unless said otherwise. They start when they are first needed.
 
-    def __init__(self, source: Source, count: int | None = None) -> None:
+    Without `is_pinned` each machine claims a CPU that no other one has: for those who do not know who
+    else is at work on this computer.
+    """
+
+    def __init__(self, source: Source, count: int | None = None, *, is_pinned: bool = True) -> None:
         self.cpus = sorted(os.sched_getaffinity(0))
         self.count = count or len(self.cpus)
         self.note = ""
         """Why fewer are at work than could be."""
         self._source = source
+        self._is_pinned = is_pinned
         self._workers: list[Worker] = []
         self._selector = selectors.DefaultSelector()
         self._largest_bytes = 0
@@ -197,8 +204,10 @@ class Workers:
             return []
         return [Ended(worker.job, "lost")]
 
-    def _next_cpu(self) -> int:
+    def _next_cpu(self) -> int | None:
         """The one with the fewest workers; the first of all last, where everything else tends to run."""
+        if not self._is_pinned:
+            return None
         order = [*self.cpus[1:], self.cpus[0]]
         taken = [worker.cpu for worker in self._workers]
         return min(order, key=taken.count)

@@ -47,7 +47,7 @@ _STYLE: dict[str, Any] = {
 }
 # Okabe and Ito's colours, which most colour-blind readers tell apart. In black and white the lines
 # differ by their dashes, and where they are dashed too densely to see, by a few markers.
-_LINES: tuple[dict[str, Any], ...] = (
+LINE_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "black", "linestyle": "-"},
     {"color": "#0072B2", "linestyle": (0, (5, 1.5))},
     {"color": "#D55E00", "linestyle": (0, (1.2, 1.2))},
@@ -57,7 +57,7 @@ _LINES: tuple[dict[str, Any], ...] = (
     {"color": "#CC79A7", "linestyle": (0, (1, 3))},
     {"color": "0.5", "linestyle": (0, (12, 2, 3, 2))},
 )
-_MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
+MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 _MARKED_PLACES = 12  # along a line
 _MOST_SHAPES = 400  # of single readings; more are dots
 _LIMIT: dict[str, Any] = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
@@ -104,7 +104,7 @@ def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
         raise WanlabError("there is nothing to draw", "give at least one panel")
     columns = min(len(panels), 2)
     rows = -(-len(panels) // columns)
-    with _style():
+    with style():
         size = (_TIMELINE_WIDTH, _DISTRIBUTION_HEIGHT * rows + 0.6)
         figure = Figure(figsize=size)
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -116,14 +116,14 @@ def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
                 axes.axvline(limit.value, label=label, **_LIMIT)
             axes.set_ylim(0, 1.02)
             axes.set_xlabel(f"{panel.title} ({panel.unit or 'count'})")
-            _legend(axes, _TIMELINE_WIDTH / columns)
+            draw_legend(axes, _TIMELINE_WIDTH / columns)
         for axes in grid[::columns]:
             axes.set_ylabel("Share of readings")
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         if title:
             figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
-        _note(figure, _warnings(panels), _TIMELINE_WIDTH)
+        draw_warnings(figure, _warnings(panels), _TIMELINE_WIDTH)
     return figure
 
 
@@ -163,7 +163,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
+        with style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
             figure.savefig(path, metadata=_METADATA[path.suffix])
     except OSError as error:
         raise WanlabError(f"{path} cannot be written: {error.strerror}") from error
@@ -178,7 +178,7 @@ def _draw(
     same_scale: bool = False,
 ) -> Figure:
     rows = _rows(runs)
-    with _style():
+    with style():
         figure = Figure(figsize=(width, height * len(rows) + 0.6))
         grid = figure.subplots(
             len(rows),
@@ -205,7 +205,7 @@ def _draw(
         figure.align_ylabels(grid[:, 0])
         if title:
             figure.suptitle(title)
-        _note(figure, _warnings([panel for panels in rows for panel in panels]), width)
+        draw_warnings(figure, _warnings([panel for panels in rows for panel in panels]), width)
     return figure
 
 
@@ -215,7 +215,7 @@ def _draw_panel(axes: Axes, panel: Panel, width: float) -> int:
     for limit in panel.limits:
         label = f"{limit.label} {limit.value:.3g} {panel.unit}"
         axes.axhline(limit.value, label=label, **_LIMIT)
-    return _legend(axes, width)
+    return draw_legend(axes, width)
 
 
 def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
@@ -231,7 +231,7 @@ def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
     axes.margins(x=_MARGIN)
 
 
-def _legend(axes: Axes, width: float) -> int:
+def draw_legend(axes: Axes, width: float) -> int:
     """Above the panel, where it hides nothing. Returns how many rows it has."""
     entries, labels = axes.get_legend_handles_labels()
     named = [(entry, label) for entry, label in zip(entries, labels, strict=True) if label]
@@ -253,8 +253,8 @@ def _legend(axes: Axes, width: float) -> int:
 
 
 def _line_style(number: int, of: int, *, points: int) -> dict[str, Any]:
-    style = _LINES[number % len(_LINES)]
-    marker: dict[str, Any] = {"marker": _MARKERS[number % len(_MARKERS)], "fillstyle": "none"}
+    style = LINE_STYLES[number % len(LINE_STYLES)]
+    marker: dict[str, Any] = {"marker": MARKERS[number % len(MARKERS)], "fillstyle": "none"}
     if points:
         return (
             style | marker | {"linestyle": "", "markersize": 3 if points <= _MOST_SHAPES else 1.2}
@@ -287,7 +287,7 @@ def _begin_at_zero(axes: Axes, panels: Sequence[Panel]) -> None:
         axes.set_xlim(left=-_MARGIN * last)
 
 
-def _note(figure: Figure, warnings: Sequence[str], width: float) -> None:
+def draw_warnings(figure: Figure, warnings: Sequence[str], width: float) -> None:
     if warnings:
         text = "Warning: " + "; ".join(warnings)
         figure.supxlabel(
@@ -328,6 +328,6 @@ def _join(run: str, label: str) -> str:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style() -> Iterator[None]:
     with matplotlib.style.context(["default", _STYLE]):
         yield

@@ -72,6 +72,20 @@ def dump(topology: Topology) -> str:
     )
 
 
+def read_plain(text: str, file: str = "") -> Any:
+    """What a YAML text says, whatever it is about; TopologyError, with the line, if it is none."""
+    reader = _Reader()
+    data = reader.read(text, file)
+    if reader.problems:
+        raise TopologyError(reader.problems, file)
+    return data
+
+
+def dump_plain(data: Any) -> str:
+    """A YAML text that says it."""
+    return yaml.dump(data, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+
+
 _STANDARD = "tag:yaml.org,2002:"
 _UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
 

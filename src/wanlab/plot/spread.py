@@ -1,0 +1,241 @@
+"""Many runs in one figure: what varies, and how sure one can be.
+
+    spread   mean over x, a line per group, with the band in which the true mean lies   ___/~~~
+    heat     mean over two quantities, as colours with numbers                          [][][]
+    boxes    median, quartiles and extremes per x and group                             -[|]-
+    shares   which share of the values is at most so large (the empirical CDF)          __/--
+
+**The band** is the 95 % confidence interval of the mean, from the spread of n runs with different seeds:
+mean +- t(n-1) s / sqrt(n), with Student's t because n is small (Jain, The Art of Computer Systems
+Performance Analysis, ch. 13). It says how much another set of seeds would move the mean, and nothing of
+errors that all runs share. One run has no band; runs that are equal have one of width zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from wanlab.errors import WanlabError
+from wanlab.plot.figure import LINE_STYLES, MARKERS, draw_legend, draw_warnings, style
+
+WIDTH, HEIGHT = 6.4, 3.6
+BAND_ALPHA = 0.18
+ROOM_FOR_BOXES = 0.8
+LOGARITHMIC_FROM = 30.0
+"""An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
+MOST_NUMBERS = 200
+"""Of cells in a heat map that have their value written in them."""
+DARK = 0.55
+# Two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom.
+STUDENT = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+NORMAL = 1.960
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The places on an axis in order, with what is written there; places are numbers if that is what
+    they mean, otherwise 0, 1, 2, ..."""
+
+    label: str
+    places: tuple[float, ...]
+    texts: tuple[str, ...]
+    is_measured: bool
+    """Whether distances on it mean something."""
+
+    @property
+    def is_logarithmic(self) -> bool:
+        low, high = min(self.places), max(self.places)
+        return self.is_measured and low > 0 and high / low >= LOGARITHMIC_FROM
+
+
+Groups = Mapping[str, Sequence[Sequence[float]]]
+"""By group, for each place on the axis, the values of its runs."""
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and half the width of its 95 % confidence interval; NaN where there is none."""
+    known = np.asarray([value for value in values if np.isfinite(value)], np.float64)
+    if not known.size:
+        return float("nan"), float("nan")
+    mean = float(known.mean())
+    if known.size == 1:
+        return mean, float("nan")
+    freedom = known.size - 1
+    quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else NORMAL
+    return mean, float(quantile * known.std(ddof=1) / np.sqrt(known.size))
+
+
+def spread(
+    groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
+) -> Figure:
+    """A line per group through its means, with confidence bands."""
+    figure, axes = _figure(groups, title, warnings)
+    with style():
+        for number, (name, cells) in enumerate(groups.items()):
+            found = [interval(values) for values in cells]
+            means, halves = (np.asarray(part, np.float64) for part in zip(*found, strict=True))
+            known = np.isfinite(means)
+            places = np.asarray(x.places)[known]
+            line = LINE_STYLES[number % len(LINE_STYLES)]
+            axes.plot(
+                places,
+                means[known],
+                label=name,
+                marker=MARKERS[number % len(MARKERS)],
+                fillstyle="none",
+                markersize=4,
+                **line,
+            )
+            half = np.nan_to_num(halves[known])
+            colour = line["color"]
+            low, high = means[known] - half, means[known] + half
+            axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+        _finish(axes, x, label)
+        draw_legend(axes, WIDTH)
+    return figure
+
+
+def boxes(
+    groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
+) -> Figure:
+    """For each place and group: a box from quartile to quartile, a line at the median, whiskers to the
+    extremes."""
+    figure, axes = _figure(groups, title, warnings)
+    width = ROOM_FOR_BOXES / len(groups)
+    with style():
+        for number, (name, cells) in enumerate(groups.items()):
+            colour = LINE_STYLES[number % len(LINE_STYLES)]["color"]
+            known = [[value for value in values if np.isfinite(value)] for values in cells]
+            places = [
+                place + (number - (len(groups) - 1) / 2) * width for place in range(len(x.texts))
+            ]
+            drawn = axes.boxplot(
+                known,
+                positions=places,
+                widths=width * 0.8,
+                whis=(0, 100),
+                manage_ticks=False,
+                patch_artist=True,
+            )
+            for part in ("boxes", "whiskers", "caps", "medians"):
+                for artist in drawn[part]:
+                    artist.set_color(colour)
+            for artist in drawn["boxes"]:
+                artist.set_facecolor("white")
+            axes.plot([], [], color=colour, label=name)
+        _finish(axes, Scale(x.label, tuple(range(len(x.texts))), x.texts, False), label)
+        draw_legend(axes, WIDTH)
+    return figure
+
+
+def shares(
+    groups: Mapping[str, Sequence[float]],
+    *,
+    label: str,
+    title: str = "",
+    warnings: Sequence[str] = (),
+) -> Figure:
+    """A staircase per group."""
+    figure, axes = _figure(groups, title, warnings)
+    with style():
+        lowest, highest = float("inf"), 0.0
+        for number, (name, values) in enumerate(groups.items()):
+            known = np.sort(np.asarray([value for value in values if np.isfinite(value)]))
+            if not known.size:
+                continue
+            lowest, highest = min(lowest, float(known[0])), max(highest, float(known[-1]))
+            steps = np.arange(known.size + 1) / known.size
+            line = LINE_STYLES[number % len(LINE_STYLES)]
+            axes.plot(np.repeat(known, 2), np.repeat(steps, 2)[1:-1], label=name, **line)
+        if lowest > 0 and highest / lowest >= LOGARITHMIC_FROM:
+            axes.set_xscale("log")
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(label)
+        axes.set_ylabel("Share of values")
+        draw_legend(axes, WIDTH)
+    return figure
+
+
+def heat(
+    cells: Sequence[Sequence[Sequence[float]]],
+    x: Scale,
+    y: Scale,
+    *,
+    label: str,
+    title: str = "",
+    warnings: Sequence[str] = (),
+) -> Figure:
+    """The mean of each cell as a colour; rows are the places of y from below."""
+    means = np.asarray([[interval(values)[0] for values in row] for row in cells])
+    if not np.isfinite(means).any():
+        raise WanlabError("there is nothing to draw", "no run has this metric")
+    with style():
+        figure = Figure(figsize=(WIDTH, HEIGHT))
+        axes = figure.subplots()
+        axes.grid(visible=False)
+        image = axes.imshow(means, origin="lower", aspect="auto", cmap="viridis")
+        figure.colorbar(image, ax=axes, label=label)
+        axes.set_xticks(range(len(x.texts)), x.texts)
+        axes.set_yticks(range(len(y.texts)), y.texts)
+        axes.set_xlabel(x.label)
+        axes.set_ylabel(y.label)
+        if means.size <= MOST_NUMBERS:
+            _write_numbers(axes, means)
+        _head(figure, title, warnings)
+    return figure
+
+
+def _write_numbers(axes: Axes, means: Numbers) -> None:
+    low, high = float(np.nanmin(means)), float(np.nanmax(means))
+    for (row, column), mean in np.ndenumerate(means):
+        if np.isfinite(mean):
+            is_light = high > low and (mean - low) / (high - low) > DARK
+            colour = "black" if is_light else "white"
+            axes.text(
+                column, row, f"{mean:.3g}", ha="center", va="center", color=colour, fontsize=7
+            )
+
+
+def _figure(
+    groups: Mapping[str, object], title: str, warnings: Sequence[str]
+) -> tuple[Figure, Axes]:
+    if not groups:
+        raise WanlabError("there is nothing to draw", "no run has ended well")
+    with style():
+        figure = Figure(figsize=(WIDTH, HEIGHT))
+        axes = figure.subplots()
+        _head(figure, title, warnings)
+    return figure, axes
+
+
+def _head(figure: Figure, title: str, warnings: Sequence[str]) -> None:
+    if title:
+        figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
+    draw_warnings(figure, warnings, WIDTH)
+
+
+def _finish(axes: Axes, x: Scale, label: str) -> None:
+    """The axes: values from 0, unless they are far from it and close together."""
+    if x.is_logarithmic:
+        axes.set_xscale("log")
+    axes.set_xticks(x.places, x.texts)
+    axes.minorticks_off()
+    axes.set_xlabel(x.label)
+    axes.set_ylabel(label)
+    low, high = axes.get_ylim()
+    if low > 0:
+        axes.set_ylim(bottom=0)
+    elif low > -0.1 * high:
+        axes.set_ylim(bottom=min(0.0, *(float(v) for v in axes.dataLim.intervaly)))
