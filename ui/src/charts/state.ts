@@ -31,8 +31,8 @@ export const useCharts = create<ChartState>()(
 export const TITLES: Readonly<Record<SeriesKind, string>> = {
   throughput: "Throughput",
   queue: "Queue",
-  cwnd: "Congestion window",
-  rtt: "Round-trip time",
+  cwnd: "cwnd",
+  rtt: "RTT",
   drops: "Drops",
 };
 

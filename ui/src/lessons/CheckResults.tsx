@@ -1,14 +1,13 @@
-import type { CheckResult } from "../protocol";
+import type { Checked } from "../protocol";
 
 interface Props {
-  results: readonly CheckResult[];
+  checked: Checked;
   onClose: () => void;
 }
 
 /** What a check has found; a hint for each point that is missing. */
-export function CheckResults({ results, onClose }: Props) {
-  const points = results.reduce((sum, result) => sum + result.points, 0);
-  const of = results.reduce((sum, result) => sum + result.of, 0);
+export function CheckResults({ checked, onClose }: Props) {
+  const { results, points, of } = checked;
   return (
     <section className="check-results" aria-label="Result of the check" aria-live="polite">
       <h2>

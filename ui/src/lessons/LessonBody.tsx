@@ -1,6 +1,7 @@
 import "./figure/figure.css";
 import { useEffect, useMemo, useRef } from "react";
 import type { LessonPage, LessonStep } from "../protocol";
+import { canDo, told } from "./canvasSteps";
 import { draw } from "./figure/draw";
 import { read, type Command } from "./markdown";
 import { numberOf, ON_CANVAS, sectionOf, stepsOf } from "./steps";
@@ -79,7 +80,7 @@ function placeCanvasSteps(element: HTMLElement, steps: readonly LessonStep[], nu
       return number === null ? [] : [[number, heading] as const];
     }),
   );
-  for (const step of steps.filter((one) => one.where[0] === ON_CANVAS && one.can_type)) {
+  for (const step of steps.filter((one) => one.where[0] === ON_CANVAS)) {
     const number = sectionOf(step.at, [...sections.keys()]);
     const heading = number === null ? undefined : sections.get(number);
     const after = [...element.querySelectorAll<HTMLElement>("[data-row]")].find((row) => {
@@ -130,12 +131,14 @@ function chip(step: LessonStep): HTMLElement {
   row.className = "row";
   row.dataset["step"] = String(step.n);
   const text = document.createElement("span");
-  text.textContent = step.text;
+  text.textContent = told(step);
+  row.append(text);
+  if (!canDo(step)) return row;
   const button = document.createElement("button");
   button.type = "button";
   button.dataset["step"] = String(step.n);
   button.textContent = "Do";
-  button.setAttribute("aria-label", `Do this for me: ${step.text}`);
-  row.append(text, button);
+  button.setAttribute("aria-label", `Do this for me: ${told(step)}`);
+  row.append(button);
   return row;
 }

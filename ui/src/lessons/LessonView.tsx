@@ -1,8 +1,10 @@
 import { useEffect, useState } from "react";
 import { perform, send, showError, CommandError } from "../connection";
-import type { CheckResult, LessonPage, LessonStep } from "../protocol";
+import type { Checked, LessonPage, LessonStep } from "../protocol";
+import { ask } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
 import { openFile } from "../terminals/tabs";
+import { doFor } from "./canvasSteps";
 import { CheckResults } from "./CheckResults";
 import { LessonBody } from "./LessonBody";
 import { Progress } from "./LessonList";
@@ -19,9 +21,9 @@ interface Props {
 /** One lesson: what it says, and what can be done with it. */
 export function LessonView({ unit, onRead, onList }: Props) {
   const page = usePage(unit);
-  const { lessons, open_unit } = useLessons();
+  const { lessons, open_unit, working, working_step } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
-  const [results, setResults] = useState<readonly CheckResult[] | null>(null);
+  const [results, setResults] = useState<Checked | null>(null);
 
   const note = (step: number | null) => {
     if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
@@ -35,11 +37,11 @@ export function LessonView({ unit, onRead, onList }: Props) {
     else if (/^wanlab lab check\b/.test(line)) await check();
   };
   const check = async () => {
-    const found = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
+    const found = (await perform({ do: "lesson", unit, action: "check" })) as Checked | null;
     if (found !== null) setResults(found);
   };
   const step = async (one: LessonStep) => {
-    await perform({ do: "lesson", unit, action: "type", step: one.n });
+    if (page !== null && typeof page !== "string" && (await doFor(one, page.topologies))) note(one.n);
   };
   if (typeof page === "string") return <p className="empty">{page}</p>;
   return (
@@ -51,7 +53,8 @@ export function LessonView({ unit, onRead, onList }: Props) {
         {lesson && <Progress lesson={lesson} isOpen={false} />}
         <Actions unit={unit} page={page} isOpen={open_unit === unit} onCheck={check} />
       </header>
-      {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
+      {working === unit && <p className="lesson-working">The report is being made: {working_step}</p>}
+      {results !== null && <CheckResults checked={results} onClose={() => setResults(null)} />}
       {page !== null && (
         <LessonBody
           page={page}
@@ -96,7 +99,15 @@ async function start(unit: string): Promise<void> {
     await send({ do: "lesson", unit, action: "start" });
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
-    if (!window.confirm(`${error.what}. Open the lesson's network all the same?`)) return;
+    const answer = await ask({
+      title: "Open the lesson's network?",
+      text: `${error.what}. What is not saved would be lost.`,
+      answers: [
+        { id: "open", title: "Open", isDangerous: true },
+        { id: "cancel", title: "Cancel" },
+      ],
+    });
+    if (answer !== "open") return;
     await perform({ do: "lesson", unit, action: "start", discard: true });
   }
 }
@@ -110,7 +121,8 @@ interface ActionProps {
 
 function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
-  const { working, working_step } = useLessons();
+  const { lessons, working, working_step } = useLessons();
+  const lesson = lessons.find((one) => one.unit === unit);
   const [isChecking, setIsChecking] = useState(false);
   const check = async () => {
     setIsChecking(true);
@@ -118,8 +130,7 @@ function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
     setIsChecking(false);
   };
   const report = async () => {
-    const made = (await perform({ do: "lesson", unit, action: "report" })) as { path?: string } | null;
-    if (made?.path) openFile(made.path);
+    await perform({ do: "lesson", unit, action: "report" });
   };
   return (
     <span className="lesson-actions">
@@ -137,13 +148,18 @@ function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}
+      {lesson?.report && working !== unit && (
+        <button type="button" className="button" onClick={() => openFile(lesson.report!)}>
+          Show the report
+        </button>
+      )}
       {working === unit ? (
         <button type="button" className="button" title={working_step} onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}>
           Cancel the report
         </button>
       ) : (
         <button type="button" className="button" disabled={working !== null} title="Performs all steps in a machine of its own and makes a page of what they show" onClick={() => void report()}>
-          Report
+          {lesson?.report ? "Report anew" : "Report"}
         </button>
       )}
     </span>
