@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from wanlab.agent import belongings, operations, services
+from wanlab.agent import belongings, operations, services, varying
 from wanlab.agent.operations import (
     ROOT,
     AddAddress,
@@ -38,7 +38,7 @@ from wanlab.topology import (
 KINDS = sorted(
     {
         kind
-        for module in (operations, belongings, services)
+        for module in (operations, belongings, services, varying)
         for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, Operation) and kind is not Operation
     },
@@ -46,7 +46,7 @@ KINDS = sorted(
 )
 VALUES: dict[Any, Any] = {
     **{str: "x", bool: True, int: 1, End: End("", "x"), tuple[str, ...]: ("x",)},
-    **{str | None: "x", float | None: 0.5},
+    **{str | None: "x", float | None: 0.5, tuple[int, ...]: (1,)},
 }
 
 

@@ -32,6 +32,7 @@ class Performer:
         self._files_before: dict[str, str | None] = {}
         self._peers: dict[tuple[str, str], tuple[str, str]] = {}
         self._beside: ProgramsBeside | None = None
+        self._loaded: list[tuple[str, str, int, bool]] = []  # and not started
 
     def perform(self, name: str, arguments: dict[str, object]) -> None:
         """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
@@ -207,6 +208,41 @@ class Performer:
     def shape(self, node: str, commands: list[str]) -> None:
         """Lines for `tc -batch`."""
         self._run(node, ["tc", "-batch", "-"], "".join(f"{line}\n" for line in commands))
+
+    def load_opportunities(
+        self, node: str, name: str, handle: int, at_ms: list[int], once: bool
+    ) -> None:
+        from . import shaping  # few networks need it
+
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            for request in shaping.add_opportunities(interface_index(name), handle, at_ms):
+                netlink.request(*request)
+        self._loaded.append((node, name, handle, once))
+
+    def start_opportunities(self, start_ns: int) -> None:
+        from . import shaping
+
+        for node, name, handle, once in self._loaded:
+            with self._namespaces.inside_net(node), links.Netlink() as netlink:
+                index = interface_index(name)
+                netlink.request(*shaping.start_opportunities(index, handle, once, start_ns))
+        self._loaded.clear()
+
+    def change_conditions(
+        self,
+        node: str,
+        name: str,
+        shaper: dict[str, int] | None,
+        delay_line: dict[str, int] | None,
+    ) -> None:
+        from . import shaping
+
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            index = interface_index(name)
+            if shaper is not None:
+                netlink.request(*shaping.change_shaper(index, **shaper))
+            if delay_line is not None:
+                netlink.request(*shaping.change_delay_line(index, **delay_line))
 
     def set_vlans(self, lines: list[str]) -> None:
         """Lines for `bridge -batch`."""

@@ -1,6 +1,6 @@
 """What every process finds in a machine: variables, programs of ours on its PATH, and Python packages.
 
-    /run/wanlab/bin           programs: the files in `programs/`, and `wanlab-python`
+    /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`
     /run/wanlab/python        on PYTHONPATH: wanlab, and mininet (its Mininet face under that name)
     /run/wanlab/machine.json  what kind of machine it is; that it exists says that one is in a machine
 
@@ -29,7 +29,7 @@ ENVIRONMENT = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1]
-PARTS_INSIDE = ("", "machine", "machine/here", "mininet", "network", "plan", "topology")
+PARTS_INSIDE = ("", "generator", "machine", "machine/here", "mininet", "network", "plan", "topology")
 """What a program imports that makes networks inside. The agent is compiled before it is started."""
 
 
@@ -41,6 +41,10 @@ def furniture(about: dict[str, Any]) -> dict[str, Any]:
         "programs": {
             **programs(),
             "wanlab-python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
+            # Started often, and without what takes Python long to load.
+            "wanlab-traffic": (
+                f'#!/bin/sh\nexec "{sys.executable}" -I -S -B -X utf8 "{PACKAGE}/generator" "$@"\n'
+            ),
         },
         "packages": {"wanlab": str(PACKAGE), "mininet": str(PACKAGE / "mininet")},
         "about": about,

@@ -37,7 +37,7 @@ from wanlab.machine import (
 from wanlab.machine.here import is_inside, read_about
 from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
-from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards
+from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards, refuse_traces
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
@@ -61,6 +61,7 @@ from .machines import (
 )
 from .node import LiveNode
 from .outside import Outside, outside_of, read_address
+from .varying import refuse_scheduled, start_varying
 from .verify import check_shaping
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class Network:
             topology = with_speed(topology, self.line_rate_bps)
         if self._is_native:
             refuse_cards(topology, self.wire, self.nic)
+            refuse_traces(topology)
         operations = plan(topology, wire=self.wire, nic=self.nic, sysctls=self.sysctls)
         return native(operations, self.wire, self._kernel) if self._is_native else operations
 
@@ -257,10 +259,11 @@ class Network:
             if self._is_native:  # its kernel carries others, too
                 self._dropped_before = self._dropped()
             self._epoch_ns = max(READY_NS, -(-machine.now_ns // SECOND_NS) * SECOND_NS)
+            if not settles:
+                self._epoch_ns = machine.now_ns
+            start_varying(self, self._ports(), self._epoch_ns)
             if settles:
                 machine.run(self._epoch_ns, lambda: False)
-            else:
-                self._epoch_ns = machine.now_ns
         except BaseException:
             self.stop()
             raise
@@ -382,7 +385,7 @@ class Network:
         the way."""
         machine, appointments = self.machine, self._appointments
         while True:
-            target_ns = min(until_ns, appointments.next_due_ns())
+            target_ns = max(machine.now_ns, min(until_ns, appointments.next_due_ns()))
 
             def stop(target_ns: int = target_ns) -> bool:
                 if self.on_time is not None:
@@ -403,9 +406,10 @@ class Network:
 
     def add(self, *things: Node | Link) -> None:
         """Adds nodes and links to the running network. Switches learn of their new ports at once."""
-        known = len(self.topology.links)
+        known = len(self._ports())
         self._become(addition(self.topology, things))
-        self._verify_ports([p for link in self.topology.links[known:] for p in link.ports])
+        self._verify_ports(self._ports()[known:])
+        start_varying(self, self._ports()[known:], self._epoch_ns)
 
     def remove_link(self, port: str) -> None:
         """Takes away the link that has a port of this name."""
@@ -463,9 +467,11 @@ class Network:
         changed = replace(port, conditions=conditions)
         topology = _with_port(self.topology, changed)
         ensure(topology)
+        refuse_scheduled(port, changed)
         self.perform(reshape(self.namespace_of(port), port, changed))
         self.topology = topology
         self._verify_ports([changed])
+        start_varying(self, [changed], self._epoch_ns)
 
     def set_link_up(self, a: str, b: str, up: bool) -> None:
         """Takes the link between two nodes down, or up again; addresses and routes stay."""
@@ -547,10 +553,13 @@ class Network:
         return parts
 
     def _verify(self) -> None:
-        self._verify_ports([port for link in self.topology.links for port in link.ports])
+        self._verify_ports(self._ports())
 
     def _verify_ports(self, ports: list[Port]) -> None:
         shaped = [(self.namespace_of(port), port) for port in ports if shape_lines(port)]
+
+    def _ports(self) -> list[Port]:
+        return [port for link in self.topology.links for port in link.ports]
 
         def show(namespace: str) -> str:
             ours = LiveNode(self, namespace, namespace, is_noted=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wanlab.record import Provenance
 from wanlab.topology.files import mn
 from wanlab.topology.nic import nic_words
+from wanlab.topology.references import self_contained
 from wanlab.version import VERSION
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def provenance_of(
     described = network.machine.describe()
     return Provenance(
         wanlab=VERSION,
-        topology=mn.dump(network.topology),
+        topology=mn.dump(self_contained(network.topology)),
         commands=tuple(network.commands if commands is None else commands),
         seed=network.seed,
         machine=described["machine"],

@@ -36,7 +36,9 @@ def check_shaping(ports: Iterable[tuple[str, Port]], show: Callable[[str], str])
 
 
 def _differences(port: Port, found: dict[str, dict[str, Any]]) -> Iterable[str]:
-    wanted = port.conditions
+    _, wanted = port.conditions.states()[0]
+    if wanted.trace is not None and "opportunity" not in found:
+        yield "no delivery by its trace"
     if wanted.rate_bps is not None:
         rate_bps = found.get("tbf", {}).get("options", {}).get("rate", 0) * 8
         # The kernel keeps bytes per second.

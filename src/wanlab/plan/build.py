@@ -45,6 +45,7 @@ from wanlab.topology.model import (
 from wanlab.topology.nic import BY_RULE, Nic
 
 from .card import Wire, card_of, card_operations
+from .change import loading
 from .routing import programs_for
 from .shaping import shape_lines
 from .switches import make_bridges, make_ovs, plug_early, plug_late
@@ -193,6 +194,7 @@ def _port(home: str, node: Node, port: Port, wire: Wire, nic: Nic) -> Iterator[O
     lines = shape_lines(port)
     if lines:
         yield Shape(home, name, lines)
+    yield from loading(home, port)
 
 
 def _mbps(port: Port) -> int:

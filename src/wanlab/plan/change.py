@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from wanlab.agent.operations import Operation, Shape
-from wanlab.topology.model import Port
+from collections.abc import Iterator
+from dataclasses import replace
 
-from .shaping import shape_lines
+from wanlab.agent.operations import Operation, Shape
+from wanlab.agent.varying import ChangeConditions, LoadOpportunities
+from wanlab.topology.model import Conditions, Port
+
+from .shaping import (
+    DEFAULT_QUEUE,
+    DELAY_LINE,
+    NO_DELAY,
+    SHAPER,
+    burst_bytes,
+    delay_line_packets,
+    limit_bytes,
+    netem_words,
+    shape_lines,
+    tbf_words,
+)
+
+WHOLE = (1 << 32) - 1
+"""Certainty, as netem counts probabilities."""
 
 
 def reshape(namespace: str, before: Port, after: Port) -> list[Operation]:
@@ -14,4 +32,49 @@ def reshape(namespace: str, before: Port, after: Port) -> list[Operation]:
     assert name is not None
     remove = (f"qdisc del dev {name} root",) if shape_lines(before) else ()
     lines = remove + shape_lines(after)
-    return [Shape(namespace, name, lines)] if lines else []
+    shaped: list[Operation] = [Shape(namespace, name, lines)] if lines else []
+    return shaped + list(loading(namespace, after))
+
+
+def loading(namespace: str, port: Port) -> Iterator[Operation]:
+    """When a port that delivers by a trace does so."""
+    trace, name = port.conditions.trace, port.name
+    if trace is not None:
+        assert name is not None
+        once = port.conditions.trace_once
+        yield LoadOpportunities(namespace, name, SHAPER, trace.at_ms, once)
+
+
+def change(namespace: str, port: Port, before: Conditions, after: Conditions) -> ChangeConditions:
+    """From one state of a schedule to another, with nothing lost."""
+    name = port.name
+    assert name is not None
+    lines = []
+    shaper: dict[str, int] | None = None
+    delay_line: dict[str, int] | None = None
+    if after.rate_bps is not None and after.rate_bps != before.rate_bps:
+        changed = replace(port, conditions=after)
+        queue = after.queue or DEFAULT_QUEUE
+        shaper = {
+            "handle": SHAPER,
+            "rate_bps": after.rate_bps,
+            "burst_bytes": burst_bytes(changed),
+            # tbf gives its limit to any fifo below it, in whatever that counts.
+            "limit": queue.limit_packets or limit_bytes(changed, queue),
+        }
+        words = tbf_words(changed, queue).rpartition(" ")[0]
+        lines.append(f"qdisc change dev {name} handle {SHAPER}: tbf {words} {shaper['limit']}")
+    if netem_words(after) != netem_words(before):
+        delay_line = {
+            "handle": DELAY_LINE,
+            "limit": delay_line_packets(after),
+            "delay_ns": after.delay_ns,
+            "jitter_ns": after.jitter_ns,
+            "loss": round(after.loss_fraction * WHOLE),
+            "duplicate": round(after.duplicate_fraction * WHOLE),
+            "reorder": round(after.reorder_fraction * WHOLE),
+            "reorder_correlation": round(after.reorder_correlation_fraction * WHOLE),
+        }
+        words = netem_words(after) or NO_DELAY
+        lines.append(f"qdisc change dev {name} handle {DELAY_LINE}: netem {words}")
+    return ChangeConditions(namespace, name, tuple(lines), shaper, delay_line)

@@ -120,6 +120,17 @@ def refuse_cards(topology: Topology, wire: Wire, nic: Nic) -> None:
         )
 
 
+def refuse_traces(topology: Topology) -> None:
+    """RequirementError if a link delivers by a trace: only our own kernel has a qdisc for that."""
+    ports = [port for link in topology.links for port in link.ports if port.conditions.trace]
+    if ports:
+        raise RequirementError(
+            f"the native machine cannot deliver by a trace (port {ports[0]}): the computer's kernel "
+            "has no queueing discipline that does",
+            "use the embedded machine, or a schedule of rates",
+        )
+
+
 def _has_switches(operations: Iterable[Operation]) -> bool:
     return any(isinstance(operation, AddBridge) for operation in operations)
 

@@ -4,6 +4,7 @@ What leaves a port passes, from the root down:
 
     1: netem   delay, jitter, loss, duplication, corruption, reordering   (if any is asked for)
     2: tbf     rate                                                       (if asked for)
+       opportunity   or, instead, a trace of when packets may leave
     3: queue   the queue itself: fifo, red, codel, ...                    (if it is not tbf's own)
 
 netem stands above the shaper, as the course builds it: a packet is delayed first and queued then,
@@ -12,6 +13,8 @@ which is the same round trip. Its own queue must never be the limit, unless it w
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import Conditions, Port, Queue
 from wanlab.units import format_time
@@ -19,6 +22,8 @@ from wanlab.units import format_time
 # Enough for 100 Gbit/s of 1500-byte packets over 100 ms: netem's default of 1000 packets is a
 # bottleneck that nobody asked for (600 Mbit/s at 20 ms).
 DELAY_LINE_PACKETS = 1_000_000
+DELAY_LINE, SHAPER = 1, 2
+NO_DELAY = f"limit {DELAY_LINE_PACKETS} delay 0ms"
 DEFAULT_MTU = 1500
 # RED keeps its average in 32 bits: with more than this as its minimum, the average has to follow the
 # queue at once, which is what the course's burst of min/avpkt means.
@@ -35,18 +40,29 @@ CLASSFUL = ("drr", "hfsc", "htb", "prio", "qfq", "tbf")
 
 
 def shape_lines(port: Port) -> tuple[str, ...]:
-    """Lines for tc that give a port its conditions; none if it has none."""
-    conditions = port.conditions
+    """Lines for tc that give a port its conditions; none if it has none. Those that follow a schedule
+    begin with what holds at first."""
+    states = [state for _, state in port.conditions.states()]
+    conditions = states[0]
+    port = replace(port, conditions=conditions)
     delay_line = netem_words(conditions)
+    if not delay_line and any(map(netem_words, states)):
+        delay_line = NO_DELAY
     lines = []
     parent = "root"
     if delay_line:
-        lines.append(f"qdisc add dev {port.name} {parent} handle 1: netem {delay_line}")
-        parent = "parent 1:"
-    if conditions.rate_bps is not None:
+        lines.append(f"qdisc add dev {port.name} {parent} handle {DELAY_LINE}: netem {delay_line}")
+        parent = f"parent {DELAY_LINE}:"
+    if conditions.trace is not None:
         queue = conditions.queue or DEFAULT_QUEUE
-        lines.append(f"qdisc add dev {port.name} {parent} handle 2: tbf {tbf_words(port, queue)}")
-        parent = "parent 2:"
+        lines.append(f"qdisc add dev {port.name} {parent} handle {SHAPER}: opportunity")
+        parent = f"parent {SHAPER}:"
+        lines.append(f"qdisc add dev {port.name} {parent} handle 3: {queue_words(port, queue)}")
+    elif conditions.rate_bps is not None:
+        queue = conditions.queue or DEFAULT_QUEUE
+        shaper = tbf_words(port, queue)
+        lines.append(f"qdisc add dev {port.name} {parent} handle {SHAPER}: tbf {shaper}")
+        parent = f"parent {SHAPER}:"
         if not _is_tbf_queue(queue):
             lines.append(f"qdisc add dev {port.name} {parent} handle 3: {queue_words(port, queue)}")
     elif conditions.queue is not None and not delay_line:
@@ -84,12 +100,17 @@ def netem_words(conditions: Conditions) -> str:
                 words.append(percent(correlation))
     if not words:
         return ""
-    limit = DELAY_LINE_PACKETS
-    if conditions.rate_bps is None and _is_delay_line_limit(conditions.queue):
-        assert conditions.queue is not None
-        assert conditions.queue.limit_packets is not None
-        limit = conditions.queue.limit_packets
-    return " ".join(["limit", str(limit), *words])
+    return " ".join(["limit", str(delay_line_packets(conditions)), *words])
+
+
+def delay_line_packets(conditions: Conditions) -> int:
+    """How many netem holds."""
+    queue = conditions.queue
+    is_bottleneck = conditions.rate_bps is not None or conditions.trace is not None
+    if queue is None or is_bottleneck or not _is_delay_line_limit(queue):
+        return DELAY_LINE_PACKETS
+    assert queue.limit_packets is not None
+    return queue.limit_packets
 
 
 def _is_delay_line_limit(queue: Queue | None) -> bool:
@@ -105,7 +126,7 @@ def _is_tbf_queue(queue: Queue) -> bool:
 def tbf_words(port: Port, queue: Queue) -> str:
     rate_bps = port.conditions.rate_bps
     assert rate_bps is not None
-    return f"rate {rate_bps}bit burst {burst_bytes(port)} limit {_limit_bytes(port, queue)}"
+    return f"rate {rate_bps}bit burst {burst_bytes(port)} limit {limit_bytes(port, queue)}"
 
 
 def burst_bytes(port: Port) -> int:
@@ -122,7 +143,7 @@ def frame_bytes(port: Port) -> int:
     return (port.mtu or DEFAULT_MTU) + ETHERNET_HEADER_BYTES
 
 
-def _limit_bytes(port: Port, queue: Queue) -> int:
+def limit_bytes(port: Port, queue: Queue) -> int:
     if queue.limit_bytes is not None:
         return queue.limit_bytes
     return (queue.limit_packets or 1000) * frame_bytes(port)
@@ -135,7 +156,7 @@ def queue_words(port: Port, queue: Queue) -> str:
     if queue.kind == "fifo":
         if queue.limit_packets is not None:
             return f"pfifo limit {queue.limit_packets}"
-        return f"bfifo limit {_limit_bytes(port, queue)}"
+        return f"bfifo limit {limit_bytes(port, queue)}"
     if queue.kind in CLASSFUL:
         raise TopologyError(
             [
@@ -154,7 +175,7 @@ def queue_words(port: Port, queue: Queue) -> str:
     elif queue.kind == "choke":
         words += _choke_words(port, queue, names)
     elif queue.kind == "cake":
-        words += ["memlimit", str(_limit_bytes(port, queue))] if _has_limit(queue) else []
+        words += ["memlimit", str(limit_bytes(port, queue))] if _has_limit(queue) else []
     elif _has_limit(queue):
         words += ["limit", str(_limit_packets(port, queue))]
     return " ".join([*words, *given])
@@ -175,7 +196,7 @@ def _limit_packets(port: Port, queue: Queue) -> int:
 def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
     """RED has no defaults of its own; these follow tc-red(8): max a quarter of the limit, min a third
     of max."""
-    limit = _limit_bytes(port, queue)
+    limit = limit_bytes(port, queue)
     given = {name: int(value) for name, value in queue.options if value.isdigit()}
     average_packet = given.get("avpkt", 1000)
     most = given.get("max", limit // 4)

@@ -7,6 +7,7 @@ it ("links[2].dest", "line 7"), or the thing itself ("link h1-s1") for a topolog
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from ipaddress import IPv4Interface
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
@@ -192,6 +193,41 @@ def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
         hint = did_you_mean(it.distribution, DISTRIBUTIONS)
         yield f'the distribution "{it.distribution}" is not known', "distribution", hint
 
+    yield from _faults_of_trace(it)
+    yield from _faults_of_schedule(it)
+
+
+def _faults_of_trace(it: Conditions) -> Iterator[tuple[str, str, str]]:
+    if it.trace is not None and it.rate_bps is not None:
+        yield "a link with a trace has no rate besides", "trace", "leave one of them out"
+    if it.trace_once and it.trace is None:
+        yield "trace_once has no effect without trace", "trace_once", "give both, or neither"
+
+
+def _faults_of_schedule(it: Conditions) -> Iterator[tuple[str, str, str]]:
+    repeat_ns = it.schedule_repeat_ns
+    if it.schedule is None:
+        if repeat_ns is not None:
+            hint = "give both, or neither"
+            yield "schedule_repeat has no effect without schedule", "schedule_repeat_ns", hint
+        return
+    last_ns = it.schedule.changes[-1].at_ns
+    if repeat_ns is not None and repeat_ns <= last_ns:
+        what = f"the schedule begins again after {format_time(repeat_ns)}"
+        hint = f"its last change is at {format_time(last_ns)}, and comes before that"
+        yield what, "schedule_repeat_ns", hint
+    first, *others = it.states()
+    for at_ns, state in (first, *others):
+        place = f"the schedule at {format_time(at_ns)}"
+        for what, _, hint in _faults(replace(state, trace=None, trace_once=False)):
+            yield f"{place}: {what}", "schedule", hint or "see the values before it"
+    if first[1].rate_bps is None and any(state.rate_bps is not None for _, state in others):
+        what = "the schedule changes the rate of a link that has none at first"
+        hint = "give the link a rate, or the schedule one at 0s"
+        if it.trace is not None:
+            what, hint = "a link with a trace has no rate besides", "leave one of them out"
+        yield what, "schedule", hint
+
 
 _FRACTIONS = tuple(field for field in WORD_OF_FIELD if field.endswith("_fraction"))
 _NEEDS = {
@@ -224,7 +260,10 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
         and queue.limit_packets is not None
         and bool(conditions.delay_ns or conditions.loss_fraction)
     )
-    if conditions.rate_bps is None and not port.speed_bps and not is_limit_of_netem:
+    is_shaped = conditions.trace is not None or any(
+        state.rate_bps is not None for _, state in conditions.states()
+    )
+    if not is_shaped and not port.speed_bps and not is_limit_of_netem:
         hint = "add a rate, or leave the queue out"
         report("queue", "a queue has no effect on a link without rate", hint)
 

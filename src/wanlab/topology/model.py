@@ -18,12 +18,14 @@ because that is where Linux shapes. A delay in both directions of a link adds tw
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.topology.link_trace import LinkTrace
 from wanlab.topology.nic import BY_RULE, Nic
+from wanlab.topology.schedule import Schedule
 
 NodeKind = TypeVar("NodeKind", bound="Node")
 
@@ -202,6 +204,23 @@ class Conditions:
     reorder_fraction: float = 0.0
     reorder_correlation_fraction: float = 0.0
     queue: Queue | None = None
+    trace: LinkTrace | None = None
+    """When packets may leave, instead of a rate."""
+    trace_once: bool = False
+    """After the trace has ended nothing leaves any more; otherwise it begins again."""
+    schedule: Schedule | None = None
+    """How rate, delay, jitter and loss change."""
+    schedule_repeat_ns: int | None = None
+    """After so long the schedule begins again, from what stands above."""
+
+    def states(self) -> tuple[tuple[int, Conditions], ...]:
+        """What holds from each instant on (ns), the first from the beginning."""
+        state = replace(self, schedule=None, schedule_repeat_ns=None)
+        states = {0: state}
+        for change in self.schedule.changes if self.schedule else ():
+            state = replace(state, **change.values())
+            states[change.at_ns] = state
+        return tuple(states.items())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
+from wanlab.topology.link_trace import TraceWords, read_trace, trace_words
 from wanlab.topology.model import Conditions, Link, Port, Queue
+from wanlab.topology.schedule import ScheduleWords, read_schedule, schedule_words
 from wanlab.units import (
     format_fraction,
     format_rate,
@@ -44,6 +46,10 @@ class ConditionWords(TypedDict, total=False):
     reorder: str | float
     reorder_correlation: str | float
     queue: QueueWords
+    trace: TraceWords
+    trace_once: bool
+    schedule: ScheduleWords
+    schedule_repeat: str | float
 
 
 def link(
@@ -157,6 +163,12 @@ def _text(value: Any) -> str:
     return value
 
 
+def _flag(value: Any) -> bool:
+    if value not in (True, False, "true", "false"):
+        raise WanlabError(f"{value!r} is neither true nor false")
+    return value in (True, "true")
+
+
 _TIME = (parse_time, format_time)
 _FRACTION = (parse_fraction, format_fraction)
 
@@ -173,6 +185,10 @@ _WORDS: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reorder": ("reorder_fraction", *_FRACTION),
     "reorder_correlation": ("reorder_correlation_fraction", *_FRACTION),
     "queue": ("queue", read_queue, _queue_words),
+    "trace": ("trace", read_trace, trace_words),
+    "trace_once": ("trace_once", _flag, bool),
+    "schedule": ("schedule", read_schedule, schedule_words),
+    "schedule_repeat": ("schedule_repeat_ns", *_TIME),
 }
 
 CONDITION_WORDS = tuple(_WORDS)

@@ -8,6 +8,7 @@ from types import ModuleType
 
 from wanlab.errors import Problem, TopologyError, WanlabError
 from wanlab.topology.model import Topology
+from wanlab.topology.references import seen_from
 
 # Modules here, loaded when first used: a start of the command line must not wait for all formats.
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
@@ -43,7 +44,7 @@ def dumps(topology: Topology, name: str) -> str:
 def save(topology: Topology, path: str | Path) -> None:
     """Writes a topology in the format that the path's ending names."""
     path = Path(path)
-    text = dumps(topology, str(path))
+    text = dumps(seen_from(topology, path.parent), str(path))
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

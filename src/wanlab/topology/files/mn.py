@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
@@ -63,7 +64,7 @@ Entry = dict[str, Any]
 
 def load(text: str, file: str = "") -> Topology:
     """The topology of a `.mn` text."""
-    problems = Problems()
+    problems = Problems(folder=Path(file).parent if file else None)
     data = _upgrade(_parse(text, problems, file), problems)
     return accept(_read_file(Fields(data, "", problems), file), problems, file)
 

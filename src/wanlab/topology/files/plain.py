@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
 from wanlab.topology.files.fields import Fields
+from wanlab.topology.link_trace import is_numbers
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -40,6 +42,9 @@ Collector = TypeVar("Collector", NetFlow, SFlow)
 NODE_KINDS: Mapping[str, type[Node]] = {
     kind.kind_of_node: kind for kind in (Host, Switch, Router, Controller)
 }
+
+
+_WITH_UNITS = ("rate", "delay", "jitter", "speed", "limit", "at", "schedule_repeat")
 
 
 # Writing
@@ -166,7 +171,7 @@ def _read_one_way(link: Fields, key: str, both: Conditions) -> Conditions:
 def read_words(item: Fields, base: Conditions) -> Conditions:
     """The conditions for those words of a link that are there."""
     words = {
-        word: _needing_its_unit(word, value)
+        word: _whole_name(word, _needing_its_unit(word, value), item.problems.folder)
         for word in CONDITION_WORDS
         if (value := item.value(word)) is not None
     }
@@ -181,7 +186,16 @@ def _needing_its_unit(word: str, value: Any) -> Any:
     """Python may pass plain bits and nanoseconds; in a file, "rate: 10" is a slip."""
     if isinstance(value, Mapping):
         return {key: _needing_its_unit(key, inside) for key, inside in value.items()}
-    return str(value) if word in ("rate", "delay", "jitter", "speed", "limit") else value
+    if word == "schedule" and isinstance(value, list):
+        return [_needing_its_unit("", change) for change in value]
+    return str(value) if word in _WITH_UNITS else value
+
+
+def _whole_name(word: str, value: Any, folder: Path | None) -> Any:
+    """What names a file names it beside the topology's own."""
+    if word not in ("trace", "schedule") or not isinstance(value, str) or folder is None:
+        return value
+    return value if is_numbers(value) else str(folder.absolute() / value)
 
 
 def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Port:

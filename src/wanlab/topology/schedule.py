@@ -1,0 +1,177 @@
+"""Conditions that change while time passes: a satellite hands over, a wireless link fades.
+
+    schedule=[{"at": "15s", "delay": "45ms"}, {"at": "15.1s", "loss": "0%"}]
+    schedule="handover.csv"
+
+A change names what becomes different (rate, delay, jitter, loss); all else stays. In a CSV file the
+first line names the columns, and an empty field stays as it is:
+
+    at,rate,delay,loss
+    0s,100Mbps,25ms,0%
+    15s,,,100%
+    15.1s,80Mbps,32ms,0%
+
+A YAML file has a list of changes, as a topology does. With `schedule_repeat` all happens again and
+again, each time from what the link was like at first.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wanlab.errors import WanlabError, did_you_mean
+from wanlab.units import (
+    format_fraction,
+    format_rate,
+    format_time,
+    parse_fraction,
+    parse_rate,
+    parse_time,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What becomes different at an instant; None stays as it is."""
+
+    at_ns: int
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+    jitter_ns: int | None = None
+    loss_fraction: float | None = None
+
+    def values(self) -> dict[str, Any]:
+        """Fields of the conditions, and what they become."""
+        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "at_ns"}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Changes, each later than the one before. Where it was read from makes no difference."""
+
+    changes: tuple[Change, ...]
+    file: str = field(default="", compare=False)
+
+    def without_file(self) -> Schedule:
+        return replace(self, file="")
+
+
+ScheduleWords: TypeAlias = str | Path | Iterable[Mapping[str, Any]] | Schedule
+
+_WORDS: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
+    "at": ("at_ns", parse_time, format_time),
+    "rate": ("rate_bps", parse_rate, format_rate),
+    "delay": ("delay_ns", parse_time, format_time),
+    "jitter": ("jitter_ns", parse_time, format_time),
+    "loss": ("loss_fraction", parse_fraction, format_fraction),
+}
+
+
+def read_schedule(words: Any) -> Schedule:
+    """A file's name, a list of changes, or a schedule itself."""
+    if isinstance(words, Schedule):
+        return words
+    if isinstance(words, str | Path) and str(words):
+        path = Path(words)
+        rows, name = _rows_of(path), str(path)
+        return replace(_schedule(rows, name), file=str(words))
+    if not isinstance(words, list | tuple):
+        raise WanlabError(f"{words!r} is no schedule", 'as in [{"at": "15s", "delay": "45ms"}]')
+    numbered = ((f"change {number}", one) for number, one in enumerate(words, 1))
+    return _schedule(numbered, "the schedule")
+
+
+def schedule_words(schedule: Schedule | None) -> Any:
+    assert schedule is not None, "a schedule of None is the default, which is not written"
+    return schedule.file or [
+        {
+            word: write(value)
+            for word, (name, _, write) in _WORDS.items()
+            if (value := getattr(change, name)) is not None
+        }
+        for change in schedule.changes
+    ]
+
+
+def _schedule(rows: Iterable[tuple[str, Any]], name: str) -> Schedule:
+    changes: list[Change] = []
+    for place, row in rows:
+        try:
+            change = row if isinstance(row, Change) else _change(row)
+        except WanlabError as error:
+            raise WanlabError(f"{name}, {place}: {error.what}", error.hint) from None
+        if changes and change.at_ns <= changes[-1].at_ns:
+            raise WanlabError(
+                f"{name}, {place}: {format_time(change.at_ns)} is not after "
+                f"{format_time(changes[-1].at_ns)}",
+                "changes are in order of time, and what changes at once is one change",
+            )
+        changes.append(change)
+    if not changes:
+        raise WanlabError(f"{name} has no change")
+    return Schedule(tuple(changes))
+
+
+def _change(row: Any) -> Change:
+    if not isinstance(row, Mapping):
+        raise WanlabError(f"{row!r} is no change", 'as in {"at": "15s", "delay": "45ms"}')
+    values: dict[str, Any] = {}
+    for word, value in row.items():
+        if word not in _WORDS:
+            raise WanlabError(f'"{word}" cannot change', did_you_mean(str(word), _WORDS))
+        name, parse, _ = _WORDS[word]
+        values[name] = parse(value)
+    if "at_ns" not in values:
+        raise WanlabError("it does not say when", 'as in {"at": "15s", "delay": "45ms"}')
+    if len(values) == 1:
+        raise WanlabError("it changes nothing", f"name one of {', '.join(list(_WORDS)[1:])}")
+    return Change(**values)
+
+
+def _rows_of(path: Path) -> Iterable[tuple[str, Any]]:
+    """Each row of a file, and its place there."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise WanlabError(f"cannot read the schedule {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise WanlabError(f"{path} is not UTF-8 text", "is it a schedule?") from None
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return _rows_of_yaml(text, str(path))
+    return _rows_of_csv(text, str(path))
+
+
+def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, Any]]:
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    read = csv.reader(line for _, line in lines)
+    table = [[cell.strip() for cell in row] for row in read]
+    if not table or "at" not in table[0]:
+        raise WanlabError(f'{name}: its first line has no column "at"', "at,rate,delay,loss")
+    heads = table[0]
+    for (number, _), row in zip(lines[1:], table[1:], strict=True):
+        if len(row) != len(heads):
+            raise WanlabError(f"{name}, line {number}: {len(row)} fields instead of {len(heads)}")
+        yield f"line {number}", {head: cell for head, cell in zip(heads, row, strict=True) if cell}
+
+
+def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, Any]]:
+    import yaml  # not needed for the other kinds
+
+    try:
+        document = yaml.compose(text, Loader=yaml.BaseLoader)
+        data = yaml.load(text, Loader=yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise WanlabError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
+    if not isinstance(document, yaml.SequenceNode):
+        raise WanlabError(f"{name} is no list of changes", "- {at: 15s, delay: 45ms}")
+    for node, row in zip(document.value, data, strict=True):
+        yield f"line {node.start_mark.line + 1}", row
