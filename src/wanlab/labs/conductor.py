@@ -167,7 +167,7 @@ class Conductor:
         """Performs steps in order; what becomes of them is in `results`, too."""
         before = len(self.results)
         for step in steps:
-            result = Outcome(step)
+            result = Outcome(step, clock=self._clock)
             self.results.append(result)
             self._say(step.text.splitlines()[0] if step.text else step.title)
             began_ns = self._network.now_ns if self._network else 0
@@ -332,6 +332,8 @@ class Conductor:
         for one, shell in waiting:
             self._conclude(one, [shell])
         result.output = "".join(one.output for one, _ in waiting)
+        for one, _ in waiting:
+            one.output = ""  # it is seen here; nothing was before Enter
         self._judge(result, waiting[0][1].folder if waiting else home.HOME)
 
     def _end_named(self, step: Step, result: Outcome) -> None:
@@ -343,7 +345,7 @@ class Conductor:
             running.shell.interrupt()
         self._wait(running.shell, result)
         self._conclude(running.result, [running.shell])
-        result.output = running.result.output
+        result.output, running.result.output = running.result.output, ""
         self._judge(result, running.folder)
         # Each step shows what was printed in its time; all of it was judged.
         running.result.output = running.shown

@@ -103,6 +103,8 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
         "warnings": warnings,
         "folder": str(final),
     }
+    for step in [*report["steps"], *report["solution"]]:
+        step["output"] = step["output"].replace(str(folder), str(final))
     say("writing the report")
     figures = dict(_figures(unit, folder, samples, report))
     _write(folder, report, figures)
@@ -228,10 +230,13 @@ def _moved(report: Report, folder: Path, final: Path) -> Report:
 
 
 def is_good(report: Report) -> bool:
-    """Nothing failed, nothing is open, and the solution passes."""
+    """Nothing failed, nothing is open, and the solution passes. A measurement on the real clock may miss
+    its band: this computer has a part in it."""
     parts = [*report["steps"], *report["solution"]]
     has_failed = any(step["problems"] for step in parts)
-    is_graded = report["check"] is None or report["check"]["passed"]
+    checks = report["check"]["checks"] if report["check"] else []
+    is_real = report["clock"] == "real"
+    is_graded = all(one["passed"] or (is_real and one["measured"]) for one in checks)
     return not has_failed and is_graded and report["counts"][OPEN] == 0
 
 
