@@ -198,3 +198,28 @@ def test_a_busy_terminal_takes_nothing(unit: Unit, tmp_path: Path) -> None:
     assert [len(outcome.problems) for outcome in outcomes] == [0, 1, 0, 0]
     assert "busy with sleeper" in outcomes[1].problems[0]
     assert 99 < outcomes[2].seconds < 101
+
+
+def test_each_step_shows_what_was_printed_in_its_time(unit: Unit, tmp_path: Path) -> None:
+    outcomes = perform(
+        unit,
+        tmp_path / "home",
+        typed(1, "h1", "echo begun; sleep 5; echo ended", starts="slow"),
+        typed(2, "h2", "sleep 2"),
+        Step(3, "", ("h1",), ends="slow"),
+        # One that nobody stops, as `iperf3 -s -1`.
+        typed(4, "h1", "echo once; sleep 1; echo enough", starts="once"),
+        typed(5, "h2", "sleep 2"),
+        typed(6, "h1", "echo next"),
+    )
+    assert [o.problems for o in outcomes] == [[]] * 6
+    said = [outcome.output.split() for outcome in outcomes]
+    assert said == [["begun"], [], ["ended"], ["once", "enough"], [], ["next"]]
+
+
+def test_a_step_that_does_not_end_is_given_up_and_named(unit: Unit, tmp_path: Path) -> None:
+    outcomes = perform(
+        unit, tmp_path / "home", typed(1, "h1", "sleep 1000000"), typed(2, "h1", "echo alive")
+    )
+    assert "had not ended after 1800 s" in outcomes[0].problems[0]
+    assert (outcomes[1].output, outcomes[1].problems) == ("alive\n", [])

@@ -78,7 +78,7 @@ def _start(
 
 
 def tmux(unit: Unit, network: Network) -> list[str]:
-    """A session inside the machine: the prompt, the client's terminal, one for each host."""
+    """A session inside the machine: the prompt, the client's terminal, one for each host, the lesson."""
     folder = home.folder_of(unit)
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
@@ -87,6 +87,7 @@ def tmux(unit: Unit, network: Network) -> list[str]:
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]
     windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
+    windows += [("lesson", f"PAGER='less -R' wanlab lab show {unit.name}; exec {SHELL}")]
     words = ["tmux", "-L", SOCKET, "-f", "/dev/null"]
     for number, (title, command) in enumerate(windows):
         if number:

@@ -40,6 +40,7 @@ class Mark:
     def report(self) -> dict[str, Any]:
         return {
             "what": self.check.what,
+            "measured": bool(self.check.flows),
             "passed": self.is_passed,
             "points": self.points,
             "of": self.check.points,

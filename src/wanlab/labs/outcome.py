@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wanlab.errors import WanlabError
@@ -15,6 +15,10 @@ from .unit import Band, Expectation, Step
 
 REPRODUCED, EXPLAINED, OPEN = "reproduced", "explained", "open"
 NONE = Evidence()
+REAL_CLOCK = (
+    "on the real clock the speed of this computer, and what else it has to do, has a part in it "
+    "(docs/fidelity.md, A path without a limit)"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     began_s: float = 0.0
     seconds: float = 0.0
+    clock: str = "virtual"
     evidence: Evidence | None = None
     """What its numbers were taken from; what is told later may be taken from it, too."""
 
@@ -69,10 +74,19 @@ class Outcome:
         """Looks for all that the manual tells of this step; `others` are those of other steps."""
         self.evidence = evidence
         self.figures += [
-            figure_of(expected, evidence if expected.of is None else others.get(expected.of, NONE))
+            self._figure(
+                expected, evidence if expected.of is None else others.get(expected.of, NONE)
+            )
             for expected in self.step.expect
         ]
         self.figures += [told(words, evidence.output) for words in self.step.says]
+
+    def _figure(self, expected: Expectation, evidence: Evidence) -> Figure:
+        figure = figure_of(expected, evidence)
+        is_measured = figure.ours is not None and takes.is_of_the_computer(expected.take)
+        if figure.status == OPEN and is_measured and self.clock == "real":
+            return replace(figure, status=EXPLAINED, why=REAL_CLOCK)
+        return figure
 
     def report(self) -> dict[str, Any]:
         step = self.step

@@ -44,6 +44,7 @@ class Evidence:
 
 
 Take = Callable[[Evidence], float]
+OF_TIME = re.compile(r"^jain$|^ping\.\w+_ms$|^json\(.*\)\.(?!streams$)\w+$")
 INDEX = re.compile(r"^\s*(?:.*[ :=])?([01]?\.\d+)\s*$", re.MULTILINE)
 """At the end of a line, as bc prints it: .98765, or 1.00000."""
 
@@ -349,6 +350,12 @@ _WITH_ARGUMENT: dict[str, tuple[Sequence[str], Callable[[Evidence, str, str], fl
     "json": (_OF_JSON, _json),
     "queue": (("first_bytes", "peak_bytes", "mean_bytes"), _queue),
 }
+
+
+def is_of_the_computer(text: str) -> bool:
+    """Whether a take measures what, on the real clock, the speed of this computer has a part in."""
+    text = text.strip()
+    return text.startswith(("iperf3.", "queue(")) or bool(OF_TIME.search(text))
 
 
 def ports_in(text: str) -> str:

@@ -1,0 +1,34 @@
+"""On the real clock a number that this computer has a part in is no failure; a fact is."""
+
+from __future__ import annotations
+
+import pytest
+
+from wanlab.labs.outcome import EXPLAINED, OPEN, REPRODUCED, Outcome
+from wanlab.labs.takes import Evidence
+from wanlab.labs.unit import Band, Expectation, Step
+
+PING = """\
+PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
+
+--- 10.0.0.2 ping statistics ---
+3 packets transmitted, 2 received, 33% packet loss, time 2003ms
+rtt min/avg/max/mdev = 1.0/2.0/3.0/0.5 ms
+"""
+
+
+@pytest.mark.parametrize(
+    ("clock", "take", "most", "status"),
+    [
+        ("virtual", "ping.max_ms", 2.5, OPEN),
+        ("real", "ping.max_ms", 2.5, EXPLAINED),
+        ("real", "ping.max_ms", 3.5, REPRODUCED),
+        ("real", "ping.received", 1, OPEN),
+        ("real", "jain", 1, OPEN),
+    ],
+)
+def test_a_missed_band_counts(clock: str, take: str, most: float, status: str) -> None:
+    expected = Expectation("it", take, "3", band=Band(at_most=most), why="set before")
+    outcome = Outcome(Step(1, "", ("h1",), expect=(expected,)), clock=clock)
+    outcome.judge(Evidence(PING), {})
+    assert [figure.status for figure in outcome.figures] == [status]
