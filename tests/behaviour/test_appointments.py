@@ -91,6 +91,20 @@ def test_an_appointment_can_be_cancelled(net: Network) -> None:
     assert done == ["the other"]
 
 
+def test_what_is_overdue_is_done_as_soon_as_time_may_pass(net: Network) -> None:
+    done: list[str] = []
+    net.after("1ns", done.append, "it")
+    net.set_link_up("h1", "s1", True)  # takes a moment of the agent's
+    assert done == []
+    net.run_for("1ns")
+    assert done == ["it"]
+
+
+def test_the_kernels_messages_can_be_read(net: Network) -> None:
+    net["h1"].run("echo a word of the kernel > /dev/kmsg")
+    assert b"a word of the kernel" in net.read([["log", ""]])[0]
+
+
 def test_an_error_of_an_appointment_comes_out_of_what_lets_time_pass(
     net: Network, since: Since
 ) -> None:

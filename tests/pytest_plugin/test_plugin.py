@@ -255,7 +255,7 @@ def test_hangs(server):
             "  packets.pcapng   h1-eth0, h2-eth0",
             "  record           qdisc, port, tcp",
             "  processes.txt    3 processes",
-            "  kernel.txt       * lines",
+            "  kernel.txt       *[1-9]* lines",
             "E *Failed: the test has let 5s of the network's time pass: *",
             "  packets.pcapng   s1-eth1",
         ]

@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Callable
 
+from . import system
 from .dumps import Dumps
 from .links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, NLM_F_DUMP, NLM_F_REQUEST
 from .namespaces import Namespaces
@@ -49,12 +50,15 @@ class Counters:
         ["interfaces", NODE, REQUEST, NUMBERS] the messages that tell of these interfaces
         ["queues", NODE, NUMBERS, KINDS]       their qdiscs; the classes below those of some kinds
         ["file", NODE, PATH]                   its content
+        ["log", NODE]                          the kernel's messages
         """
         what, node, *rest = source
         node = str(node)
         if what == "file":
             (path,) = rest
             return lambda: self._file(node, str(path))
+        if what == "log":
+            return system.kernel_log
         if what == "queues":
             numbers, kinds = rest
             return self._queues(node, _numbers(numbers), [str(kind) for kind in _list(kinds)])

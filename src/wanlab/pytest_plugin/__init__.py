@@ -122,7 +122,7 @@ def network(
     choices = Choices.of(request.node)
     if choices.scope == "module":
         shared: Network = request.getfixturevalue("module_network")
-        evidence = _gather_evidence(request, shared, choices, is_shared=True)
+        evidence = _gather_evidence(request, shared, choices)
         yield shared
         evidence.seal()
         return
@@ -175,7 +175,7 @@ def _seed(seed: int | None) -> dict[str, Any]:
 
 
 def _gather_evidence(
-    request: pytest.FixtureRequest, network: Network, choices: Choices, *, is_shared: bool = False
+    request: pytest.FixtureRequest, network: Network, choices: Choices
 ) -> Evidence:
     """From now on."""
     from wanlab.errors import WanlabError
@@ -183,7 +183,7 @@ def _gather_evidence(
     from .evidence import Evidence
 
     try:
-        evidence = Evidence(network, choices, is_shared=is_shared)
+        evidence = Evidence(network, choices)
     except WanlabError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     request.node.stash.setdefault(_kept, []).append(evidence)

@@ -53,9 +53,8 @@ PACKAGE = str(Path(wanlab.__file__).parent) + os.sep
 class Evidence:
     """Of one network, while one test uses it."""
 
-    def __init__(self, network: Network, choices: Choices, *, is_shared: bool) -> None:
+    def __init__(self, network: Network, choices: Choices) -> None:
         self._network = network
-        self._is_shared = is_shared
         self._is_sealed = False
         self._notes: list[str] = []
         self._folder = Path(tempfile.mkdtemp(prefix="wanlab-evidence-"))
@@ -104,7 +103,7 @@ class Evidence:
         if not self._is_sealed:
             with suppress(WanlabError):
                 provenance = self._network.provenance()
-        processes = list(processes_of[self._network])
+        processes = processes_of[self._network]
         log = self._kernels_words(error)
         self.seal()
         folder.mkdir(parents=True)
@@ -131,10 +130,10 @@ class Evidence:
     def _kernels_words(self, error: BaseException | None) -> str:
         if isinstance(error, MachineError):
             return error.console
-        if self._is_sealed or self._is_shared:  # to ask takes time, which other tests would see
+        if self._is_sealed or self._network.machine_kind == "native":  # nor is that kernel ours
             return ""
         with suppress(WanlabError):
-            return self._network.root.run("dmesg", check=False, timeout="10s").output
+            return self._network.read([["log", ""]])[0].decode(errors="replace")
         return ""
 
 
