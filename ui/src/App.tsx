@@ -1,7 +1,9 @@
 import { lazy, Suspense } from "react";
 import { ClockBar } from "./clock/ClockBar";
 import { ConnectionBanner } from "./layout/ConnectionBanner";
+import { Dialogs } from "./layout/Dialogs";
 import { Dock } from "./layout/Dock";
+import { PopUp } from "./layout/Menu";
 import { Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
 import { TopBar } from "./layout/TopBar";
@@ -33,6 +35,8 @@ export function App() {
         <Dock />
       </main>
       <Side />
+      <PopUp />
+      <Dialogs />
       <Toasts />
       <ConnectionBanner />
     </div>

@@ -97,6 +97,19 @@ export async function perform<W extends CommandWord>(
   }
 }
 
+/** Ask the server for something, and tell the user when it is refused; whether it was done. */
+export async function succeeds<W extends CommandWord>(
+  command: CommandOf<W> & { do: W },
+): Promise<boolean> {
+  try {
+    await send<W>(command);
+    return true;
+  } catch (error) {
+    showError(error);
+    return false;
+  }
+}
+
 export function showError(error: unknown): void {
   if (error instanceof CommandError) toast("error", error.what, error.hint);
   else toast("error", error instanceof Error ? error.message : String(error));
@@ -151,6 +164,16 @@ async function retry(): Promise<void> {
     // Nobody is there: the WebSocket will fail as well, and come back here.
   }
   connect();
+}
+
+/** Take everything from the server anew: what was shown in advance has been refused. */
+export async function refresh(): Promise<void> {
+  try {
+    const answer = await fetch("/api/state", { cache: "no-store" });
+    if (answer.ok) deliver({ ...(await answer.json()), client: useConnection.getState().client });
+  } catch {
+    // The connection is gone; the next one begins with everything.
+  }
 }
 
 function receive(message: Record<string, unknown>): void {

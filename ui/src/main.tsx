@@ -5,6 +5,7 @@ import { connect } from "./connection";
 import "./styles/theme.css";
 import "./styles/layout.css";
 import "./styles/controls.css";
+import "./styles/forms.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html lacks #root");

@@ -1,4 +1,87 @@
-/** The editor: palette and canvas. */
+import { ReactFlowProvider } from "@xyflow/react";
+import { useState } from "react";
+import { useConnection } from "../connection";
+import { openUpload } from "../files/topologies";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
+import { Canvas } from "./Canvas";
+import "./editor.css";
+import { Icon } from "./icons";
+import { Carried, Palette, ToolHint } from "./Palette";
+import { fit, zoomIn, zoomOut } from "./viewport";
+
+/** The editor: palette and canvas. A file that is dropped onto it is opened. */
 export default function Editor() {
-  return <div className="canvas-area" />;
+  const [isOver, setIsOver] = useState(false);
+  return (
+    <div
+      className={`canvas-area ${isOver ? "is-over" : ""}`}
+      onDragOver={(event) => {
+        if (!event.dataTransfer.types.includes("Files")) return;
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsOver(false);
+        const [file] = event.dataTransfer.files;
+        if (file !== undefined) void openUpload(file);
+      }}
+    >
+      <Palette />
+      <ReactFlowProvider>
+        <Canvas />
+      </ReactFlowProvider>
+      <ToolHint />
+      <Zoom />
+      <Empty />
+      <Stale />
+      <Carried />
+    </div>
+  );
+}
+
+function Zoom() {
+  return (
+    <div className="zoom" role="toolbar" aria-label="Zoom">
+      <button type="button" className="icon-button" title="Larger (Ctrl+plus)" aria-label="Zoom in" onClick={zoomIn}>
+        <Icon name="plus" size={16} />
+      </button>
+      <button type="button" className="icon-button" title="Smaller (Ctrl+minus)" aria-label="Zoom out" onClick={zoomOut}>
+        <Icon name="minus" size={16} />
+      </button>
+      <button type="button" className="icon-button" title="Fit into the window (F)" aria-label="Fit" onClick={fit}>
+        <Icon name="fit" size={16} />
+      </button>
+    </div>
+  );
+}
+
+function Empty() {
+  const isEmpty = useDocument(
+    ({ revision, nodes, labels }) =>
+      revision > 0 && Object.keys(nodes).length === 0 && Object.keys(labels).length === 0,
+  );
+  const isOpen = useConnection((state) => state.status === "open");
+  if (!isEmpty || !isOpen) return null;
+  return (
+    <div className="canvas-empty">
+      <h2>An empty laboratory</h2>
+      <p>Take a host or a switch from the left and click where it is to stand.</p>
+      <p>Join two with the link tool. Then press Run.</p>
+      <p className="hint">A .mn or .yaml file can be dropped here; the course is under Lessons.</p>
+    </div>
+  );
+}
+
+/** The document has changed since the network was started. */
+function Stale() {
+  const isStale = useRunning((state) => state.run.is_stale && state.run.phase === "running");
+  if (!isStale) return null;
+  return (
+    <div className="canvas-note" role="status">
+      The drawing has changed: stop and run again to see the changes in the network.
+    </div>
+  );
 }

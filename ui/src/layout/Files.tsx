@@ -1,98 +1,117 @@
-import "../files/files.css";
-import { useEffect, useState, type ChangeEvent } from "react";
-import { perform, useConnection } from "../connection";
+import { useCallback, useEffect, useState } from "react";
+import { CommandError, showError } from "../connection";
+import { Icon, type IconName } from "../editor/icons";
+import { Path, when } from "../files/FileDialogs";
 import { address, list, size, useChanges } from "../files/folder";
+import { openPath } from "../files/topologies";
 import type { FileInfo } from "../protocol";
 import { toast } from "../stores/toasts";
 import { openFile } from "../terminals/tabs";
 
-const TOPOLOGIES = /\.(mn|ya?ml)$/i;
+const TOPOLOGY = /\.(mn|ya?ml)$/i;
+const PICTURE = /\.(png|jpe?g|gif|svg|webp|pdf)$/i;
 
-/** The working folder: what can be opened in the editor or looked at, and what is brought in. */
+/** The working folder: files open in a tab, topologies on the canvas; files that are dropped are kept. */
 export function Files() {
   const [under, setUnder] = useState("");
-  const [files, setFiles] = useState<readonly FileInfo[] | null>(null);
+  const [files, setFiles] = useState<readonly FileInfo[] | string>([]);
+  const [isOver, setIsOver] = useState(false);
   const changes = useChanges((state) => state.count);
-  const status = useConnection((state) => state.status);
-  const folder = useConnection((state) => state.folder);
+  const look = useCallback(() => {
+    list(under).then(setFiles, (error: unknown) => setFiles(String(error)));
+  }, [under]);
+  useEffect(look, [look, changes]);
 
-  useEffect(() => {
-    let isWanted = true;
-    list(under)
-      .then((found) => isWanted && setFiles(found))
-      .catch(() => isWanted && setUnder(""));
-    return () => {
-      isWanted = false;
-    };
-  }, [under, changes, status]);
-
-  const upload = async (event: ChangeEvent<HTMLInputElement>) => {
-    const chosen = [...(event.target.files ?? [])];
-    event.target.value = "";
-    for (const file of chosen) {
-      const path = under ? `${under}/${file.name}` : file.name;
-      const answer = await fetch(address(path), { method: "PUT", body: file });
-      if (answer.ok) toast("good", `${file.name} is in the working folder`);
-      else toast("error", ((await answer.json()) as { what: string }).what);
-    }
+  const keep = async (dropped: Iterable<File>) => {
+    for (const file of dropped) await upload([under, file.name].filter(Boolean).join("/"), file);
+    look();
   };
-  const choose = (file: FileInfo) => {
-    if (file.is_folder) setUnder(file.path);
+  const choose = () => {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.multiple = true;
+    input.onchange = () => void keep(input.files ?? []);
+    input.click();
+  };
+  return (
+    <div
+      className={`files ${isOver ? "is-over" : ""}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        setIsOver(false);
+        void keep(event.dataTransfer.files);
+      }}
+    >
+      <div className="files-bar">
+        <Path under={under} onGo={setUnder} />
+        <span className="bar-end">
+          <button type="button" className="icon-button" title="Upload" aria-label="Upload" onClick={choose}>
+            <Icon name="upload" size={16} />
+          </button>
+          <button type="button" className="icon-button" title="Look again" aria-label="Look again" onClick={look}>
+            <Icon name="refresh" size={16} />
+          </button>
+        </span>
+      </div>
+      <ul className="entries" aria-label="Files of the working folder">
+        {typeof files !== "string" &&
+          files.map((file) => <Row key={file.path} file={file} onGo={setUnder} />)}
+        {files.length === 0 && <li className="empty">Nothing here yet: files can be dropped onto this list.</li>}
+        {typeof files === "string" && <li className="empty">{files}</li>}
+      </ul>
+    </div>
+  );
+}
+
+function Row({ file, onGo }: { file: FileInfo; onGo: (path: string) => void }) {
+  const isTopology = TOPOLOGY.test(file.name);
+  const open = () => {
+    if (file.is_folder) onGo(file.path);
+    else if (isTopology) void openPath(file.path);
     else openFile(file.path);
   };
-  if (files === null) return <p className="empty">Loading…</p>;
   return (
-    <>
-      <nav className="file-crumbs" aria-label="Folder">
-        <button type="button" title={folder} onClick={() => setUnder("")}>
-          {folder.split("/").at(-1) || "/"}
-        </button>
-        {under
-          .split("/")
-          .filter(Boolean)
-          .map((part, index, parts) => (
-            <span key={index}>
-              /{" "}
-              <button type="button" onClick={() => setUnder(parts.slice(0, index + 1).join("/"))}>
-                {part}
-              </button>
-            </span>
-          ))}
-        <label className="bar-end">
-          Bring in files…
-          <input type="file" multiple hidden onChange={(event) => void upload(event)} />
-        </label>
-      </nav>
-      {files.length === 0 && <p className="empty">Nothing is in this folder.</p>}
-      <table className="file-list">
-        <tbody>
-          {files.map((file) => (
-            <tr key={file.path}>
-              <td>
-                <button type="button" onClick={() => choose(file)}>
-                  {file.is_folder ? `${file.name}/` : file.name}
-                </button>
-              </td>
-              <td>
-                {TOPOLOGIES.test(file.name) && !file.is_folder && (
-                  <button type="button" onClick={() => void perform({ do: "open", path: file.path })}>
-                    Open in the editor
-                  </button>
-                )}
-              </td>
-              <td className="number">{file.is_folder ? "" : size(file.bytes)}</td>
-              <td className="number">{new Date(file.changed_at_s * 1000).toLocaleString()}</td>
-              <td>
-                {!file.is_folder && (
-                  <a href={`${address(file.path)}?download`} download aria-label={`Download ${file.name}`}>
-                    Download
-                  </a>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </>
+    <li className="entry-line">
+      <button type="button" className="entry" onClick={open}>
+        <Icon name={iconOf(file)} size={16} />
+        <span className="entry-name">{file.name}</span>
+        <span className="entry-size">{file.is_folder ? "" : size(file.bytes)}</span>
+        <span className="entry-time">{when(file.changed_at_s)}</span>
+      </button>
+      {!file.is_folder && (
+        <a
+          className="icon-button"
+          href={`${address(file.path)}?download`}
+          download={file.name}
+          title={`Download ${file.name}`}
+          aria-label={`Download ${file.name}`}
+        >
+          <Icon name="download" size={16} />
+        </a>
+      )}
+    </li>
   );
+}
+
+function iconOf(file: FileInfo): IconName {
+  if (file.is_folder) return "folder";
+  if (TOPOLOGY.test(file.name)) return "topology";
+  return PICTURE.test(file.name) ? "picture" : "file";
+}
+
+async function upload(path: string, file: File): Promise<void> {
+  try {
+    const answer = await fetch(address(path), { method: "PUT", body: file });
+    if (!answer.ok) throw new CommandError((await answer.json()) as { what: string });
+    toast("good", `Kept ${path}`);
+  } catch (error) {
+    showError(error);
+  }
 }

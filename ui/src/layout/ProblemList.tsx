@@ -1,16 +1,37 @@
-import { useDocument } from "../stores/document";
+import { goTo } from "../editor/problems";
+import { linkName } from "../editor/actions";
+import { Icon } from "../editor/icons";
+import { useDocument, type DocumentState } from "../stores/document";
+import type { Problem } from "../protocol";
 
-/** Everything that is wrong with the document. */
+/** Everything that is wrong with the document; each line leads to where it is. */
 export function ProblemList() {
-  const problems = useDocument((state) => state.problems);
-  if (problems.length === 0) return <p className="empty">No problems.</p>;
+  const state = useDocument();
+  if (state.problems.length === 0) {
+    return <p className="empty">No problems: this can be run.</p>;
+  }
   return (
-    <ul className="problem-list">
-      {problems.map(({ what, hint }, index) => (
+    <ul className="problem-list" aria-label="Problems">
+      {state.problems.map((problem, index) => (
         <li key={index}>
-          {what} {hint}
+          <button type="button" className="problem" onClick={() => goTo(problem)}>
+            <span className={`problem-icon problem-${problem.severity}`}>
+              <Icon name="warning" size={16} />
+            </span>
+            <span className="problem-where">{where(problem, state)}</span>
+            <span>
+              {problem.what}
+              {problem.hint !== "" && <span className="hint"> {problem.hint}</span>}
+            </span>
+          </button>
         </li>
       ))}
     </ul>
   );
+}
+
+function where({ place }: Problem, { nodes, links, labels }: DocumentState): string {
+  const link = links[place.id];
+  if (link !== undefined) return linkName(link);
+  return nodes[place.id]?.name ?? (labels[place.id] ? "label" : "network");
 }

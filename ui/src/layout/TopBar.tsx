@@ -1,28 +1,198 @@
-import type { ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { perform, useConnection } from "../connection";
+import { Icon } from "../editor/icons";
 import { useDocument } from "../stores/document";
-import { useRunning } from "../stores/running";
+import { redo, undo } from "../stores/edits";
+import { isAnythingUp, useRunning } from "../stores/running";
+import { isDark, useView } from "../stores/view";
+import { CLIENT, openTerminal, PROMPT } from "../terminals/tabs";
+import { ask } from "./dialogs";
+import { Menu } from "./Menu";
+import { menuBar } from "./menuBar";
 
-/** The bar at the top: file, run and stop, clock. */
+/** The bar at the top: menus, file, undo, run and stop, clock. */
 export function TopBar({ clock }: { clock: ReactNode }) {
-  const status = useConnection((state) => state.status);
-  const { fileName, isSaved } = useDocument();
-  const phase = useRunning((state) => state.run.phase);
+  const { undo: undone, redo: redone } = useDocument();
+  const theme = useView((state) => state.theme);
+  const isDarkNow = isDark(theme);
   return (
     <header className="top-bar">
-      <strong>wanlab</strong>
-      <span>
-        {fileName}
-        {!isSaved && " •"}
+      <strong className="brand">wanlab</strong>
+      <MenuBar />
+      <FileName />
+      <span className="top-group">
+        <button
+          type="button"
+          className="icon-button"
+          disabled={undone === null}
+          title={undone === null ? "Nothing to undo" : `Undo: ${undone} (Ctrl+Z)`}
+          aria-label="Undo"
+          onClick={undo}
+        >
+          <Icon name="undo" />
+        </button>
+        <button
+          type="button"
+          className="icon-button"
+          disabled={redone === null}
+          title={redone === null ? "Nothing to redo" : `Redo: ${redone} (Ctrl+Y)`}
+          aria-label="Redo"
+          onClick={redo}
+        >
+          <Icon name="redo" />
+        </button>
       </span>
-      <button type="button" disabled={phase !== "stopped"} onClick={() => void perform({ do: "run" })}>
-        Run
-      </button>
-      <button type="button" disabled={phase !== "running"} onClick={() => void perform({ do: "stop" })}>
-        Stop
-      </button>
+      <RunButtons />
       {clock}
-      <span className="bar-end">{status}</span>
+      <span className="bar-end top-group">
+        <Connected />
+        <button
+          type="button"
+          className="icon-button"
+          title={isDarkNow ? "Light" : "Dark"}
+          aria-label={isDarkNow ? "Light colours" : "Dark colours"}
+          onClick={() => useView.setState({ theme: isDarkNow ? "light" : "dark" })}
+        >
+          <Icon name={isDarkNow ? "light" : "dark"} />
+        </button>
+      </span>
     </header>
+  );
+}
+
+function FileName() {
+  const { fileName, path, isSaved } = useDocument();
+  return (
+    <span className="file-title" title={path ?? "not saved yet"}>
+      {fileName || "untitled"}
+      {!isSaved && (
+        <span className="unsaved" role="img" aria-label="has changes that are not saved">
+          ●
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Connected() {
+  const status = useConnection((state) => state.status);
+  if (status === "open") return null;
+  return <span className="connection">{status === "connecting" ? "connecting…" : "no connection"}</span>;
+}
+
+/** Run, and Stop: which of them can be pressed, and what is going on. */
+function RunButtons() {
+  const { phase, progress, error } = useRunning((state) => state.run);
+  const isUp = phase === "running" || phase === "starting";
+  const isEmpty = useDocument(({ nodes }) => Object.keys(nodes).length === 0);
+  return (
+    <span className="top-group run-buttons">
+      <button
+        type="button"
+        className="button button-run"
+        disabled={phase !== "stopped" && phase !== "failed"}
+        title={isEmpty ? "Run: there is nothing on the canvas yet" : "Make the drawing a network"}
+        onClick={run}
+      >
+        <Icon name="run" size={15} /> Run
+      </button>
+      <button
+        type="button"
+        className="button button-stop"
+        disabled={!isUp}
+        title="End the network and everything in it"
+        onClick={() => void stop()}
+      >
+        <Icon name="stop" size={15} /> Stop
+      </button>
+      <span className={`phase phase-${phase}`} role="status" title={error === null ? progress : error.what}>
+        {phase === "stopped" ? "" : progress === "" || phase === "running" ? phase : progress}
+      </span>
+    </span>
+  );
+}
+
+export async function run(): Promise<void> {
+  const done = await perform({ do: "run" });
+  const { application } = useDocument.getState().preferences;
+  if (done !== null && String(application.startCLI) === "1") whenRunning(() => void openTerminal(PROMPT));
+}
+
+/** Once: as soon as the network runs; not at all if it fails. */
+function whenRunning(then: () => void): void {
+  if (useRunning.getState().run.phase === "running") {
+    then();
+    return;
+  }
+  const end = useRunning.subscribe(({ run: { phase } }) => {
+    if (phase === "starting") return;
+    end();
+    if (phase === "running") then();
+  });
+}
+
+/** Programs that are at work would be lost: who stops is asked. */
+export async function stop(): Promise<void> {
+  const busy = useRunning.getState().terminals.filter((terminal) => terminal.is_busy && terminal.status === null);
+  if (busy.length > 0 && isAnythingUp()) {
+    const answer = await ask({
+      title: "Stop the network?",
+      text: `A program is at work in ${busy.map(({ title }) => title).join(", ")}. It ends with the network.`,
+      answers: [
+        { id: "stop", title: "Stop", isDangerous: true },
+        { id: "cancel", title: "Go on" },
+      ],
+    });
+    if (answer !== "stop") return;
+  }
+  await perform({ do: "stop" });
+}
+
+function MenuBar() {
+  const menus = menuBar({ run: () => void run(), stop: () => void stop(), client: () => void openTerminal(CLIENT) });
+  const [open, setOpen] = useState<number | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const buttons = () => [...(box.current?.querySelectorAll<HTMLElement>(".menu-bar-button") ?? [])];
+  const close = () => {
+    if (open !== null) buttons()[open]?.focus();
+    setOpen(null);
+  };
+  const step = (from: number, by: number) => {
+    const next = (from + by + menus.length) % menus.length;
+    if (open !== null) setOpen(next);
+    buttons()[next]?.focus();
+  };
+  return (
+    <div className="menu-bar" role="menubar" aria-label="Menus" ref={box}>
+      {menus.map(({ title, entries }, index) => (
+        <div key={title} className="menu-bar-item">
+          <button
+            type="button"
+            role="menuitem"
+            className="menu-bar-button"
+            aria-haspopup="menu"
+            aria-expanded={open === index}
+            tabIndex={index === 0 ? 0 : -1}
+            onClick={() => setOpen(open === index ? null : index)}
+            onPointerEnter={() => open !== null && setOpen(index)}
+            onKeyDown={(event) => {
+              if (event.key === "ArrowDown") setOpen(index);
+              else if (event.key === "ArrowRight") step(index, 1);
+              else if (event.key === "ArrowLeft") step(index, -1);
+              else return;
+              event.preventDefault();
+            }}
+          >
+            {title}
+          </button>
+          {open === index && (
+            <>
+              <div className="menu-away" onPointerDown={() => setOpen(null)} />
+              <Menu label={title} entries={entries()} onClose={close} onSide={(by) => step(index, by)} />
+            </>
+          )}
+        </div>
+      ))}
+    </div>
   );
 }

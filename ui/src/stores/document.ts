@@ -23,6 +23,8 @@ export interface DocumentState {
   path: string | null;
   fileName: string;
   isSaved: boolean;
+  /** Grows whenever another document takes the place of this one. */
+  opened: number;
 }
 
 export const useDocument = create<DocumentState>(() => ({
@@ -38,6 +40,7 @@ export const useDocument = create<DocumentState>(() => ({
     seed: 1,
     pace: "real",
     application: {},
+    extra: {},
   },
   undo: null,
   redo: null,
@@ -45,6 +48,7 @@ export const useDocument = create<DocumentState>(() => ({
   path: null,
   fileName: "",
   isSaved: true,
+  opened: 0,
 }));
 
 function byId<T extends { id: string }>(things: readonly T[]): ById<T> {
@@ -88,7 +92,12 @@ function whole(document: Document): Partial<DocumentState> {
   };
 }
 
-onPush("document", (push) => useDocument.setState((state) => takeDocument(state, push)));
+onPush("document", (push) =>
+  useDocument.setState((state) => ({
+    ...takeDocument(state, push),
+    opened: state.opened + (push.document !== null && state.revision !== push.revision ? 1 : 0),
+  })),
+);
 onPush("problems", ({ problems }) => useDocument.setState({ problems }));
 onPush("file", ({ path, name, is_saved }) =>
   useDocument.setState({ path, fileName: name, isSaved: is_saved }),

@@ -18,6 +18,7 @@ interface View {
   showsPorts: boolean;
   showsConditions: boolean;
   showsMinimap: boolean;
+  showsTraffic: boolean;
   snapsToGrid: boolean;
 }
 
@@ -35,6 +36,7 @@ export const useView = create<View>()(
       showsPorts: true,
       showsConditions: true,
       showsMinimap: true,
+      showsTraffic: true,
       snapsToGrid: false,
     }),
     { name: "wanlab.view" },

@@ -1,0 +1,272 @@
+import {
+  applyNodeChanges,
+  Background,
+  BackgroundVariant,
+  MiniMap,
+  ReactFlow,
+  SelectionMode,
+  useReactFlow,
+  type EdgeChange,
+  type EdgeTypes,
+  type NodeChange,
+  type NodeTypes,
+} from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type MouseEvent } from "react";
+import { useDocument } from "../stores/document";
+import { select, useSelection } from "../stores/selection";
+import { useWatchedTraffic } from "../stores/traffic";
+import { isDark, useView } from "../stores/view";
+import { addLabel, addNode, moveTo } from "./actions";
+import { DeviceNode } from "./DeviceNode";
+import { flowLinks, flowNodes, type AnyFlow, type DeviceFlow, type LinkFlow } from "./flow";
+import { align, type Guide } from "./geometry";
+import { Guides } from "./Guides";
+import { onNudge, useCanvasKeys } from "./keys";
+import { isKind } from "./kinds";
+import { LabelNode } from "./LabelNode";
+import { LinkEdge } from "./LinkEdge";
+import { startLinkAt } from "./linking";
+import { LinkPreview } from "./LinkPreview";
+import { canvasMenu, linkMenu, thingMenu } from "./menus";
+import { openNode } from "./opening";
+import { openProperties } from "./problems";
+import { popUp } from "../layout/Menu";
+import { useTool } from "./tool";
+import { fit, setFlow, toDocument } from "./viewport";
+
+const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode };
+const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
+const GRID: [number, number] = [20, 20];
+const CENTRE: [number, number] = [0.5, 0.5];
+const PAN_BUTTONS = [1];
+const REACH_PX = 6;
+const NO_GUIDES: readonly Guide[] = [];
+
+/** The canvas. What is dragged moves here only; the document hears of it when it is dropped. */
+export function Canvas() {
+  const { nodes, links, labels, revision } = useDocument();
+  const selected = useSelection((state) => state.ids);
+  const tool = useTool((state) => state.tool);
+  const { theme, showsMinimap, snapsToGrid } = useView();
+  const flow = useReactFlow<AnyFlow, LinkFlow>();
+  const box = useRef<HTMLDivElement>(null);
+  const isDragging = useRef(false);
+  const [guides, setGuides] = useState(NO_GUIDES);
+  const [drawn, setDrawn] = useState<AnyFlow[]>([]);
+  const now = useRef(drawn);
+  now.current = drawn;
+
+  useLayoutEffect(() => {
+    setDrawn((before) => flowNodes(nodes, labels, selected, before));
+  }, [nodes, labels, selected]);
+  const linesBefore = useRef<LinkFlow[]>([]);
+  const lines = useMemo(() => {
+    linesBefore.current = flowLinks(links, nodes, selected, linesBefore.current);
+    return linesBefore.current;
+  }, [links, nodes, selected]);
+
+  useEffect(() => {
+    setFlow(flow as never, box.current);
+    return () => setFlow(null, null);
+  }, [flow]);
+  useFitted(revision);
+  useWatchedTraffic();
+  useCanvasKeys(box);
+  useEffect(
+    () =>
+      onNudge((moved) => {
+        const places = new Map(moved.map(({ id, x, y }) => [id, { x, y }]));
+        setDrawn((before) =>
+          before.map((node) => {
+            const position = places.get(node.id);
+            return position === undefined ? node : { ...node, position };
+          }),
+        );
+      }),
+    [],
+  );
+
+  const onNodesChange = useCallback(
+    (changes: NodeChange<AnyFlow>[]) => {
+      takeSelection(changes);
+      const moves = changes.filter((change) => change.type !== "select" && change.type !== "remove");
+      if (moves.length === 0) return;
+      if (isDragging.current && !useView.getState().snapsToGrid) {
+        setGuides(snap(moves, now.current, REACH_PX / flow.getZoom()));
+      }
+      setDrawn((before) => applyNodeChanges(moves, before));
+    },
+    [flow],
+  );
+  const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => takeSelection(changes), []);
+  const startDrag = useCallback(() => {
+    isDragging.current = true;
+  }, []);
+  const drop = useCallback(() => {
+    isDragging.current = false;
+    setGuides(NO_GUIDES);
+    // After React has taken over the last move.
+    requestAnimationFrame(() =>
+      moveTo(now.current.map(({ id, position: { x, y } }) => ({ id, x: Math.round(x), y: Math.round(y) }))),
+    );
+  }, []);
+
+  const place = (event: MouseEvent) => {
+    const at = toDocument({ x: event.clientX, y: event.clientY });
+    if (isKind(tool)) addNode(tool, at);
+    else if (tool === "label") {
+      addLabel(at);
+      useTool.setState({ tool: "select" });
+      openProperties("text");
+    } else if (tool === "select") select([]);
+  };
+  const isSelecting = tool === "select";
+  return (
+    <div
+      ref={box}
+      className={`canvas tool-${isSelecting ? "select" : tool === "link" ? "link" : "place"}`}
+      role="application"
+      aria-label="Canvas"
+      tabIndex={-1}
+      onPointerDownCapture={(event) => {
+        const node = nodeUnder(event.target);
+        if (tool !== "link" || node === null) return;
+        event.stopPropagation();
+        startLinkAt(node, event);
+      }}
+    >
+      <ReactFlow<AnyFlow, LinkFlow>
+        nodes={drawn}
+        edges={lines}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        nodeOrigin={CENTRE}
+        colorMode={isDark(theme) ? "dark" : "light"}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onNodeDragStart={startDrag}
+        onSelectionDragStart={startDrag}
+        onNodeDragStop={drop}
+        onSelectionDragStop={drop}
+        onPaneClick={place}
+        onNodeDoubleClick={(_, node) => openNode(node.id)}
+        onEdgeDoubleClick={(_, edge) => {
+          select([edge.id]);
+          openProperties();
+        }}
+        onNodeContextMenu={(event, node) => {
+          event.preventDefault();
+          if (!useSelection.getState().ids.has(node.id)) select([node.id]);
+          popUp("Node", thingMenu(node.id), ...pointOf(event));
+        }}
+        onEdgeContextMenu={(event, edge) => {
+          event.preventDefault();
+          select([edge.id]);
+          popUp("Link", linkMenu(edge.id), ...pointOf(event));
+        }}
+        onSelectionContextMenu={(event, chosen) => {
+          event.preventDefault();
+          const [first] = chosen;
+          if (first) popUp("Selection", thingMenu(first.id), ...pointOf(event));
+        }}
+        onPaneContextMenu={(event) => {
+          event.preventDefault();
+          const [x, y] = pointOf(event as MouseEvent);
+          popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
+        }}
+        nodesDraggable={isSelecting}
+        elementsSelectable={isSelecting}
+        nodesConnectable={false}
+        nodesFocusable
+        edgesFocusable={false}
+        disableKeyboardA11y
+        selectionOnDrag={isSelecting}
+        selectionMode={SelectionMode.Partial}
+        multiSelectionKeyCode={["Shift", "Control", "Meta"]}
+        selectionKeyCode={null}
+        deleteKeyCode={null}
+        panOnDrag={PAN_BUTTONS}
+        panActivationKeyCode="Space"
+        panOnScroll
+        zoomOnDoubleClick={false}
+        minZoom={0.1}
+        maxZoom={3}
+        snapToGrid={snapsToGrid}
+        snapGrid={GRID}
+        nodeDragThreshold={3}
+        elevateNodesOnSelect={false}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--canvas-dot)" />
+        <Guides guides={guides} />
+        {showsMinimap && drawn.length > 0 && (
+          <MiniMap
+            pannable
+            zoomable
+            ariaLabel="Overview"
+            nodeColor={colourOf}
+            nodeBorderRadius={10}
+            style={{ width: 150, height: 100 }}
+          />
+        )}
+      </ReactFlow>
+      <LinkPreview />
+    </div>
+  );
+
+  function nodeUnder(target: EventTarget): string | null {
+    return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
+  }
+}
+
+/** Selecting is the selection's business: it is what everybody else looks at. */
+function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkFlow>)[]): void {
+  const chosen = changes.filter((change) => change.type === "select");
+  if (chosen.length === 0) return;
+  const ids = new Set(useSelection.getState().ids);
+  for (const change of chosen) {
+    if (change.selected) ids.add(change.id);
+    else ids.delete(change.id);
+  }
+  select(ids);
+}
+
+/** Moves what is dragged in line with what is near; changes the moves. */
+function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], reach: number): readonly Guide[] {
+  const positions = moves.filter((move) => move.type === "position");
+  const points = positions.flatMap((move) => (move.position ? [move.position] : []));
+  const moved = new Set(positions.map(({ id }) => id));
+  const others = drawn.filter(({ id }) => !moved.has(id)).map(({ position }) => position);
+  const { dx, dy, guides } = align(points, others, reach);
+  for (const move of positions) {
+    if (move.position) move.position = { x: move.position.x + dx, y: move.position.y + dy };
+  }
+  return guides.length === 0 ? NO_GUIDES : guides;
+}
+
+/** A keyboard's context menu comes without a point: it appears at the thing. */
+function pointOf(event: MouseEvent): [number, number] {
+  if (event.clientX !== 0 || event.clientY !== 0) return [event.clientX, event.clientY];
+  const frame = (event.target as Element).getBoundingClientRect();
+  return [frame.left + frame.width / 2, frame.top + frame.height / 2];
+}
+
+function colourOf(node: AnyFlow): string {
+  if (node.type === "label") return "var(--line-strong)";
+  const { kind, options } = (node as DeviceFlow).data.node;
+  return `var(--${kind === "switch" && options.kind === "ovs" ? "ovs" : kind})`;
+}
+
+/** Once something has been opened, all of it is shown. */
+function useFitted(revision: number): void {
+  const opened = useDocument((state) => state.opened);
+  useEffect(() => {
+    if (revision === 0) return;
+    const frame = requestAnimationFrame(() => requestAnimationFrame(fit));
+    return () => cancelAnimationFrame(frame);
+
+  }, [opened, revision === 0]);
+}
+
+

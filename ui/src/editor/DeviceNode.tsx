@@ -1,0 +1,74 @@
+import { Handle, Position, type NodeProps } from "@xyflow/react";
+import { memo, type PointerEvent } from "react";
+import { useShallow } from "zustand/react/shallow";
+import { usePlanned } from "../stores/ports";
+import { useRunning } from "../stores/running";
+import { useView } from "../stores/view";
+import type { DeviceFlow } from "./flow";
+import { Icon } from "./icons";
+import { kindOf } from "./kinds";
+import { told, useProblemsOf } from "./problems";
+import { startLinkAt } from "./linking";
+import { useTool } from "./tool";
+
+/** A node: its tile, with name and address below, and badges. */
+export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps<DeviceFlow>) {
+  const { node } = data;
+  const kind = kindOf(node);
+  const isLinkEnd = useTool((state) => state.linkFrom === node.id);
+  const start = (event: PointerEvent) => {
+    event.stopPropagation();
+    startLinkAt(node.id, event);
+  };
+  return (
+    <div className={`device device-${kind} ${selected ? "is-selected" : ""} ${isLinkEnd ? "is-link-end" : ""}`}>
+      <div className="tile">
+        <Icon name={kind} size={28} />
+      </div>
+      <Handle className="device-centre" type="source" position={Position.Top} isConnectable={false} />
+      <Handle className="device-centre" type="target" position={Position.Top} isConnectable={false} />
+      <div className="device-texts">
+        <span className="device-name">{node.name === "" ? "?" : node.name}</span>
+        <Address id={node.id} kind={node.kind} />
+      </div>
+      <button
+        type="button"
+        className="device-link nodrag"
+        tabIndex={-1}
+        aria-hidden="true"
+        title="Drag to link"
+        onPointerDown={start}
+      />
+      <Badge id={node.id} />
+    </div>
+  );
+});
+
+/** The address of a host with one port; where there are several, each stands at its port. */
+function Address({ id, kind }: { id: string; kind: string }) {
+  const isShown = useView((state) => state.showsAddresses) && kind === "host";
+  const live = useRunning(useShallow((state) => addresses(id, state.ports)));
+  const planned = usePlanned(useShallow((state) => addresses(id, state.ports)));
+  const found = live.length > 0 ? live : planned;
+  if (!isShown || found.length === 0) return null;
+  return <span className="device-address">{found.join(", ")}</span>;
+}
+
+function addresses(
+  id: string,
+  ports: Readonly<Record<string, { node: string; addresses: readonly string[] }>>,
+): string[] {
+  const own = Object.values(ports).filter((port) => port.node === id);
+  return own.length === 1 ? [...(own[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2) : [];
+}
+
+function Badge({ id }: { id: string }) {
+  const problems = useProblemsOf(id);
+  if (problems.length === 0) return null;
+  const isError = problems.some((problem) => problem.severity === "error");
+  return (
+    <span className={`badge ${isError ? "badge-error" : "badge-warning"}`} title={told(problems)}>
+      !
+    </span>
+  );
+}

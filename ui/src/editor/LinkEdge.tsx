@@ -1,0 +1,145 @@
+import { useInternalNode, type EdgeProps } from "@xyflow/react";
+import { memo } from "react";
+import type { Link } from "../protocol";
+import { useDocument } from "../stores/document";
+import { usePort } from "../stores/ports";
+import { useRunning } from "../stores/running";
+import { rateBps, shownRate, useTraffic, type Traffic } from "../stores/traffic";
+import { useView } from "../stores/view";
+import { summary, valueAt } from "./conditions";
+import type { LinkFlow } from "./flow";
+import { course, endPart, TILE, type Course, type Point } from "./geometry";
+import { told, useProblemsOf } from "./problems";
+
+const NAME_AT = 62;
+const HIT_WIDTH = 18;
+
+/** A link: a line between two tiles, what it does in its middle, its ports at its ends. */
+export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
+  const a = useInternalNode(source)?.internals.positionAbsolute;
+  const b = useInternalNode(target)?.internals.positionAbsolute;
+  const isDown = useRunning((state) => state.linksDown.has(id));
+  const traffic = useTraffic((state) => state.links[id]);
+  const problems = useProblemsOf(id);
+  if (a === undefined || b === undefined || data === undefined) return null;
+  const line = course(centreOf(a), centreOf(b), data.lane, data.isForward);
+  const { link, isControl } = data;
+  const load = isDown || traffic === undefined ? null : loadOf(link, traffic);
+  const classes = [
+    "line",
+    isControl && "line-control",
+    isDown && "line-down",
+    selected && "is-selected",
+    problems.length > 0 && "line-wrong",
+    load !== null && `line-${load.level}`,
+  ];
+  return (
+    <>
+      <path
+        className={classes.filter(Boolean).join(" ")}
+        d={line.path}
+        style={load === null ? undefined : { strokeWidth: load.width }}
+      />
+      <path className="line-hit react-flow__edge-interaction" d={line.path} strokeWidth={HIT_WIDTH}>
+        {problems.length > 0 && <title>{told(problems)}</title>}
+      </path>
+      {!isControl && <End link={link} end="a" node={source} line={line} />}
+      {!isControl && <End link={link} end="b" node={target} line={line} />}
+      {!isControl && <Middle link={link} line={line} traffic={traffic} isDown={isDown} />}
+      {problems.length > 0 && <Mark at={line.at(0.5)} text="!" />}
+      {isDown && <Mark at={line.at(0.5)} text="✕" />}
+    </>
+  );
+});
+
+function centreOf(corner: Point): Point {
+  return { x: corner.x + TILE.width / 2, y: corner.y + TILE.height / 2 };
+}
+
+/** Width by how much passes, colour by how full the link is. */
+function loadOf(link: Link, { a_bps, b_bps }: Traffic): { width: number; level: string } | null {
+  const most = Math.max(a_bps, b_bps);
+  if (most < 100) return null;
+  const width = Math.min(9, 2.4 + Math.max(0, Math.log10(most) - 3) * 0.95);
+  const full = (bps: number, end: "a" | "b") => {
+    const rate = rateBps(valueAt(link, end, "rate"));
+    return rate === null ? 0 : bps / rate;
+  };
+  const share = Math.max(full(a_bps, "a"), full(b_bps, "b"));
+  return { width, level: share >= 0.9 ? "full" : share >= 0.6 ? "busy" : "used" };
+}
+
+/** Name and address of a port, where its end of the line leaves the tile. */
+function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: string; line: Course }) {
+  const port = usePort(link.id, end);
+  const showsPorts = useView((state) => state.showsPorts);
+  const showsAddresses = useView((state) => state.showsAddresses);
+  const name = useDocument((state) => state.nodes[node]?.name);
+  const isAlone = useDocument((state) => {
+    if (state.nodes[node]?.kind !== "host") return false;
+    let count = 0;
+    for (const other of Object.values(state.links)) if (other.a === node || other.b === node) count += 1;
+    return count === 1;
+  });
+  if (port === undefined) return null;
+  const short = name !== undefined && port.name.startsWith(`${name}-`) ? port.name.slice(name.length + 1) : port.name;
+  const texts = [
+    showsPorts ? short : "",
+    // A host with one port has its address below its name.
+    showsAddresses && !isAlone ? port.addresses.filter((ip) => !ip.startsWith("fe80:")).join(" ") : "",
+  ].filter((text) => text !== "");
+  if (texts.length === 0 || line.length < 90) return null;
+  const part = endPart(line.length, NAME_AT);
+  const at = line.at(end === "a" ? part : 1 - part);
+  return (
+    <text className="line-text line-end" x={at.x} y={at.y - 3} textAnchor="middle">
+      {texts.map((text, index) => (
+        <tspan key={index} x={at.x} dy={index === 0 ? 0 : 12}>
+          {text}
+        </tspan>
+      ))}
+    </text>
+  );
+}
+
+interface MiddleProps {
+  link: Link;
+  line: Course;
+  traffic: Traffic | undefined;
+  isDown: boolean;
+}
+
+/** What the link does to packets; while it runs, what passes it. */
+function Middle({ link, line, traffic, isDown }: MiddleProps) {
+  const showsConditions = useView((state) => state.showsConditions);
+  const arrows = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));
+  const { both, a, b } = summary(link);
+  const [toB, toA] = arrows ? ["→", "←"] : ["←", "→"];
+  const lines = showsConditions ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`].filter(Boolean) : [];
+  if (traffic !== undefined && !isDown && Math.max(traffic.a_bps, traffic.b_bps) >= 100) {
+    const way = traffic.a_bps >= traffic.b_bps ? toB : toA;
+    lines.push(`${way} ${shownRate(Math.max(traffic.a_bps, traffic.b_bps))}`);
+  }
+  if (lines.length === 0 || line.length < 60) return null;
+  const at = line.at(0.5);
+  return (
+    <text className="line-text" x={at.x} y={at.y - 5 - (lines.length - 1) * 6} textAnchor="middle">
+      {lines.map((text, index) => (
+        <tspan key={index} x={at.x} dy={index === 0 ? 0 : 13}>
+          {text}
+        </tspan>
+      ))}
+    </text>
+  );
+}
+
+function Mark({ at, text }: { at: Point; text: string }) {
+  return (
+    <g className="line-mark" transform={`translate(${at.x},${at.y})`}>
+      <circle r="8" />
+      <text textAnchor="middle" y="4">
+        {text}
+      </text>
+    </g>
+  );
+}

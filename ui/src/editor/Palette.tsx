@@ -1,0 +1,112 @@
+import { useEffect, type PointerEvent } from "react";
+import { addLabel, addNode } from "./actions";
+import { Icon } from "./icons";
+import { isKind, KINDS, type Tool } from "./kinds";
+import { openProperties } from "./problems";
+import { takeTool, useTool } from "./tool";
+import { toDocument } from "./viewport";
+
+const TOOLS: readonly { tool: Tool; title: string; key: string }[] = [
+  { tool: "select", title: "Select", key: "V" },
+  { tool: "host", title: "Host", key: "H" },
+  { tool: "bridge", title: "Switch", key: "S" },
+  { tool: "ovs", title: "Open vSwitch", key: "O" },
+  { tool: "router", title: "Router", key: "R" },
+  { tool: "controller", title: "Controller", key: "C" },
+  { tool: "link", title: "Link", key: "L" },
+  { tool: "label", title: "Label", key: "X" },
+];
+const DRAGGED_PX = 6;
+
+/** The tools: a click takes one, a drag places one thing where it is dropped. */
+export function Palette() {
+  const tool = useTool((state) => state.tool);
+  return (
+    <div className="palette" role="toolbar" aria-label="Tools" aria-orientation="vertical">
+      {TOOLS.map(({ tool: one, title, key }) => (
+        <button
+          key={one}
+          type="button"
+          className={`palette-tool device-${one}`}
+          aria-pressed={tool === one}
+          aria-keyshortcuts={key}
+          title={`${title} (${key})`}
+          onClick={() => takeTool(one)}
+          onPointerDown={(event) => carry(event, one)}
+        >
+          <Icon name={one} size={24} />
+          <span>{title}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Follow the pointer from the palette: what leaves it is carried, and placed where it is dropped. */
+function carry(event: PointerEvent, tool: Tool): void {
+  if (event.button !== 0 || !(isKind(tool) || tool === "label")) return;
+  const start = { x: event.clientX, y: event.clientY };
+  const move = ({ clientX: x, clientY: y }: globalThis.PointerEvent) => {
+    const isFar = Math.hypot(x - start.x, y - start.y) > DRAGGED_PX;
+    if (useTool.getState().carried !== null || isFar) useTool.setState({ carried: { tool, x, y } });
+  };
+  const end = (released: globalThis.PointerEvent) => {
+    window.removeEventListener("pointermove", move);
+    window.removeEventListener("pointerup", end);
+    window.removeEventListener("pointercancel", end);
+    const isCarried = useTool.getState().carried !== null;
+    useTool.setState({ carried: null });
+    if (!isCarried || released.type !== "pointerup") return;
+    const under = document.elementFromPoint(released.clientX, released.clientY);
+    if (under?.closest(".canvas") == null) return;
+    const at = toDocument({ x: released.clientX, y: released.clientY });
+    takeTool("select");
+    if (isKind(tool)) addNode(tool, at);
+    else {
+      addLabel(at);
+      openProperties("text");
+    }
+  };
+  window.addEventListener("pointermove", move);
+  window.addEventListener("pointerup", end);
+  window.addEventListener("pointercancel", end);
+}
+
+/** What is carried, under the pointer. */
+export function Carried() {
+  const carried = useTool((state) => state.carried);
+  useEffect(() => {
+    document.body.classList.toggle("is-carrying", carried !== null);
+  }, [carried]);
+  if (carried === null || carried.tool === "select") return null;
+  return (
+    <div className={`carried device device-${carried.tool}`} style={{ left: carried.x, top: carried.y }}>
+      <div className="tile">
+        <Icon name={carried.tool} size={28} />
+      </div>
+    </div>
+  );
+}
+
+/** What the tool in hand waits for. */
+export function ToolHint() {
+  const { tool, linkFrom } = useTool();
+  const text = isKind(tool)
+    ? `Click where a ${KINDS[tool].title === "Open vSwitch" ? "switch" : KINDS[tool].title.toLowerCase()} is to stand`
+    : tool === "label"
+      ? "Click where the text is to stand"
+      : tool === "link"
+        ? linkFrom === null
+          ? "Press on a node and drag to another, or click both"
+          : "Click the other node, or Tab to it and press Enter"
+        : "";
+  return (
+    <div className="tool-hint" role="status">
+      {text !== "" && (
+        <span>
+          {text} <kbd>Esc</kbd> ends
+        </span>
+      )}
+    </div>
+  );
+}

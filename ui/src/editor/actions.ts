@@ -1,0 +1,258 @@
+/** What can be done to the document on the canvas. Each is one edit. */
+import type { Label, Link, Node } from "../protocol";
+import { useDocument } from "../stores/document";
+import { edit } from "../stores/edits";
+import { select, useSelection } from "../stores/selection";
+import { toast } from "../stores/toasts";
+import {
+  aligned,
+  distributed,
+  freePlace,
+  inCircle,
+  type Edge,
+  type Placed,
+  type Point,
+} from "./geometry";
+import { KINDS, type Kind } from "./kinds";
+import { freshId, nextNumber } from "./names";
+import { focusThing, middle } from "./viewport";
+
+export function nodeNamed(id: string): string {
+  return useDocument.getState().nodes[id]?.name ?? "?";
+}
+
+export function linkName(link: Link): string {
+  return `${nodeNamed(link.a)}–${nodeNamed(link.b)}`;
+}
+
+/** "h1", or "3 things". */
+function called(ids: readonly string[]): string {
+  const { nodes, links, labels } = useDocument.getState();
+  const [only] = ids;
+  if (ids.length !== 1 || only === undefined) return `${ids.length} things`;
+  const link = links[only];
+  return nodes[only]?.name ?? (link ? linkName(link) : labels[only] ? "label" : only);
+}
+
+// -- adding -----------------------------------------------------------------------------------------
+
+export function addNode(kind: Kind, at: Point): string {
+  const info = KINDS[kind];
+  const number = nextNumber(info, Object.values(useDocument.getState().nodes));
+  const counts = kind === "controller" ? {} : { number };
+  const node: Node = {
+    id: freshId("n"),
+    kind: info.nodeKind,
+    name: `${info.prefix}${number}`,
+    x: Math.round(at.x),
+    y: Math.round(at.y),
+    options: { ...info.options, ...counts },
+  };
+  void edit(`Add ${node.name}`, { nodes: [node] });
+  select([node.id]);
+  return node.id;
+}
+
+export function addLabel(at: Point): string {
+  const label: Label = { id: freshId("t"), text: "Text", x: Math.round(at.x), y: Math.round(at.y) };
+  void edit("Add label", { labels: [label] });
+  select([label.id]);
+  return label.id;
+}
+
+/** Where nothing stands, near the middle of what is shown: for those who place by key. */
+export function addSomewhere(tool: Kind | "label"): void {
+  const at = freePlace(middle(), places());
+  focusThing(tool === "label" ? addLabel(at) : addNode(tool, at));
+}
+
+export function addLink(a: string, b: string): string | null {
+  const { nodes, links } = useDocument.getState();
+  const [from, to] = [nodes[a], nodes[b]];
+  if (from === undefined || to === undefined || a === b) return null;
+  const wrong = refusal(from, to, Object.values(links));
+  if (wrong !== null) {
+    toast("warning", wrong.what, wrong.hint);
+    return null;
+  }
+  const link: Link = { id: freshId("l"), a, b, options: {}, a_options: {}, b_options: {} };
+  void edit(`Link ${from.name} and ${to.name}`, { links: [link] });
+  select([link.id]);
+  return link.id;
+}
+
+function refusal(a: Node, b: Node, links: readonly Link[]): { what: string; hint: string } | null {
+  const controller = a.kind === "controller" ? a : b.kind === "controller" ? b : null;
+  if (controller === null) return null;
+  const other = controller === a ? b : a;
+  if (other.kind !== "switch" || (other.options.kind ?? "bridge") === "bridge") {
+    const hint = "only an Open vSwitch obeys one; change the switch's kind first";
+    return { what: `${other.name} cannot be linked to controller ${controller.name}`, hint };
+  }
+  const isThere = links.some(
+    (link) =>
+      (link.a === a.id && link.b === b.id) || (link.a === b.id && link.b === a.id),
+  );
+  return isThere ? { what: `${other.name} obeys ${controller.name} already`, hint: "" } : null;
+}
+
+// -- what is selected -------------------------------------------------------------------------------
+
+export function selectAll(): void {
+  const { nodes, links, labels } = useDocument.getState();
+  select([...Object.keys(nodes), ...Object.keys(links), ...Object.keys(labels)]);
+}
+
+export function selectedIds(): string[] {
+  const { nodes, links, labels } = useDocument.getState();
+  return [...useSelection.getState().ids].filter((id) => id in nodes || id in links || id in labels);
+}
+
+export function deleteSelected(): void {
+  const ids = selectedIds();
+  if (ids.length === 0) return;
+  void edit(`Delete ${called(ids)}`, { drop: ids });
+  select([]);
+}
+
+/** Everything that has a place on the canvas. */
+function placed(ids: Iterable<string>): Placed[] {
+  const { nodes, labels } = useDocument.getState();
+  return [...ids].flatMap((id) => {
+    const thing = nodes[id] ?? labels[id];
+    return thing === undefined ? [] : [{ id, x: thing.x, y: thing.y }];
+  });
+}
+
+export function places(): Placed[] {
+  const { nodes, labels } = useDocument.getState();
+  return placed([...Object.keys(nodes), ...Object.keys(labels)]);
+}
+
+/** Put things elsewhere; nothing is sent for those that stay. */
+export function moveTo(targets: readonly Placed[], label?: string): void {
+  const { nodes, labels } = useDocument.getState();
+  const moved = targets.filter(({ id, x, y }) => {
+    const thing = nodes[id] ?? labels[id];
+    return thing !== undefined && (thing.x !== x || thing.y !== y);
+  });
+  if (moved.length === 0) return;
+  void edit(label ?? `Move ${called(moved.map(({ id }) => id))}`, {
+    nodes: moved.flatMap(({ id, x, y }) => (nodes[id] ? [{ ...nodes[id], x, y }] : [])),
+    labels: moved.flatMap(({ id, x, y }) => (labels[id] ? [{ ...labels[id], x, y }] : [])),
+  });
+}
+
+export function alignSelected(edge: Edge): void {
+  moveTo(aligned(placed(selectedIds()), edge), "Align");
+}
+
+export function distributeSelected(axis: "x" | "y"): void {
+  moveTo(distributed(placed(selectedIds()), axis), "Distribute");
+}
+
+export function circleSelected(): void {
+  moveTo(inCircle(placed(selectedIds())), "Arrange in a circle");
+}
+
+// -- copies -----------------------------------------------------------------------------------------
+
+const MARK = "wanlab things";
+const STEP = 40;
+let pasted = { text: "", times: 0 };
+
+interface Clip {
+  is: typeof MARK;
+  nodes: Node[];
+  links: Link[];
+  labels: Label[];
+}
+
+/** What is selected, and the links between; as text, so that it goes into any other tab. */
+export function copied(): string | null {
+  const ids = new Set(selectedIds());
+  const { nodes, links, labels } = useDocument.getState();
+  const clip: Clip = {
+    is: MARK,
+    nodes: Object.values(nodes).filter(({ id }) => ids.has(id)),
+    links: Object.values(links).filter(({ a, b }) => ids.has(a) && ids.has(b)),
+    labels: Object.values(labels).filter(({ id }) => ids.has(id)),
+  };
+  return clip.nodes.length + clip.labels.length === 0 ? null : JSON.stringify(clip);
+}
+
+/** Paste what `copied` made. False if the text is something else. */
+export function paste(text: string): boolean {
+  const clip = readClip(text);
+  if (clip === null) return false;
+  pasted = { text, times: pasted.text === text ? pasted.times + 1 : 1 };
+  putCopies(clip, STEP * pasted.times, "Paste");
+  return true;
+}
+
+export function duplicateSelected(): void {
+  const text = copied();
+  const clip = text === null ? null : readClip(text);
+  if (clip !== null) putCopies(clip, STEP, "Duplicate");
+}
+
+function readClip(text: string): Clip | null {
+  try {
+    const clip = JSON.parse(text) as Clip;
+    const isOurs = clip.is === MARK && Array.isArray(clip.nodes) && Array.isArray(clip.links);
+    return isOurs && Array.isArray(clip.labels) ? clip : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of an address, MAC or DPID there can be only one: a copy gets its own by rule. */
+const OWN_OPTIONS = ["ip", "mac", "dpid"];
+const OWN_PORT_OPTIONS = ["ip", "mac", "name", "number"];
+
+function without(options: Record<string, unknown>, words: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([word]) => !words.includes(word)));
+}
+
+function putCopies(clip: Clip, step: number, label: string): void {
+  const known = Object.values(useDocument.getState().nodes);
+  const ids = new Map<string, string>();
+  const nodes: Node[] = [];
+  for (const node of clip.nodes) {
+    const id = freshId("n");
+    ids.set(node.id, id);
+    nodes.push({ ...renamed(node, [...known, ...nodes]), id, x: node.x + step, y: node.y + step });
+  }
+  const links = clip.links.flatMap((link) => {
+    const [a, b] = [ids.get(link.a), ids.get(link.b)];
+    if (a === undefined || b === undefined) return [];
+    const a_options = without(link.a_options, OWN_PORT_OPTIONS);
+    const b_options = without(link.b_options, OWN_PORT_OPTIONS);
+    return [{ ...link, id: freshId("l"), a, b, a_options, b_options }];
+  });
+  const labels = clip.labels.map((text) => ({
+    ...text,
+    id: freshId("t"),
+    x: text.x + step,
+    y: text.y + step,
+  }));
+  void edit(`${label} ${nodes.length === 1 ? nodes[0]?.name : `${nodes.length + labels.length} things`}`, {
+    nodes,
+    links,
+    labels,
+  });
+  select([...nodes, ...labels].map(({ id }) => id));
+}
+
+function renamed(node: Node, known: readonly Node[]): Node {
+  const info = { ...KINDS[node.kind === "switch" ? "bridge" : node.kind] };
+  const letters = /^[A-Za-z_.-]+(?=\d+$)/.exec(node.name);
+  if (letters !== null) info.prefix = letters[0];
+  const number = nextNumber(info, known);
+  const counts = node.kind === "controller" ? {} : { number };
+  return {
+    ...node,
+    name: `${info.prefix}${number}`,
+    options: { ...without(node.options, OWN_OPTIONS), ...counts },
+  };
+}

@@ -1,0 +1,92 @@
+/** From the document to what React Flow draws. What did not change stays the same object. */
+import type { Edge, Node as FlowNode } from "@xyflow/react";
+import type { Label, Link, Node } from "../protocol";
+import type { ById } from "../stores/document";
+import { laneOf, TILE } from "./geometry";
+
+export type DeviceFlow = FlowNode<{ node: Node }, "device">;
+export type LabelFlow = FlowNode<{ label: Label }, "label">;
+export type AnyFlow = DeviceFlow | LabelFlow;
+export type LinkFlow = Edge<{ link: Link; lane: number; isForward: boolean; isControl: boolean }, "link">;
+
+/** `before`: as it is drawn now. What is being dragged stays where the pointer has it. */
+export function flowNodes(
+  nodes: ById<Node>,
+  labels: ById<Label>,
+  selected: ReadonlySet<string>,
+  before: readonly AnyFlow[],
+): AnyFlow[] {
+  const known = new Map(before.map((flow) => [flow.id, flow]));
+  const devices = Object.values(nodes).map((node) => device(node, selected.has(node.id), known.get(node.id)));
+  const texts = Object.values(labels).map((label) => text(label, selected.has(label.id), known.get(label.id)));
+  return [...devices, ...texts];
+}
+
+function device(node: Node, selected: boolean, old: AnyFlow | undefined): AnyFlow {
+  const isKept = old?.type === "device" && old.data.node === node;
+  if (isKept && old.selected === selected) return old;
+  if (isKept) return { ...old, selected };
+  const position = old?.dragging ? old.position : { x: node.x, y: node.y };
+  return {
+    ...(old as DeviceFlow | undefined),
+    id: node.id,
+    type: "device",
+    position,
+    data: { node },
+    selected,
+    width: TILE.width,
+    height: TILE.height,
+    ariaLabel: `${node.kind} ${node.name}`,
+  };
+}
+
+function text(label: Label, selected: boolean, old: AnyFlow | undefined): AnyFlow {
+  const isKept = old?.type === "label" && old.data.label === label;
+  if (isKept && old.selected === selected) return old;
+  if (isKept) return { ...old, selected };
+  const position = old?.dragging ? old.position : { x: label.x, y: label.y };
+  return {
+    ...(old as LabelFlow | undefined),
+    id: label.id,
+    type: "label",
+    position,
+    data: { label },
+    selected,
+    ariaLabel: `label ${label.text}`,
+  };
+}
+
+export function flowLinks(
+  links: ById<Link>,
+  nodes: ById<Node>,
+  selected: ReadonlySet<string>,
+  before: readonly LinkFlow[],
+): LinkFlow[] {
+  const known = new Map(before.map((flow) => [flow.id, flow]));
+  const parallel = new Map<string, string[]>();
+  for (const { id, a, b } of Object.values(links)) {
+    const pair = a < b ? `${a} ${b}` : `${b} ${a}`;
+    parallel.set(pair, [...(parallel.get(pair) ?? []), id]);
+  }
+  const lanes = new Map<string, number>();
+  for (const ids of parallel.values()) {
+    ids.forEach((id, index) => lanes.set(id, laneOf(index, ids.length)));
+  }
+  return Object.values(links).map((link) => {
+    const lane = lanes.get(link.id) ?? 0;
+    const isControl = [link.a, link.b].some((end) => nodes[end]?.kind === "controller");
+    const isSelected = selected.has(link.id);
+    const old = known.get(link.id);
+    const isKept = old?.data?.link === link && old.data.lane === lane && old.data.isControl === isControl;
+    if (isKept && old.selected === isSelected) return old;
+    if (isKept) return { ...old, selected: isSelected };
+    return {
+      id: link.id,
+      type: "link",
+      source: link.a,
+      target: link.b,
+      data: { link, lane, isForward: link.a < link.b, isControl },
+      selected: isSelected,
+    };
+  });
+}

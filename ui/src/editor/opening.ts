@@ -1,0 +1,14 @@
+/** What a double click and Enter do. */
+import { useDocument } from "../stores/document";
+import { isRunning } from "../stores/running";
+import { select } from "../stores/selection";
+import { openTerminal } from "../terminals/tabs";
+import { openProperties } from "./problems";
+
+/** A terminal while the network runs, its properties otherwise. */
+export function openNode(id: string): void {
+  select([id]);
+  const kind = useDocument.getState().nodes[id]?.kind;
+  if (isRunning() && (kind === "host" || kind === "router")) void openTerminal(id);
+  else openProperties();
+}

@@ -1,0 +1,377 @@
+/** Properties of links: what they do to packets, in both directions or in one, and their two ports. */
+import { useState } from "react";
+import { perform } from "../connection";
+import { linkName } from "../editor/actions";
+import { queueName, valueOf, withValue, type Direction } from "../editor/conditions";
+import type { Link } from "../protocol";
+import { useDocument } from "../stores/document";
+import { edit } from "../stores/edits";
+import { usePort } from "../stores/ports";
+import { useRunning } from "../stores/running";
+import { Choice, Section, TextField } from "./Field";
+import { setPortOption } from "./LinkList";
+import { orNothing, textOf, wholeOrText } from "./options";
+import * as units from "./units";
+
+const FIFO = "fifo";
+const QUEUES = [
+  ["", "default"],
+  [FIFO, "fifo (drop-tail)"],
+  ["red", "RED"],
+  ["codel", "CoDel"],
+  ["fq_codel", "FQ_CoDel"],
+  ["fq", "fq"],
+  ["pie", "PIE"],
+  ["fq_pie", "FQ_PIE"],
+  ["cake", "CAKE"],
+  ["sfq", "SFQ"],
+  ["sfb", "SFB"],
+  ["choke", "CHOKe"],
+  ["drr", "DRR"],
+  ["prio", "prio"],
+  ["hfsc", "HFSC"],
+  ["htb", "HTB"],
+  ["tbf", "tbf"],
+] as const;
+
+interface Field {
+  word: string;
+  title: string;
+  check?: units.Check;
+  placeholder: string;
+}
+
+const FIELDS: readonly Field[] = [
+  { word: "rate", title: "Rate", check: units.rate, placeholder: "not limited" },
+  { word: "delay", title: "Delay", check: units.time, placeholder: "none" },
+  { word: "jitter", title: "Jitter", check: units.time, placeholder: "none" },
+  { word: "loss", title: "Loss", check: units.fraction, placeholder: "none" },
+];
+const MORE: readonly Field[] = [
+  { word: "duplicate", title: "Duplicates", check: units.fraction, placeholder: "none" },
+  { word: "corrupt", title: "Corrupt", check: units.fraction, placeholder: "none" },
+  { word: "reorder", title: "Reordered", check: units.fraction, placeholder: "none" },
+  { word: "delay_correlation", title: "Delay correlation", check: units.fraction, placeholder: "none" },
+  { word: "loss_correlation", title: "Loss correlation", check: units.fraction, placeholder: "none" },
+  { word: "reorder_correlation", title: "Reorder correlation", check: units.fraction, placeholder: "none" },
+];
+
+/** Sets a word of links: of a running network at once, by set_link; otherwise as an edit. */
+function setWord(links: readonly Link[], direction: Direction, word: string, value: unknown): void {
+  const isLive = useRunning.getState().run.phase === "running";
+  if (isLive) {
+    for (const link of links) {
+      void perform({
+        do: "set_link",
+        link: link.id,
+        options: { [word]: value ?? null },
+        end: direction === "both" ? null : direction,
+      });
+    }
+    return;
+  }
+  const known = useDocument.getState().links;
+  const what = links.length === 1 && links[0] ? linkName(links[0]) : `${links.length} links`;
+  void edit(`Set ${word.replaceAll("_", " ")} of ${what}`, {
+    links: links.map((link) => withValue(known[link.id] ?? link, direction, word, value)),
+  });
+}
+
+/** The value that all links have in a direction. */
+function shared(links: readonly Link[], direction: Direction, word: string): { value: unknown; differs: boolean } {
+  const found = links.map((link) => valueOf(link, direction, word));
+  const first = JSON.stringify(found[0]?.value);
+  const differs = found.some((it) => it.differs || JSON.stringify(it.value) !== first);
+  return differs ? { value: undefined, differs } : { value: found[0]?.value, differs };
+}
+
+export function LinkForm({ link }: { link: Link }) {
+  const a = useDocument((state) => state.nodes[link.a]);
+  const b = useDocument((state) => state.nodes[link.b]);
+  if (a === undefined || b === undefined) return null;
+  if (a.kind === "controller" || b.kind === "controller") {
+    const [controller, other] = a.kind === "controller" ? [a, b] : [b, a];
+    return (
+      <p className="hint">
+        {other.name} obeys {controller.name}. Packets do not take this link.
+      </p>
+    );
+  }
+  return (
+    <>
+      <Conditions links={[link]} names={[a.name, b.name]} />
+      <PortSection link={link} end="a" name={a.name} kind={a.kind} />
+      <PortSection link={link} end="b" name={b.name} kind={b.kind} />
+    </>
+  );
+}
+
+/** What one or several links do to packets. */
+export function Conditions({ links, names }: { links: readonly Link[]; names?: readonly [string, string] }) {
+  const [direction, setDirection] = useState<Direction>("both");
+  const isRunning = useRunning((state) => state.run.phase === "running");
+  const one = links.length === 1 ? links[0] : undefined;
+  const isOneWay =
+    one !== undefined &&
+    [...Object.keys(one.a_options), ...Object.keys(one.b_options)].some(
+      (word) => valueOf(one, "both", word).differs && [...FIELDS, ...MORE, { word: "queue" }].some((it) => it.word === word),
+    );
+  const more = MORE.some(({ word }) => shared(links, direction, word).value !== undefined);
+  const input = ({ word, title, check, placeholder }: Field) => {
+    const { value, differs } = shared(links, direction, word);
+    const part = direction === "both" ? "options" : `${direction}_options`;
+    return (
+      <TextField
+        key={`${word} ${direction}`}
+        field={`${part}.${word}`}
+        alias={[`options.${word}`]}
+        title={title}
+        value={value === undefined ? "" : String(value)}
+        placeholder={differs ? differing(links, word) : placeholder}
+        {...(check === undefined ? {} : { check })}
+        onChange={(text) => setWord(links, direction, word, orNothing(text))}
+      />
+    );
+  };
+  const [from, to] = names ?? ["first", "second"];
+  return (
+    <>
+      <div className="segments" role="radiogroup" aria-label="Direction">
+        {(
+          [
+            ["both", "both directions"],
+            ["a", `${from} → ${to}`],
+            ["b", `${to} → ${from}`],
+          ] as const
+        ).map(([id, title]) => (
+          <button
+            key={id}
+            type="button"
+            role="radio"
+            aria-checked={direction === id}
+            className="segment"
+            onClick={() => setDirection(id)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      {isOneWay && direction === "both" && <p className="hint">The two directions differ.</p>}
+      {isRunning && <p className="hint">The network runs: changes take effect at once.</p>}
+      <div className="pairs">{FIELDS.map(input)}</div>
+      <QueueFields key={direction} links={links} direction={direction} />
+      <Section title="More conditions" isOpen={more}>
+        <Choice
+          field="options.distribution"
+          title="Distribution of the jitter"
+          value={String(shared(links, direction, "distribution").value ?? "")}
+          choices={[
+            ["", "uniform"],
+            ["normal", "normal"],
+            ["pareto", "pareto"],
+            ["paretonormal", "paretonormal"],
+            ["experimental", "experimental"],
+          ]}
+          onChange={(word) => setWord(links, direction, "distribution", orNothing(word))}
+        />
+        <div className="pairs">{MORE.map(input)}</div>
+      </Section>
+    </>
+  );
+}
+
+function differing(links: readonly Link[], word: string): string {
+  const [only] = links;
+  if (links.length !== 1 || only === undefined) return "differs";
+  const values = (["a", "b"] as const).map((end) => valueOf(only, end, word).value ?? "none");
+  return values.map(String).join(" / ");
+}
+
+interface QueueValue {
+  kind: string;
+  limit?: unknown;
+  packets?: unknown;
+  options?: unknown;
+}
+
+function queueOf(value: unknown): QueueValue {
+  if (typeof value === "string") return { kind: value };
+  if (typeof value === "object" && value !== null) return { kind: FIFO, ...(value as object) };
+  return { kind: "" };
+}
+
+function QueueFields({ links, direction }: { links: readonly Link[]; direction: Direction }) {
+  const { value, differs } = shared(links, direction, "queue");
+  const queue = queueOf(value);
+  const part = direction === "both" ? "options" : `${direction}_options`;
+  const set = (changes: Partial<Record<keyof QueueValue, unknown>>) => {
+    const { kind, ...rest } = { ...queue, ...changes };
+    const words = Object.fromEntries(Object.entries(rest).filter(([, it]) => it !== undefined));
+    const isPlain = Object.keys(words).length === 0;
+    const made = kind === "" && isPlain ? undefined : isPlain ? kind : { kind: kind || FIFO, ...words };
+    setWord(links, direction, "queue", made);
+  };
+  const options = Array.isArray(queue.options)
+    ? queue.options.join(", ")
+    : Object.entries((queue.options ?? {}) as object).map((pair) => pair.join(" ").trim()).join(", ");
+  return (
+    <div className="pairs">
+      <Choice
+        field={`${part}.queue`}
+        title="Queue"
+        value={differs ? "" : queue.kind}
+        choices={QUEUES}
+        hint={differs ? `differs: ${differingQueues(links)}` : undefined}
+        onChange={(kind) => set(kind === "" ? { kind, limit: undefined, packets: undefined, options: undefined } : { kind })}
+      />
+      <TextField
+        field={`${part}.queue.packets`}
+        title="Max queue size (packets)"
+        value={queue.packets === undefined ? "" : String(queue.packets)}
+        placeholder="default"
+        check={units.whole(1, 10_000_000)}
+        onChange={(text) => set({ packets: wholeOrText(text) })}
+      />
+      <TextField
+        field={`${part}.queue.limit`}
+        title="Limit (bytes)"
+        value={queue.limit === undefined ? "" : String(queue.limit)}
+        placeholder="as in 250KB"
+        check={units.size}
+        onChange={(text) => set({ limit: orNothing(text) })}
+      />
+      <TextField
+        field={`${part}.queue.options`}
+        title="Options of tc"
+        value={options}
+        placeholder="target 5ms, ecn"
+        onChange={(text) =>
+          set({ options: text === "" ? undefined : text.split(",").map((it) => it.trim()).filter(Boolean) })
+        }
+      />
+    </div>
+  );
+}
+
+function differingQueues(links: readonly Link[]): string {
+  const [only] = links;
+  if (links.length !== 1 || only === undefined) return "several";
+  return (["a", "b"] as const).map((end) => queueName(valueOf(only, end, "queue").value) || "default").join(" / ");
+}
+
+function PortSection({ link, end, name, kind }: { link: Link; end: "a" | "b"; name: string; kind: string }) {
+  const options = link[`${end}_options`];
+  const port = usePort(link.id, end);
+  const nic = (options.nic ?? {}) as Record<string, unknown>;
+  const isSwitch = kind === "switch";
+  const trunks = Array.isArray(options.trunks) ? options.trunks.join(", ") : textOf(options, "trunks");
+  const set = (word: string, value: unknown) => setPortOption(link, end, word, value);
+  const setNic = (word: string, value: string | undefined) => {
+    const { [word]: _, ...rest } = nic;
+    const made = value === undefined ? rest : { ...rest, [word]: value };
+    set("nic", Object.keys(made).length === 0 ? undefined : made);
+  };
+  const field = (word: string) => `${end}_options.${word}`;
+  const card = (word: string, title: string) => (
+    <Choice
+      field={field(`nic.${word}`)}
+      title={title}
+      value={textOf(nic, word)}
+      choices={[
+        ["", "by rule"],
+        ["on", "on"],
+        ["off", "off"],
+      ]}
+      onChange={(text) => setNic(word, orNothing(text))}
+    />
+  );
+  const isSet = ["name", "ip", "mac", "mtu", "speed", "vlan", "trunks", "nic"].some((word) => options[word] !== undefined);
+  return (
+    <Section title={`Port at ${name}${port ? `: ${port.name}` : ""}`} isOpen={isSet || kind === "router"}>
+      <div className="pairs">
+        <TextField
+          field={field("name")}
+          title="Port name"
+          value={textOf(options, "name")}
+          placeholder={port?.name ?? "by rule"}
+          onChange={(text) => set("name", orNothing(text))}
+        />
+        <TextField
+          field={field("number")}
+          title="Number"
+          value={textOf(options, "number")}
+          placeholder="by rule"
+          check={units.whole(0, 65535)}
+          onChange={(text) => set("number", wholeOrText(text))}
+        />
+        {!isSwitch && (
+          <TextField
+            field={field("ip")}
+            title="IP address"
+            value={textOf(options, "ip")}
+            placeholder={port?.addresses[0] ?? "none"}
+            check={units.address}
+            onChange={(text) => set("ip", orNothing(text))}
+          />
+        )}
+        <TextField
+          field={field("mac")}
+          title="MAC address"
+          value={textOf(options, "mac")}
+          placeholder={port?.mac || "by rule"}
+          check={units.mac}
+          onChange={(text) => set("mac", orNothing(text))}
+        />
+        <TextField
+          field={field("mtu")}
+          title="MTU"
+          value={textOf(options, "mtu")}
+          placeholder="1500"
+          check={units.whole(68, 65535)}
+          onChange={(text) => set("mtu", wholeOrText(text))}
+        />
+        <TextField
+          field={field("speed")}
+          title="Line rate"
+          value={textOf(options, "speed")}
+          placeholder="40Gbps"
+          check={units.rate}
+          onChange={(text) => set("speed", orNothing(text))}
+        />
+        {isSwitch ? (
+          <>
+            <TextField
+              field={field("vlan")}
+              title="VLAN (untagged)"
+              value={textOf(options, "vlan")}
+              placeholder="none"
+              check={units.whole(1, 4094)}
+              onChange={(text) => set("vlan", wholeOrText(text))}
+            />
+            <TextField
+              field={field("trunks")}
+              title="VLANs (tagged)"
+              value={trunks}
+              placeholder="none"
+              check={units.vlanList}
+              onChange={(text) => set("trunks", text === "" ? undefined : text.split(/[\s,]+/).map(wholeOrText))}
+            />
+          </>
+        ) : (
+          <>
+            {card("tso", "Card: TSO")}
+            {card("gro", "Card: GRO")}
+            <TextField
+              field={field("nic.moderation")}
+              title="Interrupt moderation"
+              value={textOf(nic, "moderation")}
+              placeholder="by rule"
+              check={units.time}
+              onChange={(text) => setNic("moderation", orNothing(text))}
+            />
+          </>
+        )}
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,380 @@
+/** Properties of a host, a switch, a router, a controller, a label: MiniEdit's fields, and wanlab's. */
+import type { Label, Node } from "../protocol";
+import { useDocument } from "../stores/document";
+import { edit } from "../stores/edits";
+import { usePlanned, portsOf } from "../stores/ports";
+import { Choice, Flag, Rows, Section, TextField } from "./Field";
+import { LinkList } from "./LinkList";
+import { decimalOrText, listOf, orNothing, rename, setOption, setOptions, textOf, wholeOrText } from "./options";
+import * as units from "./units";
+
+interface Props {
+  node: Node;
+}
+
+function NameField({ node }: Props) {
+  return (
+    <TextField field="name" title="Name" value={node.name} check={units.name} onChange={(name) => rename(node, name)} />
+  );
+}
+
+/** A text option. */
+function Option({
+  node,
+  word,
+  title,
+  check,
+  placeholder,
+  hint,
+  whole,
+}: Props & {
+  word: string;
+  title: string;
+  check?: units.Check;
+  placeholder?: string | undefined;
+  hint?: string;
+  whole?: boolean;
+}) {
+  return (
+    <TextField
+      field={`options.${word}`}
+      title={title}
+      value={textOf(node.options, word)}
+      placeholder={placeholder}
+      hint={hint}
+      {...(check === undefined ? {} : { check })}
+      onChange={(text) => setOption(node, word, whole ? wholeOrText(text) : orNothing(text))}
+    />
+  );
+}
+
+function Commands({ node }: Props) {
+  const isSet = node.options.start_command !== undefined || node.options.stop_command !== undefined;
+  return (
+    <Section title="Commands" isOpen={isSet}>
+      <Option node={node} word="start_command" title="Start command" hint="runs when the network has started" />
+      <Option node={node} word="stop_command" title="Stop command" hint="runs before it stops" />
+    </Section>
+  );
+}
+
+function External({ node }: Props) {
+  const names = listOf(node.options, "external_interfaces").map(String);
+  return (
+    <Section title="External interfaces" isOpen={names.length > 0}>
+      <Rows
+        field="options.external_interfaces"
+        title="Interfaces of the machine"
+        rows={names.map((name) => [name])}
+        columns={[{ title: "Interface", placeholder: "eth9" }]}
+        addTitle="interface"
+        onChange={(rows) =>
+          setOption(node, "external_interfaces", rows.length === 0 ? undefined : rows.map(([name]) => name))
+        }
+      />
+    </Section>
+  );
+}
+
+export function HostForm({ node }: Props) {
+  const planned = usePlanned((state) => portsOf(node.id, state.ports)[0]?.addresses[0]);
+  const byRule = node.options.ip === undefined && planned !== undefined ? `${planned} by rule` : "by rule";
+  const vlans = listOf(node.options, "vlan_interfaces") as unknown[][];
+  const folders = listOf(node.options, "private_directories");
+  const hasProcessor = ["cpu", "cores", "scheduler"].some((word) => node.options[word] !== undefined);
+  return (
+    <>
+      <NameField node={node} />
+      <Option node={node} word="ip" title="IP address" check={units.address} placeholder={byRule} />
+      <Option node={node} word="default_route" title="Default route" check={units.gateway} placeholder="none" />
+      <Option node={node} word="mac" title="MAC address" check={units.mac} placeholder="by rule" />
+      <LinkList node={node} />
+      <Section title="Processor" isOpen={hasProcessor}>
+        <TextField
+          field="options.cpu"
+          title="CPU share"
+          value={textOf(node.options, "cpu")}
+          placeholder="no limit"
+          hint="of the whole computer, 0 to 1"
+          check={units.decimal(0, 1)}
+          onChange={(text) => setOption(node, "cpu", decimalOrText(text))}
+        />
+        <Choice
+          field="options.scheduler"
+          title="Scheduler"
+          value={textOf(node.options, "scheduler")}
+          choices={[
+            ["", "host"],
+            ["cfs", "cfs"],
+            ["rt", "rt"],
+          ]}
+          onChange={(word) => setOption(node, "scheduler", orNothing(word))}
+        />
+        <Option node={node} word="cores" title="Cores" placeholder="any" hint="as in 0 or 0,2" />
+      </Section>
+      <Commands node={node} />
+      <Section title="VLAN interfaces" isOpen={vlans.length > 0}>
+        <Rows
+          field="options.vlan_interfaces"
+          title="Address and VLAN"
+          rows={vlans.map(([ip, vlan]) => [String(ip ?? ""), String(vlan ?? "")])}
+          columns={[
+            { title: "Address", placeholder: "10.1.0.1/24", check: units.address },
+            { title: "VLAN", placeholder: "100", check: units.whole(1, 4094) },
+          ]}
+          addTitle="VLAN interface"
+          onChange={(rows) =>
+            setOption(
+              node,
+              "vlan_interfaces",
+              rows.length === 0 ? undefined : rows.map(([ip = "", vlan = ""]) => [ip, wholeOrText(vlan) ?? ""]),
+            )
+          }
+        />
+      </Section>
+      <External node={node} />
+      <Section title="Private directories" isOpen={folders.length > 0}>
+        <Rows
+          field="options.private_directories"
+          title="Folder, and where it is kept"
+          rows={folders.map((it) => (Array.isArray(it) ? [String(it[0] ?? ""), String(it[1] ?? "")] : [String(it), ""]))}
+          columns={[
+            { title: "Mount", placeholder: "/var/run" },
+            { title: "Persistent directory", placeholder: "temporary" },
+          ]}
+          addTitle="private directory"
+          onChange={(rows) =>
+            setOption(
+              node,
+              "private_directories",
+              rows.length === 0 ? undefined : rows.map(([mount = "", kept = ""]) => (kept === "" ? mount : [mount, kept])),
+            )
+          }
+        />
+      </Section>
+    </>
+  );
+}
+
+const SWITCH_KINDS = [
+  ["bridge", "Linux bridge"],
+  ["ovs", "Open vSwitch"],
+] as const;
+
+const OPENFLOW = ["10", "11", "12", "13", "14", "15"].map((it) => `OpenFlow${it}`);
+const OVS_OPTIONS = ["protocols", "fail_mode", "datapath", "listen_port", "netflow", "sflow", "dpid", "controllers"];
+
+export function SwitchForm({ node }: Props) {
+  const { options } = node;
+  const kind = textOf(options, "kind") || "bridge";
+  const isOvs = kind !== "bridge";
+  const protocols = listOf(options, "protocols").map(String);
+  const setKind = (word: string) => {
+    const dropped = word === "bridge" ? OVS_OPTIONS.map((it) => [it, undefined]) : [["vlan_filtering", undefined]];
+    setOptions(node, { ...Object.fromEntries(dropped), kind: word === "bridge" ? undefined : word }, "kind");
+  };
+  const flag = (word: string) => (value: boolean) => setOption(node, word, value ? true : undefined);
+  return (
+    <>
+      <NameField node={node} />
+      <Choice
+        field="options.kind"
+        title="Switch type"
+        value={kind}
+        choices={SWITCH_KINDS}
+        hint={isOvs ? "obeys controllers that are linked to it" : "learns by itself; MiniEdit's legacy switch"}
+        onChange={setKind}
+      />
+      <Option node={node} word="ip" title="IP address" check={units.address} placeholder="none" />
+      {isOvs && (
+        <>
+          <Option node={node} word="dpid" title="DPID" check={units.dpid} placeholder="by rule" hint="hexadecimal" />
+          <Choice
+            field="options.fail_mode"
+            title="Without a controller"
+            value={textOf(options, "fail_mode")}
+            choices={[
+              ["", "by rule"],
+              ["standalone", "learn (standalone)"],
+              ["secure", "forward nothing (secure)"],
+            ]}
+            onChange={(word) => setOption(node, "fail_mode", orNothing(word))}
+          />
+          <Choice
+            field="options.datapath"
+            title="Datapath"
+            value={textOf(options, "datapath") || "kernel"}
+            choices={[
+              ["kernel", "kernel"],
+              ["user", "user space"],
+            ]}
+            onChange={(word) => setOption(node, "datapath", word === "kernel" ? undefined : word)}
+          />
+          <Option
+            node={node}
+            word="listen_port"
+            title="DPCTL port"
+            check={units.whole(1, 65535)}
+            placeholder="none"
+            whole
+          />
+          <Flag field="options.netflow" title="Enable NetFlow" value={isOn(options.netflow)} onChange={flag("netflow")} />
+          <Flag
+            field="options.sflow"
+            title="Enable sFlow"
+            value={isOn(options.sflow)}
+            hint="targets stand in the preferences"
+            onChange={flag("sflow")}
+          />
+          <Section title="OpenFlow versions" isOpen={protocols.length > 0}>
+            {OPENFLOW.map((version) => (
+              <Flag
+                key={version}
+                field="options.protocols"
+                title={version.replace(/(\d)(\d)$/, " $1.$2")}
+                value={protocols.includes(version)}
+                onChange={(isWanted) => {
+                  const wanted = OPENFLOW.filter((it) => (it === version ? isWanted : protocols.includes(it)));
+                  setOption(node, "protocols", wanted.length === 0 ? undefined : wanted);
+                }}
+              />
+            ))}
+            <p className="hint">None chosen: as the preferences say.</p>
+          </Section>
+        </>
+      )}
+      <LinkList node={node} />
+      <Section
+        title="Spanning tree and VLANs"
+        isOpen={["stp", "priority", "vlan_filtering"].some((word) => options[word] !== undefined)}
+      >
+        <Flag
+          field="options.stp"
+          title="Spanning tree (STP)"
+          value={options.stp === true}
+          onChange={(value) => setOptions(node, value ? { stp: true } : { stp: undefined, priority: undefined }, "STP")}
+        />
+        <Option
+          node={node}
+          word="priority"
+          title="Priority"
+          check={units.whole(0, 65535)}
+          placeholder="32768"
+          hint="the lowest becomes the root"
+          whole
+        />
+        {!isOvs && (
+          <Flag
+            field="options.vlan_filtering"
+            title="Keeps VLANs apart"
+            value={options.vlan_filtering === true}
+            hint="also if a port of it names a VLAN"
+            onChange={flag("vlan_filtering")}
+          />
+        )}
+      </Section>
+      <External node={node} />
+      <Commands node={node} />
+    </>
+  );
+}
+
+function isOn(value: unknown): boolean {
+  return value !== undefined && value !== false;
+}
+
+export function RouterForm({ node }: Props) {
+  const routes = listOf(node.options, "routes").map(String);
+  const frr = textOf(node.options, "frr");
+  return (
+    <>
+      <NameField node={node} />
+      <LinkList node={node} withAddresses />
+      <Section title="Routes" isOpen>
+        <Rows
+          field="options.routes"
+          title="As ip route add takes them"
+          rows={routes.map((route) => [route])}
+          columns={[{ title: "Route", placeholder: "10.0.2.0/24 via 10.0.1.2", check: units.route }]}
+          addTitle="route"
+          onChange={(rows) => setOption(node, "routes", rows.length === 0 ? undefined : rows.map(([route]) => route))}
+        />
+      </Section>
+      <Section title="FRRouting" isOpen={frr !== ""}>
+        <TextField
+          field="options.frr"
+          title="frr.conf"
+          value={frr}
+          lines={8}
+          face="mono"
+          hint="its programs run in this router"
+          onChange={(text) => setOption(node, "frr", text.trim() === "" ? undefined : text)}
+        />
+      </Section>
+      <External node={node} />
+      <Commands node={node} />
+    </>
+  );
+}
+
+export function ControllerForm({ node }: Props) {
+  const kind = textOf(node.options, "kind") || "learning";
+  const isOurs = ["learning", "ref", "ovsc"].includes(kind);
+  return (
+    <>
+      <NameField node={node} />
+      <Choice
+        field="options.kind"
+        title="Controller type"
+        value={kind}
+        choices={[
+          ["learning", "Learning (ours)"],
+          ["remote", "Remote, in the machine"],
+          ["outside", "Outside, on your computer"],
+          ["inband", "In-band"],
+          ["ref", "OpenFlow reference (ours)"],
+          ["ovsc", "OVS controller (ours)"],
+        ]}
+        onChange={(word) => setOption(node, "kind", word === "learning" ? undefined : word)}
+      />
+      <TextField
+        field="options.port"
+        title="Controller port"
+        value={textOf(node.options, "port")}
+        placeholder="6633"
+        check={units.whole(1, 65535)}
+        onChange={(text) => setOption(node, "port", wholeOrText(text))}
+      />
+      <Choice
+        field="options.protocol"
+        title="Protocol"
+        value={textOf(node.options, "protocol") || "tcp"}
+        choices={[
+          ["tcp", "TCP"],
+          ["ssl", "SSL"],
+        ]}
+        onChange={(word) => setOption(node, "protocol", word === "tcp" ? undefined : word)}
+      />
+      {!isOurs && (
+        <Option node={node} word="address" title="IP address" check={units.plainAddress} placeholder="127.0.0.1" />
+      )}
+      <LinkList node={node} />
+      <Commands node={node} />
+    </>
+  );
+}
+
+export function LabelForm({ label }: { label: Label }) {
+  return (
+    <TextField
+      field="text"
+      title="Text"
+      value={label.text}
+      lines={4}
+      onChange={(text) => {
+        const now = useDocument.getState().labels[label.id] ?? label;
+        void edit("Change label", { labels: [{ ...now, text }] });
+      }}
+    />
+  );
+}

@@ -1,0 +1,49 @@
+/** Options of a node as the fields of a form have them: texts in, texts out. */
+import { nodeNamed } from "../editor/actions";
+import { withOption } from "../editor/conditions";
+import type { Node } from "../protocol";
+import { edit } from "../stores/edits";
+import { useDocument } from "../stores/document";
+
+export function textOf(options: Readonly<Record<string, unknown>>, word: string): string {
+  const value = options[word];
+  return value === undefined || value === null ? "" : String(value);
+}
+
+export function listOf(options: Readonly<Record<string, unknown>>, word: string): unknown[] {
+  const value = options[word];
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+/** Set an option, as one edit; undefined takes it away. */
+export function setOption(node: Node, word: string, value: unknown): void {
+  setOptions(node, { [word]: value }, word.replaceAll("_", " "));
+}
+
+export function setOptions(node: Node, values: Readonly<Record<string, unknown>>, what: string): void {
+  const now = useDocument.getState().nodes[node.id] ?? node;
+  let { options } = now;
+  for (const [word, value] of Object.entries(values)) options = withOption(options, word, value);
+  void edit(`Set ${what} of ${nodeNamed(node.id)}`, { nodes: [{ ...now, options }] });
+}
+
+export function rename(node: Node, name: string): void {
+  const now = useDocument.getState().nodes[node.id] ?? node;
+  void edit(`Rename ${node.name} to ${name}`, { nodes: [{ ...now, name }] });
+}
+
+/** An empty field is an option that is not there. */
+export function orNothing(text: string): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+/** Digits become a number; anything else stays the text that was typed, and is found to be wrong. */
+export function wholeOrText(text: string): number | string | undefined {
+  if (text === "") return undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+export function decimalOrText(text: string): number | string | undefined {
+  if (text === "") return undefined;
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,72 @@
+/**
+ * Changes of the document: one action of the user is one edit, and one step of undo. It shows at once;
+ * the server's answer, which everybody gets, confirms it. If it is refused, all is fetched anew.
+ */
+import { perform, send, showError, refresh } from "../connection";
+import type { Label, Link, Node, Preferences } from "../protocol";
+import { takeDocument, useDocument } from "./document";
+
+export interface Change {
+  nodes?: readonly Node[];
+  links?: readonly Link[];
+  labels?: readonly Label[];
+  drop?: readonly string[];
+  preferences?: Partial<Preferences>;
+}
+
+/** `label` is how undo calls it: "Move h1". */
+export async function edit(label: string, change: Change): Promise<boolean> {
+  const state = useDocument.getState();
+  const put = {
+    nodes: [...(change.nodes ?? [])],
+    links: [...(change.links ?? [])],
+    labels: [...(change.labels ?? [])],
+  };
+  const drop = dropped(change.drop ?? []);
+  const preferences =
+    change.preferences === undefined ? null : { ...state.preferences, ...change.preferences };
+  useDocument.setState(
+    takeDocument(state, {
+      push: "document",
+      revision: state.revision,
+      document: null,
+      changes: { put, drop, preferences },
+      by: "",
+      label,
+      undo: label,
+      redo: null,
+    }),
+  );
+  try {
+    await send({
+      do: "edit",
+      put,
+      drop,
+      preferences: change.preferences ?? null,
+      base: state.revision,
+      label,
+    });
+    return true;
+  } catch (error) {
+    showError(error);
+    void refresh();
+    return false;
+  }
+}
+
+/** With a node go its links. */
+function dropped(ids: readonly string[]): string[] {
+  const all = new Set(ids);
+  for (const link of Object.values(useDocument.getState().links)) {
+    if (all.has(link.a) || all.has(link.b)) all.add(link.id);
+  }
+  return [...all];
+}
+
+export function undo(): void {
+  if (useDocument.getState().undo !== null) void perform({ do: "undo" });
+}
+
+export function redo(): void {
+  if (useDocument.getState().redo !== null) void perform({ do: "redo" });
+}

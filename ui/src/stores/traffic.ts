@@ -1,0 +1,76 @@
+/** What passes each link of the running network, for the lines on the canvas. */
+import { useEffect } from "react";
+import { create } from "zustand";
+import { onSamples, tables, want } from "./samples";
+import { useRunning } from "./running";
+import { useView } from "./view";
+
+export interface Traffic {
+  a_bps: number;
+  b_bps: number;
+}
+
+export const useTraffic = create<{ links: Readonly<Record<string, Traffic>> }>(() => ({ links: {} }));
+
+const LEAST_BETWEEN_MS = 200;
+
+/** Asks for the throughput of all ports while the network runs and somebody looks. */
+export function useWatchedTraffic(): void {
+  const ports = useRunning((state) => state.ports);
+  const isWanted = useView((state) => state.showsTraffic);
+  useEffect(() => {
+    const all = isWanted ? Object.values(ports) : [];
+    want("canvas", all.map(({ name }) => ({ kind: "throughput", port: name })));
+    if (all.length === 0) {
+      useTraffic.setState({ links: {} });
+      return undefined;
+    }
+    let timer = 0;
+    const look = () => {
+      timer = 0;
+      useTraffic.setState(({ links }) => ({ links: latest(links) }));
+    };
+    const end = onSamples(() => {
+      if (timer === 0) timer = window.setTimeout(look, LEAST_BETWEEN_MS);
+    });
+    return () => {
+      window.clearTimeout(timer);
+      end();
+    };
+  }, [ports, isWanted]);
+}
+
+/** What did not change stays the same object, so that its line is not drawn again. */
+function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
+  const made: Record<string, { a_bps: number; b_bps: number }> = {};
+  for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
+    const values = tables.throughput.columns.get(name)?.values;
+    made[link] ??= { a_bps: 0, b_bps: 0 };
+    made[link][`${end}_bps`] = values?.at(-1) ?? values?.at(-2) ?? 0;
+  }
+  return Object.fromEntries(
+    Object.entries(made).map(([link, traffic]) => {
+      const old = before[link];
+      const isSame = old !== undefined && old.a_bps === traffic.a_bps && old.b_bps === traffic.b_bps;
+      return [link, isSame ? old : traffic];
+    }),
+  );
+}
+
+/** "94.2 Mbit/s" */
+export function shownRate(bps: number): string {
+  if (bps < 1000) return `${Math.round(bps)} bit/s`;
+  for (const [unit, scale] of [["kbit/s", 1e3], ["Mbit/s", 1e6], ["Gbit/s", 1e9]] as const) {
+    const value = bps / scale;
+    if (value < 999.5 || unit === "Gbit/s") return `${value < 10 ? value.toFixed(1) : value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
+  }
+  return "";
+}
+
+/** Bits per second of "10Mbps"; null if it is none. */
+export function rateBps(text: unknown): number | null {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)b/.exec(String(text));
+  if (match === null) return null;
+  const scale = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 }[(match[2] ?? "").toLowerCase()] ?? 1;
+  return Number(match[1]) * scale;
+}
