@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "experiments": {"measure", "plot", "machine"} | LIVE,
     "labs": FACE,
     # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
-    "cli": FACE | {"labs", "mininet"},
+    "cli": FACE | {"labs", "mininet", "web"},
     "mininet": FACE,
     "web": FACE | {"labs"},
     "pytest_plugin": FACE,

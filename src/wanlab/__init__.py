@@ -11,6 +11,7 @@ This is the front door: what stands here is public, and faces use nothing else.
     Network, Process, Finished   a live network
     Topology, Host, ..., link    what a network is; load and save files (loads and dumps: texts); shapes
                                  makes common ones
+    resolve                      every port named, every host addressed, by rule
     draw, read_drawing, Fault    a topology as an editor has it, and what is wrong with it
     plan_script                  a topology as a shell script
     Sampling, Queues, Flows, ... what is measured while it runs (sample: in one call); samplers: Queues,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         sample,
     )
     from wanlab.measure.here import Here, NodeCounters
+    from wanlab.measure.interfaces import Interface, interfaces
     from wanlab.network import Finished, Network, Process, Visit, answer_to, ask
     from wanlab.plan import plan_script
     from wanlab.plot import Panel
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
         load,
         loads,
         read_drawing,
+        resolve,
         save,
         shapes,
     )
@@ -128,6 +131,7 @@ _PLACES = {
     "Finished": "network",
     "Here": "measure.here",
     "Host": "topology",
+    "Interface": "measure.interfaces",
     "Link": "topology",
     "NetFlow": "topology",
     "Network": "network",
@@ -156,6 +160,7 @@ _PLACES = {
     "load": "topology",
     "loads": "topology",
     "read_drawing": "topology",
+    "resolve": "topology",
     "plan_script": "plan",
     "save": "topology",
     "Acks": "measure",
@@ -172,6 +177,7 @@ _PLACES = {
     "iperf3": "measure",
     "iperf3_text": "measure",
     "ping": "measure",
+    "interfaces": "measure.interfaces",
     "sample": "measure",
 }
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
@@ -195,6 +201,7 @@ __all__ = [
     "Flows",
     "Here",
     "Host",
+    "Interface",
     "Link",
     "Metric",
     "NetFlow",
@@ -232,6 +239,7 @@ __all__ = [
     "experiment",
     "find_image",
     "forget_runs",
+    "interfaces",
     "iperf3",
     "iperf3_text",
     "leftovers",
@@ -243,6 +251,7 @@ __all__ = [
     "plan_script",
     "plot",
     "read_drawing",
+    "resolve",
     "read_results",
     "record",
     "sample",

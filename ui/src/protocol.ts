@@ -167,6 +167,7 @@ export interface RecordInfo {
   topology: string;
 }
 
+/** Of one check; the reply to a lesson's "check" is a list of them. */
 export interface CheckResult {
   what: string;
   points: number;
@@ -187,6 +188,7 @@ export interface LessonStep {
   note: string;
   printed: string;
   can_type: boolean;
+  do: Record<string, unknown>;
 }
 
 export interface LessonInfo {
@@ -198,6 +200,7 @@ export interface LessonInfo {
   done: number[];
   points: number | null;
   of: number | null;
+  report: string | null;
 }
 
 /** GET /api/lessons/UNIT */
@@ -210,6 +213,7 @@ export interface LessonPage {
   has_check: boolean;
   has_figure: boolean;
   decisions: string[];
+  topologies: string;
 }
 
 export interface FileInfo {
@@ -257,6 +261,7 @@ export interface StatePush {
   folder: string;
   document: DocumentPush;
   problems: ProblemsPush;
+  ports: PortsPush;
   file: FilePush;
   draft: DraftPush;
   run: RunPush;
@@ -282,6 +287,13 @@ export interface DocumentPush {
 export interface ProblemsPush {
   push: "problems";
   problems: Problem[];
+}
+
+/** The ports that the document means, with the names and addresses that they get by rule; none
+ * while something is wrong with it. */
+export interface PortsPush {
+  push: "ports";
+  ports: LivePort[];
 }
 
 export interface FilePush {
@@ -356,6 +368,12 @@ export interface LessonsPush {
 export interface FilesPush {
   push: "files";
   paths: string[];
+}
+
+/** A program wants a file of the working folder shown: `xdg-open`. */
+export interface ShowPush {
+  push: "show";
+  path: string;
 }
 
 export interface MessagePush {
@@ -574,6 +592,7 @@ export type AnyPush =
   | StatePush
   | DocumentPush
   | ProblemsPush
+  | PortsPush
   | FilePush
   | DraftPush
   | RunPush
@@ -584,4 +603,5 @@ export type AnyPush =
   | CapturesPush
   | LessonsPush
   | FilesPush
+  | ShowPush
   | MessagePush;

@@ -20,6 +20,8 @@ from .messages import Kind, encode, encode_json
 from .namespaces import Namespaces
 
 CHUNK = 65536
+MOST_LAST_WORDS = 1 << 20
+NOT_AT_WORK = (b"Z", b"T")  # ended, stopped
 DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores these; a child must not
 
 
@@ -42,6 +44,7 @@ class Process:  # a plain class: `dataclasses` would cost a tenth of a machine's
         self.input_ends = False
         self.input_watched = False
         self.left_terminal: int | None = None
+        self.room: int | None = None
 
 
 class Processes:
@@ -69,12 +72,14 @@ class Processes:
         stdin: bool,
         terminal: list[int] | None,
         errors_in_output: bool = False,
+        room: int | None = None,
     ) -> int:
         """Starts `arguments` in a node; returns its pid.
 
         `stdin`: a pipe to write to (otherwise /dev/null). `terminal`: rows and columns of a terminal
-        that is all three streams. `errors_in_output`: its two outputs are one. OSError if the program
-        or the folder does not exist.
+        that is all three streams. `errors_in_output`: its two outputs are one. `room`: so many bytes
+        are read of what it says, and no more until there is room again. OSError if the program or the
+        folder does not exist.
         """
         program = _find_program(arguments[0], environment.get("PATH", ""), folder)
         ours: list[int] = []
@@ -131,6 +136,7 @@ class Processes:
                 os.close(descriptor)
 
         process = Process(number, pid, input_end, terminal is not None, outputs=outputs)
+        process.room = room
         for descriptor in ours:
             os.set_blocking(descriptor, False)
             self._by_descriptor[descriptor] = process
@@ -186,6 +192,36 @@ class Processes:
             "reads_keys": process.terminal and _reads_keys(process.input),
         }
 
+    def give_room(self, number: int, more: int) -> None:
+        """So much more of what it says may be read."""
+        process = self._by_number.get(number)
+        if process is None or process.room is None:
+            return
+        was_full = process.room <= 0
+        process.room += more
+        if was_full and process.room > 0:
+            for descriptor in process.outputs:
+                self._poll.register(descriptor, select.EPOLLIN)
+            if process.input in process.outputs and process.input_watched:
+                self._poll.modify(process.input, select.EPOLLIN | select.EPOLLOUT)
+
+    def at_work(self, numbers: list[int]) -> list[bool]:
+        """Of each, whether it does something: a shell that waits for a line does not, unless something
+        runs in the background."""
+        found = []
+        sessions: set[int] | None = None
+        for number in numbers:
+            process = self._by_number.get(number)
+            if process is None or process.pid not in self._by_pid:
+                found.append(False)
+            elif process.input is None or not process.terminal or not _waits(process):
+                found.append(True)
+            else:
+                if sessions is None:
+                    sessions = _sessions_at_work()
+                found.append(process.pid in sessions)
+        return found
+
     def kill_all(self) -> None:
         """Everything that was started here and runs; what has left its session, too."""
         for pid in list(self._by_pid):
@@ -219,6 +255,8 @@ class Processes:
             process = self._by_pid.pop(pid, None)
             if process is None:
                 continue
+            if process.room is not None and process.room <= 0:
+                self.give_room(process.number, MOST_LAST_WORDS)
             for descriptor in list(process.outputs):
                 while descriptor in process.outputs and _bytes_to_read(descriptor):
                     self._read(process, descriptor)
@@ -254,6 +292,8 @@ class Processes:
             data = b""
         if data:
             self._send(encode(process.outputs[descriptor], process.number, data))
+            if process.room is not None:
+                self._take_room(process, len(data))
             return
         self._poll.unregister(descriptor)
         del process.outputs[descriptor], self._by_descriptor[descriptor]
@@ -266,6 +306,15 @@ class Processes:
         os.close(descriptor)
         if not process.outputs and process.pid not in self._by_pid:
             self._by_number.pop(process.number, None)
+
+    def _take_room(self, process: Process, read: int) -> None:
+        """A full one is not listened to: its program waits, as before a printer without paper."""
+        assert process.room is not None
+        had_room = process.room > 0
+        process.room -= read
+        if had_room and process.room <= 0:
+            for descriptor in process.outputs:
+                self._poll.unregister(descriptor)
 
     def _write(self, process: Process) -> None:
         descriptor = process.input
@@ -292,6 +341,8 @@ class Processes:
         if wanted == process.input_watched:
             return
         process.input_watched = wanted
+        if descriptor in process.outputs and process.room is not None and process.room <= 0:
+            return  # it takes no keys either until somebody has heard it; see `give_room`
         if descriptor in process.outputs:
             self._poll.modify(descriptor, select.EPOLLIN | (select.EPOLLOUT if wanted else 0))
         elif wanted:
@@ -317,6 +368,35 @@ def resize_terminal(master: int, rows: int, columns: int) -> None:
 def _reads_keys(master: int) -> bool:
     """Line mode has been taken off the terminal."""
     return not termios.tcgetattr(master)[3] & termios.ICANON
+
+
+def _waits(process: Process) -> bool:
+    """The program that was started in a terminal has it for itself, and edits a line in it."""
+    assert process.input is not None
+    try:
+        modes = termios.tcgetattr(process.input)[3]
+        # Without signals of the terminal's it passes keys on to what it runs.
+        edits_line = not modes & termios.ICANON and bool(modes & termios.ISIG)
+        return edits_line and os.tcgetpgrp(process.input) == process.pid
+    except OSError:  # nobody has the terminal open
+        return False
+
+
+def _sessions_at_work() -> set[int]:
+    """Leaders of the sessions in which something else than the leader runs."""
+    found = set()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()
+        except OSError:  # it has ended
+            continue
+        state, session = words[0], int(words[3])
+        if state not in NOT_AT_WORK and session != int(name):
+            found.add(session)
+    return found
 
 
 def _bytes_to_read(descriptor: int) -> int:

@@ -9,6 +9,8 @@ import typer
 
 from wanlab import __version__
 
+from .browser import web
+
 # \b keeps the lines of a block as they are.
 app = typer.Typer(
     help="""A network laboratory with its own Linux kernel and its own clock.
@@ -209,34 +211,7 @@ def lab_check(
     )
 
 
-@app.command()
-def web(
-    file: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Argument(help="A topology to begin with (.mn, .yaml).", metavar="[FILE]"),
-    ] = None,
-    port: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, max=65535, help="Of this computer (8765, or the next free one)."),
-    ] = None,
-    folder: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="The working folder (the current one, or FILE's).", metavar="FOLDER"),
-    ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address.")
-    ] = False,
-) -> None:
-    """Open the laboratory in the browser: draw a network, run it, type in its terminals.
-
-    \b
-    wanlab web
-    wanlab web topology.mn
-    wanlab web --no-browser --port 9000       on another computer; then: ssh -L 9000:localhost:9000 ...
-    """
-    from wanlab.web import server
-
-    server.run(file, port=port, folder=folder, opens_browser=not no_browser)
+app.command()(web)
 
 
 @app.command("exec", context_settings={"allow_extra_args": False, "ignore_unknown_options": True})
@@ -526,7 +501,9 @@ def run_experiment(
 def sweep_experiment(
     file: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
+        typer.Argument(
+            help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"
+        ),
     ] = None,
     values: Values = None,
     repeats: Annotated[

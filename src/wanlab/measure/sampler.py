@@ -149,6 +149,11 @@ class Sampling:
             if is_ours:
                 self.end()
 
+    def hand_over(self) -> None:
+        """The samplers have all that was read so far: for those who look while it goes on."""
+        if self._watch is not None:
+            self._watch.hand_over()
+
     def sample(self) -> None:
         """One reading, now."""
         if self._watch is not None:

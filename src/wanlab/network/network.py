@@ -542,6 +542,12 @@ class Network:
 
     # -- looking ----------------------------------------------------------------------------------
 
+    def at_work(self, processes: Sequence[Process]) -> list[bool]:
+        """Of each, whether it does something. A shell that waits for a line in its terminal does not,
+        unless something of its own runs in the background."""
+        found: list[bool] = self.machine.call("at_work", numbers=[it.number for it in processes])
+        return found
+
     def read(self, sources: list[list[str]]) -> list[bytes]:
         """Counters at this instant; see `agent.counters`."""
         data = self.machine.call("read", sources=sources)
@@ -552,14 +558,14 @@ class Network:
             position += 4 + length
         return parts
 
+    def _ports(self) -> list[Port]:
+        return [port for link in self.topology.links for port in link.ports]
+
     def _verify(self) -> None:
         self._verify_ports(self._ports())
 
     def _verify_ports(self, ports: list[Port]) -> None:
         shaped = [(self.namespace_of(port), port) for port in ports if shape_lines(port)]
-
-    def _ports(self) -> list[Port]:
-        return [port for link in self.topology.links for port in link.ports]
 
         def show(namespace: str) -> str:
             ours = LiveNode(self, namespace, namespace, is_noted=False)

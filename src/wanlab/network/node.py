@@ -43,13 +43,15 @@ class LiveNode:
         on_output: OutputHandler | None = None,
         on_errors: OutputHandler | None = None,
         errors_in_output: bool = False,
+        room: int | None = None,
     ) -> Process:
         """Starts a command and returns at once. No time passes.
 
         A string is for bash, a sequence is a program and its arguments. `folder`: where it runs, by
         default the working folder. `environment`: added to the machine's. `stdin`: it gets a pipe to
         read from (otherwise there is nothing to read). `terminal`: rows and columns of a terminal.
-        `errors_in_output`: its two outputs are one, in the order in which it writes them.
+        `errors_in_output`: its two outputs are one, in the order in which it writes them. `room`: so
+        many bytes of them are taken, and no more until `give_room` is called: meanwhile it waits.
         """
         process = Process(
             self._network, self.namespace, command, on_output=on_output, on_errors=on_errors
@@ -66,6 +68,7 @@ class LiveNode:
             stdin,
             terminal,
             errors_in_output,
+            room,
         )
         if self._is_noted:
             self._network.commands.append(f"{self.name}$ {process.command}")

@@ -82,6 +82,11 @@ class Process:
         return bytes(self._kept[Kind.OUTPUT])
 
     @property
+    def number(self) -> int:
+        """As the agent knows it."""
+        return self._number
+
+    @property
     def is_running(self) -> bool:
         return self.status is None
 
@@ -164,6 +169,10 @@ class Process:
         told: dict[str, Any] = self._network.machine.call("look", number=self._number)
         return told
 
+    def give_room(self, more: int) -> None:
+        """So many more bytes of what it says are taken; see `room` of `LiveNode.start`."""
+        self._network.machine.call("give_room", number=self._number, more=more)
+
     def resize(self, rows: int, columns: int) -> None:
         self._network.machine.call("resize", number=self._number, rows=rows, columns=columns)
 
@@ -189,6 +198,7 @@ class Process:
         stdin: bool,
         terminal: tuple[int, int] | None,
         errors_in_output: bool,
+        room: int | None,
     ) -> None:
         """Called once by the node that starts it."""
         machine = self._network.machine
@@ -203,6 +213,7 @@ class Process:
                 stdin=stdin,
                 terminal=terminal,
                 errors_in_output=errors_in_output,
+                room=room,
             )
         except AgentFailure as failure:
             machine.channel.forget_process(self._number)

@@ -12,10 +12,17 @@ A chart function turns a record into a panel; `timeline`, `comparison` and `over
 together; `save` writes PDF, SVG or PNG, always the same bytes for the same figure.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from wanlab.plot import quantities
 from wanlab.plot.charts import congestion_window, quantity, queue, rtt, throughput
-from wanlab.plot.figure import comparison, distribution, overlay, save, timeline
-from wanlab.plot.panel import Limit, Line, Panel
+from wanlab.plot.panel import Limit, Line, Panel, decimate
+
+if TYPE_CHECKING:
+    from wanlab.plot.figure import comparison, distribution, overlay, save, timeline
 
 __all__ = [
     "Limit",
@@ -23,6 +30,7 @@ __all__ = [
     "Panel",
     "comparison",
     "congestion_window",
+    "decimate",
     "distribution",
     "overlay",
     "quantities",
@@ -33,3 +41,10 @@ __all__ = [
     "throughput",
     "timeline",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What draws is loaded when it is first used: matplotlib takes its time, and panels are data."""
+    if name in __all__:
+        return getattr(import_module("wanlab.plot.figure"), name)
+    raise AttributeError(f"wanlab.plot has no {name}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,15 @@ class Curve:
     points: bool = False
 
 
-Finder = Callable[[Record], Iterator[Curve]]
+class Tables(Protocol):
+    """A record, or as many of its tables as there are yet."""
+
+    def __getitem__(self, name: str, /) -> Table: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+
+Finder = Callable[[Tables], Iterator[Curve]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class Quantity:
 # -- where each quantity is found -------------------------------------------------------------------
 
 
-def _throughput(record: Record) -> Iterator[Curve]:
+def _throughput(record: Tables) -> Iterator[Curve]:
     if _has(record, "iperf3", "bits_per_second"):
         for label, flow in flows_of(record["iperf3"]):
             yield Curve(label, steps(flow, "bits_per_second"))
@@ -61,13 +70,13 @@ def _throughput(record: Record) -> Iterator[Curve]:
             yield Curve(label, flow.series("bytes_acked").rate())
 
 
-def _ports(record: Record) -> Iterator[Curve]:
+def _ports(record: Tables) -> Iterator[Curve]:
     if _has(record, "port", "tx_bytes"):
         for port, rows in groups(record["port"], "device"):
             yield Curve(port, rows.series("tx_bytes").rate())
 
 
-def _rtt(record: Record) -> Iterator[Curve]:
+def _rtt(record: Tables) -> Iterator[Curve]:
     for curve in _of_flows("tcp", "rtt_us")(record):
         yield Curve(f"TCP srtt {curve.label}".strip(), where_known(curve.series))
     if not _has(record, "tcp", "rtt_us"):
@@ -76,7 +85,7 @@ def _rtt(record: Record) -> Iterator[Curve]:
         yield Curve("ping", record["ping"].series("rtt_ms"), points=True)
 
 
-def _rttvar(record: Record) -> Iterator[Curve]:
+def _rttvar(record: Tables) -> Iterator[Curve]:
     """Before there is an RTT, the kernel says what its first timeout is made of (250 ms)."""
     if _has(record, "tcp", "rttvar_us"):
         for label, flow in flows_of(record["tcp"]):
@@ -85,17 +94,17 @@ def _rttvar(record: Record) -> Iterator[Curve]:
             yield Curve(label, Series(series.name, series.unit, series.times_s, known))
 
 
-def _ssthresh(record: Record) -> Iterator[Curve]:
+def _ssthresh(record: Tables) -> Iterator[Curve]:
     for curve in _of_flows("tcp", "snd_ssthresh_packets")(record):
         yield Curve(curve.label, where_known(curve.series, unknown=NO_SSTHRESH))
 
 
-def _cwnd(record: Record) -> Iterator[Curve]:
+def _cwnd(record: Tables) -> Iterator[Curve]:
     table = "tcp" if _has(record, "tcp", "snd_cwnd_bytes") else "iperf3"
     yield from _of_flows(table, "snd_cwnd_bytes")(record)
 
 
-def _retransmits(record: Record) -> Iterator[Curve]:
+def _retransmits(record: Tables) -> Iterator[Curve]:
     """Since the record began; of iperf3 in each interval."""
     if _has(record, "tcp", "total_retrans_packets"):
         for curve in _of_flows("tcp", "total_retrans_packets")(record):
@@ -104,19 +113,19 @@ def _retransmits(record: Record) -> Iterator[Curve]:
         yield from _of_flows("iperf3", "retransmits")(record)
 
 
-def _queue(record: Record) -> Iterator[Curve]:
+def _queue(record: Tables) -> Iterator[Curve]:
     if _has(record, "qdisc", "backlog_bytes"):
         for port, rows in groups(record["qdisc"], "device"):
             yield Curve(port, _of_queue(rows, "backlog_bytes"))
 
 
-def _drops(record: Record) -> Iterator[Curve]:
+def _drops(record: Tables) -> Iterator[Curve]:
     if _has(record, "qdisc", "drops"):
         for port, rows in groups(record["qdisc"], "device"):
             yield Curve(port, _growth(_of_queue(rows, "drops")))
 
 
-def _marks(record: Record) -> Iterator[Curve]:
+def _marks(record: Tables) -> Iterator[Curve]:
     if _has(record, "qdisc", "marks"):
         for port, rows in groups(record["qdisc"], "device"):
             times, place = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
@@ -124,14 +133,14 @@ def _marks(record: Record) -> Iterator[Curve]:
             yield Curve(port, _growth(Series("marks", "", times / 1e9, marks)))
 
 
-def _sojourn(record: Record) -> Iterator[Curve]:
+def _sojourn(record: Tables) -> Iterator[Curve]:
     if _has(record, "sojourn", "sojourn_ns"):
         for port, rows in groups(record["sojourn"], "device"):
             yield Curve(port, rows.series("sojourn_ns"), points=True)
 
 
 def _of_flows(table: str, column: str) -> Finder:
-    def find(record: Record) -> Iterator[Curve]:
+    def find(record: Tables) -> Iterator[Curve]:
         if _has(record, table, column):
             for label, flow in flows_of(record[table]):
                 yield Curve(label, over_time(flow, column))
@@ -231,7 +240,7 @@ def _quantity(name: str, runs: Mapping[str, Record]) -> Quantity:
 def _any(table: str, column: str) -> Finder:
     """Any column: a line for each flow, or for each port and queue, or one."""
 
-    def find(record: Record) -> Iterator[Curve]:
+    def find(record: Tables) -> Iterator[Curve]:
         rows = record[table]
         if {"flow", "stream"} & set(rows.names):
             yield from _of_flows(table, column)(record)
@@ -337,5 +346,5 @@ def _growth(series: Series) -> Series:
     return Series(series.name, "", series.times_s, values)
 
 
-def _has(record: Record, table: str, column: str) -> bool:
+def _has(record: Tables, table: str, column: str) -> bool:
     return table in record and len(record[table]) > 0 and column in record[table]

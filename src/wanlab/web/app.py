@@ -20,6 +20,7 @@ from . import protocol
 from .folder import LARGEST_UPLOAD_BYTES, OutsideError
 from .laboratory import Laboratory, trouble
 from .live import live
+from .terminal_socket import terminal_socket
 
 STATIC = Path(__file__).parent / "static"
 NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
@@ -43,7 +44,11 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/files", _list),
         Route("/api/files/{path:path}", _file, methods=["GET", "PUT"]),
         Route("/api/export/{form}", _export),
+        Route("/api/lessons", _lessons),
+        Route("/api/lessons/{unit}", _lesson),
+        Route("/api/lessons/{unit}/figure.svg", _figure),
         WebSocketRoute("/api/live", live),
+        WebSocketRoute("/api/terminals/{name}", terminal_socket),
     ]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", _Assets(directory=static / "assets")))
@@ -126,6 +131,21 @@ async def _body(request: Request, most: int) -> bytes:
     except ClientDisconnect:
         raise WanlabError("the upload broke off") from None
     return bytes(data)
+
+
+async def _lessons(request: Request) -> Response:
+    return _json(_laboratory(request).lessons.told())
+
+
+async def _lesson(request: Request) -> Response:
+    lessons = _laboratory(request).lessons
+    return _json(await run_in_threadpool(lessons.page, request.path_params["unit"]))
+
+
+async def _figure(request: Request) -> Response:
+    path = _laboratory(request).lessons.figure(request.path_params["unit"])
+    headers = {"Content-Security-Policy": DATA_POLICY}
+    return FileResponse(path, media_type="image/svg+xml", headers=headers)
 
 
 async def _export(request: Request) -> Response:

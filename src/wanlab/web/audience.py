@@ -20,6 +20,7 @@ class Browser:
         self.name = name
         self.series: tuple[Series, ...] = ()
         """What it watches."""
+        self.interval_ms = 100
         self.is_lost = False
         """It has not kept up; it may come again."""
         self._waiting: deque[bytes] = deque()

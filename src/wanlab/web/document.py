@@ -13,15 +13,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wanlab import Topology, draw, read_drawing
+import wanlab
+from wanlab import Port, Topology, draw, read_drawing, resolve
 from wanlab.errors import WanlabError
 
 from .protocol import (
     Changes,
     Document,
     Edit,
+    End,
     Label,
     Link,
+    LivePort,
     Node,
     Place,
     Preferences,
@@ -193,3 +196,30 @@ def read(document: Document) -> tuple[Topology, tuple[Problem, ...]]:
         Problem(fault.what, fault.hint, Place(fault.id, fault.field)) for fault in faults
     )
     return topology, problems
+
+
+def ports_of(
+    document: Document, topology: Topology, problems: tuple[Problem, ...]
+) -> tuple[LivePort, ...]:
+    """The ports that a sound document means, named and addressed by rule."""
+    if problems:
+        return ()
+    controllers = {node.id for node in document.nodes if node.kind == "controller"}
+    drawn = [link for link in document.links if not {link.a, link.b} & controllers]
+    meant = resolve(topology).links
+    return tuple(
+        LivePort(
+            link=link.id,
+            end=end,
+            node=node,
+            name=port.name or "",
+            mac=port.mac or "",
+            addresses=(port.ip,) if port.ip else (),
+        )
+        for link, live in zip(drawn, meant, strict=True)
+        for end, node, port in _ends(link, live)
+    )
+
+
+def _ends(link: Link, live: wanlab.Link) -> tuple[tuple[End, str, Port], ...]:
+    return ("a", link.a, live.a), ("b", link.b, live.b)

@@ -9,7 +9,7 @@ from wanlab import Topology, dumps, errors, loads
 from wanlab.errors import TopologyError, WanlabError
 
 from .audience import Audience
-from .document import History, document_of, read
+from .document import History, document_of, ports_of, read
 from .drafts import Drafts
 from .folder import LARGEST_TOPOLOGY_BYTES, WorkingFolder
 from .protocol import (
@@ -23,6 +23,7 @@ from .protocol import (
     MessagePush,
     New,
     Open,
+    PortsPush,
     Problem,
     ProblemsPush,
     Redo,
@@ -58,6 +59,7 @@ class Editor:
         self._was_saved = True
         self._draft_timer: asyncio.TimerHandle | None = None
         self.topology, self.problems = read(self.document)
+        self._ports = ports_of(self.document, self.topology, self.problems)
 
     # -- what it is now ---------------------------------------------------------------------------
 
@@ -81,6 +83,9 @@ class Editor:
 
     def told_problems(self) -> ProblemsPush:
         return ProblemsPush(problems=self.problems)
+
+    def told_ports(self) -> PortsPush:
+        return PortsPush(ports=self._ports)
 
     def sound_topology(self) -> Topology:
         """The topology, if nothing is wrong with it. TopologyError with all that is."""
@@ -205,6 +210,10 @@ class Editor:
         if problems != self.problems:
             self.problems = problems
             self._audience.tell(self.told_problems())
+        ports = ports_of(self.document, self.topology, problems)
+        if ports != self._ports:
+            self._ports = ports
+            self._audience.tell(self.told_ports())
         self._look_at_file()
 
     def _look_at_file(self, *, always: bool = False) -> None:

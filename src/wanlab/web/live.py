@@ -43,8 +43,8 @@ async def live(socket: WebSocket) -> None:
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
-        laboratory.leave(browser)
         writing.cancel()
+        await laboratory.leave(browser)
         with contextlib.suppress(asyncio.CancelledError):
             await writing
 

@@ -393,6 +393,13 @@ class LivePort(msgspec.Struct, frozen=True):
     is_up: bool = True
 
 
+class PortsPush(Push, frozen=True, tag="ports"):
+    """The ports that the document means, with the names and addresses that they get by rule; none
+    while something is wrong with it."""
+
+    ports: tuple[LivePort, ...] = ()
+
+
 class RunPush(Push, frozen=True, tag="run"):
     phase: Phase = "stopped"
     error: Trouble | None = None
@@ -469,6 +476,8 @@ class CapturesPush(Push, frozen=True, tag="captures"):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
+    """Of one check; the reply to a lesson's "check" is a list of them."""
+
     what: str
     points: float
     of: float
@@ -489,6 +498,8 @@ class LessonStep(msgspec.Struct, frozen=True):
     note: str = ""
     printed: str = ""
     can_type: bool = False
+    do: dict[str, Any] = {}
+    """On the canvas: new, open, save, draw, properties, preferences, run, stop, terminal, look."""
 
 
 class LessonInfo(msgspec.Struct, frozen=True):
@@ -501,6 +512,8 @@ class LessonInfo(msgspec.Struct, frozen=True):
     points: float | None = None
     of: float | None = None
     """Of the last check."""
+    report: str | None = None
+    """Its page, in the working folder."""
 
 
 class LessonPage(msgspec.Struct, frozen=True):
@@ -514,6 +527,8 @@ class LessonPage(msgspec.Struct, frozen=True):
     has_check: bool
     has_figure: bool
     decisions: tuple[str, ...] = ()
+    topologies: str = ""
+    """Where in the working folder its topologies are opened from and saved to."""
 
 
 class LessonsPush(Push, frozen=True, tag="lessons"):
@@ -528,6 +543,12 @@ class FilesPush(Push, frozen=True, tag="files"):
     """Files of the working folder that have come or changed."""
 
     paths: tuple[str, ...] = ()
+
+
+class ShowPush(Push, frozen=True, tag="show"):
+    """A program wants a file of the working folder shown: `xdg-open`."""
+
+    path: str
 
 
 class MessagePush(Push, frozen=True, tag="message"):
@@ -545,6 +566,7 @@ class StatePush(Push, frozen=True, tag="state"):
     folder: str
     document: DocumentPush
     problems: ProblemsPush
+    ports: PortsPush
     file: FilePush
     draft: DraftPush
     run: RunPush
@@ -556,8 +578,17 @@ class StatePush(Push, frozen=True, tag="state"):
 
 
 PUSHES = (
-    *(StatePush, DocumentPush, ProblemsPush, FilePush, DraftPush, RunPush, ClockPush),
-    *(TerminalsPush, SamplesPush, RecordsPush, CapturesPush, LessonsPush, FilesPush, MessagePush),
+    *(StatePush, DocumentPush, ProblemsPush, PortsPush, FilePush, DraftPush, RunPush, ClockPush),
+    *(
+        TerminalsPush,
+        SamplesPush,
+        RecordsPush,
+        CapturesPush,
+        LessonsPush,
+        FilesPush,
+        ShowPush,
+        MessagePush,
+    ),
 )
 
 

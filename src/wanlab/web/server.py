@@ -93,7 +93,7 @@ async def _serve(
         with _signals(server):
             await server.serve(sockets=[listening])
     finally:
-        laboratory.close()
+        await laboratory.close()
 
 
 class _Server(uvicorn.Server):

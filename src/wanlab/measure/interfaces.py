@@ -1,0 +1,73 @@
+"""Interfaces as a network's kernel has them now: their addresses, and whether they are up.
+
+struct ifaddrmsg and IFA_... of include/uapi/linux/if_addr.h, struct ifinfomsg of rtnetlink.h, Linux
+6.12.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from wanlab.network import Network
+
+from . import netlink
+from .netlink_link import RTM_GETLINK, RTM_NEWLINK, request_body
+
+RTM_NEWADDR, RTM_GETADDR = 20, 22
+_IFADDRMSG = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, index
+_IFINFOMSG = struct.Struct("=BxHiII")  # family, type, index, flags, change
+_IFA_ADDRESS, _IFA_LOCAL = 1, 2
+_IFLA_ADDRESS, _IFLA_IFNAME = 1, 3
+_IFF_UP, _IFF_RUNNING = 1, 0x40
+_SCOPE_LINK = 253
+LINKS = netlink.request(RTM_GETLINK, request_body()).hex()
+ADDRESSES = netlink.request(RTM_GETADDR, _IFADDRMSG.pack(0, 0, 0, 0, 0)).hex()
+
+
+@dataclass(frozen=True)
+class Interface:
+    """`is_up`: it was set up and its link carries."""
+
+    name: str
+    mac: str
+    is_up: bool
+    addresses: tuple[str, ...]
+
+
+def interfaces(network: Network) -> dict[tuple[str, str], Interface]:
+    """Those of all ports, by node and name. No time passes."""
+    wanted = {
+        (port.node, port.name or ""): network.namespace_of(port)
+        for link in network.topology.links
+        for port in link.ports
+    }
+    namespaces = list(dict.fromkeys(wanted.values()))
+    sources = [["route", name, what] for name in namespaces for what in (LINKS, ADDRESSES)]
+    parts = network.read(sources)
+    found: dict[tuple[str, str], Interface] = {}
+    for number, namespace in enumerate(namespaces):
+        for one in _interfaces(parts[2 * number], parts[2 * number + 1]):
+            found[namespace, one.name] = one
+    return {key: found[place] for key, name in wanted.items() if (place := (name, key[1])) in found}
+
+
+def _interfaces(links: bytes, addresses: bytes) -> Iterator[Interface]:
+    of: dict[int, list[str]] = {}
+    for message in netlink.messages(addresses, RTM_NEWADDR):
+        _, prefix, _, scope, index = _IFADDRMSG.unpack_from(message)
+        fields = netlink.attributes(message[_IFADDRMSG.size :])
+        address = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS)
+        if address is not None and scope != _SCOPE_LINK:
+            of.setdefault(index, []).append(f"{ip_address(address)}/{prefix}")
+    for message in netlink.messages(links, RTM_NEWLINK):
+        _, _, index, flags, _ = _IFINFOMSG.unpack_from(message)
+        fields = netlink.attributes(message[_IFINFOMSG.size :])
+        yield Interface(
+            netlink.text(fields[_IFLA_IFNAME]),
+            fields.get(_IFLA_ADDRESS, b"").hex(":"),
+            bool(flags & _IFF_UP and flags & _IFF_RUNNING),
+            tuple(of.get(index, ())),
+        )
