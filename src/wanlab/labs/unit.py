@@ -96,7 +96,12 @@ class Step:
 
 
 def _told(value: Any) -> str:
-    return "" if value in (None, True, {}) else str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{word}: {_told(own)}" for word, own in value.items())
+    if isinstance(value, list):
+        # A link is a pair of nodes.
+        return ", ".join("-".join(one) if isinstance(one, list) else _told(one) for one in value)
+    return "" if value is None or value is True else str(value)
 
 
 @dataclass(frozen=True)
