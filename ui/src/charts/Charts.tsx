@@ -6,6 +6,7 @@ import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { KINDS, want } from "../stores/samples";
 import { useSelection } from "../stores/selection";
+import { useView } from "../stores/view";
 import type { SeriesKind } from "../protocol";
 import { CaptureTool } from "./CaptureTool";
 import { namesOf, portsOf, seriesOf } from "./chosen";
@@ -15,15 +16,16 @@ import { RecordTool } from "./RecordTool";
 import { TITLES, useCharts } from "./state";
 
 const WINDOWS: readonly [string, number | null][] = [
-  ["10 s", 10],
-  ["30 s", 30],
-  ["1 min", 60],
-  ["5 min", 300],
+  ["last 10 s", 10],
+  ["last 30 s", 30],
+  ["last minute", 60],
+  ["last 5 minutes", 300],
   ["all", null],
 ];
 
 /** Live charts of what is selected; records, and several of them compared. */
 export function Charts() {
+  useEffect(makeRoom, []);
   const showsRecords = useCharts((state) => state.showsRecords);
   return (
     <div className="charts">
@@ -31,6 +33,13 @@ export function Charts() {
       {showsRecords ? <Records /> : <Live />}
     </div>
   );
+}
+
+const READABLE_HEIGHT = 300;
+
+/** A chart needs more room than a terminal does. */
+function makeRoom(): void {
+  if (useView.getState().dockHeight < READABLE_HEIGHT) useView.setState({ dockHeight: READABLE_HEIGHT });
 }
 
 function ChartTools() {
@@ -56,14 +65,15 @@ function ChartTools() {
             type="button"
             className="icon-button"
             aria-pressed={fixed !== null}
-            title={fixed === null ? "Keep these curves whatever is selected" : "Follow what is selected on the canvas"}
+            title={fixed === null ? `Curves of ${names}, as selected on the canvas; press to keep them` : "Follow what is selected on the canvas"}
             onClick={() => useCharts.setState({ fixed: fixed === null ? ports.map((port) => port.name) : null })}
           >
-            {fixed === null ? `Of ${names}` : `Fixed: ${fixed.length} ports`}
+            {fixed === null ? names : `fixed: ${fixed.length} ports`}
           </button>
           <label className="clock-choice">
-            Last
             <select
+              aria-label="Time that is shown"
+              title="Time that is shown"
               value={seconds ?? "all"}
               onChange={(event) => {
                 const value = event.target.value;

@@ -21,10 +21,13 @@ export function ComparedPanel({ title, columns }: Props) {
   useEffect(() => {
     if (place.current === null) return;
     const unit = columns[0]?.unit ?? "";
-    const made = new Plot(place.current, title, unit, () => undefined);
-    plot.current = made;
+    const whole: [number, number] = [data[0][0] ?? 0, data[0].at(-1) ?? 1];
     const looks = names.map((name, index) => ({ key: name, title: name, ...look(index, isDark(theme)) }));
-    made.show(looks, unit, data, true);
+    const made: Plot = new Plot(place.current, title, unit, (isZoomed) => {
+      if (!isZoomed) made.show(looks, unit, data, whole);
+    });
+    plot.current = made;
+    made.show(looks, unit, data, whole);
     return () => made.destroy();
   }, [title, columns, data, names, theme]);
 

@@ -33,7 +33,7 @@ export function LivePanel({ kind, series }: Props) {
         const { seconds, isZoomed } = useCharts.getState();
         const curves = wanted(kind, series);
         const data = dataOf(kind, curves, isZoomed ? null : seconds);
-        made.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, !isZoomed);
+        made.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
       }
     };
     const ask = () => {
@@ -79,6 +79,15 @@ function dataOf(kind: SeriesKind, curves: readonly Curve[], seconds: number | nu
   const { times_s } = tables[kind];
   const columns = curves.map((curve) => curve.values);
   return isWhole ? [times_s, ...columns] : lately(times_s, columns, seconds);
+}
+
+/** The same for all panels, so that what stands below one another happened at one time. */
+function spanOf(seconds: number | null): [number, number] {
+  const all = Object.values(tables).map((table) => table.times_s);
+  const last = Math.max(...all.map((times_s) => times_s.at(-1) ?? 0), 0);
+  const first = Math.min(...all.map((times_s) => times_s[0] ?? Infinity), last);
+  const from = seconds === null ? first : Math.max(first, last - seconds);
+  return [from, last > from ? last : from + 1];
 }
 
 function looksOf(curves: readonly Curve[]): CurveLook[] {

@@ -40,18 +40,19 @@ export class Plot {
     this.watcher.observe(place);
   }
 
-  /** `follows`: the picture shows all of the data; otherwise it stays where one has zoomed to. */
-  show(looks: readonly CurveLook[], unit: string, data: Data, follows: boolean): void {
+  /** `span`: first and last instant of the picture; null where it is to stay as one has zoomed to. */
+  show(looks: readonly CurveLook[], unit: string, data: Data, span: [number, number] | null): void {
     const isSame = looks.length === this.looks.length && looks.every((look, index) => look.key === this.looks[index]!.key);
     this.data = data;
     if (!isSame || unit !== this.unit || !this.plot) {
       this.looks = looks;
       this.unit = unit;
       this.build();
-      return;
+    } else {
+      this.plot.setData(data as uPlot.AlignedData, false);
     }
-    this.plot.setData(data as uPlot.AlignedData, follows);
-    if (!follows) this.plot.redraw();
+    if (span !== null) this.plot?.setScale("x", { min: span[0], max: span[1] });
+    else this.plot?.redraw();
     this.tell();
   }
 

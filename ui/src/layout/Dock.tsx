@@ -64,9 +64,10 @@ export function Dock() {
           chosen={dockTab}
           onChoose={(tab) => useView.setState({ dockTab: tab, isDockOpen: true })}
         />
+        <div id="dock-tools" className="bar-end" />
         <button
           type="button"
-          className="icon-button bar-end"
+          className="icon-button"
           aria-label={isDockOpen ? "Close the bottom" : "Open the bottom"}
           aria-expanded={isDockOpen}
           onClick={() => useView.setState({ isDockOpen: !isDockOpen })}

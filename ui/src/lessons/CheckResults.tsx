@@ -1,13 +1,14 @@
-import type { Checked } from "../protocol";
+import type { CheckResult } from "../protocol";
 
 interface Props {
-  checked: Checked;
+  results: readonly CheckResult[];
   onClose: () => void;
 }
 
 /** What a check has found; a hint for each point that is missing. */
-export function CheckResults({ checked, onClose }: Props) {
-  const { results, points, of } = checked;
+export function CheckResults({ results, onClose }: Props) {
+  const points = results.reduce((sum, result) => sum + result.points, 0);
+  const of = results.reduce((sum, result) => sum + result.of, 0);
   return (
     <section className="check-results" aria-label="Result of the check" aria-live="polite">
       <h2>

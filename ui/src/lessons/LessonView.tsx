@@ -1,8 +1,9 @@
 import { useEffect, useState } from "react";
 import { perform, send, showError, CommandError } from "../connection";
-import type { Checked, LessonPage, LessonStep } from "../protocol";
+import type { CheckResult, LessonPage, LessonStep } from "../protocol";
 import { ask } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
+import { useView } from "../stores/view";
 import { openFile } from "../terminals/tabs";
 import { doFor } from "./canvasSteps";
 import { CheckResults } from "./CheckResults";
@@ -21,9 +22,10 @@ interface Props {
 /** One lesson: what it says, and what can be done with it. */
 export function LessonView({ unit, onRead, onList }: Props) {
   const page = usePage(unit);
+  useEffect(makeRoom, []);
   const { lessons, open_unit, working, working_step } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
-  const [results, setResults] = useState<Checked | null>(null);
+  const [results, setResults] = useState<readonly CheckResult[] | null>(null);
 
   const note = (step: number | null) => {
     if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
@@ -37,7 +39,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
     else if (/^wanlab lab check\b/.test(line)) await check();
   };
   const check = async () => {
-    const found = (await perform({ do: "lesson", unit, action: "check" })) as Checked | null;
+    const found = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
     if (found !== null) setResults(found);
   };
   const step = async (one: LessonStep) => {
@@ -54,7 +56,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
         <Actions unit={unit} page={page} isOpen={open_unit === unit} onCheck={check} />
       </header>
       {working === unit && <p className="lesson-working">The report is being made: {working_step}</p>}
-      {results !== null && <CheckResults checked={results} onClose={() => setResults(null)} />}
+      {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
       {page !== null && (
         <LessonBody
           page={page}
@@ -66,6 +68,13 @@ export function LessonView({ unit, onRead, onList }: Props) {
       )}
     </div>
   );
+}
+
+const READABLE_WIDTH = 420;
+
+/** A lesson needs more room than properties do. */
+function makeRoom(): void {
+  if (useView.getState().sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
 }
 
 const NONE: readonly number[] = [];
@@ -139,8 +148,8 @@ function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
           Put away
         </button>
       ) : (
-        <button type="button" className="button button-primary" onClick={() => void start(unit)}>
-          {page?.has_topology ? "Start: open its network" : "Start"}
+        <button type="button" className="button button-primary" title="Opens the lesson's network" onClick={() => void start(unit)}>
+          Start
         </button>
       )}
       {page?.has_check && (

@@ -8,7 +8,7 @@
  *      look ...                                     nothing can be done for one
  */
 
-import { perform } from "../connection";
+import { succeeds } from "../connection";
 import { newDocument, openPath, savePath } from "../files/topologies";
 import type { LessonStep, Link, Node, NodeKind, Preferences } from "../protocol";
 import { useDocument } from "../stores/document";
@@ -45,8 +45,7 @@ async function doOne(word: string, value: unknown, topologies: string): Promise<
     case "run":
       return run();
     case "stop":
-      await perform({ do: "stop" });
-      return true;
+      return succeeds({ do: "stop" });
     case "terminal":
       return openAll(Array.isArray(value) ? value.map(String) : [String(value)]);
     default:
@@ -70,8 +69,7 @@ async function draw({ hosts = [], switches = [], links = [] }: Drawn): Promise<b
     return { id: fresh("l", index), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
   });
   const names = [...hosts, ...switches].join(", ");
-  await perform({ do: "edit", put: { nodes, links: made, labels: [] }, label: `Draw ${names}` });
-  return true;
+  return succeeds({ do: "edit", put: { nodes, links: made, labels: [] }, label: `Draw ${names}` });
 }
 
 /** In a row, the switches above the middle of the hosts. */
@@ -99,8 +97,8 @@ async function setProperties(words: Record<string, Record<string, unknown>>): Pr
     toast("warning", `not all of ${Object.keys(words).join(", ")} are on the canvas`, "draw them first");
     return false;
   }
-  await perform({ do: "edit", put: { nodes, links: [], labels: [] }, label: `Properties of ${Object.keys(words).join(", ")}` });
-  return true;
+  const label = `Properties of ${Object.keys(words).join(", ")}`;
+  return succeeds({ do: "edit", put: { nodes, links: [], labels: [] }, label });
 }
 
 async function setPreferences(words: Record<string, unknown>): Promise<boolean> {
@@ -108,13 +106,12 @@ async function setPreferences(words: Record<string, unknown>): Promise<boolean> 
   const { start_cli, ...rest } = words;
   const preferences: Partial<Preferences> = { ...rest };
   if (start_cli !== undefined) preferences.application = { ...application, startCLI: start_cli ? "1" : "0" };
-  return (await perform({ do: "edit", preferences, label: "Preferences" })) !== null;
+  return succeeds({ do: "edit", preferences: { ...preferences }, label: "Preferences" });
 }
 
 async function run(): Promise<boolean> {
   if (useRunning.getState().run.phase === "running") return true;
-  if ((await perform({ do: "run" })) === null) return false;
-  return isUp();
+  return (await succeeds({ do: "run" })) && isUp();
 }
 
 /** Waits until it runs; false if it does not come to that. */

@@ -1,6 +1,6 @@
 /** "Type this for me": into the terminal where it belongs, which is opened if need be. */
 
-import { perform } from "../connection";
+import { succeeds } from "../connection";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
@@ -21,8 +21,7 @@ export async function typeFor(place: string, line: string): Promise<boolean> {
   }
   const terminal = place === MININET ? await atPrompt() : await ofNode(place);
   if (terminal === null) return false;
-  const typed = await perform({ do: "type", terminal, text: `${line}\n` });
-  if (typed === null) return false;
+  if (!(await succeeds({ do: "type", terminal, text: `${line}\n` }))) return false;
   if (place === CLIENT && STARTS_PROMPT.test(line)) ownPrompt = terminal;
   showTab(terminalTab(terminal));
   return true;

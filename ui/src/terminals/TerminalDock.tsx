@@ -1,5 +1,7 @@
 import "@xterm/xterm/css/xterm.css";
 import "./terminals.css";
+import { useEffect, useState } from "react";
+import { createPortal } from "react-dom";
 import { toast } from "../stores/toasts";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
@@ -24,7 +26,7 @@ export function TerminalDock() {
   const isEmpty = panes.every((pane) => pane.tabs.length === 0);
   return (
     <div className="terminal-dock">
-      <Tools />
+      <ToolPlace />
       {isEmpty ? (
         <Nothing />
       ) : (
@@ -49,6 +51,14 @@ function Nothing() {
     );
   }
   return <p className="empty">Terminals of nodes open when the network runs.</p>;
+}
+
+/** The tools stand in the dock's own bar, while the terminals are in front there. */
+function ToolPlace() {
+  const isShown = useView((state) => state.dockTab === "terminals" && state.isDockOpen);
+  const [place, setPlace] = useState<HTMLElement | null>(null);
+  useEffect(() => setPlace(document.getElementById("dock-tools")), []);
+  return place && isShown ? createPortal(<Tools />, place) : null;
 }
 
 /** What can be done with the tab that is in front. */

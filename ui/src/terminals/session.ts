@@ -7,7 +7,7 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
-import { onPush, socketAddress } from "../connection";
+import { onPush, socketAddress, useConnection } from "../connection";
 import { toast } from "../stores/toasts";
 import { useView } from "../stores/view";
 import { provideFileLinks } from "./links";
@@ -18,7 +18,10 @@ import { useTabs } from "./tabs";
 
 const SCROLLBACK_LINES = 10_000;
 const ACK_BYTES = 16_384;
-const RETRY_MS = 1000;
+const RETRY_MS = 500;
+/** The connection was lost; or this page was too slow, and what it missed is said again. All others are
+ *  the server's word that the terminal has ended. */
+const AGAIN = [1006, 1013];
 const FOUND = {
   matchBackground: "#7a5d00",
   matchOverviewRuler: "#c79a00",
@@ -166,20 +169,12 @@ export class Session {
     };
     socket.onmessage = (event: MessageEvent<ArrayBuffer>) => this.take(new Uint8Array(event.data), socket);
     socket.onclose = (event) => {
-      // 1006: the connection was lost. All others are the server's word that this terminal has ended.
-      if (this.socket !== socket || this.isDisposed || event.code !== 1006) return;
+      if (this.socket !== socket || this.isDisposed || !AGAIN.includes(event.code)) return;
+      // Where the server is away the live connection tells when it is there again (`onPush` above).
       window.setTimeout(() => {
-        if (!this.isDisposed && navigator.onLine) void this.reconnect();
+        if (!this.isDisposed && useConnection.getState().status === "open") this.connect();
       }, RETRY_MS);
     };
-  }
-
-  private async reconnect(): Promise<void> {
-    // Only where the server is there and knows of it; otherwise the live connection will tell.
-    const answer = await fetch("/api/state", { cache: "no-store" }).catch(() => null);
-    if (!answer?.ok || this.isDisposed) return;
-    const state = (await answer.json()) as { terminals: { terminals: { id: string }[] } };
-    if (state.terminals.terminals.some((one) => one.id === this.id)) this.connect();
   }
 
   private take(data: Uint8Array, socket: WebSocket): void {

@@ -74,3 +74,5 @@ function takeTerminals(terminals: readonly Terminal[]): void {
 
 takeTerminals(useRunning.getState().terminals);
 onPush("terminals", ({ terminals }) => takeTerminals(terminals));
+// `xdg-open FILE` in a terminal.
+onPush("show", ({ path }) => openFile(path));
