@@ -34,6 +34,7 @@ STRIDE_PACED_NS = 50_000_000
 STRIDE_FAST_NS = 1_000_000_000
 LOOK_REAL_S = 0.15
 LOOK_AT_PROMPT_REAL_S = 0.02
+LOOK_ON_REAL_CLOCK_REAL_S = 0.5
 TELL_REAL_S = 0.1
 SPEED_REAL_S = 1.0
 STUCK_REAL_S = 2.0
@@ -89,6 +90,8 @@ class Driver:
         self._programs: list[Process] = []
         """Whose work lets time pass."""
         self._is_at_work = True
+        self._working: tuple[Process, ...] = ()
+        """Those of them that were at work when they were looked at last."""
         self._may_be_prompt = False
         self._is_fresh = True
         self._does_order = False
@@ -151,6 +154,10 @@ class Driver:
     def stuck_real_s(self) -> float:
         """How long a stride has lasted without time passing: a program computes without a pause."""
         return time.monotonic() - self._moved_real_s if self._is_striding else 0.0
+
+    def is_at_work(self, process: Process) -> bool:
+        """Whether this program was, when it was looked at last."""
+        return any(it is process for it in self._working)
 
     def end_stalled_process(self) -> None:
         if self._network is not None:
@@ -301,7 +308,10 @@ class Driver:
         """Not more often than it is worth: a look costs some ms. Strides grow from look to look, so that
         time does not run away from somebody who types."""
         if network.clock == "real":
+            # Time passes anyhow; browsers show who is at work.
             self._stride_ns = STRIDE_PACED_NS
+            if time.monotonic() - self._looked_real_s > LOOK_ON_REAL_CLOCK_REAL_S:
+                self._look(network)
             return
         is_early = self._may_be_prompt or self._stride_ns <= STRIDE_EARLY_NS
         patience_s = 0.0 if self._is_fresh else LOOK_AT_PROMPT_REAL_S if is_early else LOOK_REAL_S
@@ -310,8 +320,13 @@ class Driver:
         self._is_fresh = False
         most_ns = STRIDE_PACED_NS if self._is_paced else STRIDE_FAST_NS
         self._stride_ns = min(2 * self._stride_ns, most_ns)
+        self._look(network)
+
+    def _look(self, network: Network) -> None:
         self._programs = [program for program in self._programs if program.is_running]
-        self._is_at_work = bool(self._programs) and any(network.at_work(self._programs))
+        works = network.at_work(self._programs) if self._programs else []
+        self._working = tuple(it for it, does in zip(self._programs, works, strict=True) if does)
+        self._is_at_work = bool(self._working)
         self._looked_real_s = time.monotonic()
 
     def _tell_clock(self, network: Network, *, always: bool = False) -> None:

@@ -66,6 +66,7 @@ class Running:
         self._clock_kind: protocol.ClockKind = "virtual"
         self._names: dict[str, str] = {}
         self._looked_at_ports = 0.0
+        self._busy: set[str] = set()
         self._stall_told = False
 
     # -- what it is now ---------------------------------------------------------------------------
@@ -184,9 +185,20 @@ class Running:
         for terminal in ended:
             assert terminal.process is not None
             self.loop.call_soon_threadsafe(terminal.end, terminal.process.status)
+        if (driver := self.driver) is not None:
+            alive = [(one.name, one.process) for one in self.terminals if one.process is not None]
+            busy = {name for name, process in alive if driver.is_at_work(process)}
+            if busy != self._busy:
+                self._busy = busy
+                self._later(self._take_busy)(busy)
         if time.monotonic() - self._looked_at_ports > LOOK_AT_PORTS_REAL_S:
             self._looked_at_ports = time.monotonic()
             self._later(self._take_ports)(interfaces(network))
+
+    def _take_busy(self, busy: set[str]) -> None:
+        for terminal in self.terminals:
+            terminal.is_busy = terminal.name in busy
+        self._tell_terminals()
 
     def _take_open(self, visit: Visit) -> None:
         """`xdg-open FILE` in a terminal."""

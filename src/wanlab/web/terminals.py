@@ -70,6 +70,7 @@ class Terminal:
         self.title = title
         self.process: Process | None = None
         self.status: int | None = None
+        self.is_busy = False
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
@@ -81,7 +82,7 @@ class Terminal:
         self._has_shown: Callable[[int], None] | None = None
 
     def told(self) -> protocol.Terminal:
-        return protocol.Terminal(self.name, self.node, self.title, self.status)
+        return protocol.Terminal(self.name, self.node, self.title, self.status, self.is_busy)
 
     # -- in the network's thread ------------------------------------------------------------------
 
@@ -178,6 +179,7 @@ class Terminal:
             return
         self._take()
         self.status = status if status is not None else -HANG_UP
+        self.is_busy = False
         for viewer in self._viewers:
             viewer.end()
         self._changed()
