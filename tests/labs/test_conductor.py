@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from wanlab import save, shapes
-from wanlab.labs import home, performance, unit_file
+from wanlab.labs import home, performance, shell, unit_file
 from wanlab.labs.conductor import Conductor
 from wanlab.labs.outcome import Outcome
 from wanlab.labs.unit import Step, Unit
@@ -222,4 +222,18 @@ def test_a_step_that_does_not_end_is_given_up_and_named(unit: Unit, tmp_path: Pa
         unit, tmp_path / "home", typed(1, "h1", "sleep 1000000"), typed(2, "h1", "echo alive")
     )
     assert "had not ended after 1800 s" in outcomes[0].problems[0]
+    assert (outcomes[1].output, outcomes[1].problems) == ("alive\n", [])
+
+
+def test_a_step_that_keeps_time_from_passing_is_ended(
+    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "REAL_LEAST_S", 3.0)
+    outcomes = perform(
+        unit,
+        tmp_path / "home",
+        typed(1, "h1", "while :; do :; done"),
+        typed(2, "h1", "echo alive"),
+    )
+    assert "computed for 3 s without a pause" in outcomes[0].problems[0]
     assert (outcomes[1].output, outcomes[1].problems) == ("alive\n", [])

@@ -16,17 +16,19 @@ end of the next command. The terminal does not echo; what it holds is what comma
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable
 
 from wanlab import Network, Process
+from wanlab.errors import WanlabError
 
 SIZE = (50, 200)
 INTERRUPT = b"\x03"
 START_LIMIT_NS = 10_000_000_000
 LOOK_NS = 1_000_000_000
 REAL_LEAST_S = 300.0
-"""A busy computer is not taken for a command that hangs."""
+"""A busy computer is not taken for a command that hangs, or for one that keeps time from passing."""
 COMMAND = ("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 PREPARATION = (
     "stty -echo -opost; set +H; unset HISTFILE; PS1= PS2=;"
@@ -47,12 +49,46 @@ def let_pass(
     network: Network, limit_ns: int, is_over: Callable[[], bool], tell: Callable[[], None]
 ) -> None:
     """Lets time pass until `is_over`, at most for so long, and at most for as long on the real clock (or
-    REAL_LEAST_S); `tell` is called every second of it."""
+    REAL_LEAST_S); `tell` is called every second of it. WanlabError if a program kept time from it."""
     end_ns = network.now_ns + limit_ns
     end_real_s = time.monotonic() + max(limit_ns / 1e9, REAL_LEAST_S)
-    while not is_over() and network.now_ns < end_ns and time.monotonic() < end_real_s:
-        tell()
-        network.run_until_condition(is_over, min(LOOK_NS, end_ns - network.now_ns))
+    with Watch(network) as watch:
+        while not is_over() and network.now_ns < end_ns and time.monotonic() < end_real_s:
+            tell()
+            network.run_until_condition(is_over, min(LOOK_NS, end_ns - network.now_ns))
+    if watch.has_acted:
+        raise WanlabError(
+            f"a program computed for {REAL_LEAST_S:g} s without a pause, so that no time could pass; "
+            "it was ended"
+        )
+
+
+class Watch:
+    """Ends a program that keeps virtual time from passing: nobody else would."""
+
+    def __init__(self, network: Network) -> None:
+        self.has_acted = False
+        self._network = network
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watch:
+        if self._network.clock == "virtual":
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+
+    def _watch(self) -> None:
+        now_ns, since = self._network.now_ns, time.monotonic()
+        while not self._is_over.wait(REAL_LEAST_S / 10):
+            if self._network.now_ns != now_ns:
+                now_ns, since = self._network.now_ns, time.monotonic()
+            elif time.monotonic() - since > REAL_LEAST_S:
+                self.has_acted = True
+                self._network.end_stalled_process()
+                since = time.monotonic()
 
 
 def not_ended(limit_ns: int) -> str:
