@@ -1,0 +1,70 @@
+"""Checks of one network: what is measured, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from wanlab import Network
+from wanlab.labs import grade
+from wanlab.labs.unit import Band, Check, Flow, Unit
+
+TEST = "[  5]   0.00-10.00  sec   117 MBytes  {} Mbits/sec                  receiver\n"
+
+
+@dataclass
+class Process:
+    """Has ended as soon as it is waited for."""
+
+    output: str
+    errors: str = ""
+    is_running: bool = False
+
+    def finish(self, limit: str, *, check: bool) -> Process:
+        return self
+
+
+@dataclass
+class Nodes:
+    """A network whose flows all reach the same; it counts them."""
+
+    mbps: float
+    clients: list[str] = field(default_factory=list)
+
+    def __getitem__(self, name: str) -> Nodes:
+        return self
+
+    def run_for(self, time: str) -> None:
+        pass
+
+    def start(self, command: Any) -> Process:
+        if "-c" not in command:
+            return Process("")
+        self.clients.append(command)
+        return Process(TEST.format(self.mbps))
+
+
+BOTH = (Flow("h3", "h1", "iperf3 -c 10.0.0.3"), Flow("h4", "h2", "iperf3 -c 10.0.0.4"))
+SUM = Check("use it", 2, "look", "iperf3.sum_receiver_mbps", Band(at_least=90), flows=BOTH)
+JAIN = replace(SUM, what="share it", points=3, take="jain", band=Band(at_least=0.9))
+ALONE = replace(SUM, what="alone", band=Band(at_least=60), flows=BOTH[:1])
+
+
+def marks(nodes: Nodes, *checks: Check) -> list[grade.Mark]:
+    unit = Unit(Path(), 1, "problem", "One", "To be graded.", "One.mn", check=checks)
+    return grade.grade(unit, cast(Network, nodes))
+
+
+def test_checks_of_the_same_flows_share_one_measurement() -> None:
+    nodes = Nodes(48)
+    found = marks(nodes, SUM, JAIN, ALONE)
+    assert [mark.is_passed for mark in found] == [True, True, False]
+    assert [mark.value for mark in found] == [96, 1, 48]
+    assert len(nodes.clients) == 3
+
+
+def test_a_check_that_is_missed_has_its_hint_and_no_points() -> None:
+    mark = marks(Nodes(40), SUM)[0].report()
+    assert (mark["passed"], mark["points"], mark["of"], mark["hint"]) == (False, 0, 2, "look")
+    assert mark["band"] == "90 or more"
