@@ -30,6 +30,7 @@ def main() -> int:
     names = arguments.unit or list(catalog.names())
     cases = [case for name in names for case in proof.cases(catalog.find(name))]
     cases = [case for case in cases if not arguments.kind or case.kind in arguments.kind]
+    cases = [case for case in cases if arguments.case in case.name]
     report = Report("course")
     report.note(f"{len(cases)} cases")
     table = report.table("cases", ("right", "points", "wall_s", "case"))
@@ -74,6 +75,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("unit", nargs="*", help="ex3, prob1, ...; all if none is named")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="so many side by side")
     parser.add_argument("--kind", action="append", choices=(proof.START, proof.SOLUTION, "wrong"))
+    parser.add_argument("--case", default="", metavar="TEXT", help="only cases in whose name it is")
     return parser.parse_args()
 
 
