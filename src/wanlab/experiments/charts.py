@@ -5,22 +5,24 @@
     heat QUANTITY over PARAMETER and PARAMETER        means as colours
     cdf QUANTITY [by PARAMETER]                       shares
 
-A QUANTITY is a metric, or a column of a table of the records ("flow.completion_ms"): then all its
-values are drawn, by `box` and `cdf`. A parameter that varies and is not named would be averaged over in
-silence: that is refused, unless the sentence ends in "over all".
+A QUANTITY is a metric, or several of one unit ("sent,received": lines), or a column of a table of the
+records ("flow.completion_ms"): then all its values are drawn, by `box` and `cdf`. A parameter that varies
+and is not named would be averaged over in silence: that is refused, unless the sentence ends in "over
+all".
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.plot import spread
+from wanlab.record.record import UNITS
 from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 
 from .design import Value
@@ -59,7 +61,7 @@ def parse_chart(sentence: str) -> Chart:
     is_over_all = text.endswith(ALL)
     text = text.removesuffix(ALL)
     found = re.fullmatch(
-        r"(\w+) ([\w.]+)(?: over (\w+)(?: and (\w+))?)?(?: by (\w+(?: and \w+)*))?", text
+        r"(\w+) ([\w.,]+)(?: over (\w+)(?: and (\w+))?)?(?: by (\w+(?: and \w+)*))?", text
     )
     kind = text.partition(" ")[0]
     if kind not in KINDS:
@@ -102,8 +104,11 @@ def draw(sentence: str, results: Results) -> Figure:
         ]
         return spread.heat(cells, scale, y_scale, label=label, title=sentence, warnings=warnings)
     rows = {
-        name: [_values(group, values_of, {chart.over[0]: x}) for x in x_values]
+        ", ".join(filter(None, [quantity, name])): [
+            _values(group, values, {chart.over[0]: x}) for x in x_values
+        ]
         for name, group in _groups(results.results, chart.by)
+        for quantity, values in _each_quantity(chart, results.results, values_of)
     }
     make = spread.spread if chart.kind == "lines" else spread.boxes
     return make(rows, scale, label=label, title=sentence, warnings=warnings)
@@ -144,7 +149,13 @@ def _quantity(
     chart: Chart, results: Sequence[Result]
 ) -> tuple[str, Callable[[Result], list[float]]]:
     """Its unit, and how a run's values are had."""
-    name = chart.quantity
+    name, *others = chart.quantity.split(",")
+    if others:
+        units = {_quantity(replace(chart, quantity=one), results)[0] for one in (name, *others)}
+        if chart.kind != "lines" or len(units) > 1:
+            raise WanlabError(
+                f"{chart.quantity} cannot be in one figure", "metrics of one unit can, as lines"
+            )
     table, dot, column = name.partition(".")
     if dot:
         if chart.kind in ("lines", "heat"):
@@ -154,10 +165,22 @@ def _quantity(
             )
         unit = results[0].record[table].column(column).unit
         return unit, lambda one: [float(v) for v in np.asarray(one.record[table][column])]
-    units = {metric: one.unit for result in results for metric, one in result.metrics.items()}
-    if name not in units:
-        raise WanlabError(f"there is no metric {name!r}", did_you_mean(name, units))
-    return units[name], lambda one: [one.metrics[name].value] if name in one.metrics else []
+    known = {metric: one.unit for result in results for metric, one in result.metrics.items()}
+    if name not in known:
+        raise WanlabError(f"there is no metric {name!r}", did_you_mean(name, known))
+    return known[name], lambda one: [one.metrics[name].value] if name in one.metrics else []
+
+
+def _each_quantity(
+    chart: Chart, results: Sequence[Result], values_of: Callable[[Result], list[float]]
+) -> Iterator[tuple[str, Callable[[Result], list[float]]]]:
+    """Of several quantities each with its name; a single one needs none."""
+    names = chart.quantity.split(",")
+    if len(names) == 1:
+        yield "", values_of
+        return
+    for name in names:
+        yield _words(name), _quantity(replace(chart, quantity=name), results)[1]
 
 
 def _groups(results: Sequence[Result], by: Sequence[str]) -> Iterator[tuple[str, list[Result]]]:
@@ -239,7 +262,11 @@ def _numbers(values: Sequence[Value]) -> tuple[str, list[float], list[str]] | No
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ").replace(".", ": ")
+    """As it stands on an axis; the unit at its end is told by itself."""
+    words = name.replace(",", ", ").replace("_", " ").replace(".", ": ").split(" ")
+    if len(words) > 1 and words[-1] in UNITS:
+        words.pop()
+    return " ".join(words)
 
 
 def _warnings(results: Sequence[Result]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Runs on other computers, through dask.distributed: `wanlab sweep FILE --scheduler tcp://HOST:8786`.
+"""Runs on other computers, through dask.distributed: `wanlab sweep FILE --scheduler tcp://HOST:8786`,
+or the name of the scheduler's file (.json).
 
     here                       scheduler            a Dask worker
       source, job  --------->  chooses  --------->  worker process (the same as on this computer)
@@ -52,8 +53,9 @@ class Cluster:
                 "dask.distributed is not installed", "pip install 'wanlab[cluster]'"
             ) from None
         try:
+            where = {"scheduler_file" if address.endswith(".json") else "address": address}
             self._client: Any = distributed.Client(  # type: ignore[no-untyped-call]
-                address, timeout=CONNECT_S, set_as_default=False, name="wanlab"
+                **where, timeout=CONNECT_S, set_as_default=False, name="wanlab"
             )
         except (OSError, ValueError) as error:
             raise WanlabError(

@@ -81,10 +81,9 @@ class Experiment:
             raise WanlabError(
                 f"{self.name} names files, and is in no file itself", "put it into one"
             )
-        imports = "from wanlab import experiment as _experiment"
-        return of_function(
-            self.function, self.name, f"{imports}\n{self.name} = _experiment({self.name})"
-        )
+        made = f"_experiment(programs={self.programs!r})({self.name})"
+        lines = ["from wanlab import experiment as _experiment", f"{self.name} = {made}"]
+        return of_function(self.function, self.name, "\n".join(lines))
 
     def run(
         self,

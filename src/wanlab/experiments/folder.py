@@ -157,6 +157,11 @@ class SweepFolder:
             made.rename(place)
         return read_failure(place)
 
+    def clear(self, task: Task) -> None:
+        """Takes away what is left of former attempts: a failure, a result that is damaged."""
+        shutil.rmtree(self.place_of(task), ignore_errors=True)
+        self.forget_failure(task)
+
     def forget_failure(self, task: Task) -> None:
         shutil.rmtree(self._place_in(self.failed, task), ignore_errors=True)
 

@@ -266,7 +266,7 @@ class _Work:
                 folder.take_from_cache(task, known)
                 self._count(task, finished=1, cached=1)
             else:
-                folder.forget_failure(task)
+                folder.clear(task)
                 self.waiting.append(task)
         self._tell(None)
 

@@ -27,6 +27,7 @@ from wanlab.plot.figure import LINE_STYLES, MARKERS, draw_legend, draw_warnings,
 WIDTH, HEIGHT = 6.4, 3.6
 BAND_ALPHA = 0.18
 ROOM_FOR_BOXES = 0.8
+ASIDE = 0.12
 LOGARITHMIC_FROM = 30.0
 """An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
 MOST_NUMBERS = 200
@@ -80,7 +81,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 def spread(
     groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
 ) -> Figure:
-    """A line per group through its means, with confidence bands."""
+    """A line per group through its means, with confidence bands; over words, points with bars."""
     figure, axes = _figure(groups, title, warnings)
     with style():
         for number, (name, cells) in enumerate(groups.items()):
@@ -89,17 +90,32 @@ def spread(
             known = np.isfinite(means)
             places = np.asarray(x.places)[known]
             line = LINE_STYLES[number % len(LINE_STYLES)]
+            marker = MARKERS[number % len(MARKERS)]
+            half = np.nan_to_num(halves[known])
+            colour = line["color"]
+            if not x.is_measured:  # nothing lies between two words
+                aside = (number - (len(groups) - 1) / 2) * ASIDE
+                axes.errorbar(
+                    places + aside,
+                    means[known],
+                    half,
+                    fmt=marker,
+                    color=colour,
+                    label=name,
+                    fillstyle="none",
+                    markersize=5,
+                    capsize=3,
+                )
+                continue
             axes.plot(
                 places,
                 means[known],
                 label=name,
-                marker=MARKERS[number % len(MARKERS)],
+                marker=marker,
                 fillstyle="none",
                 markersize=4,
                 **line,
             )
-            half = np.nan_to_num(halves[known])
-            colour = line["color"]
             low, high = means[known] - half, means[known] + half
             axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
         _finish(axes, x, label)

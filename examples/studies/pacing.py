@@ -1,0 +1,79 @@
+"""Flow completion times with and without pacing.
+
+Without pacing a window leaves the host at the speed of its wire, and a shallow buffer overflows although
+the link is not busy. The queueing discipline `fq` at the sender's port paces: it sends each flow at the
+rate that TCP reckons (two windows in a round trip while it starts, 1.2 later: net/ipv4/tcp_input.c,
+tcp_update_pacing_rate).
+"""
+
+import numpy as np
+from paths import bottleneck
+
+from wanlab import Design, Run, experiment, traffic
+
+
+@experiment(
+    design=Design.grid(
+        {"buffer": ["30KB", "120KB"], "load": ["20Mbps"], "pacing": ["none", "fq"]}, repeats=2
+    ),
+    full=Design.grid(
+        {
+            "buffer": ["15KB", "30KB", "60KB", "120KB", "500KB"],
+            "load": ["20Mbps", "50Mbps", "80Mbps"],
+            "pacing": ["none", "fq"],
+            "rate": ["100Mbps"],
+            "seconds": [120],
+        },
+        repeats=10,
+    ),
+    plots=[
+        "cdf flows.completion_ns by pacing and buffer",
+        "box flows.completion_ns over buffer by pacing",
+        "lines mean over buffer by pacing",
+        "lines lost over buffer by pacing",
+    ],
+)
+def pacing(
+    run: Run,
+    *,
+    pacing: str = "none",
+    buffer: str = "30KB",
+    load: str = "20Mbps",
+    rate: str = "50Mbps",
+    rtt: str = "40ms",
+    sizes: str = "pareto:1.2,10KB,3MB",
+    seconds: int = 20,
+) -> None:
+    """How long transfers take that begin at random and have sizes with a heavy tail.
+
+    `pacing` is the queueing discipline of the sender's port: fq, or none. Equal seeds are equal
+    arrivals and sizes.
+    """
+    topology = bottleneck(
+        rate,
+        [rtt],
+        {"kind": "fifo", "limit": buffer},
+        sender_queue="" if pacing == "none" else pacing,
+    )
+    with run.network(topology) as net:
+        net["r1"].run("wanlab-traffic serve -D")
+        said = net["h1"].run(
+            f"wanlab-traffic poisson r1 --load {load} --sizes {sizes} --time {seconds}s"
+            f" --seed {run.seed} --json"
+        )
+        counters = net["s1"].run("tc -j -s qdisc show dev s1-eth1").output
+    flows = traffic.parse(said.output)
+    run.keep("flows", flows.table())
+    run.keep("qdisc.json", counters)
+    times_ms = np.asarray([flow.completion_ns for flow in flows.flows]) / 1e6
+    run.metric("mean", float(times_ms.mean()), "ms")
+    run.metric("median", float(np.median(times_ms)), "ms")
+    run.metric("p99", float(np.percentile(times_ms, 99)), "ms")
+    run.metric("lost", drops(counters), "packets")
+
+
+def drops(counters: str) -> float:
+    """By the shaper, with the queue in it."""
+    import json
+
+    return float(sum(qdisc["drops"] for qdisc in json.loads(counters) if qdisc["kind"] == "tbf"))

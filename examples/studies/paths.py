@@ -1,0 +1,58 @@
+"""What the studies have in common: a bottleneck whose flows have round trips of their own, and rates of
+flows without their beginnings."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wanlab import Host, Switch, Table, Topology, link, units
+
+MSS_BYTES = 1448
+"""Of an Ethernet frame of 1500 bytes, without the headers and TCP's time stamps."""
+
+
+def bottleneck(
+    rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%", sender_queue: str = ""
+) -> Topology:
+    """Sender hN has a round trip of rtts[N-1] to receiver rN; all share one link.
+
+    h1 ---+                       +--- r1        the delay of a flow is on its own
+          s1 === rate, queue === s2              link, half of it each way
+    h2 ---+                       +--- r2
+    """
+    hosts = [(f"h{number}", f"r{number}") for number in range(1, len(rtts) + 1)]
+    links = [link("s1", "s2", a_to_b={"rate": rate, "queue": queue, "loss": loss})]
+    for (sender, receiver), rtt in zip(hosts, rtts, strict=True):
+        half = units.format_time(units.parse_time(rtt) // 2)
+        queue_words = {"queue": sender_queue} if sender_queue else {}
+        links.append(link(sender, "s1", a_to_b=queue_words))
+        links.append(link("s2", receiver, delay=half))
+    nodes = [*(Host(name) for pair in hosts for name in pair), Switch("s1"), Switch("s2")]
+    return Topology(nodes=tuple(nodes), links=tuple(links))
+
+
+def goodput_mbps(tcp: Table, node: str, *, from_s: float) -> float:
+    """What a sender's connections had acknowledged per second, from some time on."""
+    rows = tcp.where(node=node)
+    total, began_s, ended_s = 0.0, 0.0, 0.0
+    for flow in rows.distinct("flow"):
+        acked = rows.where(flow=flow).series("bytes_acked")
+        later = acked.times_s >= from_s
+        if np.count_nonzero(later) > 1:
+            values, times = acked.values[later], acked.times_s[later]
+            total += float(values[-1] - values[0])
+            began_s, ended_s = float(times[0]), max(ended_s, float(times[-1]))
+    return total * 8 / 1e6 / (ended_s - began_s) if ended_s > began_s else float("nan")
+
+
+def rtt_ms(tcp: Table, node: str, *, from_s: float) -> float:
+    """The mean of a sender's smoothed round-trip time."""
+    rows = tcp.where(node=node)
+    late = np.asarray(rows["time_ns"]) >= from_s * 1e9
+    known = np.asarray(rows["rtt_us"], np.float64)[late]
+    return float(known[known > 0].mean()) / 1000
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's index of fairness: 1 if all have the same, 1/n if one has all (RFC 5166, 2.3.1)."""
+    return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))

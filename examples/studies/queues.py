@@ -1,0 +1,70 @@
+"""Queueing disciplines at a bottleneck: what a ping and two downloads see of them.
+
+Each stands below the same shaper, with the same room (10 products of bandwidth and delay) and what `tc`
+takes where nothing is said; RED's thresholds follow from the room (docs/fidelity.md).
+"""
+
+import numpy as np
+from paths import bottleneck, goodput_mbps, jain, rtt_ms
+
+from wanlab import Design, Flows, Run, experiment, ping
+
+KINDS = ["fifo", "red", "pie", "codel", "fq_codel", "cake"]
+
+
+@experiment(
+    design=Design.grid({"queue": KINDS}, repeats=2),
+    full=Design.grid({"queue": KINDS, "rate": ["10Mbps", "100Mbps"], "seconds": [90]}, repeats=10),
+    plots=[
+        "box ping.rtt_ms over queue",
+        "lines rtt over queue",
+        "lines utilisation over queue",
+        "lines fairness over queue",
+    ],
+)
+def queues(
+    run: Run,
+    *,
+    queue: str = "fifo",
+    rate: str = "20Mbps",
+    rtt: str = "20ms",
+    other_rtt: str = "60ms",
+    buffer: str = "10bdp",
+    seconds: int = 20,
+) -> None:
+    """Delay, utilisation and fairness of six queueing disciplines.
+
+    Two CUBIC flows with round trips of 20 and 60 ms, and a ping beside the first. The first quarter of
+    the time does not count.
+    """
+    limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
+    topology = bottleneck(rate, [rtt, other_rtt, rtt], {"kind": queue, "limit": limit})
+    with run.network(topology) as net:
+        for receiver in ("r1", "r2"):
+            net[receiver].run("wanlab-traffic serve -D")
+        with run.sampling(Flows("h1", "h2"), every="50ms") as sampling:
+            for host in run.random.sample(["h1", "h2"], 2):
+                target = host.replace("h", "r")
+                net[host].start(
+                    f"wanlab-traffic bulk {target} --congestion cubic --time {seconds}s"
+                )
+                net.run_for(int(run.random.uniform(0, 1) * 1e9))
+            net.run_until(f"{seconds // 4}s")
+            pinging = net["h3"].start("ping -i 0.05 r3")
+            net.run_until(f"{seconds}s")
+            pinging.stop()
+        tcp = sampling.tables()["tcp"]
+    replies = ping.parse(pinging.output)
+    goodputs = [goodput_mbps(tcp, host, from_s=seconds / 4) for host in ("h1", "h2")]
+    run.keep("ping", replies.table())
+    run.metric("ping_median", float(np.median([reply.time_ms for reply in replies.replies])), "ms")
+    run.metric("rtt", rtt_ms(tcp, "h1", from_s=seconds / 4), "ms")
+    run.metric("utilisation", sum(goodputs) / most_mbps(rate))
+    run.metric("fairness", jain(goodputs))
+
+
+def most_mbps(rate: str) -> float:
+    """Goodput that headers allow: 1448 of 1514 bytes that the shaper counts."""
+    from wanlab import units
+
+    return units.parse_rate(rate) / 1e6 * 1448 / 1514

@@ -1,0 +1,64 @@
+"""Two flows of one kind share a bottleneck, and one has the longer way.
+
+A window that grows with each round trip grows more slowly on the longer way. Reno's flows share as the
+inverse of their RTTs, to a power between 1 (losses at random) and 2 (losses at the same time); CUBIC's
+growth follows the clock, and not the round trip (RFC 9438, section 1), as long as its windows are large;
+BBR gives more to the longer way, which may have more in flight (Hock et al., ICNP 2017).
+"""
+
+from paths import bottleneck, goodput_mbps
+
+from wanlab import Design, Flows, Run, experiment, units
+
+ALGORITHMS = ["reno", "cubic", "bbr"]
+
+
+@experiment(
+    design=Design.grid({"ratio": [1, 2, 4], "algorithm": ALGORITHMS}, repeats=2),
+    full=Design.grid(
+        {
+            "ratio": [1, 2, 3, 4, 6, 8],
+            "algorithm": ALGORITHMS,
+            "rate": ["100Mbps"],
+            "seconds": [180],
+        },
+        repeats=10,
+    ),
+    plots=[
+        "lines advantage over ratio by algorithm",
+        "heat advantage over ratio and algorithm",
+    ],
+)
+def rtt_unfairness(
+    run: Run,
+    *,
+    ratio: int = 2,
+    algorithm: str = "cubic",
+    rate: str = "20Mbps",
+    rtt: str = "20ms",
+    buffer: str = "1bdp",
+    seconds: int = 30,
+) -> None:
+    """How much more the flow with the shorter RTT gets, over the ratio of the two.
+
+    The buffer is one product of rate and the longer RTT. The first third of the time does not count.
+    """
+    long_rtt = units.format_time(units.parse_time(rtt) * ratio)
+    limit = run.buffer_bytes(buffer, rate=rate, rtt=long_rtt)
+    topology = bottleneck(rate, [rtt, long_rtt], {"kind": "fifo", "limit": limit})
+    with run.network(topology) as net:
+        for receiver in ("r1", "r2"):
+            net[receiver].run("wanlab-traffic serve -D")
+        with run.sampling(Flows("h1", "h2"), every="50ms") as sampling:
+            for host in run.random.sample(["h1", "h2"], 2):
+                target = host.replace("h", "r")
+                net[host].start(
+                    f"wanlab-traffic bulk {target} --congestion {algorithm} --time {seconds}s"
+                )
+                net.run_for(int(run.random.uniform(0, 1) * 1e9))
+            net.run_until(f"{seconds}s")
+        tcp = sampling.tables()["tcp"]
+    short, long = (goodput_mbps(tcp, host, from_s=seconds / 3) for host in ("h1", "h2"))
+    run.metric("short_way", short, "Mbit/s")
+    run.metric("long_way", long, "Mbit/s")
+    run.metric("advantage", short / long)

@@ -1,0 +1,57 @@
+"""BBR and CUBIC share a bottleneck, over the size of its buffer.
+
+BBR limits what it has in flight to about two products of bandwidth and delay and does not mind losses;
+CUBIC fills the buffer and backs off when it overflows. So a small buffer should belong to BBR and a
+large one to CUBIC, which holds most of what waits there (Hock et al., ICNP 2017; Ware et al., IMC 2019).
+"""
+
+from paths import bottleneck, goodput_mbps, rtt_ms
+
+from wanlab import Design, Flows, Run, experiment
+
+BUFFERS = ["0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp", "16bdp", "32bdp"]
+
+
+@experiment(
+    design=Design.grid({"buffer": BUFFERS[1:6]}, repeats=2),
+    full=Design.grid({"buffer": BUFFERS, "seconds": [120], "rate": ["100Mbps"]}, repeats=10),
+    plots=[
+        "lines bbr,cubic over buffer",
+        "lines rtt over buffer",
+        "lines share_of_bbr over buffer",
+    ],
+)
+def sharing(
+    run: Run,
+    *,
+    rate: str = "20Mbps",
+    rtt: str = "40ms",
+    buffer: str = "1bdp",
+    seconds: int = 20,
+    wire: str = "mtu",
+) -> None:
+    """What BBR and CUBIC get of a bottleneck that they share, over the size of its buffer.
+
+    One flow each; the one that begins second is chosen by the seed, and begins within a second. The
+    first third of the time does not count.
+    """
+    limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
+    topology = bottleneck(rate, [rtt, rtt], {"kind": "fifo", "limit": limit})
+    order = [("h1", "bbr"), ("h2", "cubic")]
+    run.random.shuffle(order)
+    with run.network(topology, wire=wire) as net:
+        for receiver in ("r1", "r2"):
+            net[receiver].run("wanlab-traffic serve -D")
+        with run.sampling(Flows("h1", "h2"), every="50ms") as sampling:
+            for host, algorithm in order:
+                target = host.replace("h", "r")
+                command = f"wanlab-traffic bulk {target} --congestion {algorithm} --time {seconds}s"
+                net[host].start(command)
+                net.run_for(int(run.random.uniform(0, 1) * 1e9))
+            net.run_until(f"{seconds}s")
+        tcp = sampling.tables()["tcp"]
+    bbr, cubic = (goodput_mbps(tcp, host, from_s=seconds / 3) for host in ("h1", "h2"))
+    run.metric("bbr", bbr, "Mbit/s")
+    run.metric("cubic", cubic, "Mbit/s")
+    run.metric("share_of_bbr", bbr / (bbr + cubic))
+    run.metric("rtt", rtt_ms(tcp, "h2", from_s=seconds / 3), "ms")

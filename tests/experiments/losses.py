@@ -1,0 +1,21 @@
+"""The experiment of these tests: short, with random numbers that depend on the seed."""
+
+from wanlab import Design, Run, experiment, ping, shapes
+
+
+@experiment(
+    design=Design.grid({"loss": ["0%", "20%"]}, repeats=3),
+    plots=["lines lost over loss"],
+)
+def losses(run: Run, *, loss: str = "10%", delay: str = "5ms", count: int = 20) -> None:
+    """How many pings are lost."""
+    topology = shapes.dumbbell(pairs=1, rate="10Mbps", delay=delay, loss=loss)
+    with run.network(topology) as net:
+        done = net["h1"].run(f"ping -c {count} -i 0.01 h2", check=False)
+    found = ping.parse(done.output)
+    print(f"{found.received} of {found.sent} came back")
+    if loss == "100%":
+        raise ValueError("nothing came back")
+    run.metric("lost", 100 * found.loss_fraction, "%")
+    run.metric("rtt", found.mean_ms or float("nan"), "ms")
+    run.keep("ping", found.table())
