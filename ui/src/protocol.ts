@@ -289,8 +289,8 @@ export interface ProblemsPush {
   problems: Problem[];
 }
 
-/** The ports that the document means, with the names and addresses that they get by rule; none
- * while something is wrong with it. */
+/** The ports that the document means, with the names and addresses that they get by rule;
+ * while something is wrong with it, those of before. */
 export interface PortsPush {
   push: "ports";
   ports: LivePort[];

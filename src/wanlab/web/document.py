@@ -198,12 +198,8 @@ def read(document: Document) -> tuple[Topology, tuple[Problem, ...]]:
     return topology, problems
 
 
-def ports_of(
-    document: Document, topology: Topology, problems: tuple[Problem, ...]
-) -> tuple[LivePort, ...]:
+def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
     """The ports that a sound document means, named and addressed by rule."""
-    if problems:
-        return ()
     controllers = {node.id for node in document.nodes if node.kind == "controller"}
     drawn = [link for link in document.links if not {link.a, link.b} & controllers]
     meant = resolve(topology).links

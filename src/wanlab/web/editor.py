@@ -59,7 +59,7 @@ class Editor:
         self._was_saved = True
         self._draft_timer: asyncio.TimerHandle | None = None
         self.topology, self.problems = read(self.document)
-        self._ports = ports_of(self.document, self.topology, self.problems)
+        self._ports = ports_of(self.document, self.topology)
 
     # -- what it is now ---------------------------------------------------------------------------
 
@@ -180,8 +180,10 @@ class Editor:
     def _begin(self, document: Document, path: str | None, name: str, by: str) -> None:
         self._history = History(document)
         self._path, self._name = path, name
+        self._ports = ()
         self._revision += 1
         self._audience.tell(self._document_push(document=document, by=by, label=f"Open {name}"))
+        self._audience.tell(self.told_ports())
         self._look_at_file(always=True)
         self._look()
 
@@ -210,10 +212,11 @@ class Editor:
         if problems != self.problems:
             self.problems = problems
             self._audience.tell(self.told_problems())
-        ports = ports_of(self.document, self.topology, problems)
-        if ports != self._ports:
-            self._ports = ports
-            self._audience.tell(self.told_ports())
+        if not problems:  # otherwise those of before stay
+            ports = ports_of(self.document, self.topology)
+            if ports != self._ports:
+                self._ports = ports
+                self._audience.tell(self.told_ports())
         self._look_at_file()
 
     def _look_at_file(self, *, always: bool = False) -> None:

@@ -394,8 +394,8 @@ class LivePort(msgspec.Struct, frozen=True):
 
 
 class PortsPush(Push, frozen=True, tag="ports"):
-    """The ports that the document means, with the names and addresses that they get by rule; none
-    while something is wrong with it."""
+    """The ports that the document means, with the names and addresses that they get by rule;
+    while something is wrong with it, those of before."""
 
     ports: tuple[LivePort, ...] = ()
 

@@ -150,6 +150,7 @@ export function Canvas() {
         onNodeDragStop={drop}
         onSelectionDragStop={drop}
         onPaneClick={place}
+        onNodeClick={nothing}
         onNodeDoubleClick={(_, node) => openNode(node.id)}
         onEdgeDoubleClick={(_, edge) => {
           select([edge.id]);
@@ -219,6 +220,9 @@ export function Canvas() {
     return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
   }
 }
+
+/** React Flow lets pointers through nodes that have nothing to do with them; with the link tool they do. */
+function nothing(): void {}
 
 /** Selecting is the selection's business: it is what everybody else looks at. */
 function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkFlow>)[]): void {

@@ -33,7 +33,7 @@ export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps
       </div>
       <button
         type="button"
-        className="device-link nodrag"
+        className="link-handle nodrag"
         tabIndex={-1}
         aria-hidden="true"
         title="Drag to link"

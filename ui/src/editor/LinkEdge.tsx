@@ -13,6 +13,10 @@ import { told, useProblemsOf } from "./problems";
 
 const NAME_AT = 62;
 const HIT_WIDTH = 18;
+/** A text beside a line that is steeper than this is not turned with it. */
+const STEEP = 62;
+const BESIDE_X = 18;
+const BESIDE_Y = 9;
 
 /** A link: a line between two tiles, what it does in its middle, its ports at its ends. */
 export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
@@ -90,9 +94,9 @@ function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: stri
   ].filter((text) => text !== "");
   if (texts.length === 0 || line.length < 90) return null;
   const part = endPart(line.length, NAME_AT);
-  const at = line.at(end === "a" ? part : 1 - part);
+  const at = beside(line, end === "a" ? part : 1 - part);
   return (
-    <text className="line-text line-end" x={at.x} y={at.y - 3} textAnchor="middle">
+    <text className="line-text line-end" x={at.x} y={at.y + 3 - (texts.length - 1) * 6} textAnchor="middle">
       {texts.map((text, index) => (
         <tspan key={index} x={at.x} dy={index === 0 ? 0 : 12}>
           {text}
@@ -100,6 +104,23 @@ function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: stri
       ))}
     </text>
   );
+}
+
+/** A point beside the line, so far that a text does not lie on it: above, or right of a steep one. */
+function beside(line: Course, part: number): Point {
+  const at = line.at(part);
+  const [before, after] = [line.at(part - 0.02), line.at(part + 0.02)];
+  const length = Math.hypot(after.x - before.x, after.y - before.y) || 1;
+  let normal = { x: (after.y - before.y) / length, y: -(after.x - before.x) / length };
+  if (normal.y > 0.2 || (Math.abs(normal.y) <= 0.2 && normal.x < 0)) normal = { x: -normal.x, y: -normal.y };
+  return { x: at.x + normal.x * BESIDE_X, y: at.y + normal.y * BESIDE_Y };
+}
+
+/** Of the line in its middle, as a text is read: from -90 to 90 degrees. */
+function angleOf(line: Course): number {
+  const [before, after] = [line.at(0.48), line.at(0.52)];
+  const angle = (Math.atan2(after.y - before.y, after.x - before.x) * 180) / Math.PI;
+  return angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle;
 }
 
 interface MiddleProps {
@@ -122,10 +143,18 @@ function Middle({ link, line, traffic, isDown }: MiddleProps) {
   }
   if (lines.length === 0 || line.length < 60) return null;
   const at = line.at(0.5);
+  const angle = angleOf(line);
+  const isSteep = Math.abs(angle) > STEEP;
+  const x = isSteep ? 9 : 0;
+  const first = isSteep ? 4 - (lines.length - 1) * 6.5 : -7 - (lines.length - 1) * 13;
   return (
-    <text className="line-text" x={at.x} y={at.y - 5 - (lines.length - 1) * 6} textAnchor="middle">
+    <text
+      className="line-text"
+      transform={`translate(${at.x},${at.y}) rotate(${isSteep ? 0 : angle})`}
+      textAnchor={isSteep ? "start" : "middle"}
+    >
       {lines.map((text, index) => (
-        <tspan key={index} x={at.x} dy={index === 0 ? 0 : 13}>
+        <tspan key={index} x={x} y={first + index * 13}>
           {text}
         </tspan>
       ))}

@@ -4,7 +4,7 @@ import { Icon } from "./icons";
 import { isKind, KINDS, type Tool } from "./kinds";
 import { openProperties } from "./problems";
 import { takeTool, useTool } from "./tool";
-import { toDocument } from "./viewport";
+import { focusCanvas, toDocument } from "./viewport";
 
 const TOOLS: readonly { tool: Tool; title: string; key: string }[] = [
   { tool: "select", title: "Select", key: "V" },
@@ -31,10 +31,14 @@ export function Palette() {
           aria-pressed={tool === one}
           aria-keyshortcuts={key}
           title={`${title} (${key})`}
-          onClick={() => takeTool(one)}
+          onClick={(event) => {
+            takeTool(one);
+            // Taken by key: the next key is for the canvas.
+            if (event.detail === 0) focusCanvas();
+          }}
           onPointerDown={(event) => carry(event, one)}
         >
-          <Icon name={one} size={24} />
+          <Icon name={one} size={23} />
           <span>{title}</span>
         </button>
       ))}

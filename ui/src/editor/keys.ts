@@ -44,10 +44,10 @@ function isElsewhere(target: EventTarget | null): boolean {
   );
 }
 
-/** Whether the focus is on the canvas, or nowhere. */
+/** Whether the focus is on the canvas or its tools, or nowhere. */
 function isOnCanvas(box: HTMLElement | null): boolean {
   const focused = document.activeElement;
-  return focused === null || focused === document.body || (box?.contains(focused) ?? false);
+  return focused === null || focused === document.body || (box?.closest(".canvas-area")?.contains(focused) ?? false);
 }
 
 export function useCanvasKeys(box: RefObject<HTMLElement | null>): void {
@@ -118,6 +118,8 @@ function plain(event: KeyboardEvent): boolean {
   const { tool, linkFrom } = useTool.getState();
   const focused = focusedThing();
   const tools = TOOL_KEYS[event.key.toLowerCase()];
+  const isOnButton = event.target instanceof Element && event.target.closest("button") !== null;
+  if (isOnButton && (event.key === "Enter" || event.key === " ")) return false;
   if (event.key in ARROWS) return nudge(event);
   if (event.key === "Escape") escape();
   else if (event.key === "Delete" || event.key === "Backspace") deleteSelected();

@@ -15,7 +15,9 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 export function fit(): void {
-  void flow?.fitView({ padding: 0.18, maxZoom: 1.25, duration: duration() });
+  // Without anything to fit, React Flow would wait for the first thing and jump to it.
+  if (flow === null || flow.getNodes().length === 0) return;
+  void flow.fitView({ padding: 0.18, maxZoom: 1.25, duration: duration() });
 }
 
 export function zoomIn(): void {

@@ -139,7 +139,7 @@ export function Conditions({ links, names }: { links: readonly Link[]; names?: r
       <div className="segments" role="radiogroup" aria-label="Direction">
         {(
           [
-            ["both", "both directions"],
+            ["both", "both ways"],
             ["a", `${from} → ${to}`],
             ["b", `${to} → ${from}`],
           ] as const
@@ -226,7 +226,7 @@ function QueueFields({ links, direction }: { links: readonly Link[]; direction: 
       />
       <TextField
         field={`${part}.queue.packets`}
-        title="Max queue size (packets)"
+        title="Queue size (packets)"
         value={queue.packets === undefined ? "" : String(queue.packets)}
         placeholder="default"
         check={units.whole(1, 10_000_000)}
@@ -234,7 +234,7 @@ function QueueFields({ links, direction }: { links: readonly Link[]; direction: 
       />
       <TextField
         field={`${part}.queue.limit`}
-        title="Limit (bytes)"
+        title="or in bytes"
         value={queue.limit === undefined ? "" : String(queue.limit)}
         placeholder="as in 250KB"
         check={units.size}

@@ -61,7 +61,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             value={preferences.pace}
             isDisabled={!isVirtual}
             choices={[
-              ["real", "never faster than real"],
+              ["real", "as real time"],
               ["fast", "as fast as possible"],
             ]}
             onChange={(pace) => set("pace", { pace: pace as Preferences["pace"] })}
@@ -71,8 +71,8 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             title="Wire"
             value={preferences.wire}
             choices={[
-              ["mtu", "mtu: a packet is at most one MTU"],
-              ["gso", "gso: super-packets up to 64 KB"],
+              ["mtu", "mtu (real packets)"],
+              ["gso", "gso (up to 64 KB)"],
             ]}
             onChange={(wire) => set("wire", { wire: wire as Preferences["wire"] })}
           />
