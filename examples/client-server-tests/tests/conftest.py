@@ -1,0 +1,62 @@
+"""The network that most tests run on, a server on one side, clients on the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab import Finished, Network, Process, Topology, shapes
+
+PROJECT = Path(__file__).parents[1]
+ENVIRONMENT = {"PYTHONPATH": str(PROJECT)}
+
+Ask = Callable[..., Finished]
+StartServer = Callable[[], Process]
+
+
+@pytest.fixture
+def topology() -> Topology:
+    """h1 is the clients' side, h2 the server's; s1 lies between."""
+    return shapes.minimal(rate="10Mbps", delay="10ms")
+
+
+@pytest.fixture
+def start_server(network: Network) -> StartServer:
+    def start() -> Process:
+        process = network["h2"].start(
+            [sys.executable, "-m", "keyvalue.server"], environment=ENVIRONMENT
+        )
+        assert next(process.lines()) == "listening on 7000"
+        return process
+
+    return start
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> Process:
+    return start_server()
+
+
+@pytest.fixture
+def begin(network: Network) -> Callable[..., Process]:
+    """Starts a client; time passes when it is waited for."""
+
+    def begin_it(*words: Any, stdin: bool = False) -> Process:
+        command = [sys.executable, "-m", "keyvalue.client", "10.0.0.2", *map(str, words)]
+        return network["h1"].start(command, environment=ENVIRONMENT, stdin=stdin)
+
+    return begin_it
+
+
+@pytest.fixture
+def ask(begin: Callable[..., Process]) -> Ask:
+    """Runs a client to its end."""
+
+    def ask_it(*words: Any, check: bool = True) -> Finished:
+        return begin(*words).finish(check=check)
+
+    return ask_it
