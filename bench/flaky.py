@@ -49,8 +49,10 @@ def main() -> int:
     for computer, times in (("alone", given.times), ("busy", given.busy)):
         before, taken_s = len(failures), [0.0]
         with busy(computer == "busy"):
-            for _ in range(times):
+            for number in range(1, times + 1):
                 taken_s.append(run_once(digests, failures))
+                told = f"{computer} {number}/{times}: {taken_s[-1]:.0f} s, {len(failures)} failed"
+                report.note(told)
         table.add(
             computer=computer,
             times=times,
