@@ -13,11 +13,11 @@ KINDS = ["fifo", "red", "pie", "codel", "fq_codel", "cake"]
 
 
 @experiment(
-    design=Design.grid({"queue": KINDS}, repeats=2),
+    design=Design.grid({"queue": KINDS}, repeats=3),
     full=Design.grid({"queue": KINDS, "rate": ["10Mbps", "100Mbps"], "seconds": [90]}, repeats=10),
     plots=[
         "box ping.rtt_ms over queue",
-        "lines rtt over queue",
+        "lines srtt over queue",
         "lines utilisation over queue",
         "lines fairness over queue",
     ],
@@ -58,7 +58,7 @@ def queues(
     goodputs = [goodput_mbps(tcp, host, from_s=seconds / 4) for host in ("h1", "h2")]
     run.keep("ping", replies.table())
     run.metric("ping_median", float(np.median([reply.time_ms for reply in replies.replies])), "ms")
-    run.metric("rtt", rtt_ms(tcp, "h1", from_s=seconds / 4), "ms")
+    run.metric("srtt", rtt_ms(tcp, "h1", from_s=seconds / 4), "ms")
     run.metric("utilisation", sum(goodputs) / most_mbps(rate))
     run.metric("fairness", jain(goodputs))
 

@@ -14,7 +14,7 @@ ALGORITHMS = ["reno", "cubic", "bbr"]
 
 
 @experiment(
-    design=Design.grid({"ratio": [1, 2, 4], "algorithm": ALGORITHMS}, repeats=2),
+    design=Design.grid({"ratio": [1, 2, 4], "algorithm": ALGORITHMS}, repeats=3),
     full=Design.grid(
         {
             "ratio": [1, 2, 3, 4, 6, 8],

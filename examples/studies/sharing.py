@@ -13,11 +13,11 @@ BUFFERS = ["0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp", "16bdp", "32bdp"
 
 
 @experiment(
-    design=Design.grid({"buffer": BUFFERS[1:6]}, repeats=2),
+    design=Design.grid({"buffer": BUFFERS[1:6]}, repeats=3),
     full=Design.grid({"buffer": BUFFERS, "seconds": [120], "rate": ["100Mbps"]}, repeats=10),
     plots=[
         "lines bbr,cubic over buffer",
-        "lines rtt over buffer",
+        "lines srtt over buffer",
         "lines share_of_bbr over buffer",
     ],
 )
@@ -54,4 +54,4 @@ def sharing(
     run.metric("bbr", bbr, "Mbit/s")
     run.metric("cubic", cubic, "Mbit/s")
     run.metric("share_of_bbr", bbr / (bbr + cubic))
-    run.metric("rtt", rtt_ms(tcp, "h2", from_s=seconds / 3), "ms")
+    run.metric("srtt", rtt_ms(tcp, "h2", from_s=seconds / 3), "ms")

@@ -6,9 +6,9 @@
     cdf QUANTITY [by PARAMETER]                       shares
 
 A QUANTITY is a metric, or several of one unit ("sent,received": lines), or a column of a table of the
-records ("flow.completion_ms"): then all its values are drawn, by `box` and `cdf`. A parameter that varies
-and is not named would be averaged over in silence: that is refused, unless the sentence ends in "over
-all".
+records ("flow.completion_ms"): then all its values are drawn, by `box` and `cdf`. A parameter that
+varies and is not named would be averaged over in silence: that is refused, unless the sentence ends in
+"over all".
 """
 
 from __future__ import annotations

@@ -119,6 +119,7 @@ def spread(
             low, high = means[known] - half, means[known] + half
             axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
         _finish(axes, x, label)
+        _begin_at_zero(axes, [interval(values)[0] for cells in groups.values() for values in cells])
         draw_legend(axes, WIDTH)
     return figure
 
@@ -152,6 +153,7 @@ def boxes(
                 artist.set_facecolor("white")
             axes.plot([], [], color=colour, label=name)
         _finish(axes, Scale(x.label, tuple(range(len(x.texts))), x.texts, False), label)
+        _begin_at_zero(axes, [value for cells in groups.values() for v in cells for value in v])
         draw_legend(axes, WIDTH)
     return figure
 
@@ -243,15 +245,22 @@ def _head(figure: Figure, title: str, warnings: Sequence[str]) -> None:
 
 
 def _finish(axes: Axes, x: Scale, label: str) -> None:
-    """The axes: values from 0, unless they are far from it and close together."""
     if x.is_logarithmic:
         axes.set_xscale("log")
     axes.set_xticks(x.places, x.texts)
     axes.minorticks_off()
     axes.set_xlabel(x.label)
     axes.set_ylabel(label)
-    low, high = axes.get_ylim()
-    if low > 0:
+
+
+def _begin_at_zero(axes: Axes, values: Sequence[float]) -> None:
+    """Values that are not negative begin at 0, whatever a band may reach; those that are far apart have
+    a logarithmic scale."""
+    known = [value for value in values if np.isfinite(value)]
+    if not known or min(known) < 0:
+        return
+    if min(known) > 0 and max(known) / min(known) >= LOGARITHMIC_FROM:
+        axes.set_yscale("log")
+        axes.set_ylim(min(known) / 2, max(known) * 2)
+    else:
         axes.set_ylim(bottom=0)
-    elif low > -0.1 * high:
-        axes.set_ylim(bottom=min(0.0, *(float(v) for v in axes.dataLim.intervaly)))
