@@ -44,10 +44,10 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     topology = load(own if own.is_file() else unit.topology)
     network = network_of(unit, topology, place, seed=seed, clock=clock)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    command = list(PYTHON)
-    if is_terminal and not without_tmux and shutil.which("tmux"):
-        command = tmux(unit, network)
-    _greet(unit, place, uses_tmux=command[0] == "tmux", is_terminal=is_terminal)
+    uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
+    greeting = _greeting(unit, place, uses_tmux=uses_tmux, is_terminal=is_terminal)
+    print(greeting, file=sys.stderr)
+    command = tmux(unit, network, greeting) if uses_tmux else list(PYTHON)
     if not topology.nodes:
         print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
     starter = partial(_start, network, home.environment(seed))
@@ -77,13 +77,15 @@ def _start(
     return network.root.start(command, folder=home.HOME, environment=environment, **options)
 
 
-def tmux(unit: Unit, network: Network) -> list[str]:
-    """A session inside the machine: the prompt, the client's terminal, one for each host, the lesson."""
+def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
+    """A session inside the machine: the prompt, the client's terminal, one for each host, the lesson. It
+    takes the whole screen, so what greets the student has to stand in there, too."""
     folder = home.folder_of(unit)
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
     # At the desk time would stand still for all windows while a prompt waits.
-    prompt = f"env -u WANLAB_PROMPT {shlex.join(PYTHON)}; tmux -L {SOCKET} kill-session"
+    prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PYTHON)}"
+    prompt += f"; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]
     windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
@@ -97,7 +99,7 @@ def tmux(unit: Unit, network: Network) -> list[str]:
     return [*words, ";", "set", "-g", "mouse", "on", ";", "set", "-g", "status-right", ""]
 
 
-def _greet(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> None:
+def _greeting(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> str:
     lines = [
         unit.heading,
         f"/home/admin in there is {place}",
@@ -114,4 +116,4 @@ def _greet(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> No
         )
     if unit.check:
         lines.append(f"to be graded, type in the client's terminal: wanlab lab check {unit.name}")
-    print("\n".join(lines), file=sys.stderr)
+    return "\n".join(lines)
