@@ -1,0 +1,161 @@
+"""Where nodes stand in a picture, for topologies that do not say so.
+
+    a chain of switches and routers    from left to right; the hosts of its ends beyond them, those of
+                                       inner ones below
+    a tree                             from its middle downwards
+    with circles                       switches and routers on a circle, their hosts outside of it
+
+Parts that are not connected stand below one another. Controllers stand above everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from wanlab.topology.model import Controller, Host, Topology
+
+STEP_X, STEP_Y = 170.0, 90.0
+Point = tuple[float, float]
+Neighbours = Mapping[str, list[str]]
+
+
+def arranged(topology: Topology) -> Topology:
+    """The topology with a place for every node. Where it says which, they are kept."""
+    placed = {(node.x, node.y) for node in topology.nodes}
+    if len(placed) == len(topology.nodes):
+        return topology
+    places = places_of(topology)
+    nodes = tuple(
+        replace(node, x=places[node.name][0], y=places[node.name][1]) for node in topology.nodes
+    )
+    return replace(topology, nodes=nodes)
+
+
+def places_of(topology: Topology) -> dict[str, Point]:
+    """A place for every node; the topmost and the leftmost are at 0."""
+    near: dict[str, list[str]] = {
+        node.name: [] for node in topology.nodes if not isinstance(node, Controller)
+    }
+    for link in topology.links:
+        a, b = link.a.node, link.b.node
+        if a in near and b in near and b not in near[a]:
+            near[a].append(b)
+            near[b].append(a)
+    hosts = {node.name for node in topology.nodes if isinstance(node, Host)}
+    places: dict[str, Point] = {}
+    top = 0.0
+    for part in _parts(near):
+        found = _places_of_part(part, near, hosts)
+        left, upper = min(x for x, _ in found.values()), min(y for _, y in found.values())
+        places |= {name: (x - left, y - upper + top) for name, (x, y) in found.items()}
+        top = max(y for _, y in places.values()) + STEP_Y
+    for number, controller in enumerate(topology.controllers):
+        places[controller.name] = (number * STEP_X, -STEP_Y)
+    lowest = min((y for _, y in places.values()), default=0.0)
+    return {name: (round(x), round(y - lowest)) for name, (x, y) in places.items()}
+
+
+def _parts(near: Neighbours) -> Iterable[list[str]]:
+    seen: set[str] = set()
+    for name in near:
+        if name not in seen:
+            part = list(_distances(name, near))
+            seen |= set(part)
+            yield part
+
+
+def _places_of_part(part: list[str], near: Neighbours, hosts: set[str]) -> dict[str, Point]:
+    inner = [name for name in part if name not in hosts or len(near[name]) > 1] or part
+    core = {name: [it for it in near[name] if it in set(inner)] for name in inner}
+    leaves = {name: [it for it in near[name] if it not in core] for name in inner}
+    links = sum(map(len, core.values())) // 2
+    if links >= len(inner) and len(inner) > 2:
+        return _circle(inner, leaves)
+    if all(len(it) <= 2 for it in core.values()):
+        return _chain(_path(core), leaves)
+    return _tree(_path(core), near)
+
+
+def _distances(start: str, near: Neighbours) -> dict[str, int]:
+    found = {start: 0}
+    waiting = deque([start])
+    while waiting:
+        name = waiting.popleft()
+        for other in near[name]:
+            if other not in found:
+                found[other] = found[name] + 1
+                waiting.append(other)
+    return found
+
+
+def _path(near: Neighbours) -> list[str]:
+    """A longest way through a tree, from the end that was named first."""
+    far = list(_distances(next(iter(near)), near))[-1]
+    distances = _distances(far, near)
+    path = [list(distances)[-1]]
+    while path[-1] != far:
+        path.append(min(near[path[-1]], key=lambda name: distances[name]))
+    order = list(near)
+    return path if order.index(path[0]) <= order.index(path[-1]) else path[::-1]
+
+
+def _chain(path: list[str], leaves: Neighbours) -> dict[str, Point]:
+    places = {name: (number * STEP_X, 0.0) for number, name in enumerate(path)}
+    first, last = leaves[path[0]], leaves[path[-1]]
+    if len(path) == 1:
+        half = (len(first) + 1) // 2
+        first, last = first[:half], first[half:]
+    places |= _column(first, -STEP_X)
+    places |= _column(last, len(path) * STEP_X)
+    for number, name in enumerate(path[1:-1], start=1):
+        for row, leaf in enumerate(leaves[name], start=1):
+            places[leaf] = (number * STEP_X, row * STEP_Y)
+    return places
+
+
+def _column(names: list[str], x: float) -> dict[str, Point]:
+    top = -(len(names) - 1) / 2 * STEP_Y
+    return {name: (x, top + row * STEP_Y) for row, name in enumerate(names)}
+
+
+def _tree(path: list[str], near: Neighbours) -> dict[str, Point]:
+    root = path[len(path) // 2]
+    depths = _distances(root, near)
+    below = {name: [it for it in near[name] if depths[it] > depths[name]] for name in depths}
+    places: dict[str, Point] = {}
+    width = 0.0
+    # From the deepest up, so that who stands above others stands above their middle.
+    order: list[str] = []
+    waiting = [root]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += reversed(below[order[-1]])
+    for name in order:
+        if not below[name]:
+            places[name] = (width, depths[name] * STEP_Y * 1.2)
+            width += STEP_X / 2
+    for name in reversed(order):
+        if below[name]:
+            xs = [places[it][0] for it in below[name]]
+            places[name] = ((min(xs) + max(xs)) / 2, depths[name] * STEP_Y * 1.2)
+    return places
+
+
+def _circle(inner: list[str], leaves: Neighbours) -> dict[str, Point]:
+    radius = max(1.0, len(inner) / 5) * STEP_X
+    most = max((len(it) for it in leaves.values()), default=0)
+    places: dict[str, Point] = {}
+    for number, name in enumerate(inner):
+        angle = 2 * math.pi * number / len(inner) - math.pi / 2
+        places[name] = (radius * math.cos(angle), radius * math.sin(angle))
+        step = 2 * math.pi / len(inner) / max(1, most)
+        for place, leaf in enumerate(leaves[name]):
+            turned = angle + (place - (len(leaves[name]) - 1) / 2) * step
+            places[leaf] = (
+                (radius + STEP_X) * math.cos(turned),
+                (radius + STEP_X) * math.sin(turned),
+            )
+    return places

@@ -1,0 +1,66 @@
+"""Where nodes stand in a picture when nobody said so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from wanlab import Controller, Host, Switch, Topology, link, shapes
+from wanlab.topology.layout import STEP_X, STEP_Y, arranged, places_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("minimal", "single,1", "single,7", "reversed,3", "linear,5", "linear,4,3"),
+        *("tree,1,3", "tree,3,2", "tree,2,5", "torus,3,3", "torus,3,4,2"),
+        *("dumbbell,pairs=1", "dumbbell,pairs=6", "parking_lot,3"),
+    ],
+)
+def test_no_two_nodes_stand_in_one_place(text: str) -> None:
+    topology = shapes.from_text(text)
+    places = places_of(topology)
+    assert set(places) == {node.name for node in topology.nodes}
+    assert len(set(places.values())) == len(places)
+    assert min(x for x, _ in places.values()) == min(y for _, y in places.values()) == 0
+
+
+def test_a_dumbbell_lies_as_one_draws_it() -> None:
+    assert places_of(shapes.dumbbell(2)) == {
+        **{"h1": (0, 0), "h2": (0, STEP_Y)},
+        **{"s1": (STEP_X, STEP_Y / 2), "s2": (2 * STEP_X, STEP_Y / 2)},
+        **{"h3": (3 * STEP_X, 0), "h4": (3 * STEP_X, STEP_Y)},
+    }
+
+
+def test_a_tree_hangs_from_its_root() -> None:
+    places = places_of(shapes.tree(2, 3))
+    rows = {y: sorted(name for name in places if places[name][1] == y) for _, y in places.values()}
+    assert [rows[y] for y in sorted(rows)] == [["s1"], ["s2", "s3"], [f"h{n}" for n in range(1, 10)]]
+
+
+def test_parts_and_controllers_stand_apart() -> None:
+    topology = Topology(
+        nodes=(
+            Host("h1"),
+            Host("h2"),
+            Host("h3"),
+            Switch("s1", controllers=("c0",)),
+            Controller("c0"),
+        ),
+        links=(link("h1", "h2"), link("h3", "s1")),
+    )
+    places = places_of(topology)
+    assert places["c0"][1] < places["h1"][1] == places["h2"][1] < places["h3"][1]
+    assert len(set(places.values())) == 5
+
+
+def test_places_that_were_chosen_are_kept() -> None:
+    topology = shapes.minimal()
+    chosen = replace(
+        topology,
+        nodes=tuple(replace(node, x=7.0 * n, y=1.0) for n, node in enumerate(topology.nodes)),
+    )
+    assert arranged(chosen) is chosen
+    assert arranged(topology) != topology
