@@ -33,6 +33,7 @@ LOGARITHMIC_FROM = 30.0
 MOST_NUMBERS = 200
 """Of cells in a heat map that have their value written in them."""
 DARK = 0.55
+ROOM_ABOVE = 1.06
 # Two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom.
 STUDENT = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -263,4 +264,4 @@ def _begin_at_zero(axes: Axes, values: Sequence[float]) -> None:
         axes.set_yscale("log")
         axes.set_ylim(min(known) / 2, max(known) * 2)
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, max(axes.get_ylim()[1], max(known) * ROOM_ABOVE))
