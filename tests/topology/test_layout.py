@@ -37,7 +37,11 @@ def test_a_dumbbell_lies_as_one_draws_it() -> None:
 def test_a_tree_hangs_from_its_root() -> None:
     places = places_of(shapes.tree(2, 3))
     rows = {y: sorted(name for name in places if places[name][1] == y) for _, y in places.values()}
-    assert [rows[y] for y in sorted(rows)] == [["s1"], ["s2", "s3"], [f"h{n}" for n in range(1, 10)]]
+    assert [rows[y] for y in sorted(rows)] == [
+        ["s1"],
+        ["s2", "s3", "s4"],
+        [f"h{n}" for n in range(1, 10)],
+    ]
 
 
 def test_parts_and_controllers_stand_apart() -> None:
