@@ -26,6 +26,7 @@ from wanlab import (
 from wanlab.errors import WanlabError
 from wanlab.experiments import cache, origin
 from wanlab.experiments.origin import differences, key_of, origin_of
+from wanlab.network.network import BASE_MEMORY_BYTES
 
 pytestmark = pytest.mark.machine
 
@@ -227,7 +228,7 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wanlab.experiments import workers
 
-    monkeypatch.setattr(workers, "available_bytes", lambda: workers.BASE_MEMORY_BYTES * 3 // 2)
+    monkeypatch.setattr(workers, "available_bytes", lambda: BASE_MEMORY_BYTES * 3 // 2)
     seen: list[SweepProgress] = []
     design = Design.grid({"loss": ["0%", "1%"]})
     Sweep(load_experiment(LOSSES), design, output=tmp_path).run(

@@ -1,4 +1,4 @@
-"""A process that performs runs, one after another: `python -m wanlab.experiments.worker`.
+"""A process that performs runs, one after another; `main` is all of it.
 
     whoever wants runs            worker                      child
         source  --------------->  loads the experiment once
@@ -285,7 +285,3 @@ def _place_of(error: BaseException, source_folder: Path) -> str:
         if path.is_relative_to(source_folder):
             return f"{path.relative_to(source_folder)}, line {frame.lineno}: {frame.line}"
     return ""
-
-
-if __name__ == "__main__":
-    sys.exit(main())

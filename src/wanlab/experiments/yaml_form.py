@@ -54,10 +54,10 @@ from wanlab.topology import Topology, shapes
 from wanlab.topology.files import FORMATS, yaml
 from wanlab.units import format_size, parse_time
 
-from .charts import parse_chart
 from .definition import Experiment, check_names
 from .design import Between, Design, Value
 from .run import Run
+from .sentence import parse_chart
 from .takes import Evidence, Take, parse_take
 
 KEYS = (
