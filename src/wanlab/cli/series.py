@@ -43,6 +43,7 @@ class Run:
     """What it says on standard error."""
     cores: frozenset[int]
     began: float = field(default_factory=time.monotonic)
+    began_at: float = field(default_factory=time.time)
 
     @property
     def last_line(self) -> str:
@@ -138,7 +139,7 @@ class Series:
         # An older one may lie there if this run has left none.
         with suppress(OSError, ValueError):
             path = folder / "report.json"
-            if status in (0, 1) and path.stat().st_mtime >= one.said.stat().st_mtime - LOOK_S:
+            if status in (0, 1) and path.stat().st_mtime >= one.began_at:
                 return Ended(one.name, status, json.loads(path.read_text(encoding="utf-8")), "")
         return Ended(one.name, status or 1, None, one.last_line or f"status {status}")
 
