@@ -5,6 +5,7 @@ home         the manual's folders             shell, prompt     terminals, typed
 conductor    performs steps                   canvas            what is drawn in the GUI
 takes, state_takes, outcome                   numbers out of outputs, beside the manual's
 grade        checks of a student's network    performance, page runs and their reports
+proof        whether the checks are right     summary           many units in one table
 
 Lab 14 is a program as well: lab, terminals, results, table.
 """
