@@ -49,13 +49,10 @@ def pacing(
     `pacing` is the queueing discipline of the sender's port: fq, or none. Equal seeds are equal
     arrivals and sizes.
     """
-    topology = bottleneck(
-        rate,
-        [rtt],
-        {"kind": "fifo", "limit": buffer},
-        sender_queue="" if pacing == "none" else pacing,
-    )
+    topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": buffer})
     with run.network(topology) as net:
+        if pacing != "none":
+            net["h1"].run(f"tc qdisc replace dev h1-eth0 root {pacing}")
         net["r1"].run("wanlab-traffic serve -D")
         said = net["h1"].run(
             f"wanlab-traffic poisson r1 --load {load} --sizes {sizes} --time {seconds}s"

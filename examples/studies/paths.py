@@ -11,9 +11,7 @@ MSS_BYTES = 1448
 """Of an Ethernet frame of 1500 bytes, without the headers and TCP's time stamps."""
 
 
-def bottleneck(
-    rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%", sender_queue: str = ""
-) -> Topology:
+def bottleneck(rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%") -> Topology:
     """Sender hN has a round trip of rtts[N-1] to receiver rN; all share one link.
 
     h1 ---+                       +--- r1        the delay of a flow is on its own
@@ -24,8 +22,7 @@ def bottleneck(
     links = [link("s1", "s2", a_to_b={"rate": rate, "queue": queue, "loss": loss})]
     for (sender, receiver), rtt in zip(hosts, rtts, strict=True):
         half = units.format_time(units.parse_time(rtt) // 2)
-        queue_words = {"queue": sender_queue} if sender_queue else {}
-        links.append(link(sender, "s1", a_to_b=queue_words))
+        links.append(link(sender, "s1"))
         links.append(link("s2", receiver, delay=half))
     nodes = [*(Host(name) for pair in hosts for name in pair), Switch("s1"), Switch("s2")]
     return Topology(nodes=tuple(nodes), links=tuple(links))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from wanlab.errors import WanlabError, did_you_mean
@@ -47,24 +46,29 @@ def _experiments_in(path: Path) -> Iterator[Experiment]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    with _beside(path.parent):
-        try:
-            spec.loader.exec_module(module)
-        except WanlabError:
-            raise
-        except SyntaxError as error:
-            raise WanlabError(f"{path.name}, line {error.lineno}: {error.msg}") from error
-        except Exception as error:
-            what = f"{path.name} cannot be loaded: {type(error).__name__}: {error}"
-            raise WanlabError(what) from error
+    _stand_beside(path.parent)
+    try:
+        spec.loader.exec_module(module)
+    except WanlabError:
+        raise
+    except SyntaxError as error:
+        raise WanlabError(f"{path.name}, line {error.lineno}: {error.msg}") from error
+    except Exception as error:
+        what = f"{path.name} cannot be loaded: {type(error).__name__}: {error}"
+        raise WanlabError(what) from error
     for thing in list(vars(module).values()):
         if isinstance(thing, Experiment) and thing.function.__module__ == module_name:
             yield thing
 
 
-@contextmanager
-def _beside(folder: Path) -> Iterator[None]:
-    """Modules beside the experiment can be imported, then and later."""
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    yield
+def _stand_beside(folder: Path) -> None:
+    """Modules beside the experiment can be imported, then and later; those of its namesakes in another
+    folder are forgotten."""
+    if str(folder) in sys.path:
+        sys.path.remove(str(folder))
+    sys.path.insert(0, str(folder))
+    for beside in [*folder.glob("*.py"), *folder.glob("*/__init__.py")]:
+        name = beside.stem if beside.parent == folder else beside.parent.name
+        known = getattr(sys.modules.get(name), "__file__", None)
+        if known and name not in sys.stdlib_module_names and Path(known) != beside:
+            del sys.modules[name]

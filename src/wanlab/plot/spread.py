@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 6.4, 3.6
 BAND_ALPHA = 0.18
 ROOM_FOR_BOXES = 0.8
 ASIDE = 0.12
-LOGARITHMIC_FROM = 30.0
+LOGARITHMIC_FROM = 16.0
 """An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
 MOST_NUMBERS = 200
 """Of cells in a heat map that have their value written in them."""
