@@ -76,7 +76,7 @@ def run_once(digests: Digests, failures: list[str]) -> float:
             [
                 *(sys.executable, "-m", "pytest", "-q", "-n", str(len(os.sched_getaffinity(0)))),
                 *(*PLUGIN, "-p", "no:cacheprovider", "--wanlab-require"),
-                *("--wanlab-keep", folder, "--wanlab-keep-passed"),
+                *(f"--wanlab-keep={folder}", "--wanlab-keep-passed"),
             ],
             cwd=PROJECT,
             env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"},

@@ -25,8 +25,9 @@ processes_of: WeakKeyDictionary[Network, list[Process]] = WeakKeyDictionary()
 def started(
     topology: Topology, choices: Choices, config: pytest.Config, options: Mapping[str, Any]
 ) -> Iterator[Network]:
-    """A live network. The project's own folder can be seen in it, wherever it lies."""
-    shown = [config.rootpath, *options.get("shown", ())]
+    """A live network. The project can be seen in it, wherever it lies."""
+    project = dict.fromkeys([config.rootpath, config.invocation_params.dir])
+    shown = [*project, *options.get("shown", ())]
     with _kernel(choices.kernel):
         try:
             network = Network(topology, **{**options, "shown": shown})
