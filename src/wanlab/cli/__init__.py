@@ -52,6 +52,12 @@ def _run(arguments: list[str]) -> None:
         from .inside import run_mn
 
         _exit(run_mn(arguments[1:]))
+    if not arguments:
+        from .browser import opens_without_a_word, web
+
+        if opens_without_a_word():
+            web()
+            return
     from .app import app
 
     app(prog_name="wanlab")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -35,3 +37,12 @@ def web(
     from wanlab.web import server
 
     server.run(file, port=port, folder=folder, opens_browser=not no_browser)
+
+
+def opens_without_a_word() -> bool:
+    """`wanlab` alone opens the laboratory where somebody sits at a desktop; elsewhere it helps."""
+    return (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and any(os.environ.get(name) for name in ("WAYLAND_DISPLAY", "DISPLAY"))
+    )

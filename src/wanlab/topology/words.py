@@ -88,14 +88,15 @@ def link(
 def read_conditions(
     words: Mapping[str, Any], base: Conditions, report: Callable[[str, WanlabError], None]
 ) -> Conditions:
-    """The conditions that these words make of `base`; every word that fails goes to `report`."""
+    """The conditions that these words make of `base`; every word that fails goes to `report`. None takes
+    back what `base` has."""
     values: dict[str, Any] = {}
     for word, value in words.items():
         try:
             if word not in _WORDS:
                 raise WanlabError(f'"{word}" is not known of a link', did_you_mean(word, _WORDS))
             field, parse, _ = _WORDS[word]
-            values[field] = parse(value)
+            values[field] = getattr(Conditions(), field) if value is None else parse(value)
         except WanlabError as error:
             report(word, error)
     return replace(base, **values)

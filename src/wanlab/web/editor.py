@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import PurePosixPath
 
-from wanlab import Topology, dumps, errors, loads
+from wanlab import Topology, errors, load, loads, save
 from wanlab.errors import TopologyError, WanlabError
 
 from .audience import Audience
@@ -136,12 +136,11 @@ class Editor:
         self._begin(document_of(topology), path, name, by)
 
     def _load(self, path: str) -> Topology:
-        data = self._folder.read_bytes(path, LARGEST_TOPOLOGY_BYTES)
+        self._folder.read_bytes(path, LARGEST_TOPOLOGY_BYTES)  # or why not
         try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise WanlabError(f"{path} is not UTF-8 text", "is it a topology?") from None
-        return loads(text, path)
+            return load(self._folder.resolve(path))
+        except TopologyError as error:
+            raise TopologyError(error.problems, path) from None
 
     def save(self, command: Save, by: str = "") -> Saved:
         path = command.path or self._path
@@ -150,13 +149,27 @@ class Editor:
         place = self._folder.resolve(path)
         if path != self._path and not command.overwrite and place.exists():
             raise RefusedError(f"{path} is there already", "replace it?", "exists")
-        text = dumps(self.sound_topology(), path)
-        self._folder.write_bytes(path, text.encode())
+        self._write(self.sound_topology(), path)
         self._path, self._name = path, PurePosixPath(path).name
         self._history.saved = self.document
         self._look_at_file(always=True)
         self._audience.tell(FilesPush(paths=(path,)))
         return Saved(path)
+
+    def _write(self, topology: Topology, path: str) -> None:
+        """All of it or nothing."""
+        place = self._folder.resolve(path)
+        part = place.with_name(f".wanlab-{place.name}")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            save(topology, part)
+            part.replace(place)
+        except OSError as error:
+            raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+        except WanlabError as error:
+            raise WanlabError(error.what.replace(str(part), path), error.hint) from None
+        finally:
+            part.unlink(missing_ok=True)
 
     def take_draft(self, command: TakeDraft, by: str = "") -> None:
         if self._drafts.offered is None:

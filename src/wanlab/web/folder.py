@@ -45,7 +45,7 @@ class WorkingFolder:
         for part in parts:
             if part in ("", ".", "..") or part.startswith(".") or "\\" in part:
                 raise OutsideError(path)
-            if any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
+            if not part.isprintable() or "\ufffd" in part:
                 raise OutsideError(path)
         place = self.place.joinpath(*parts)
         try:

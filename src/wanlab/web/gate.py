@@ -33,6 +33,7 @@ COMMON_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 NOBODY = "<!doctype html><meta charset=utf-8><title>wanlab</title><p>{}</p>"
+ONWARD = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>wanlab</title>'
 NO_COOKIE = (
     "This laboratory opens with the address that <code>wanlab web</code> printed, "
     "with its <code>token=</code>."
@@ -104,7 +105,11 @@ class Gate:
             return None
         if len(given) != 1 or not _is_same(given[0], self.token):
             return _nobody("This is not the token of this laboratory. " + NO_COOKIE)
-        answer = RedirectResponse("/", status_code=303)
+        answer: Response = RedirectResponse("/", status_code=303)
+        if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
+            # Who follows a link of another page brings no strict cookie to where he is sent on, unless
+            # it is a page of ours that sends him.
+            answer = HTMLResponse(ONWARD)
         answer.set_cookie(
             self._cookie_name, self._secret, httponly=True, samesite="strict", path="/"
         )

@@ -211,7 +211,7 @@ class Lessons:
         if self._worker is not None:
             raise WanlabError(f"the report of {self._working} is being made", "cancel it first")
         results = self._folder.place / RESULTS
-        words = ["-m", "wanlab", "lab", "run", unit.name, "--results", str(results)]
+        words = ["-m", "wanlab.cli", "lab", "run", unit.name, "--results", str(results)]
         self._worker = await asyncio.create_subprocess_exec(
             sys.executable,
             *words,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
 
@@ -16,6 +20,7 @@ from wanlab.errors import WanlabError
 
 from . import protocol
 from .app import STATIC, application
+from .folder import WorkingFolder
 from .gate import Gate
 from .laboratory import Laboratory
 
@@ -23,6 +28,9 @@ ADDRESS = "127.0.0.1"
 USUAL_PORT = 8765
 PORTS_TRIED = 50
 LARGEST_MESSAGE_BYTES = 8 << 20
+ASKS_AGAIN_REAL_S = 5.0
+DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY")
+PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>wanlab</title>'
 
 
 def listen(port: int | None) -> socket.socket:
@@ -33,6 +41,7 @@ def listen(port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((ADDRESS, number))
+            listening.listen()
         except OSError as error:
             listening.close()
             failed = error
@@ -67,8 +76,41 @@ def _place_of(file: Path | None, folder: Path | None) -> tuple[Path, str | None]
     return place, real.relative_to(place).as_posix()
 
 
+@contextlib.contextmanager
+def only_one(ours: Path) -> Iterator[TextIO]:
+    """Two in one folder would write the same drafts. The file that is locked says where the first is."""
+    with (ours / "address").open("a+", encoding="utf-8") as file:
+        Path(file.name).chmod(0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            where = file.read().strip() or "another program has it"
+            raise WanlabError(
+                f"a laboratory is open in {ours.parent} already: {where}",
+                "go there, or choose another folder with --folder",
+            ) from None
+        file.truncate(0)
+        try:
+            yield file
+        finally:
+            file.truncate(0)
+
+
 async def _serve(
     listening: socket.socket, place: Path, path: str | None, *, opens_browser: bool
+) -> None:
+    with only_one(WorkingFolder(place).ours) as address:
+        await _serve_alone(listening, place, path, address, opens_browser=opens_browser)
+
+
+async def _serve_alone(
+    listening: socket.socket,
+    place: Path,
+    path: str | None,
+    address: TextIO,
+    *,
+    opens_browser: bool,
 ) -> None:
     laboratory = Laboratory(place)
     if path is not None:
@@ -86,11 +128,13 @@ async def _serve(
             timeout_graceful_shutdown=1,
         )
     )
+    print(gate.url, file=address, flush=True)
     print(f"the laboratory is open: {gate.url}\nCtrl-C ends it", flush=True)
-    if opens_browser:
-        asyncio.get_running_loop().call_soon(_open_browser, gate.url)
+    if opens_browser and has_desktop():
+        page = laboratory.folder.ours / "open.html"
+        asyncio.get_running_loop().run_in_executor(None, _open_browser, gate.url, page)
     try:
-        with _signals(server):
+        with _signals(server, laboratory):
             await server.serve(sockets=[listening])
     finally:
         await laboratory.close()
@@ -105,24 +149,47 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.contextmanager
-def _signals(server: uvicorn.Server) -> Iterator[None]:
+def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
     loop = asyncio.get_running_loop()
+
+    asked_at = -ASKS_AGAIN_REAL_S
 
     def end() -> None:
         server.should_exit = True
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, end)
+    def ask() -> None:
+        """A network that runs is not ended by one slip of a hand."""
+        nonlocal asked_at
+        now = time.monotonic()
+        if laboratory.running.is_stopped or now - asked_at < ASKS_AGAIN_REAL_S:
+            end()
+            return
+        asked_at = now
+        print("a network is running: Ctrl-C once more ends it, and the laboratory", flush=True)
+
+    handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        for number in numbers:
+        for number in handlers:
             loop.remove_signal_handler(number)
 
 
-def _open_browser(url: str) -> None:
+def has_desktop() -> bool:
+    """Whether a browser can show itself here."""
+    return any(os.environ.get(name) for name in DISPLAYS)
+
+
+def _open_browser(url: str, page: Path) -> None:
+    """Through a page that only we can read: arguments of programs are seen by everybody here."""
     import webbrowser
 
-    if not webbrowser.open(url):
+    with contextlib.suppress(FileNotFoundError):
+        page.unlink()
+    number = os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "w", encoding="utf-8") as file:
+        file.write(PAGE.format(url=url))
+    if not webbrowser.open(page.as_uri()):
         print("no browser was found: open that address in one", file=sys.stderr)

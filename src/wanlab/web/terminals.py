@@ -106,7 +106,7 @@ class Terminal:
             command,
             terminal=size,
             folder=folder,
-            environment={"PS1": f"{self.title}:\\w\\$ ", **(environment or {})},
+            environment={"PS1": f"{self.title}:\\W\\$ ", **(environment or {})},
             on_output=hear,
             room=WINDOW_BYTES,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,8 @@ from wanlab.topology.references import seen_from
 
 # Modules here, loaded when first used: a start of the command line must not wait for all formats.
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
+WRITTEN = {**FORMATS, ".py": "mininet_script", ".svg": "picture"}
+"""Some are written only: a program in Mininet's words, a picture."""
 
 
 def load(path: str | Path) -> Topology:
@@ -37,25 +40,25 @@ def loads(text: str, name: str) -> Topology:
 
 def dumps(topology: Topology, name: str) -> str:
     """The text of a topology in the format that the ending of a file's name calls for."""
-    text: str = _format_of(Path(name)).dump(topology)
+    text: str = _format_of(Path(name), WRITTEN).dump(topology)
     return text
 
 
 def save(topology: Topology, path: str | Path) -> None:
     """Writes a topology in the format that the path's ending names."""
     path = Path(path)
-    text = dumps(seen_from(topology, path.parent), str(path))
+    text = _format_of(path).dump(seen_from(topology, path.parent))
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _format_of(path: Path) -> ModuleType:
+def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:
     try:
-        return import_module(f"{__name__}.{FORMATS[path.suffix.lower()]}")
+        return import_module(f"{__name__}.{formats[path.suffix.lower()]}")
     except KeyError:
-        known = ", ".join(FORMATS)
+        known = ", ".join(formats)
         raise WanlabError(
             f"{path} is not a known kind of topology", f"it may end in {known}"
         ) from None

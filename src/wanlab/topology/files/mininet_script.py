@@ -1,0 +1,296 @@
+"""A topology as a program in Mininet's words, as MiniEdit exports one: for Mininet itself, and for
+`wanlab python`. It is written, not read.
+
+What Mininet's API has no word for (an AQM, trunks, a card) cannot be in it: the script says so in its
+first lines, and when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from keyword import iskeyword
+from typing import Any
+
+from wanlab.topology.addresses import resolve
+from wanlab.topology.check import ensure
+from wanlab.topology.model import (
+    Conditions,
+    Controller,
+    Host,
+    Link,
+    Node,
+    Port,
+    Queue,
+    Router,
+    Switch,
+    Topology,
+)
+from wanlab.topology.nic import BY_RULE
+from wanlab.units import format_time
+
+HEAD = '''#!/usr/bin/env python
+"""{title}
+
+For Mininet, and for: wanlab python THIS_FILE
+"""
+'''
+IMPORTS = """
+from mininet.cli import CLI
+from mininet.link import TCLink
+from mininet.log import info, setLogLevel
+from mininet.net import Mininet
+from mininet.node import Host, Node, OVSKernelSwitch, OVSBridge, RemoteController, UserSwitch
+"""
+FOOT = """
+
+if __name__ == "__main__":
+    setLogLevel("info")
+    network()
+"""
+TAKEN = {
+    "net",
+    "network",
+    "info",
+    "chr",
+    "setLogLevel",
+    "CLI",
+    "TCLink",
+    "Mininet",
+    "Host",
+    "Node",
+    "OVSKernelSwitch",
+    "OVSBridge",
+    "RemoteController",
+    "UserSwitch",
+}
+CLASSES = {"bridge": "OVSBridge", "ovs": "OVSKernelSwitch", "ivs": "OVSKernelSwitch"}
+
+
+def dump(topology: Topology) -> str:
+    """The program."""
+    script = _Script(resolve(ensure(topology)))
+    body = list(script.body())
+    title = topology.name or "A network."
+    parts = [HEAD.format(title=title.replace('"""', "'''").replace("\\", "/"))]
+    parts += [
+        f"# Not in here, for Mininet has no word for it: {what}\n" for what in script.left_out
+    ]
+    parts += [
+        IMPORTS,
+        "\n\ndef network():\n",
+        *(f"    {line}\n" if line else "\n" for line in body),
+    ]
+    return "".join([*parts, FOOT])
+
+
+class _Script:
+    """Writes; collects what it cannot say."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._variables = {
+            node.name: f"node{number}" for number, node in enumerate(topology.nodes, start=1)
+        }
+        self._variables |= {
+            name: name
+            for name in self._variables
+            if name.isidentifier() and not iskeyword(name) and name not in TAKEN
+        }
+        self.left_out: list[str] = []
+
+    def body(self) -> Iterator[str]:
+        nodes = self._topology.nodes
+        switches = self._topology.switches
+        links = [line for link in self._topology.links for line in self._link(link)]
+        made = [self._node(node) for node in nodes]
+        started = list(self._configuration())
+        for what in self.left_out:
+            yield f"info({f'*** not done: {what}'!r} + chr(10))"
+        yield f"net = Mininet(topo=None, build=False, ipBase={self._topology.ip_base!r})"
+        yield from made
+        yield from links
+        yield ""
+        yield "net.build()"
+        yield from (
+            f"{self._variables[it.name]}.start()" for it in nodes if isinstance(it, Controller)
+        )
+        for switch in switches:
+            obeyed = ", ".join(self._variables[name] for name in switch.controllers)
+            yield f"{self._variables[switch.name]}.start([{obeyed}])"
+        yield from started
+        yield "CLI(net)"
+        yield from (
+            f"{self._variables[it.name]}.cmd({it.stop_command!r})"
+            for it in nodes
+            if it.stop_command
+        )
+        yield "net.stop()"
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> str:
+        variable = self._variables[node.name]
+        match node:
+            case Host():
+                return f"{variable} = net.addHost({_call(node.name, self._host_words(node))})"
+            case Switch():
+                words = self._switch_words(node)
+                return f"{variable} = net.addSwitch({_call(node.name, words)})"
+            case Router():
+                words = {"cls": _Name("Node"), "ip": None}
+                return f"{variable} = net.addHost({_call(node.name, words)})"
+            case _:
+                assert isinstance(node, Controller)
+                words = self._controller_words(node)
+                return f"{variable} = net.addController({_call(node.name, words)})"
+
+    def _host_words(self, host: Host) -> dict[str, Any]:
+        words: dict[str, Any] = {"cls": _Name("Host"), "ip": host.ip or None, "mac": host.mac}
+        if host.default_route:
+            route = host.default_route
+            words["defaultRoute"] = route if route.startswith(("via ", "dev ")) else f"via {route}"
+        if host.private_directories:
+            words["privateDirs"] = [
+                mount if kept is None else (mount, kept) for mount, kept in host.private_directories
+            ]
+        if host.in_root:
+            words["inNamespace"] = False
+        if host.cpu is not None or host.cores is not None:
+            self._leave_out(f"the share of processors of {host.name}")
+        for name in host.external_interfaces:
+            self._leave_out(f"the computer's interface {name} in {host.name}")
+        return {word: value for word, value in words.items() if value is not None or word == "ip"}
+
+    def _switch_words(self, switch: Switch) -> dict[str, Any]:
+        kind = "UserSwitch" if switch.kind in ("user", "userns") else CLASSES[switch.kind]
+        words: dict[str, Any] = {"cls": _Name(kind)}
+        if kind == "OVSBridge" and switch.stp:
+            words["stp"] = True
+        if kind == "OVSKernelSwitch":
+            given = {
+                "dpid": switch.dpid and switch.dpid.zfill(16),
+                "failMode": switch.fail_mode or ("secure" if switch.controllers else "standalone"),
+                "protocols": ",".join(switch.protocols) or None,
+                "stp": switch.stp or None,
+                "datapath": switch.datapath if switch.datapath != "kernel" else None,
+                "listenPort": switch.listen_port,
+            }
+            words |= {word: value for word, value in given.items() if value is not None}
+        if switch.ip:
+            self._leave_out(f"the address of switch {switch.name}")
+        if switch.vlan_filtering or switch.priority is not None:
+            self._leave_out(f"VLANs and priority of switch {switch.name}")
+        return words
+
+    def _controller_words(self, controller: Controller) -> dict[str, Any]:
+        words: dict[str, Any] = {"port": controller.port}
+        if not controller.is_ours:
+            words |= {"controller": _Name("RemoteController"), "ip": controller.address}
+        if controller.kind == "inband":
+            self._leave_out(f"{controller.name} is reached through the network itself")
+        return words
+
+    def _configuration(self) -> Iterator[str]:
+        """What is done when all is there."""
+        for router in self._topology.routers:
+            name = self._variables[router.name]
+            yield f'{name}.cmd("sysctl -w net.ipv4.ip_forward=1")'
+            yield from (f"{name}.cmd({f'ip route add {route}'!r})" for route in router.routes)
+            if router.frr:
+                self._leave_out(f"FRRouting in {router.name}")
+        for host in self._topology.hosts:
+            name = self._variables[host.name]
+            for number, port in enumerate(self._topology.ports(host.name)):
+                if number and port.ip:
+                    yield f"{name}.setIP({port.ip!r}, intf={port.name!r})"
+            for ip, vlan in host.vlan_interfaces:
+                base = next(iter(self._topology.ports(host.name))).name
+                for words in (
+                    f"ip link add link {base} name {base}.{vlan} type vlan id {vlan}",
+                    f"ip addr add {ip} dev {base}.{vlan}",
+                    f"ip link set {base}.{vlan} up",
+                ):
+                    yield f"{name}.cmd({words!r})"
+        for switch in self._topology.switches:
+            if switch.netflow or switch.sflow:
+                self._leave_out(f"NetFlow and sFlow of switch {switch.name}")
+        for node in self._topology.nodes:
+            if node.start_command:
+                yield f"{self._variables[node.name]}.cmd({node.start_command!r})"
+
+    # -- links ------------------------------------------------------------------------------------
+
+    def _link(self, link: Link) -> Iterator[str]:
+        a, b = self._variables[link.a.node], self._variables[link.b.node]
+        words: dict[str, Any] = {}
+        for end, port in (("1", link.a), ("2", link.b)):
+            words[f"port{end}"] = port.number
+            words[f"intfName{end}"] = port.name
+            if port.mac:
+                words[f"addr{end}"] = port.mac
+            self._look_at(port)
+        ways = [self._conditions(port) for port in link.ports]
+        if any(ways):
+            words["cls"] = _Name("TCLink")
+        if ways[0] == ways[1]:
+            words |= ways[0]
+        else:
+            words |= {f"params{end}": way for end, way in zip("12", ways, strict=True) if way}
+        shown = ", ".join(f"{word}={value!r}" for word, value in words.items())
+        yield f"net.addLink({a}, {b}, {shown})"
+        for port in link.ports:
+            if port.ip and isinstance(self._topology.node(port.node), Router):
+                name = self._variables[port.node]
+                yield f"{name}.setIP({port.ip!r}, intf={port.name!r})"
+
+    def _look_at(self, port: Port) -> None:
+        given = (
+            port.speed_bps is not None,
+            port.mtu is not None,
+            port.vlan is not None or bool(port.trunks),
+            port.nic != BY_RULE,
+        )
+        for is_given, what in zip(given, ("speed", "MTU", "VLANs", "card"), strict=True):
+            if is_given:
+                self._leave_out(f"{what} of {port.name}")
+
+    def _conditions(self, port: Port) -> dict[str, Any]:
+        it = port.conditions
+        words: dict[str, Any] = {}
+        if it.rate_bps:
+            words["bw"] = _number(it.rate_bps / 10**6)
+        if it.delay_ns:
+            words["delay"] = format_time(it.delay_ns)
+        if it.jitter_ns:
+            words["jitter"] = format_time(it.jitter_ns)
+        if it.loss_fraction:
+            words["loss"] = _number(round(it.loss_fraction * 100, 9))
+        if it.queue is not None:
+            if it.queue.limit_packets and it.queue == Queue(limit_packets=it.queue.limit_packets):
+                words["max_queue_size"] = it.queue.limit_packets
+            else:
+                self._leave_out(f"the queue ({it.queue.kind}) of {port.name}")
+        known = ("rate_bps", "delay_ns", "jitter_ns", "loss_fraction", "queue")
+        others = {name for name, value in vars(it).items() if value != getattr(Conditions(), name)}
+        for name in sorted(others - set(known)):
+            self._leave_out(f"{name.rsplit('_', 1)[0].replace('_', ' ')} of {port.name}")
+        return words
+
+    def _leave_out(self, what: str) -> None:
+        if what not in self.left_out:
+            self.left_out.append(what)
+
+
+class _Name(str):
+    """A name of Python's, not a text."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _call(name: str, words: dict[str, Any]) -> str:
+    return ", ".join([repr(name), *(f"{word}={value!r}" for word, value in words.items())])
+
+
+def _number(value: float) -> float:
+    return int(value) if float(value).is_integer() else value

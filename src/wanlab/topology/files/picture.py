@@ -1,0 +1,119 @@
+"""A topology as a picture (SVG): nodes where they were placed, or by rule, links with what they do. It
+is written, not read.
+
+It may stand on a light page or a dark one: what is drawn on the page itself has colours between the two.
+Its style is for this picture only, also inside another page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from wanlab.topology.addresses import resolve
+from wanlab.topology.check import ensure
+from wanlab.topology.layout import arranged
+from wanlab.topology.model import Controller, Host, Link, Node, Router, Switch, Topology
+from wanlab.topology.words import words_of
+
+MARGIN = 90
+SIZE = {"host": (60, 36), "switch": (64, 30), "router": (50, 50), "controller": (70, 34)}
+LINE = 14
+NAME = "wanlab-topology"
+STYLE = "".join(
+    f".{NAME} {rule}\n"
+    for rule in (
+        "text { font: 12px sans-serif; text-anchor: middle; fill: #1c2430; }",
+        ".small { font-size: 10px; fill: #6e7781; }",
+        ".label { font-size: 13px; fill: #6e7781; }",
+        "line { stroke: #2f6fb3; stroke-width: 2; }",
+        ".control { stroke: #c4473d; stroke-dasharray: 6 4; stroke-width: 1.5; }",
+        ".host { fill: #e3eefa; stroke: #2f6fb3; }",
+        ".switch { fill: #e6f4e8; stroke: #2c7a3f; }",
+        ".router { fill: #fdf1dc; stroke: #a86a00; }",
+        ".controller { fill: #fbe5e3; stroke: #c4473d; }",
+    )
+)
+
+
+def dump(topology: Topology) -> str:
+    """The picture."""
+    drawn = arranged(resolve(ensure(topology)))
+    nodes = {node.name: node for node in drawn.nodes}
+    labels = _labels(topology)
+    points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
+    left = min((x for x, _ in points), default=0) - MARGIN
+    top = min((y for _, y in points), default=0) - MARGIN
+    width = max((x for x, _ in points), default=0) + MARGIN - left
+    height = max((y for _, y in points), default=0) + MARGIN - top
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAME}" '
+        f'viewBox="{left:g} {top:g} {width:g} {height:g}" width="{width:g}" height="{height:g}">',
+        f"<style>\n{STYLE}</style>",
+    ]
+    for switch in drawn.switches:
+        for name in switch.controllers:
+            if isinstance(nodes.get(name), Controller):
+                parts.append(_line(switch, nodes[name], "control"))
+    for link in drawn.links:
+        parts += _link(link, nodes[link.a.node], nodes[link.b.node])
+    for node in drawn.nodes:
+        parts += _node(node)
+    for text, x, y in labels:
+        parts.append(_text(x, y, text, "label"))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _labels(topology: Topology) -> list[tuple[str, float, float]]:
+    from wanlab.topology.drawing import draw
+
+    return [(it["text"], float(it["x"]), float(it["y"])) for it in draw(topology)["labels"]]
+
+
+def _line(a: Node, b: Node, kind: str = "") -> str:
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<line{of_kind} x1="{a.x:g}" y1="{a.y:g}" x2="{b.x:g}" y2="{b.y:g}"/>'
+
+
+def _link(link: Link, a: Node, b: Node) -> Iterator[str]:
+    yield _line(a, b)
+    ways = [_told(words_of(port.conditions)) for port in link.ports]
+    x, y = (a.x + b.x) / 2, (a.y + b.y) / 2 - 6
+    if ways[0] == ways[1]:
+        lines = [line for line in ways[0].split(", ") if line]
+        for number, line in enumerate(lines):
+            yield _text(x, y - (len(lines) - 1 - number) * LINE, line, "small")
+        return
+    for number, (port, way) in enumerate(zip(link.ports, ways, strict=True)):
+        if way:
+            yield _text(x, y + number * LINE, f"from {port.node}: {way}", "small")
+
+
+def _told(words: dict[str, object]) -> str:
+    shown = []
+    for word, value in words.items():
+        if isinstance(value, dict):
+            value = " ".join(str(part) for part in value.values())
+        shown.append(f"{word} {value}" if word not in ("rate", "delay") else str(value))
+    return ", ".join(shown)
+
+
+def _node(node: Node) -> Iterator[str]:
+    width, height = SIZE[node.kind_of_node]
+    kind = node.kind_of_node
+    if isinstance(node, Router):
+        yield f'<circle class="{kind}" cx="{node.x:g}" cy="{node.y:g}" r="{width / 2:g}"/>'
+    else:
+        rounding = 4 if isinstance(node, Switch) else 10
+        yield (
+            f'<rect class="{kind}" x="{node.x - width / 2:g}" y="{node.y - height / 2:g}" '
+            f'width="{width}" height="{height}" rx="{rounding}"/>'
+        )
+    yield _text(node.x, node.y + 4, node.name)
+    if isinstance(node, Host) and node.ip:
+        yield _text(node.x, node.y + height / 2 + LINE, node.ip, "small")
+
+
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<text{of_kind} x="{x:g}" y="{y:g}">{escape(text)}</text>'

@@ -1,0 +1,321 @@
+"""A browser of the tests: what a page does, without a page."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+PATIENCE_S = 20.0
+Message = dict[str, Any]
+
+
+class Server:
+    """`wanlab web` in a folder, as a program of its own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "wanlab.cli",
+                "web",
+                "--no-browser",
+                "--folder",
+                folder,
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        )
+        assert self.process.stdout is not None
+        self.said = []
+        for line in self.process.stdout:
+            self.said.append(line)
+            if "?token=" in line:
+                break
+        else:
+            self.process.wait(PATIENCE_S)
+            self.process.stdout.close()
+            raise AssertionError("".join(self.said))
+        self.url = line.split()[-1]
+        self.origin = f"http://{urlsplit(self.url).netloc}"
+        self.token = self.url.partition("token=")[2]
+        # What it is told is what it says: it keeps no cookies by itself. No certificates are needed.
+        with httpx.Client(verify=False) as client:
+            client.get(self.url)
+            self.cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.ask("GET", path, b"", **headers)
+
+    def ask(
+        self, method: str, path: str, content: bytes = b"", /, **headers: str
+    ) -> httpx.Response:
+        """With the cookie, unless headers say otherwise. `host="..."` and so on, "_" for "-"."""
+        given = {"cookie": self.cookie, "origin": self.origin} if method != "GET" else {}
+        given = {"cookie": self.cookie, **given}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        with httpx.Client(verify=False) as client:
+            request = httpx.Request(method, self.origin + path, headers=given, content=content)
+            return client.send(request)
+
+    def raw(self, target: str) -> int:
+        """The status of a GET for a path that no client would send like that."""
+        host = urlsplit(self.origin)
+        with socket.create_connection((host.hostname, host.port or 80), PATIENCE_S) as connection:
+            lines = [f"GET {target} HTTP/1.1", f"Host: {host.netloc}", f"Cookie: {self.cookie}"]
+            connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+            with connection.makefile("rb") as answer:
+                return int(answer.readline().split()[1])
+
+    @contextlib.contextmanager
+    def socket(self, path: str, **headers: str | None) -> Iterator[ClientConnection]:
+        given: dict[str, str | None] = {"cookie": self.cookie, "origin": self.origin, **headers}
+        host = given.pop("host", None) or urlsplit(self.origin).netloc
+        origin = given.pop("origin")
+        address = urlsplit(self.origin)
+        with (
+            socket.create_connection((address.hostname, address.port or 80), PATIENCE_S) as ours,
+            connect(
+                f"ws://{host}{path}",
+                additional_headers={k: v for k, v in given.items() if v is not None},
+                origin=Origin(origin) if origin else None,
+                sock=ours,
+                max_size=None,
+            ) as opened,
+        ):
+            yield opened
+
+    def visit(self) -> Visitor:
+        return Visitor(self)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+        status = self.process.wait(PATIENCE_S)
+        assert self.process.stdout is not None
+        self.said += self.process.stdout.readlines()
+        self.process.stdout.close()
+        return status
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.end()
+
+
+class RefusedCommandError(Exception):
+    """What the server answered to a command."""
+
+    def __init__(self, told: Message) -> None:
+        super().__init__(told)
+        self.what: str = told["what"]
+        self.code: str = told["code"]
+
+
+class Visitor:
+    """Somebody at the page: `state` has the last push of each kind, `document` what is drawn."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.state: dict[str, Message] = {}
+        self.pushes: list[Message] = []
+        self.document: Message = {}
+        self._life = contextlib.ExitStack()
+        self._socket = self._life.enter_context(server.socket("/api/live"))
+        self._number = 0
+        self._replies: dict[int, Message] = {}
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.until(lambda: "document" in self.state)
+
+    def __enter__(self) -> Visitor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._life.close()
+        self._reader.join()
+
+    def _read(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            for text in self._socket:
+                message = json.loads(text)
+                with self._changed:
+                    if "reply" in message:
+                        self._replies[message["reply"]] = message
+                    else:
+                        self._take(message)
+                    self._changed.notify_all()
+
+    def _take(self, message: Message) -> None:
+        self.pushes.append(message)
+        if message["push"] == "state":
+            for part in message.values():
+                if isinstance(part, dict):
+                    self._take(part)
+            return
+        self.state[message["push"]] = message
+        if message["push"] == "document":
+            self._take_document(message)
+
+    def _take_document(self, message: Message) -> None:
+        if message["document"] is not None:
+            self.document = message["document"]
+            return
+        changes = message["changes"]
+        for kind in ("nodes", "links", "labels"):
+            things = {it["id"]: it for it in self.document[kind]}
+            things |= {it["id"]: it for it in changes["put"][kind]}
+            self.document[kind] = [it for it in things.values() if it["id"] not in changes["drop"]]
+        if changes["preferences"] is not None:
+            self.document["preferences"] = changes["preferences"]
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Waits for the server; it says when something has changed."""
+        with self._changed:
+            if not self._changed.wait_for(holds, PATIENCE_S):
+                raise AssertionError(f"it did not come to that: {self.state}")
+
+    def do(self, what: str, **words: Any) -> Any:
+        self._number += 1
+        number = self._number
+        self._socket.send(json.dumps({"id": number, "do": what, **words}))
+        self.until(lambda: number in self._replies)
+        reply = self._replies.pop(number)
+        if "error" in reply:
+            raise RefusedCommandError(reply["error"])
+        return reply["ok"]
+
+    def run(self) -> None:
+        self.do("run")
+        self.until(lambda: self.state["run"]["phase"] in ("running", "failed"))
+        assert self.state["run"]["error"] is None
+
+    def stop(self) -> None:
+        self.do("stop")
+        self.until(lambda: self.state["run"]["phase"] == "stopped")
+
+    def id_of(self, name: str) -> str:
+        found: list[str] = [it["id"] for it in self.document["nodes"] if it["name"] == name]
+        return found[0]
+
+    def terminal(self, node: str) -> Terminal:
+        place = node if node in ("client", "prompt") else self.id_of(node)
+        return Terminal(self.server, self.do("terminal", node=place)["terminal"])
+
+    def stands_still(self) -> int:
+        """Waits until time does; what it is then."""
+        self.until(lambda: not self.state["clock"]["is_moving"])
+        now: int = self.state["clock"]["now_ns"]
+        return now
+
+
+class Terminal:
+    """A view of a terminal; what it shows is acknowledged, unless it is told not to."""
+
+    def __init__(self, server: Server, name: str, *, acknowledges: bool = True) -> None:
+        self.name = name
+        self.shown = b""
+        self.has_ended = False
+        self._acknowledges = acknowledges
+        self._life = contextlib.ExitStack()
+        self._socket = self._life.enter_context(server.socket(f"/api/terminals/{name}"))
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._life.close()
+        self._reader.join()
+
+    def _read(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            for data in self._socket:
+                assert isinstance(data, bytes)
+                with self._changed:
+                    self.shown += data
+                    self._changed.notify_all()
+                if self._acknowledges:
+                    self._socket.send(json.dumps({"ack": len(data)}))
+        with self._changed:
+            self.has_ended = True
+            self._changed.notify_all()
+
+    def type(self, keys: str) -> None:
+        self._socket.send(keys.encode())
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._socket.send(json.dumps({"resize": [rows, columns]}))
+
+    def until(self, words: str) -> str:
+        """Waits until it shows this."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: words.encode() in self.shown, PATIENCE_S):
+                raise AssertionError(f"{words!r} is not in {self.shown[-500:]!r}")
+        return self.shown.decode(errors="replace")
+
+    def command(self, line: str, then: str) -> str:
+        """What it shows from a line that is typed until these words."""
+        with self._changed:
+            self.shown = b""
+        self.type(line + "\r")
+        return self.until(then)
+
+
+def wait_until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    """For what nobody tells of: files, processes of the computer."""
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end, "it did not come to that"
+        threading.Event().wait(0.02)
+
+
+def machines_of(pid: int) -> Iterator[int]:
+    """Machines that a program has started, by the notes of those that run."""
+    from wanlab.machine import runs
+
+    for run in runs.runs():
+        if run.owner.pid == pid and run.machine.is_running():
+            yield run.machine.pid
