@@ -111,8 +111,10 @@ def _chain(path: list[str], leaves: Neighbours) -> dict[str, Point]:
     places |= _column(first, -STEP_X)
     places |= _column(last, len(path) * STEP_X)
     for number, name in enumerate(path[1:-1], start=1):
-        for row, leaf in enumerate(leaves[name], start=1):
-            places[leaf] = (number * STEP_X, row * STEP_Y)
+        for place, leaf in enumerate(leaves[name]):
+            is_alone = len(leaves[name]) == 1
+            beside = 0.0 if is_alone else (place % 2 - 0.5) * STEP_X / 2
+            places[leaf] = (number * STEP_X + beside, (place // 2 + 1) * STEP_Y)
     return places
 
 
