@@ -1,0 +1,106 @@
+"""The laboratory in a browser: a server of its own for each test, one Chromium for all.
+
+WANLAB_SCREENSHOTS=FOLDER    a picture of each stage goes there; of a failure always, into the test's folder
+WANLAB_PAGES=FOLDER          pages built elsewhere than `./dev ui` builds them
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import Server
+from student import Student
+
+from wanlab.web.app import STATIC
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SCREENSHOTS = "WANLAB_SCREENSHOTS"
+PAGES = "WANLAB_PAGES"
+SIZE = {"width": 1280, "height": 720}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("there is no Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    pages = Path(os.environ.get(PAGES, STATIC))
+    if not (pages / "index.html").exists():
+        pytest.skip("the pages are not built: ./dev ui")
+    folder = tmp_path / "working"
+    folder.mkdir()
+    server = Server(folder, pages)
+    server.start()
+    yield server
+    with contextlib.suppress(ProcessLookupError):
+        server.end()
+
+
+@pytest.fixture
+def come(
+    browser: Any, server: Server, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], Student]]:
+    """Another window of the laboratory, with everything that a student does there."""
+    chosen = os.environ.get(SCREENSHOTS)
+    pictures = Path(chosen) if chosen else None
+    students: list[Student] = []
+
+    def enter() -> Student:
+        context = browser.new_context(
+            viewport=SIZE, permissions=["clipboard-read", "clipboard-write"]
+        )
+        page = context.new_page()
+        student = Student(page, pictures, request.node.name)
+        students.append(student)
+        page.goto(server.url)
+        student.is_connected()
+        return student
+
+    yield enter
+    has_failed = getattr(request.node, "has_failed", False)
+    for number, student in enumerate(students):
+        if has_failed:
+            path = tmp_path / f"failed{number}.png"
+            with contextlib.suppress(sync_api.Error):
+                student.page.screenshot(path=str(path))
+            request.node.add_report_section("call", "screenshot", str(path))
+            request.node.add_report_section("call", "console", "\n".join(student.complaints))
+        student.page.context.close()
+    if not has_failed:
+        complaints = [one for student in students for one in student.complaints]
+        assert not complaints, "the page complained: " + "\n".join(complaints)
+
+
+@pytest.fixture
+def student(come: Callable[[], Student]) -> Student:
+    return come()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "long" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    outcome: Any = yield
+    if outcome.get_result().failed:
+        item.has_failed = True  # type: ignore[attr-defined]

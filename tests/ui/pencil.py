@@ -1,0 +1,103 @@
+"""The canvas, as one who draws uses it. Points are those of the canvas, from its left upper corner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from student import Student
+
+Point = tuple[float, float]
+GRIP = 4
+
+
+class Pencil:
+    """Draws in a student's window."""
+
+    def __init__(self, student: Student) -> None:
+        self.student = student
+        self.page = student.page
+
+    # -- what is there ----------------------------------------------------------------------------
+
+    def node(self, name: str) -> Any:
+        """As a screen reader finds it: "host h1"."""
+        return self.page.get_by_role("group", name=name, exact=True)
+
+    def has_nodes(self, *names: str) -> None:
+        """Waits until these are there, and no others."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(".device-name")).to_have_count(len(names))
+        assert sorted(self.page.locator(".device-name").all_inner_texts()) == sorted(names)
+
+    def stands(self, name: str, x: float, y: float) -> None:
+        """Waits until a node's centre is there."""
+        self.page.wait_for_function(
+            """([name, x, y]) => {
+                const box = document.querySelector(`[aria-label="${name}"]`).getBoundingClientRect();
+                const at = [box.x + box.width / 2, box.y + box.height / 2];
+                return Math.abs(at[0] - x) < 0.5 && Math.abs(at[1] - y) < 0.5;
+            }""",
+            arg=[name, x, y],
+        )
+
+    def links(self, count: int) -> None:
+        """Waits until there are so many."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(".react-flow__edge")).to_have_count(count)
+
+    def centre(self, name: str) -> Point:
+        box = self.node(name).bounding_box()
+        assert box is not None
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def field(self, title: str) -> Any:
+        """Of the properties."""
+        return self.page.get_by_label("Properties").get_by_label(title, exact=True)
+
+    # -- what is done -----------------------------------------------------------------------------
+
+    def takes(self, tool: str) -> None:
+        self.page.get_by_role("toolbar", name="Tools").get_by_role(
+            "button", name=tool, exact=True
+        ).click()
+
+    def clicks(self, x: float, y: float) -> None:
+        self.page.mouse.click(*self._at((x, y)))
+
+    def places(self, tool: str, *points: Point) -> None:
+        self.takes(tool)
+        for point in points:
+            self.clicks(*point)
+        self.page.keyboard.press("Escape")
+
+    def drags(self, start: Point, end: Point) -> None:
+        """From one point of the window to another. What is dragged follows after the first few points,
+        so that a click with a shaking hand moves nothing."""
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(start[0] + GRIP, start[1])
+        self.page.mouse.move(end[0] + GRIP, end[1], steps=4)
+        self.page.mouse.up()
+
+    def joins(self, a: str, b: str) -> None:
+        self.takes("Link")
+        self.drags(self.centre(a), self.centre(b))
+        self.page.keyboard.press("Escape")
+
+    def fills(self, title: str, text: str) -> None:
+        self.field(title).fill(text)
+        self.page.keyboard.press("Enter")
+
+    def chooses(self, *titles: str) -> None:
+        """From the bar at the top: a menu, and what is in it."""
+        menus = self.page.get_by_role("menubar")
+        menus.get_by_role("menuitem", name=titles[0], exact=True).click()
+        for title in titles[1:]:
+            self.page.get_by_role("menuitem", name=title, exact=True).click()
+
+    def _at(self, point: Point) -> Point:
+        box = self.page.get_by_role("application", name="Canvas").bounding_box()
+        assert box is not None
+        return box["x"] + point[0], box["y"] + point[1]

@@ -1,0 +1,204 @@
+"""What a student does in the browser, in a student's words: draw, run, type, read.
+
+All of it finds things as people and screen readers do, by role and name, and waits for what is to be
+seen; nothing waits for a time.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+LIMIT_MS = 20_000
+MARGIN = 40
+
+
+class Student:
+    """A window of the laboratory, and whoever sits before it."""
+
+    def __init__(self, page: Any, pictures: Path | None, name: str) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        """What the page wrote to its console as an error."""
+        self._pictures = pictures
+        self._name = re.sub(r"\W+", "-", name.removeprefix("test_")).strip("-")
+        self._count = 0
+        page.set_default_timeout(LIMIT_MS)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+        )
+
+    def picture(self, stage: str) -> None:
+        """For people to look at, where they asked for pictures."""
+        if self._pictures is None:
+            return
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        self._count += 1
+        name = f"{self._name}-{self._count:02}-{re.sub(r'[^a-zA-Z0-9]+', '-', stage)}.png"
+        self.page.screenshot(path=str(self._pictures / name))
+
+    def is_connected(self) -> None:
+        self.page.get_by_role("button", name="Run", exact=True).wait_for()
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    @property
+    def canvas(self) -> Any:
+        return self.page.get_by_role("application", name="Canvas")
+
+    def thing(self, name: str) -> Any:
+        """A node on the canvas."""
+        return self.canvas.get_by_role("group", name=re.compile(rf"^\w+ {re.escape(name)}$"))
+
+    def names_on_canvas(self) -> set[str]:
+        return set(self.canvas.locator(".device-name").all_inner_texts())
+
+    def draws(self, tool: str, across: float, down: float) -> None:
+        """Places a thing: these are shares of the canvas's width and height."""
+        count = self.canvas.locator(".device-name").count()
+        self.page.get_by_role("toolbar", name="Tools").get_by_role(
+            "button", name=tool, exact=True
+        ).click()
+        frame = self.canvas.bounding_box()
+        self.page.mouse.click(
+            frame["x"] + frame["width"] * across, frame["y"] + frame["height"] * down
+        )
+        self.canvas.locator(".device-name").nth(count).wait_for()
+
+    def links(self, a: str, b: str) -> None:
+        """Drags from node to node with the Link tool."""
+        lines = self.canvas.locator(".react-flow__edge")
+        count = lines.count()
+        self.page.get_by_role("toolbar", name="Tools").get_by_role(
+            "button", name="Link", exact=True
+        ).click()
+        from_, to = self._middle(a), self._middle(b)
+        self.page.mouse.move(*from_)
+        self.page.mouse.down()
+        self.page.mouse.move((from_[0] + to[0]) / 2, (from_[1] + to[1]) / 2)
+        self.page.mouse.move(*to, steps=4)
+        self.page.mouse.up()
+        lines.nth(count).wait_for(state="attached")
+        self.page.get_by_role("toolbar", name="Tools").get_by_role("button", name="Select").click()
+
+    def _middle(self, name: str) -> tuple[float, float]:
+        frame = self.thing(name).locator(".tile").bounding_box()
+        return frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
+
+    def fills_properties(self, name: str, fields: dict[str, str]) -> None:
+        """With the right button, Properties."""
+        self.page.mouse.click(*self._middle(name), button="right")
+        self.page.get_by_role("menuitem", name="Properties").click()
+        form = self.page.get_by_role("region", name="Properties")
+        for field, value in fields.items():
+            box = form.get_by_label(field, exact=True)
+            box.fill(value)
+            box.press("Enter")
+        self.is_quiet()
+
+    def chooses(self, menu: str, entry: str) -> None:
+        """From the menus at the top."""
+        self.page.get_by_role("menubar").get_by_role("menuitem", name=menu, exact=True).click()
+        self.page.get_by_role("menu", name=menu).get_by_role("menuitem", name=entry).first.click()
+
+    def sets_preference(self, field: str, value: str) -> None:
+        self.chooses("Edit", "Preferences")
+        dialog = self.page.get_by_role("dialog", name="Preferences")
+        dialog.get_by_label(field, exact=True).fill(value)
+        dialog.get_by_role("button", name="Done").click()
+        dialog.wait_for(state="hidden")
+        self.is_quiet()
+
+    def is_quiet(self) -> None:
+        """All that was edited has come back from the server: nothing is under way."""
+        self.page.wait_for_function("() => !document.querySelector('[data-busy]')")
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def clears(self) -> None:
+        self.chooses("File", "New")
+        self.page.wait_for_function("() => !document.querySelector('.device-name')")
+
+    def saves_as(self, name: str) -> None:
+        self.chooses("File", "Save as")
+        dialog = self.page.get_by_role("dialog", name="Save as")
+        dialog.get_by_label("Name").fill(name)
+        dialog.get_by_role("button", name="Save").click()
+        dialog.wait_for(state="hidden")
+
+    def opens(self, name: str) -> None:
+        self.chooses("File", "Open…")
+        dialog = self.page.get_by_role("dialog", name="Open")
+        dialog.get_by_role("button", name=name).click()
+        dialog.get_by_role("button", name="Open", exact=True).click()
+        dialog.wait_for(state="hidden")
+        self.canvas.locator(".device-name").first.wait_for()
+
+    # -- terminals --------------------------------------------------------------------------------
+
+    def opens_terminal(self, node: str) -> Any:
+        """With the button of the dock; returns the terminal."""
+        self.shows("Terminals")
+        count = self.page.get_by_role("group", name=f"Terminal {node}").count()
+        self.page.get_by_role("button", name="+ Terminal").click()
+        entries = self.page.get_by_role("menu", name="Open a terminal")
+        entries.get_by_role("menuitem", name=re.compile(rf"^{re.escape(node)}( |$)")).click()
+        terminal = self.page.get_by_role("group", name=f"Terminal {node}").nth(count)
+        terminal.locator(".xterm-rows").wait_for()
+        return terminal
+
+    def makes_terminals_large(self) -> None:
+        """As high as possible, so that what a command prints can be read whole."""
+        larger = self.page.get_by_role("button", name="Larger")
+        if larger.count():
+            larger.click()
+
+    def makes_terminals_small(self) -> None:
+        self.page.get_by_role("button", name="Smaller").click()
+
+    def brings_to_front(self, node: str) -> None:
+        tabs = self.page.get_by_role("tablist", name="Terminals and files")
+        tabs.get_by_role("tab", name=node, exact=True).click()
+
+    def terminal(self, node: str) -> Any:
+        """The one of that node that is in front."""
+        return self.page.locator(f'[aria-label="Terminal {node}"]:visible').first
+
+    def shows(self, tab: str) -> None:
+        """A tab of the dock or of the side."""
+        self.page.get_by_role("tab", name=re.compile(rf"^{tab}")).first.click()
+
+    def types(self, terminal: Any, line: str) -> None:
+        """A line, and Enter."""
+        terminal.locator(".xterm-screen").click()
+        self.page.keyboard.type(line)
+        self.page.keyboard.press("Enter")
+
+    def presses(self, keys: str) -> None:
+        self.page.keyboard.press(keys)
+
+    def reads(self, terminal: Any, wanted: str | re.Pattern[str], limit_ms: int = LIMIT_MS) -> str:
+        """Waits until that is to be read there; returns all that is."""
+        from playwright.sync_api import expect
+
+        rows = terminal.locator(".xterm-rows")
+        expect(rows).to_contain_text(wanted, timeout=limit_ms)
+        return str(rows.inner_text())
+
+    # -- running ----------------------------------------------------------------------------------
+
+    def runs(self) -> None:
+        self.page.get_by_role("button", name="Run", exact=True).click()
+        self.page.get_by_role("button", name="Stop", exact=True).and_(
+            self.page.locator(":enabled")
+        ).wait_for()
+
+    def stops(self) -> None:
+        """Whatever is at work."""
+        self.page.get_by_role("button", name="Stop", exact=True).click()
+        self.page.get_by_role("button", name="Run", exact=True).and_(
+            self.page.locator(":enabled")
+        ).wait_for()

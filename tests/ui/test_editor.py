@@ -1,0 +1,238 @@
+"""Drawing a network in the browser: by pointer, by key, with mistakes; and what becomes of its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pencil import Pencil
+from student import LIMIT_MS, Student
+
+import wanlab
+
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+expect.set_options(timeout=LIMIT_MS)
+
+
+@pytest.fixture
+def pencil(student: Student) -> Pencil:
+    return Pencil(student)
+
+
+def draw_two_hosts(pencil: Pencil) -> None:
+    pencil.places("Host", (150, 100), (150, 250))
+    pencil.places("Switch", (400, 170))
+    pencil.joins("host h1", "switch s1")
+    pencil.joins("host h2", "switch s1")
+    pencil.links(2)
+
+
+def test_what_is_drawn_is_saved_as_miniedit_has_it(pencil: Pencil, server: Any) -> None:
+    draw_two_hosts(pencil)
+    expect(pencil.node("host h1")).to_contain_text("10.0.0.1/8")
+    pencil.node("host h1").click()
+    pencil.fills("IP address", "10.0.0.11/8")
+    expect(pencil.node("host h1")).to_contain_text("10.0.0.11/8")
+    pencil.student.picture("drawn")
+
+    pencil.page.keyboard.press("Escape")
+    pencil.page.get_by_role("application", name="Canvas").press("Control+s")
+    dialog = pencil.page.get_by_role("dialog", name="Save as")
+    dialog.get_by_label("Name").fill("two")
+    dialog.get_by_role("button", name="Save").click()
+    expect(pencil.page.get_by_role("status").filter(has_text="Saved two.mn")).to_be_visible()
+
+    saved = wanlab.load(server.folder / "two.mn")
+    assert [(node.name, node.x, node.y) for node in saved.nodes] == [
+        ("h1", 150, 100),
+        ("h2", 150, 250),
+        ("s1", 400, 170),
+    ]
+    assert saved.hosts[0].ip == "10.0.0.11/8"
+    assert [(link.a.node, link.b.node) for link in saved.links] == [("h1", "s1"), ("h2", "s1")]
+
+
+def test_everything_goes_by_key(pencil: Pencil) -> None:
+    page = pencil.page
+    page.get_by_role("application", name="Canvas").focus()
+    for key in ("h", "Enter", "s", "Enter", "Escape"):
+        page.keyboard.press(key)
+    expect(pencil.node("switch s1")).to_be_focused()
+    page.keyboard.press("l")
+    page.keyboard.press("Shift+Tab")
+    expect(pencil.node("host h1")).to_be_focused()
+    page.keyboard.press("Enter")
+    pencil.links(1)
+
+    pencil.node("host h1").focus()
+    before = pencil.centre("host h1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("heading", name="h1", exact=True)).to_be_visible()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    pencil.stands("host h1", before[0] - 30, before[1])
+
+    page.keyboard.press("Shift+F10")
+    menu = page.get_by_role("menu", name="Node")
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitem", name="Link to…")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+
+    page.keyboard.press("Enter")
+    expect(pencil.field("Name")).to_be_focused()
+    page.keyboard.type("client")
+    page.keyboard.press("Enter")
+    expect(pencil.node("host client")).to_be_visible()
+
+    pencil.node("host client").focus()
+    page.keyboard.press("Delete")
+    pencil.links(0)
+    pencil.has_nodes("s1")
+
+
+def test_a_mistake_is_told_as_it_is_typed_and_found_again_from_the_list(pencil: Pencil) -> None:
+    draw_two_hosts(pencil)
+    pencil.node("host h2").click()
+    pencil.field("IP address").press_sequentially("10.0.0.300")
+    expect(pencil.page.get_by_text("an IP address, as in 10.0.0.1/8")).to_be_visible()
+    pencil.page.keyboard.press("Enter")
+    expect(pencil.node("host h2").locator(".badge")).to_be_visible()
+
+    pencil.node("switch s1").click()
+    pencil.student.shows("Problems")
+    pencil.page.get_by_role("list", name="Problems").get_by_role("button").click()
+    expect(pencil.field("IP address")).to_be_focused()
+    expect(pencil.field("IP address")).to_have_value("10.0.0.300")
+    pencil.student.picture("problem")
+    pencil.fills("IP address", "10.0.0.3")
+    expect(pencil.page.get_by_text("No problems")).to_be_visible()
+    expect(pencil.node("host h2").locator(".badge")).to_have_count(0)
+
+
+def test_a_link_has_properties_for_each_direction(pencil: Pencil, server: Any) -> None:
+    draw_two_hosts(pencil)
+    pencil.node("host h1").click()
+    pencil.page.get_by_role("region", name="Links").get_by_role("button").click()
+    expect(pencil.page.get_by_role("heading", name="h1\N{EN DASH}s1")).to_be_visible()
+    pencil.fills("Rate", "10Mbps")
+    pencil.page.get_by_role("radio", name="h1 → s1").click()
+    pencil.fills("Delay", "20ms")
+    pencil.field("Queue").select_option("fq_codel")
+    texts = pencil.page.locator(".line-text")
+    expect(texts.filter(has_text="→ 10Mbps · 20ms · fq_codel")).to_have_count(1)
+    pencil.page.get_by_role("radio", name="both ways").click()
+    expect(pencil.field("Delay")).to_have_attribute("placeholder", "20ms / none")
+
+    with pencil.page.expect_download() as download:
+        pencil.chooses("File", "Export", "YAML")
+    path = server.folder / "exported.yaml"
+    download.value.save_as(path)
+    link = wanlab.load(path).links[0]
+    assert (link.a.conditions.rate_bps, link.b.conditions.rate_bps) == (10_000_000, 10_000_000)
+    assert (link.a.conditions.delay_ns, link.b.conditions.delay_ns) == (20_000_000, 0)
+    assert link.a.conditions.queue == wanlab.Queue("fq_codel")
+    assert link.b.conditions.queue is None
+
+
+def test_a_drag_is_one_step_of_undo_and_snaps_into_line(
+    pencil: Pencil, come: Callable[[], Student]
+) -> None:
+    draw_two_hosts(pencil)
+    x, y = pencil.centre("host h2")
+    pencil.drags((x, y), (x + 103, y + 60))
+    pencil.stands("host h2", x + 103, y + 60)
+    # Back, to 3 beside the column of h1.
+    pencil.drags((x + 103, y + 60), (x + 3, y + 90))
+    pencil.stands("host h2", x, y + 90)
+    other = Pencil(come())
+    expect(other.node("host h2")).to_be_visible()
+
+    undo = pencil.page.get_by_role("button", name="Undo")
+    expect(undo).to_have_attribute("title", "Undo: Move h2 (Ctrl+Z)")
+    undo.click()
+    undo.click()
+    expect(undo).to_have_attribute("title", "Undo: Link h2 and s1 (Ctrl+Z)")
+    pencil.stands("host h2", x, y)
+    for _ in range(5):
+        undo.click()
+    expect(pencil.page.locator(".device-name")).to_have_count(0)
+    expect(other.page.locator(".device-name")).to_have_count(0)
+    pencil.page.keyboard.press("Control+y")
+    expect(other.node("host h1")).to_be_visible()
+
+
+def test_what_is_selected_is_copied_aligned_and_deleted(pencil: Pencil) -> None:
+    draw_two_hosts(pencil)
+    x, y = pencil.centre("host h1")
+    pencil.drags((x - 70, y - 50), (x + 330, y + 250))
+    expect(pencil.page.get_by_role("heading", name=re.compile("things"))).to_be_visible()
+    pencil.page.keyboard.press("Control+c")
+    pencil.page.keyboard.press("Control+v")
+    pencil.links(4)
+    pencil.has_nodes("h1", "h2", "h3", "h4", "s1", "s2")
+
+    pencil.chooses("Edit", "Align", "Top")
+    for name, column in (("host h3", 0), ("host h4", 0), ("switch s2", 250)):
+        pencil.stands(name, x + column + 40, y + 40)
+    pencil.page.get_by_role("application", name="Canvas").press("Delete")
+    pencil.links(2)
+    pencil.page.keyboard.press("Control+a")
+    pencil.page.keyboard.press("Delete")
+    expect(pencil.page.get_by_text("An empty laboratory")).to_be_visible()
+
+
+def test_the_ip_base_changes_the_addresses_on_the_canvas(pencil: Pencil) -> None:
+    draw_two_hosts(pencil)
+    pencil.chooses("Edit", "Preferences…")
+    dialog = pencil.page.get_by_role("dialog", name="Preferences")
+    dialog.get_by_label("IP base").fill("15.0.0.0/8")
+    dialog.get_by_role("button", name="Done").click()
+    expect(pencil.node("host h2")).to_contain_text("15.0.0.2/8")
+
+
+def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
+    pencil: Pencil, server: Any
+) -> None:
+    course = Path(wanlab.__file__).parent / "labs"
+    for unit in ("lab01", "lab14"):
+        text = (course / unit / "topology.mn").read_text(encoding="utf-8")
+        (server.folder / f"{unit}.mn").write_text(text, encoding="utf-8")
+    pencil.places("Host", (150, 100))
+    pencil.page.keyboard.press("Control+o")
+    dialog = pencil.page.get_by_role("dialog", name="Open")
+    dialog.get_by_role("button", name="lab14.mn").click()
+    dialog.get_by_role("button", name="Open", exact=True).click()
+    question = pencil.page.get_by_role("dialog", name="Save the changes?")
+    question.get_by_role("button", name="Do not save").click()
+    expect(pencil.page.get_by_text("lab14.mn", exact=True)).to_be_visible()
+    pencil.has_nodes(*(node.name for node in wanlab.load(server.folder / "lab14.mn").nodes))
+
+    pencil.student.shows("Files")
+    pencil.page.get_by_role("list", name="Files of the working folder").get_by_role(
+        "button", name="lab01.mn"
+    ).click()
+    expect(pencil.page.locator(".device-name")).to_have_count(
+        len(wanlab.load(server.folder / "lab01.mn").nodes)
+    )
+
+
+def test_routers_and_controllers_are_linked_as_they_may_be(pencil: Pencil) -> None:
+    pencil.places("Router", (150, 100))
+    pencil.places("Open vSwitch", (400, 100))
+    pencil.places("Controller", (400, 250))
+    pencil.joins("router r1", "controller c0")
+    expect(pencil.page.get_by_text("r1 cannot be linked to controller c0")).to_be_visible()
+    pencil.joins("switch s1", "controller c0")
+    pencil.joins("router r1", "switch s1")
+    pencil.links(2)
+    pencil.node("router r1").click()
+    pencil.field("Address of r1-eth0").fill("10.0.1.254/24")
+    pencil.page.keyboard.press("Enter")
+    expect(pencil.page.locator(".line-text").filter(has_text="10.0.1.254/24")).to_have_count(1)
