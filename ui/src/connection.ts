@@ -166,16 +166,6 @@ async function retry(): Promise<void> {
   connect();
 }
 
-/** Take everything from the server anew: what was shown in advance has been refused. */
-export async function refresh(): Promise<void> {
-  try {
-    const answer = await fetch("/api/state", { cache: "no-store" });
-    if (answer.ok) deliver({ ...(await answer.json()), client: useConnection.getState().client });
-  } catch {
-    // The connection is gone; the next one begins with everything.
-  }
-}
-
 function receive(message: Record<string, unknown>): void {
   if (typeof message.reply === "number") {
     const one = waiting.get(message.reply);

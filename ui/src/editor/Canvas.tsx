@@ -54,12 +54,16 @@ export function Canvas() {
   const isDragging = useRef(false);
   const [guides, setGuides] = useState(NO_GUIDES);
   const [drawn, setDrawn] = useState<AnyFlow[]>([]);
+  // What is drawn, without waiting for React: a drop must find the last move.
   const now = useRef(drawn);
-  now.current = drawn;
+  const draw = useCallback((next: (before: AnyFlow[]) => AnyFlow[]) => {
+    now.current = next(now.current);
+    setDrawn(now.current);
+  }, []);
 
   useLayoutEffect(() => {
-    setDrawn((before) => flowNodes(nodes, labels, selected, before));
-  }, [nodes, labels, selected]);
+    draw((before) => flowNodes(nodes, labels, selected, before));
+  }, [draw, nodes, labels, selected]);
   const linesBefore = useRef<LinkFlow[]>([]);
   const lines = useMemo(() => {
     linesBefore.current = flowLinks(links, nodes, selected, linesBefore.current);
@@ -77,14 +81,14 @@ export function Canvas() {
     () =>
       onNudge((moved) => {
         const places = new Map(moved.map(({ id, x, y }) => [id, { x, y }]));
-        setDrawn((before) =>
+        draw((before) =>
           before.map((node) => {
             const position = places.get(node.id);
             return position === undefined ? node : { ...node, position };
           }),
         );
       }),
-    [],
+    [draw],
   );
 
   const onNodesChange = useCallback(
@@ -95,9 +99,9 @@ export function Canvas() {
       if (isDragging.current && !useView.getState().snapsToGrid) {
         setGuides(snap(moves, now.current, REACH_PX / flow.getZoom()));
       }
-      setDrawn((before) => applyNodeChanges(moves, before));
+      draw((before) => applyNodeChanges(moves, before));
     },
-    [flow],
+    [flow, draw],
   );
   const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => takeSelection(changes), []);
   const startDrag = useCallback(() => {
@@ -106,10 +110,7 @@ export function Canvas() {
   const drop = useCallback(() => {
     isDragging.current = false;
     setGuides(NO_GUIDES);
-    // After React has taken over the last move.
-    requestAnimationFrame(() =>
-      moveTo(now.current.map(({ id, position: { x, y } }) => ({ id, x: Math.round(x), y: Math.round(y) }))),
-    );
+    moveTo(now.current.map(({ id, position: { x, y } }) => ({ id, x: Math.round(x), y: Math.round(y) })));
   }, []);
 
   const place = (event: MouseEvent) => {

@@ -70,6 +70,7 @@ export function Menu({ label, entries, onClose, onSide }: Props) {
               type="button"
               role={entry.isChecked === undefined ? "menuitem" : "menuitemcheckbox"}
               aria-checked={entry.isChecked}
+              aria-keyshortcuts={entry.keys}
               aria-haspopup={entry.items ? "menu" : undefined}
               aria-expanded={entry.items ? open === index : undefined}
               className={`menu-item ${entry.isDangerous ? "menu-item-dangerous" : ""}`}
@@ -89,7 +90,7 @@ export function Menu({ label, entries, onClose, onSide }: Props) {
             >
               <span className="menu-check">{entry.isChecked ? "✓" : ""}</span>
               <span className="menu-title">{entry.title}</span>
-              {entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
+              {entry.keys !== undefined && <kbd aria-hidden="true">{entry.keys}</kbd>}
               {entry.items && <Icon name="right" size={14} />}
             </button>
             {open === index && entry.items && (

@@ -1,6 +1,9 @@
 /**
- * The document as the server has it: nodes, links and labels by id, so that what did not change stays
- * the same object and is not drawn again.
+ * The document: nodes, links and labels by id, so that what did not change stays the same object and is
+ * not drawn again.
+ *
+ * What is shown is what the server has said, and on top of it our own edits that it has not answered
+ * yet. So an edit shows at once, and a word of the server's about an earlier one does not undo a later.
  */
 import { create } from "zustand";
 import { onPush } from "../connection";
@@ -66,11 +69,16 @@ function changed<T extends { id: string }>(
   return { ...Object.fromEntries(kept), ...byId(put) };
 }
 
+type Content = Pick<
+  DocumentState,
+  "revision" | "nodes" | "links" | "labels" | "preferences" | "undo" | "redo"
+>;
+
 /** What the document is after a push. */
-export function takeDocument(state: DocumentState, push: DocumentPush): Partial<DocumentState> {
+export function after(state: Content, push: DocumentPush): Content {
   const { revision, undo, redo, changes } = push;
-  if (push.document !== null) return { revision, undo, redo, ...whole(push.document) };
-  if (changes === null) return { revision, undo, redo };
+  if (push.document !== null) return { ...state, revision, undo, redo, ...whole(push.document) };
+  if (changes === null) return { ...state, revision, undo, redo };
   const drop = new Set(changes.drop);
   return {
     revision,
@@ -83,7 +91,7 @@ export function takeDocument(state: DocumentState, push: DocumentPush): Partial<
   };
 }
 
-function whole(document: Document): Partial<DocumentState> {
+function whole(document: Document): Partial<Content> {
   return {
     nodes: byId(document.nodes),
     links: byId(document.links),
@@ -92,12 +100,29 @@ function whole(document: Document): Partial<DocumentState> {
   };
 }
 
-onPush("document", (push) =>
-  useDocument.setState((state) => ({
-    ...takeDocument(state, push),
-    opened: state.opened + (push.document !== null && state.revision !== push.revision ? 1 : 0),
-  })),
-);
+let said: Content = useDocument.getState();
+const unanswered = new Set<DocumentPush>();
+
+/** Shows an edit that the server has not answered yet, until the returned function is called. */
+export function show(edit: DocumentPush): () => void {
+  unanswered.add(edit);
+  showAll();
+  return () => {
+    unanswered.delete(edit);
+    showAll();
+  };
+}
+
+function showAll(): void {
+  useDocument.setState([...unanswered].reduce(after, said));
+}
+
+onPush("document", (push) => {
+  const isOther = push.document !== null && said.revision !== push.revision;
+  said = after(said, push);
+  showAll();
+  if (isOther) useDocument.setState(({ opened }) => ({ opened: opened + 1 }));
+});
 onPush("problems", ({ problems }) => useDocument.setState({ problems }));
 onPush("file", ({ path, name, is_saved }) =>
   useDocument.setState({ path, fileName: name, isSaved: is_saved }),

@@ -1,10 +1,10 @@
 /**
- * Changes of the document: one action of the user is one edit, and one step of undo. It shows at once;
- * the server's answer, which everybody gets, confirms it. If it is refused, all is fetched anew.
+ * Changes of the document: one action of the user is one edit, and one step of undo. It shows at once,
+ * and goes again if the server refuses it.
  */
-import { perform, send, showError, refresh } from "../connection";
+import { perform, send, showError } from "../connection";
 import type { Label, Link, Node, Preferences } from "../protocol";
-import { takeDocument, useDocument } from "./document";
+import { show, useDocument } from "./document";
 
 export interface Change {
   nodes?: readonly Node[];
@@ -25,18 +25,16 @@ export async function edit(label: string, change: Change): Promise<boolean> {
   const drop = dropped(change.drop ?? []);
   const preferences =
     change.preferences === undefined ? null : { ...state.preferences, ...change.preferences };
-  useDocument.setState(
-    takeDocument(state, {
-      push: "document",
-      revision: state.revision,
-      document: null,
-      changes: { put, drop, preferences },
-      by: "",
-      label,
-      undo: label,
-      redo: null,
-    }),
-  );
+  const answered = show({
+    push: "document",
+    revision: state.revision,
+    document: null,
+    changes: { put, drop, preferences },
+    by: "",
+    label,
+    undo: label,
+    redo: null,
+  });
   try {
     await send({
       do: "edit",
@@ -49,8 +47,9 @@ export async function edit(label: string, change: Change): Promise<boolean> {
     return true;
   } catch (error) {
     showError(error);
-    void refresh();
     return false;
+  } finally {
+    answered();
   }
 }
 
