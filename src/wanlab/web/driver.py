@@ -93,6 +93,8 @@ class Driver:
         self._working: tuple[Process, ...] = ()
         """Those of them that were at work when they were looked at last."""
         self._may_be_prompt = False
+        self._keys_ns = -STRIDE_LEAST_NS
+        """When keys were passed on last."""
         self._is_fresh = True
         self._does_order = False
         self._stride_ns = STRIDE_LEAST_NS
@@ -250,6 +252,8 @@ class Driver:
             process, data = self._keys.popleft()
             if process.is_running:
                 process.write(data)
+            if self._network is not None:
+                self._keys_ns = self._network.now_ns
             self._begin_work()
 
     def _begin_work(self) -> None:
@@ -292,9 +296,16 @@ class Driver:
             or self._is_ending
             or (
                 self._may_be_prompt
+                and self._has_read_keys()
                 and time.monotonic() - self._looked_real_s > LOOK_AT_PROMPT_REAL_S
             )
         )
+
+    def _has_read_keys(self) -> bool:
+        """Time passes when nobody has anything to do, so after a while of it keys have been read. Before
+        that a shell seems to wait for what it has already."""
+        assert self._network is not None
+        return self._network.now_ns - self._keys_ns >= STRIDE_LEAST_NS
 
     def _while_time_passes(self, now_ns: int, until_ns: int | None) -> None:
         """Asked again and again, also while an order lets time pass."""
@@ -312,6 +323,8 @@ class Driver:
             self._stride_ns = STRIDE_PACED_NS
             if time.monotonic() - self._looked_real_s > LOOK_ON_REAL_CLOCK_REAL_S:
                 self._look(network)
+            return
+        if not self._has_read_keys():
             return
         is_early = self._may_be_prompt or self._stride_ns <= STRIDE_EARLY_NS
         patience_s = 0.0 if self._is_fresh else LOOK_AT_PROMPT_REAL_S if is_early else LOOK_REAL_S
