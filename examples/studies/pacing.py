@@ -14,7 +14,8 @@ from wanlab import Design, Run, experiment, traffic
 
 @experiment(
     design=Design.grid(
-        {"buffer": ["30KB", "120KB"], "load": ["20Mbps"], "pacing": ["none", "fq"]}, repeats=3
+        {"buffer": ["30KB", "60KB", "120KB"], "load": ["20Mbps"], "pacing": ["none", "fq"]},
+        repeats=3,
     ),
     full=Design.grid(
         {

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from .sweep import Results
 
+SHOWN = {"ns": ("ms", 1e-6), "us": ("ms", 1e-3)}
+"""How columns of tables are drawn that are kept in small units."""
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(\D*)")
 
 
@@ -125,8 +127,9 @@ def _quantity(
                 f"{name} has many values in each run",
                 "draw it as a box or as a cdf, or make a metric",
             )
-        unit = results[0].record[table].column(column).unit
-        return unit, lambda one: [float(v) for v in np.asarray(one.record[table][column])]
+        kept = results[0].record[table].column(column).unit
+        unit, factor = SHOWN.get(kept, (kept, 1.0))
+        return unit, lambda one: [float(v) * factor for v in np.asarray(one.record[table][column])]
     known = {metric: one.unit for result in results for metric, one in result.metrics.items()}
     if name not in known:
         raise WanlabError(f"there is no metric {name!r}", did_you_mean(name, known))

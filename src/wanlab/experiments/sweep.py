@@ -26,6 +26,7 @@ from wanlab.record import Table
 from .cache import Cache
 from .definition import Experiment
 from .design import Design
+from .display import live_listener
 from .folder import SweepFolder
 from .origin import key_of, origin_of
 from .result import Failure, Result, Task, write_failure
@@ -113,6 +114,12 @@ class Results:
 
         return write_report(self)
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .display import results_html
+
+        return results_html(self)
+
     def __len__(self) -> int:
         return len(self.results)
 
@@ -171,7 +178,8 @@ class Sweep:
     ) -> Results:
         """Performs what is not done. Failed runs are left out of what it returns, with their reasons."""
         with self.folder.locked():
-            work = _Work(self, Cache() if uses_cache else None, limit_s, progress)
+            listener = progress or live_listener()
+            work = _Work(self, Cache() if uses_cache else None, limit_s, listener)
             self.folder.write_index(
                 self.experiment.name,
                 self.experiment.about,
@@ -198,6 +206,12 @@ class Sweep:
             self.tasks,
             self.experiment.plots,
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .display import sweep_html
+
+        return sweep_html(self)
 
     def origin(self, task: Task) -> Mapping[str, Any]:
         return self._origins[task.key]
