@@ -30,7 +30,12 @@ def report(heading: str, *steps: dict[str, Any]) -> dict[str, Any]:
         "performed": sum(not own["skipped"] for own in steps),
         "steps_count": len(steps),
         "counts": {s: sum(one["status"] == s for one in figures) for s in summary.STATUSES},
-        "check": {"points": 2, "of": 3, "checks": [{"passed": True}, {"passed": False}]},
+        "check": {
+            "points": 2,
+            "of": 3,
+            "passed": False,
+            "checks": [{"passed": True}, {"passed": False}],
+        },
         "real_s": 2.0,
         "virtual_s": 30.0,
         "folder": "results/lab06-seed1",
@@ -59,7 +64,8 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
     assert [whole[status] for status in summary.STATUSES] == [2, 1, 1]
     lines = summary.text(ROWS).splitlines()
     assert lines[0].split()[0] == "unit"
-    assert lines[2].endswith("there is no machine")
+    assert lines[1].endswith("  1 open; a check is missed")
+    assert lines[2].endswith("  there is no machine")
     assert lines[-1].split()[0] == "together"
 
 

@@ -42,8 +42,19 @@ def row_of(name: str, status: int, report: Report | None, error: str) -> Row:
         "wall_s": report["real_s"],
         "virtual_s": report["virtual_s"],
         "report": f"{report['folder'].rpartition('/')[2]}/report.html",
-        "error": "",
+        "error": "; ".join(_faults(report)),
     }
+
+
+def _faults(report: Report) -> Iterator[str]:
+    """Why the status of its run is not 0."""
+    steps = [*report["steps"], *report["solution"]]
+    if failed := [step for step in steps if step["problems"]]:
+        yield f"step {failed[0]['n']}: {failed[0]['problems'][0]}".splitlines()[0]
+    if report["counts"][OPEN]:
+        yield f"{report['counts'][OPEN]} open"
+    if report["check"] and not report["check"]["passed"]:
+        yield "a check is missed"
 
 
 def totals(rows: Sequence[Row]) -> Row:
@@ -91,8 +102,9 @@ def page(rows: Sequence[Row], heading: str) -> str:
         "</tr>",
     ]
     for row in [*rows, totals(rows)]:
-        title = escape(row.get("title") or row.get("error") or "")
+        title, error = (escape(row.get(key) or "") for key in ("title", "error"))
         link = f'<a href="{escape(row["report"])}">{title}</a>' if row.get("report") else title
+        link += f" <small>{error}</small>" if error else ""
         mark = ' class="open"' if row.get("status") else ""
         own = "".join(f"<td class=number>{escape(cell)}</td>" for cell in cells(row))
         parts.append(f"<tr{mark}><td>{link}</td>{own}</tr>")
