@@ -7,6 +7,7 @@ seen; nothing waits for a time.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,10 @@ class Student:
     def opens(self, name: str) -> None:
         self.chooses("File", "Open…")
         dialog = self.page.get_by_role("dialog", name="Open")
-        dialog.get_by_role("button", name=name).click()
+        *folders, file = name.split("/")
+        for folder in folders:
+            dialog.get_by_role("button", name=folder).click()
+        dialog.get_by_role("button", name=file).click()
         dialog.get_by_role("button", name="Open", exact=True).click()
         dialog.wait_for(state="hidden")
         self.canvas.locator(".device-name").first.wait_for()
@@ -149,6 +153,11 @@ class Student:
         terminal = self.page.get_by_role("group", name=f"Terminal {node}").nth(count)
         terminal.locator(".xterm-rows").wait_for()
         return terminal
+
+    def terminal_of(self, node: str) -> Any:
+        """The first one of that node, brought to the front."""
+        self.brings_to_front(node)
+        return self.terminal(node)
 
     def makes_terminals_large(self) -> None:
         """As high as possible, so that what a command prints can be read whole."""
@@ -202,3 +211,58 @@ class Student:
         self.page.get_by_role("button", name="Run", exact=True).and_(
             self.page.locator(":enabled")
         ).wait_for()
+
+    def chooses_pace(self, pace: str) -> None:
+        clock = self.page.get_by_role("group", name="Clock")
+        clock.get_by_label("Pace").select_option(label=pace)
+
+    # -- lessons ----------------------------------------------------------------------------------
+
+    def reads_lesson(self, heading: str) -> Any:
+        self.shows("Lessons")
+        self.page.get_by_role("button", name=re.compile(rf"^{heading}")).click()
+        lesson = self.page.locator(".lesson")
+        lesson.get_by_role("heading", level=1).wait_for()
+        return lesson
+
+    def starts_lesson(self, heading: str) -> Any:
+        """Its network comes to the canvas, its text stands beside it."""
+        lesson = self.reads_lesson(heading)
+        self.page.get_by_role("button", name="Start", exact=True).click()
+        self.page.get_by_role("button", name="Put away").wait_for()
+        return lesson
+
+    # -- charts -----------------------------------------------------------------------------------
+
+    def selects_link(self, a: str, b: str) -> None:
+        """With a click on its middle."""
+        (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
+        self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
+
+    def chart_values(
+        self, chart: str, curve: str, until: Callable[[list[float]], bool], limit_ms: int = LIMIT_MS
+    ) -> list[float]:
+        """What the legend of a chart says of a curve, change by change, until that is enough."""
+        row = (
+            self.page.get_by_role("figure", name=chart).locator(".plot-row").filter(has_text=curve)
+        )
+        row.wait_for(timeout=limit_ms)
+        seen: list[float] = [0.0]
+        while not until(seen):
+            before = row.locator(".plot-value").inner_text()
+            seen.append(value_of(before))
+            self.page.wait_for_function(
+                "([row, before]) => row.textContent !== before",
+                arg=[row.locator(".plot-value").element_handle(), before],
+                timeout=limit_ms,
+            )
+        return seen
+
+
+def value_of(text: str) -> float:
+    """ "2.62 MB" is 2620000."""
+    number, _, unit = text.partition(" ")
+    if number == "–":
+        return 0.0
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "µ": 1e-6}.get(unit[:1], 1.0)
+    return float(number) * (factor if len(unit) > 1 else 1.0)

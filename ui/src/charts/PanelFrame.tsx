@@ -18,7 +18,7 @@ export function PanelFrame({ title, name, csv, png, children }: Props) {
     else toast("warning", "nothing is drawn there yet");
   };
   return (
-    <figure className="chart-panel">
+    <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
         <button type="button" className="icon-button" title={`${title} as a table`} onClick={() => download(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
