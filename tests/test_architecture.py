@@ -30,13 +30,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors", "version"}
+DATA = {"units", "errors", "version", "notebook"}
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR, "errors"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
+    "notebook": set(),
     "units": {"errors"},
     "topology": DATA,
     "record": DATA,

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from wanlab.machine import Machine
+
 NEVER_NS = 1 << 63
 
 
@@ -44,6 +46,23 @@ class Appointments:
         while self._waiting and self._waiting[0][2].is_over:
             heapq.heappop(self._waiting)
         return self._waiting[0][0] if self._waiting else NEVER_NS
+
+    def pass_time(self, machine: Machine, until_ns: int, condition: Callable[[], bool]) -> None:
+        """Until then, or until the condition holds. What is due on the way is done, also if it was asked
+        for on the way."""
+        while True:
+            target_ns = max(machine.now_ns, min(until_ns, self.next_due_ns()))
+
+            def stop(target_ns: int = target_ns) -> bool:
+                return condition() or self.next_due_ns() < target_ns
+
+            machine.run(target_ns, stop)
+            if condition():
+                return
+            if machine.now_ns >= self.next_due_ns():
+                self.keep_one()
+            elif machine.now_ns >= until_ns:
+                return
 
     def keep_one(self) -> None:
         """The next one is due."""

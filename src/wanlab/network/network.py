@@ -35,6 +35,7 @@ from wanlab.machine import (
     MachineKind,
 )
 from wanlab.machine.here import is_inside, read_about
+from wanlab.notebook import time_line
 from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
 from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards, refuse_traces
@@ -151,7 +152,8 @@ class Network:
         self.on_process: Callable[[Process], None] | None = None
         """Called with each process that a node has started."""
         self.on_time: Callable[[int, int | None], None] | None = None
-        """Called again and again while time passes: what the clock shows, and until when if known."""
+        """Called again and again while time passes: what the clock shows, and until when if known; at
+        the end once with both the same."""
         self._appointments = Appointments()
         self._is_paced = False
         self._outside = Outside(self._pace_for_others)
@@ -214,6 +216,7 @@ class Network:
     def start(self) -> None:
         """Boots the machine, performs the plan, and begins at time 0."""
         assert self._machine is None, "the network has been started already"
+        self.on_time = self.on_time or time_line()
         look_for_programs(self.topology)
         machine = start_machine(
             self.machine_kind,
@@ -283,6 +286,16 @@ class Network:
             self._machine.close()
             self._machine = None
         self._outside.close()
+
+    def _ipython_display_(self) -> None:
+        """For notebooks."""
+        from .display import show
+
+        show(self)
+
+    @property
+    def is_running(self) -> bool:
+        return self._machine is not None
 
     @property
     def machine(self) -> Machine:
@@ -381,26 +394,16 @@ class Network:
         return self._appointments.make(due_ns, partial(action, *arguments, **words))
 
     def _pass_time(self, until_ns: int, condition: Callable[[], bool]) -> None:
-        """Until then, or until the condition holds. Appointments on the way are kept, also those made on
-        the way."""
-        machine, appointments = self.machine, self._appointments
-        while True:
-            target_ns = max(machine.now_ns, min(until_ns, appointments.next_due_ns()))
+        end_ns = None if until_ns == FOREVER_NS else until_ns - self._epoch_ns
 
-            def stop(target_ns: int = target_ns) -> bool:
-                if self.on_time is not None:
-                    self.on_time(
-                        self.now_ns, None if until_ns == FOREVER_NS else until_ns - self._epoch_ns
-                    )
-                return condition() or appointments.next_due_ns() < target_ns
+        def is_over() -> bool:
+            if self.on_time is not None:
+                self.on_time(self.now_ns, end_ns)
+            return condition()
 
-            machine.run(target_ns, stop)
-            if condition():
-                return
-            if machine.now_ns >= appointments.next_due_ns():
-                appointments.keep_one()
-            elif machine.now_ns >= until_ns:
-                return
+        self._appointments.pass_time(self.machine, until_ns, is_over)
+        if self.on_time is not None:
+            self.on_time(self.now_ns, self.now_ns)
 
     # -- growth -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ figure looks like does not depend on the user's matplotlibrc. Lines differ in st
 colour, for black and white print.
 """
 
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -82,6 +83,16 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
+class Drawing(Figure):
+    """A figure that a notebook shows, too."""
+
+    def _repr_svg_(self) -> str:
+        text = io.StringIO()
+        with style():
+            self.savefig(text, format="svg", metadata=_METADATA[".svg"])
+        return text.getvalue()
+
+
 def timeline(panels: Sequence[Panel], *, title: str = "", height: float = _PANEL_HEIGHT) -> Figure:
     """The panels above each other over one time axis; `height` is that of a panel, in inches."""
     return _draw({title: panels}, width=_TIMELINE_WIDTH, height=height)
@@ -106,7 +117,7 @@ def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
     rows = -(-len(panels) // columns)
     with style():
         size = (_TIMELINE_WIDTH, _DISTRIBUTION_HEIGHT * rows + 0.6)
-        figure = Figure(figsize=size)
+        figure = Drawing(figsize=size)
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             lines = [cumulative(line) for line in panel.lines]
@@ -179,7 +190,7 @@ def _draw(
 ) -> Figure:
     rows = _rows(runs)
     with style():
-        figure = Figure(figsize=(width, height * len(rows) + 0.6))
+        figure = Drawing(figsize=(width, height * len(rows) + 0.6))
         grid = figure.subplots(
             len(rows),
             len(runs),

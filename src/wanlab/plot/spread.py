@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
-from wanlab.plot.figure import LINE_STYLES, MARKERS, draw_legend, draw_warnings, style
+from wanlab.plot.figure import LINE_STYLES, MARKERS, Drawing, draw_legend, draw_warnings, style
 
 WIDTH, HEIGHT = 6.4, 3.6
 BAND_ALPHA = 0.18
@@ -201,7 +201,7 @@ def heat(
     if not np.isfinite(means).any():
         raise WanlabError("there is nothing to draw", "no run has this metric")
     with style():
-        figure = Figure(figsize=(WIDTH, HEIGHT))
+        figure = Drawing(figsize=(WIDTH, HEIGHT))
         axes = figure.subplots()
         axes.grid(visible=False)
         image = axes.imshow(means, origin="lower", aspect="auto", cmap="viridis")
@@ -233,7 +233,7 @@ def _figure(
     if not groups:
         raise WanlabError("there is nothing to draw", "no run has ended well")
     with style():
-        figure = Figure(figsize=(WIDTH, HEIGHT))
+        figure = Drawing(figsize=(WIDTH, HEIGHT))
         axes = figure.subplots()
         _head(figure, title, warnings)
     return figure, axes

@@ -189,6 +189,12 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({len(self)} rows: {', '.join(self.names)})"
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from wanlab.record.display import table_html
+
+        return table_html(self)
+
     def distinct(self, name: str) -> list[Any]:
         """The different values of a column, in order of their first appearance."""
         return list(dict.fromkeys(_plain(self[name])))
@@ -269,6 +275,12 @@ class Record:
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from wanlab.record.display import record_html
+
+        return record_html(self)
 
     def digest(self) -> str:
         """SHA-256 over all content, in hexadecimal. Two runs agree if their digests do."""

@@ -291,6 +291,12 @@ class Topology:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 
+    def _repr_svg_(self) -> str:
+        """For notebooks."""
+        from wanlab.topology.files import dumps
+
+        return dumps(self, ".svg")
+
     def node(self, name: str) -> Node:
         """The node of that name."""
         try:

@@ -1,0 +1,160 @@
+"""What a Jupyter notebook is shown: tables as HTML, and output that changes while a cell runs.
+
+Colours and fonts are the page's own, so a light page and a dark one both look right. There are no
+widgets: what changes is an ordinary output that is replaced (IPython's `update_display`). IPython is
+asked only if it is there already; outside of notebooks nothing here does anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from importlib import import_module
+from typing import Any
+
+FIRST_SHOWN_REAL_S = 0.5
+"""What is over sooner needs no progress."""
+EVERY_REAL_S = 0.25
+PAUSE_REAL_S = 1.0
+BAR_WIDTH = 200
+MUTED = "opacity: 0.65"
+
+
+def is_notebook() -> bool:
+    """Whether this program is the kernel of a notebook."""
+    shell = _shell()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
+
+
+# -- HTML -------------------------------------------------------------------------------------------
+
+
+class Html(str):
+    """Text that is HTML already; a notebook shows it as such."""
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def as_html(value: object) -> str:
+    return str(value) if isinstance(value, Html) else escape(str(value))
+
+
+def table(headings: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
+    """Left-aligned, as words are read."""
+    style = ' style="text-align: left; vertical-align: top"'
+
+    def row(cells: Sequence[object], kind: str) -> str:
+        inner = "".join(f"<{kind}{style}>{as_html(cell)}</{kind}>" for cell in cells)
+        return f"<tr>{inner}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    return Html(f"<table><thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>")
+
+
+def heading(title: object, about: object = "") -> Html:
+    rest = f' <span style="{MUTED}">{as_html(about)}</span>' if about else ""
+    return Html(f"<div><b>{as_html(title)}</b>{rest}</div>")
+
+
+def folded(title: object, inside: object) -> Html:
+    """What is seen after a click."""
+    return Html(f"<details><summary>{as_html(title)}</summary>{as_html(inside)}</details>")
+
+
+def preformatted(text: str) -> Html:
+    return Html(f'<pre style="white-space: pre-wrap">{escape(text)}</pre>')
+
+
+def together(*parts: object) -> Html:
+    return Html("".join(as_html(part) for part in parts))
+
+
+def bar(fraction: float) -> Html:
+    filled = round(BAR_WIDTH * min(max(fraction, 0.0), 1.0))
+    return Html(
+        f'<svg width="{BAR_WIDTH}" height="10" style="vertical-align: middle">'
+        f'<rect width="{BAR_WIDTH}" height="10" rx="3" fill="#8884"/>'
+        f'<rect width="{filled}" height="10" rx="3" fill="#2f81c9"/></svg>'
+    )
+
+
+# -- output that changes ----------------------------------------------------------------------------
+
+
+class LiveOutput:
+    """An output of the cell that runs now; `show` replaces what it shows."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    @property
+    def is_shown(self) -> bool:
+        return self._handle is not None
+
+    def show(self, html: str, text: str) -> None:
+        display = import_module("IPython.display").display
+        data = {"text/html": html, "text/plain": text}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+class TimeLine:
+    """How far a network's time has passed while a cell lets it; given to `Network.on_time`."""
+
+    def __init__(self) -> None:
+        self.others: list[Callable[[], None]] = []
+        """What else is to be shown anew when time has passed."""
+        self._asked: tuple[int, int | None] | None = None
+        self._output = LiveOutput()
+        self._began = (0.0, 0)
+        self._heard_real_s = self._next_real_s = 0.0
+
+    def __call__(self, now_ns: int, end_ns: int | None) -> None:
+        real_s = time.monotonic()
+        if now_ns == end_ns:
+            self._end(now_ns, real_s)
+            return
+        asked = (getattr(_shell(), "execution_count", 0), end_ns)
+        if asked != self._asked or real_s - self._heard_real_s > PAUSE_REAL_S:
+            self._asked, self._output = asked, LiveOutput()
+            self._began, self._next_real_s = (real_s, now_ns), real_s + FIRST_SHOWN_REAL_S
+        self._heard_real_s = real_s
+        if real_s >= self._next_real_s:
+            self._next_real_s = real_s + EVERY_REAL_S
+            self._show(now_ns, end_ns, real_s)
+
+    def _end(self, now_ns: int, real_s: float) -> None:
+        if self._asked is not None and self._output.is_shown:
+            self._show(now_ns, self._asked[1], real_s)
+            return
+        for show in self.others:
+            show()
+
+    def _show(self, now_ns: int, end_ns: int | None, real_s: float) -> None:
+        for show in self.others:
+            show()
+        began_real_s, began_ns = self._began
+        passed_s, passed_real_s = (now_ns - began_ns) / 1e9, real_s - began_real_s
+        speed = f"{passed_s / passed_real_s:.2g} times as fast as real time"
+        if end_ns is None:
+            text = f"{passed_s:.1f} s of the network's time have passed, {speed}"
+            self._output.show(as_html(text), text)
+            return
+        whole_s = (end_ns - began_ns) / 1e9
+        text = f"{passed_s:.1f} of {whole_s:.1f} s of the network's time, {speed}"
+        self._output.show(together(bar(passed_s / whole_s), " ", text), text)
+
+
+def time_line() -> TimeLine | None:
+    """For a network that is started in a notebook."""
+    return TimeLine() if is_notebook() else None
