@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wanlab import Metric, Result, Results, plot
+from wanlab import Design, Metric, Result, Results, Run, Sweep, experiment, plot
 from wanlab.errors import WanlabError
 from wanlab.experiments.charts import axis, usual
 from wanlab.experiments.sentence import Chart, parse_chart
@@ -133,3 +134,18 @@ def test_a_metric_has_one_unit() -> None:
     other = Result(Path("/"), "flows", {"a": 2}, 1, "k", {"goodput": Metric(1, "bit/s")}, ())
     with pytest.raises(WanlabError, match="in Mbit/s in some runs and in bit/s in others"):
         table_of([result({"a": 1}, 1, 5), other])
+
+
+def test_a_sweeps_own_figures_show_all_that_varies(tmp_path: Path) -> None:
+    @experiment(
+        design=Design.grid({"a": [1, 2], "b": [1, 2]}),
+        plots=["lines x over a", "heat x over a and b", "cdf x by b", "box x over a by b"],
+    )
+    def one(run: Run, *, a: int = 1, b: int = 1) -> None: ...
+
+    assert Sweep(one, output=tmp_path).plots == (
+        *("lines x over a by b", "heat x over a and b"),
+        *("cdf x by b and a", "box x over a by b"),
+    )
+    with pytest.raises(WanlabError, match="no parameter 'c'"):
+        Sweep(replace(one, plots=("lines x over c",)), output=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -108,6 +109,9 @@ def run(
         print(line)
     for warning in result.warnings:
         print(f"Warning: {warning}")
+    if no_cache and output is None:
+        print("its record is not kept: --output FOLDER keeps it")
+        return 0
     known = " (known from before)" if result.is_cached else ""
     print(f"its record is in {output or result.folder / 'record'}{known}")
     return 0
@@ -249,7 +253,10 @@ def _told_run(result: Result, output: Path | None) -> dict[str, Any]:
         "parameters": dict(result.parameters),
         "seed": result.seed,
         "metrics": {
-            name: {"value": metric.value, "unit": metric.unit}
+            name: {
+                "value": None if math.isnan(metric.value) else metric.value,
+                "unit": metric.unit,
+            }
             for name, metric in result.metrics.items()
         },
         "warnings": list(result.warnings),

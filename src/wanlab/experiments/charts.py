@@ -27,7 +27,7 @@ from wanlab.units import format_rate, format_size, format_time, parse_rate, pars
 
 from .design import Value
 from .result import Result
-from .sentence import ALL, Chart, parse_chart
+from .sentence import Chart, check_chart, parse_chart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def draw(sentence: str, results: Results) -> Figure:
     chart = parse_chart(sentence)
     if not results.results:
         raise WanlabError("there is nothing to draw", "no run has ended well")
-    _check_parameters(chart, results)
+    check_chart(chart, results.experiment, results.results[0].parameters, results.varied)
     unit, values_of = _quantity(chart, results.results)
     label = f"{_words(chart.quantity)} ({unit})" if unit else _words(chart.quantity)
     warnings = _warnings(results.results)
@@ -88,25 +88,6 @@ def usual(results: Results) -> list[str]:
 
 
 # -- what is drawn --------------------------------------------------------------------------------
-
-
-def _check_parameters(chart: Chart, results: Results) -> None:
-    known = results.results[0].parameters
-    for name in (*chart.over, *chart.by):
-        if name not in known:
-            raise WanlabError(
-                f"{results.experiment} has no parameter {name!r}", did_you_mean(name, known)
-            )
-    left = [name for name in results.varied if name not in (*chart.over, *chart.by)]
-    if left and not chart.is_over_all:
-        raise WanlabError(
-            f'"{_sentence(chart)}" would average over {" and ".join(left)}',
-            f'say "by {" and ".join([*chart.by, *left])}", or "{ALL.strip()}" if that is meant',
-        )
-
-
-def _sentence(chart: Chart) -> str:
-    return f"{chart.kind} {chart.quantity}"
 
 
 def _quantity(

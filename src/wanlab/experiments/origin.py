@@ -43,7 +43,16 @@ PROGRAMS = (
 # Faces and lessons take no part in a run.
 NO_PART = {"cli", "labs", "mininet", "web", "plot", "pytest_plugin"}
 NO_PART_OF_EXPERIMENTS = {
-    *("charts.py", "sentence.py", "report.py", "workers.py", "cluster.py", "sweep.py", "cache.py"),
+    *(
+        "charts.py",
+        "display.py",
+        "sentence.py",
+        "report.py",
+        "workers.py",
+        "cluster.py",
+        "sweep.py",
+        "cache.py",
+    ),
 }
 
 

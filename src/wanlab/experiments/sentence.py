@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from wanlab.errors import WanlabError, did_you_mean
@@ -46,3 +47,32 @@ def parse_chart(sentence: str) -> Chart:
     if len(over) != {"cdf": 0, "heat": 2}.get(kind, 1) or (kind == "heat" and by):
         raise WanlabError(f'"{sentence}" is no figure', f"as in: {FORMS[kind]}")
     return Chart(kind, quantity, over, tuple(by.split(" and ")) if by else (), is_over_all)
+
+
+def check_chart(
+    chart: Chart, experiment: str, known: Collection[str], varied: Sequence[str]
+) -> None:
+    """WanlabError for a figure that names what is no parameter, or that would average over one that
+    varies without saying so."""
+    for name in (*chart.over, *chart.by):
+        if name not in known:
+            raise WanlabError(f"{experiment} has no parameter {name!r}", did_you_mean(name, known))
+    left = [name for name in varied if name not in (*chart.over, *chart.by)]
+    if left and not chart.is_over_all:
+        raise WanlabError(
+            f'"{chart.kind} {chart.quantity}" would average over {" and ".join(left)}',
+            f'say "by {" and ".join([*chart.by, *left])}", or "{ALL.strip()}" if that is meant',
+        )
+
+
+def completed(sentence: str, experiment: str, known: Collection[str], varied: Sequence[str]) -> str:
+    """The same figure for a sweep that varies more than its sentence names: a line for each value of
+    that, too."""
+    chart = parse_chart(sentence)
+    check_chart(chart, experiment, known, ())
+    left = [name for name in varied if name not in (*chart.over, *chart.by)]
+    if not left or chart.is_over_all:
+        return sentence
+    if chart.kind == "heat":
+        return sentence + ALL
+    return f"{sentence} {'and' if chart.by else 'by'} {' and '.join(left)}"

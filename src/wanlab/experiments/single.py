@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from dataclasses import replace
@@ -26,13 +27,14 @@ def run_once(
     uses_cache: bool,
     is_here: bool,
 ) -> Result:
-    """Its folder is in the cache; without one it is a temporary one, which stays."""
+    """Its folder is in the cache; without one it is a temporary one, which goes when we end."""
     origin = origin_of(experiment, parameters)
     task = Task(dict(parameters), seed, key_of(origin, seed))
     cache = Cache() if uses_cache else None
     known = cache.find(task.key) if cache else None
     if known is None:
         made = Path(tempfile.mkdtemp(prefix="wanlab-run-")) / "run"
+        atexit.register(shutil.rmtree, made.parent, ignore_errors=True)
         if is_here:
             folder = experiment.origin_file.parent if experiment.origin_file else None
             perform(experiment, task, made, origin, folder)

@@ -227,7 +227,11 @@ def _write_function(thing: Any, lines: dict[str, str]) -> None:
         text = ast.unparse(definition)
     lines.setdefault(thing.__name__, "")  # it may refer to itself
     known = _known_to(thing)
-    for name in sorted({n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}):
+    # In a notebook a variable of the function may have the name of a global one.
+    code = getattr(thing, "__code__", None)
+    own = {*code.co_varnames, *code.co_cellvars} if code else set()
+    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    for name in sorted(used - own):
         if name in known and name not in lines:
             _write_name(name, known[name], thing.__name__, lines)
     del lines[thing.__name__]  # what it needs stands before it

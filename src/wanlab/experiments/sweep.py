@@ -30,6 +30,7 @@ from .display import live_listener
 from .folder import SweepFolder
 from .origin import key_of, origin_of
 from .result import Failure, Result, Task, write_failure
+from .sentence import completed
 from .table import table_of, write_table
 from .worker import Job
 from .workers import Ended, Workers
@@ -157,6 +158,10 @@ class Sweep:
             for name in experiment.parameters
             if len({repr(parameters[name]) for parameters, _ in chosen}) > 1
         )
+        self.plots = tuple(  # a wrong one is told now, and not after the last run
+            completed(sentence, experiment.name, experiment.parameters, self.varied)
+            for sentence in experiment.plots
+        )
         self._origins: dict[str, Mapping[str, Any]] = {}
         self.tasks = tuple(self._task(parameters, seed) for parameters, seed in chosen)
 
@@ -185,7 +190,7 @@ class Sweep:
                 self.experiment.about,
                 self.tasks,
                 self.experiment.source,
-                self.experiment.plots,
+                self.plots,
             )
             work.take_what_is_there(retry_failed)
             if work.waiting:
@@ -204,7 +209,7 @@ class Sweep:
             self.experiment.name,
             self.experiment.about,
             self.tasks,
-            self.experiment.plots,
+            self.plots,
         )
 
     def _repr_html_(self) -> str:
