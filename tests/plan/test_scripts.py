@@ -100,6 +100,26 @@ def ring() -> Topology:
     )
 
 
+def varying() -> Topology:
+    """A link that delivers by a trace one way, and by a schedule the other."""
+    return Topology(
+        nodes=(Host("h1"), Host("h2")),
+        links=(
+            link(
+                "h1",
+                "h2",
+                delay="5ms",
+                a_to_b={"trace": "1 1 2 9", "trace_once": True, "queue": "codel"},
+                b_to_a={
+                    "rate": "10Mbps",
+                    "schedule": [{"at": "1s", "rate": "2Mbps"}, {"at": "1500ms", "loss": "1%"}],
+                    "schedule_repeat": "3s",
+                },
+            ),
+        ),
+    )
+
+
 TOPOLOGIES: dict[str, tuple[Callable[[], Topology], Wire]] = {
     "lab14": (lambda: load(LAB14), "gso"),
     "dumbbell-gso": (lambda: shapes.dumbbell(2, rate="10Mbps", delay="20ms"), "gso"),
@@ -107,6 +127,7 @@ TOPOLOGIES: dict[str, tuple[Callable[[], Topology], Wire]] = {
     "routed": (routed, "mtu"),
     "switched": (switched, "gso"),
     "ring": (ring, "gso"),
+    "varying": (varying, "gso"),
 }
 
 KINDS = ("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke")

@@ -8,7 +8,7 @@ from _random import Random
 from collections.abc import Callable
 
 from . import words
-from .messages import DATAGRAM, PORT, REQUEST
+from .messages import DATAGRAM, PORT, REQUEST, has_congestion
 from .report import json, quantile, rate, time
 from .senders import Flow, Sender
 from .serve import serve
@@ -93,7 +93,7 @@ def main(typed: list[str]) -> int:
         print(f"wanlab-traffic: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"wanlab-traffic: {error.strerror or error}", file=sys.stderr)
+        print(f"wanlab-traffic: {reason(error.strerror or str(error))}", file=sys.stderr)
         return NO_ANSWER
     except KeyboardInterrupt:
         return 130
@@ -127,11 +127,14 @@ def _send(kind: str, host: str, options: Options) -> int:
         raise UsageError(f'there is no host "{host}"') from None
     family, _, _, _, address = found[0]
     told: dict[str, object] = {"kind": kind, "host": host, "seed": options.number("seed", 1)}
-    told["congestion"] = options.text("congestion") or None
+    congestion = options.text("congestion")
+    told["congestion"] = congestion or None
+    if not has_congestion(congestion):
+        raise UsageError(f'this kernel has no congestion control "{congestion}"')
 
     def sender() -> Sender:
         """Its time begins now: what is drawn has been drawn."""
-        return Sender(address, family, options.text("congestion"), options.number("pacing", 0))
+        return Sender(address, family, congestion, options.number("pacing", 0))
 
     if kind == "udp":
         return _tell_datagrams(told, _datagrams(sender(), options), options)
@@ -209,32 +212,53 @@ def _tell_flows(told: dict[str, object], flows: list[Flow], options: Options) ->
     total = sum(flow.bytes for flow in ended)
     last_ns = max((flow.end_ns for flow in ended), default=0)
     goodput_bps = total * 8e9 / last_ns if last_ns else 0.0
+    if told["kind"] in ("bulk", "onoff"):  # all begin at once
+        goodput_bps = sum(flow.goodput_bps for flow in ended)
     if options.is_set("json"):
         told |= {"seconds": last_ns / 1e9, "bytes": total, "goodput_bps": goodput_bps}
+        told |= _completion(ended)
         told["flows"] = [
             {
                 "number": flow.number,
                 "start_ns": flow.start_ns,
                 "end_ns": flow.end_ns,
                 "bytes": flow.bytes,
+                "goodput_bps": flow.goodput_bps,
                 "error": flow.error or None,
             }
             for flow in flows
         ]
         print(json(told))
     elif ended:
-        times = sorted(flow.end_ns - flow.start_ns for flow in ended)
         marks = ", ".join(
-            f"{name} {time(quantile(times, part))}"
-            for name, part in (("median", 0.5), ("95 %", 0.95), ("longest", 1.0))
+            f"{name.removeprefix('completion_').removesuffix('_s')} {time(seconds * 1e9)}"
+            for name, seconds in _completion(ended).items()
         )
         print(f"{len(ended)} flows, {total} bytes in {time(last_ns)}: {rate(goodput_bps)}")
         print(f"completion times: {marks}")
     failed = len(flows) - len(ended)
     if failed:
-        reason = next(flow.error for flow in flows if flow.error)
-        print(f"wanlab-traffic: {failed} of {len(flows)} failed: {reason}", file=sys.stderr)
+        first = reason(next(flow.error for flow in flows if flow.error))
+        print(f"wanlab-traffic: {failed} of {len(flows)} failed: {first}", file=sys.stderr)
     return NO_ANSWER if failed else 0
+
+
+def reason(error: str) -> str:
+    if error == "Connection refused":
+        return "nobody listens there; start `wanlab-traffic serve -D`"
+    return error[:1].lower() + error[1:]
+
+
+def _completion(flows: list[Flow]) -> dict[str, float]:
+    """How long flows took: mean, and the times below which so many percent are."""
+    times_s = sorted((flow.end_ns - flow.start_ns) / 1e9 for flow in flows)
+    if not times_s:
+        return {}
+    marks = {"median": 0.5, "p95": 0.95, "p99": 0.99, "longest": 1.0}
+    return {
+        "completion_mean_s": sum(times_s) / len(times_s),
+        **{f"completion_{name}_s": quantile(times_s, part) for name, part in marks.items()},
+    }
 
 
 def _tell_datagrams(told: dict[str, object], came: dict[str, float], options: Options) -> int:

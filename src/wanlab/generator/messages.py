@@ -3,7 +3,7 @@
 A connection begins with a header and is one of
 
     STREAM      the sender sends `first` bytes (0: until it says that it has ended), the other side
-                answers with a report
+                answers with a report; `second`: an instant at which it looks how much has come
     REQUESTS    each request is a REQUEST, then more bytes up to its size; the answer is so many bytes
     DATAGRAMS   datagrams come over UDP with the number `first`; when the sender says how many it has
                 sent, the other side answers with what has come of them, `second` ns later
@@ -22,8 +22,8 @@ MAGIC = b"wlt1"
 STREAM, REQUESTS, DATAGRAMS = 1, 2, 3
 HEADER = struct.Struct("<4sI16sQQ")
 """Magic, kind, congestion control of what is sent back, first, second."""
-REPORT = struct.Struct("<QQQ")
-"""Bytes, and when the first and the last of them had come."""
+REPORT = struct.Struct("<QQQQ")
+"""Bytes, when the last of them had come; bytes that had come when it looked, and when that was."""
 REQUEST = struct.Struct("<QQ")
 """Bytes of the request, this included, and of the answer."""
 DATAGRAM = struct.Struct("<4sIQQ")
@@ -34,7 +34,7 @@ DATAGRAM_REPORT = struct.Struct("<QQQQQQQQQQd")
 least, mean and greatest delay, greatest number, jitter in ns."""
 
 # From asm-generic/socket.h and linux/tcp.h: `socket` names them, and takes long to load.
-SOL_SOCKET, SO_REUSEADDR, SO_RCVBUF, SO_SNDTIMEO, SO_MAX_PACING_RATE = 1, 2, 8, 21, 47
+SOL_SOCKET, SO_REUSEADDR, SO_RCVBUF, SO_RCVTIMEO, SO_SNDTIMEO, SO_MAX_PACING_RATE = 1, 2, 8, 20, 21, 47
 IPPROTO_TCP, TCP_NODELAY, TCP_CONGESTION, TCP_NOTSENT_LOWAT = 6, 1, 13, 25
 MSG_TRUNC, MSG_WAITALL = 0x20, 0x100
 
@@ -67,6 +67,15 @@ def sleep_until(instant_ns: int) -> None:
         time.sleep(left_ns / 1e9)
 
 
+def be_punctual() -> None:
+    """Who sleeps may be woken 50 us late, so that others are woken with it; not us."""
+    try:
+        with open("/proc/self/timerslack_ns", "w", encoding="ascii") as file:
+            file.write("1")
+    except OSError:  # then it is 50 us
+        return
+
+
 def send_bytes(connection: Socket, count: int) -> int:
     """Sends so many bytes; how many went before the other side or a time limit ended it."""
     left = count
@@ -86,13 +95,17 @@ def send_bytes(connection: Socket, count: int) -> int:
 
 
 def throw_away(connection: Socket, count: int) -> int:
-    """Takes so many bytes, or until the other side has ended; how many came."""
+    """Takes so many bytes, or until the other side or a time limit ends it; how many came."""
     came = 0
     while came < count:
-        got = len(connection.recv(min(count - came, MOST_AT_ONCE_BYTES), MSG_TRUNC | MSG_WAITALL))
-        if not got:
+        wanted = min(count - came, MOST_AT_ONCE_BYTES)
+        try:
+            got = len(connection.recv(wanted, MSG_TRUNC | MSG_WAITALL))
+        except BlockingIOError:
             break
         came += got
+        if got < wanted:
+            break
     return came
 
 
@@ -105,6 +118,15 @@ def receive(connection: Socket, count: int) -> bytes:
 def set_congestion(connection: Socket, name: bytes) -> None:
     if name:
         connection.setsockopt(IPPROTO_TCP, TCP_CONGESTION, name)
+
+
+def has_congestion(name: str) -> bool:
+    with Socket(_socket.AF_INET, _socket.SOCK_STREAM) as connection:
+        try:
+            set_congestion(connection, name.encode())
+        except OSError:
+            return False
+    return True
 
 
 def timeval(nanoseconds: int) -> bytes:

@@ -26,6 +26,7 @@ from .messages import (
     TCP_NOTSENT_LOWAT,
     Address,
     Socket,
+    be_punctual,
     now_ns,
     receive,
     send_bytes,
@@ -36,7 +37,7 @@ from .messages import (
 )
 from .sizes import Sizes, exponential
 
-WITHOUT_END = 1 << 62
+WITHOUT_END = FOREVER_NS = 1 << 62
 # What may wait in a sender that will be told to stop: it still goes out after that.
 UNSENT_BYTES = 128 << 10
 STACK_BYTES = 256 << 10
@@ -52,6 +53,8 @@ class Flow:
         """When the last byte had arrived; the asker has the answer then."""
         self.bytes = size
         """Asked for; then what has arrived."""
+        self.goodput_bps = 0.0
+        """Of what arrived while it was to send; without what was still under way then."""
         self.error = ""
 
 
@@ -62,6 +65,7 @@ class Sender:
         self._address, self._family = address, family
         self._congestion = congestion.encode()
         self._pacing_bytes_ps = pacing_bps // 8
+        be_punctual()
         self._began_ns = now_ns()
         self._running = 0
         self._all_done = _thread.allocate_lock()
@@ -73,10 +77,11 @@ class Sender:
     def bulk(self, count: int, size: int, until_ns: int) -> list[Flow]:
         """`count` flows at once, each of `size` bytes, or (0) until then."""
         flows = [Flow(number, 0, size) for number in range(count)]
+        looks_ns = self._began_ns + until_ns
         opened: list[Socket] = []
 
         def send(flow: Flow) -> None:
-            with self._connection(STREAM, flow.bytes) as connection:
+            with self._connection(STREAM, size, 0 if size else looks_ns) as connection:
                 if not size:
                     connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
                 opened.append(connection)
@@ -84,7 +89,8 @@ class Sender:
 
         self._begin((send, flow) for flow in flows)
         if not size:
-            sleep_until(self._began_ns + until_ns)
+            if self._ends_before(looks_ns):
+                return flows  # none got through
             for connection in opened:
                 _end(connection)
         self._finish()
@@ -96,7 +102,7 @@ class Sender:
         flows = [Flow(number, 0, 0) for number in range(count)]
 
         def send(flow: Flow) -> None:
-            with self._connection(STREAM, 0) as connection:
+            with self._connection(STREAM, 0, self._began_ns + until_ns) as connection:
                 connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
                 for begin_ns, end_ns in periods[flow.number]:
                     sleep_until(self._began_ns + begin_ns)
@@ -151,6 +157,7 @@ class Sender:
                     send_bytes(connection, request_bytes - REQUEST.size)
                     flow.bytes = throw_away(connection, size)
                     flow.end_ns = self._passed_ns()
+                    flow.goodput_bps = flow.bytes * 8e9 / max(1, flow.end_ns - flow.start_ns)
                     flows.append(flow)
                     if flow.bytes < size:
                         flow.error = "the other side has ended"
@@ -212,8 +219,10 @@ class Sender:
         told = receive(connection, REPORT.size)
         if not told:
             raise ConnectionResetError(0, "the other side has ended")
-        flow.bytes, _, last_ns = REPORT.unpack(told)
+        flow.bytes, last_ns, seen, seen_ns = REPORT.unpack(told)
         flow.end_ns = last_ns - self._began_ns
+        until_ns = seen_ns - self._began_ns if seen else flow.end_ns
+        flow.goodput_bps = (seen or flow.bytes) * 8e9 / max(1, until_ns - flow.start_ns)
 
     def _passed_ns(self) -> int:
         return now_ns() - self._began_ns
@@ -242,11 +251,18 @@ class Sender:
 
     def _finish(self) -> None:
         """Waits until no connection is left."""
+        self._ends_before(FOREVER_NS)
+
+    def _ends_before(self, instant_ns: int) -> bool:
+        """Waits until no connection is left, or until then."""
         with self._all_done:
             if not self._running:
-                return
-        self._waits.acquire()
+                return True
+        left_s = -1.0 if instant_ns == FOREVER_NS else max(0, instant_ns - now_ns()) / 1e9
+        if not self._waits.acquire(True, left_s):
+            return False
         self._waits.release()
+        return True
 
 
 def _end(connection: Socket) -> None:

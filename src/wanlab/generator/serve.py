@@ -18,6 +18,7 @@ from .messages import (
     REQUEST,
     REQUESTS,
     SENT,
+    SO_RCVTIMEO,
     SO_REUSEADDR,
     SOL_SOCKET,
     STREAM,
@@ -29,6 +30,7 @@ from .messages import (
     set_congestion,
     sleep_until,
     throw_away,
+    timeval,
 )
 
 BACKLOG = 4096
@@ -77,9 +79,14 @@ def _attend_to(connection: Socket, arrivals: Arrivals) -> None:
     if magic != MAGIC:
         return
     if kind == STREAM:
-        began_ns = now_ns()
-        came = throw_away(connection, first or WITHOUT_END)
-        connection.sendall(REPORT.pack(came, began_ns, now_ns()))
+        seen, seen_ns = 0, now_ns()
+        if second > seen_ns:
+            connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(second - seen_ns))
+            seen = throw_away(connection, first or WITHOUT_END)
+            seen_ns = now_ns()
+            connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(0))
+        came = seen + throw_away(connection, (first or WITHOUT_END) - seen)
+        connection.sendall(REPORT.pack(came, now_ns(), seen, seen_ns))
         receive(connection, 1)  # who has got the report closes first
     elif kind == REQUESTS:
         set_congestion(connection, congestion.rstrip(b"\0"))

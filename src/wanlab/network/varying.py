@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wanlab.agent.operations import Operation
 from wanlab.agent.varying import StartOpportunities
 from wanlab.errors import Problem, TopologyError
-from wanlab.plan.change import change
+from wanlab.plan.change import course
 from wanlab.topology.model import Port
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def start_varying(network: Network, ports: Iterable[Port], epoch_ns: int) -> Non
         network.perform([StartOpportunities(epoch_ns)])
     for port in ports:
         if port.conditions.schedule is not None:
-            _follow(network, _course(network.namespace_of(port), port), str(port.name))
+            _follow(network, course(network.namespace_of(port), port), str(port.name))
 
 
 def refuse_scheduled(before: Port, after: Port) -> None:
@@ -32,21 +32,6 @@ def refuse_scheduled(before: Port, after: Port) -> None:
         what = "its conditions follow a schedule, and cannot be changed by hand"
         hint = "write the change into the schedule, or leave the schedule out"
         raise TopologyError([Problem(f"port {before.name}", what, hint)])
-
-
-def _course(namespace: str, port: Port) -> Iterator[tuple[int, Operation]]:
-    """When what is to be done, from the network's beginning on."""
-    states = port.conditions.states()
-    repeat_ns = port.conditions.schedule_repeat_ns
-    begin_ns = 0
-    before = states[0][1]
-    while True:
-        for at_ns, state in states if begin_ns else states[1:]:
-            yield begin_ns + at_ns, change(namespace, port, before, state)
-            before = state
-        if repeat_ns is None:
-            return
-        begin_ns += repeat_ns
 
 
 def _follow(network: Network, course: Iterator[tuple[int, Operation]], name: str) -> None:

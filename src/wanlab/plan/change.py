@@ -45,6 +45,22 @@ def loading(namespace: str, port: Port) -> Iterator[Operation]:
         yield LoadOpportunities(namespace, name, SHAPER, trace.at_ms, once)
 
 
+def course(namespace: str, port: Port) -> Iterator[tuple[int, ChangeConditions]]:
+    """What a port's schedule asks for, and when (ns from the beginning on). One that repeats has no
+    end."""
+    states = port.conditions.states()
+    repeat_ns = port.conditions.schedule_repeat_ns
+    begin_ns = 0
+    before = states[0][1]
+    while port.conditions.schedule is not None:
+        for at_ns, state in states if begin_ns else states[1:]:
+            yield begin_ns + at_ns, change(namespace, port, before, state)
+            before = state
+        if repeat_ns is None:
+            return
+        begin_ns += repeat_ns
+
+
 def change(namespace: str, port: Port, before: Conditions, after: Conditions) -> ChangeConditions:
     """From one state of a schedule to another, with nothing lost."""
     name = port.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wanlab.agent.operations import Operation
+from wanlab.agent.varying import ChangeConditions
 
 HEAD = """#!/bin/sh
 # What wanlab does for this topology, by hand. Run it as root in a network namespace of its own, for
@@ -20,3 +21,18 @@ def script(operations: Iterable[Operation]) -> str:
         parts.append(f"\n# {operation.describe()}\n")
         parts += [f"{command}\n" for command in operation.commands()]
     return "".join(parts)
+
+
+def schedule_script(port: str, course: list[tuple[int, ChangeConditions]], repeats: bool) -> str:
+    """What happens to a port later, in the background of the script. `course`: each change and when, in
+    ns; of a schedule that repeats, the first lap and the beginning of the next."""
+    lines = []
+    before_ns = 0
+    for at_ns, change in course:
+        lines.append(f"sleep {(at_ns - before_ns) / 1e9:.12g}")
+        lines += change.commands()
+        before_ns = at_ns
+    if repeats:
+        lines = ["while :; do", *(f"  {line}" for line in lines), "done"]
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"\n# schedule of {port}\n(\n{body}) &\n"

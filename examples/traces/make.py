@@ -1,0 +1,74 @@
+"""Writes traces of links into a folder: `python make.py [FOLDER]`. From a seed: the same in every run.
+
+    constant.trace   12 Mbit/s: a packet in each ms
+    cellular.trace   20 s of a cellular link: its rate wanders around 12 Mbit/s, and fades
+    leo.trace        31 s of a satellite link: a new satellite, rate and 80 ms of silence every 15 s
+
+They are of a realistic kind, and not measured. Measured ones (of Verizon, T-Mobile, AT&T) come with
+mahimahi: https://github.com/ravinet/mahimahi/tree/master/traces
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKETS_PER_MS = 1 / 12
+"""Of 1504 bytes, for each Mbit/s."""
+
+
+def constant() -> Iterator[int]:
+    """12 Mbit/s: one line says it, because a trace begins again after its last one."""
+    yield 1
+
+
+def cellular(seed: int = 1, seconds: int = 20) -> Iterator[int]:
+    """The rate's logarithm is drawn back to its mean and pushed at random (Ornstein-Uhlenbeck)."""
+    numbers = random.Random(seed)
+    level, fade_ms = 0.0, 0
+    for slot in range(seconds * 50):
+        level += -0.03 * level + numbers.gauss(0, 0.15)
+        fade_ms = max(0, fade_ms - 20) or (300 if numbers.random() < 0.003 else 0)
+        mbps = 0.3 if fade_ms else min(40.0, 12 * math.exp(level))
+        yield from _at_random(numbers, slot * 20, 20, mbps)
+    yield seconds * 1000
+
+
+def leo(seed: int = 1, seconds: int = 31) -> Iterator[int]:
+    """Every 15 s another satellite: silence, then another rate that jitters from 100 ms to 100 ms."""
+    numbers = random.Random(seed)
+    mbps = 20.0
+    for slot in range(seconds * 10):
+        since_ms = slot * 100 % 15_000
+        if slot and since_ms == 0:
+            mbps = numbers.uniform(8, 40)
+            yield from _at_random(numbers, slot * 100 + 80, 20, mbps)
+        else:
+            yield from _at_random(numbers, slot * 100, 100, mbps * numbers.uniform(0.8, 1.2))
+    yield seconds * 1000
+
+
+def _at_random(numbers: random.Random, begin_ms: int, length_ms: int, mbps: float) -> Iterator[int]:
+    """Opportunities of a Poisson process."""
+    per_ms = mbps * PACKETS_PER_MS
+    at_ms = begin_ms + numbers.expovariate(per_ms)
+    while at_ms < begin_ms + length_ms:
+        yield int(at_ms)
+        at_ms += numbers.expovariate(per_ms)
+
+
+TRACES = {"constant": constant, "cellular": cellular, "leo": leo}
+
+
+def write(folder: Path) -> None:
+    """All of them."""
+    for name, make in TRACES.items():
+        lines = "".join(f"{at_ms}\n" for at_ms in make())
+        (folder / f"{name}.trace").write_text(lines, encoding="ascii")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

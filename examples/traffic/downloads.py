@@ -1,0 +1,58 @@
+"""HTTP over 20 Mbit/s and an RTT of 40 ms: how long nginx takes to answer curl, by size, cold and warm.
+
+    python downloads.py        needs nginx and curl
+
+A new connection pays one RTT before it asks, and slow start after it; the fourth request over one
+connection finds a window that has grown.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from programs import need
+from web import make_site
+
+from wanlab import Network, shapes
+from wanlab.errors import WanlabError
+
+SIZES = {"1KB": 1_000, "10KB": 10_000, "100KB": 100_000, "1MB": 1_000_000, "5MB": 5_000_000}
+TIMES = "%{time_connect} %{time_starttransfer} %{time_total}\\n"
+
+
+def measure() -> list[tuple[str, float, float, float, float]]:
+    """(file, seconds until connected, until the first byte, until the last; the last of a fourth)"""
+    with tempfile.TemporaryDirectory(prefix="wanlab-http-") as name:
+        folder = Path(name).resolve()
+        server = make_site(folder, SIZES)
+        topology = shapes.minimal(rate="20Mbps", delay="10ms")
+        with Network(topology, folder=folder, seed=1) as net:
+            net["h2"].run(server)
+            net["h1"].run("ping -c 1 h2")
+            rows = []
+            for file in SIZES:
+                urls = " ".join(f"-o /dev/null http://h2/{file}" for _ in range(4))
+                said = net["h1"].run(f"curl -s -S --fail -w '{TIMES}' {urls}").output
+                first, *_, last = ([float(s) for s in line.split()] for line in said.splitlines())
+                rows.append((file, first[0], first[1], first[2], last[2]))
+            return rows
+
+
+def main() -> int:
+    try:
+        need("nginx", "curl")
+        rows = measure()
+    except WanlabError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("file    connected  first byte  last byte  of the 4th request")
+    for file, connected, first, last, fourth in rows:
+        times = [f"{seconds * 1000:.1f} ms" for seconds in (connected, first, last, fourth)]
+        print(f"{file:6} {times[0]:>10} {times[1]:>11} {times[2]:>10} {times[3]:>12}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

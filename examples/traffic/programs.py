@@ -1,0 +1,25 @@
+"""Programs that the examples need, said before a network is made."""
+
+from __future__ import annotations
+
+import shutil
+
+from wanlab.errors import RequirementError
+
+PACKAGES = {
+    "nginx": "nginx-light",
+    "curl": "curl",
+    "dnsmasq": "dnsmasq-base",
+    "dig": "bind9-dnsutils",
+}
+PLACES = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def need(*programs: str) -> None:
+    """RequirementError names those that are missing, and how to install them (Debian, Ubuntu)."""
+    missing = [program for program in programs if shutil.which(program, path=PLACES) is None]
+    if missing:
+        packages = " ".join(PACKAGES[program] for program in missing)
+        raise RequirementError(
+            f"this example needs {' and '.join(missing)}", f"sudo apt install {packages}"
+        )
