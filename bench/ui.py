@@ -1,0 +1,275 @@
+"""The browser's laboratory opens in 1.5 s, loads less than 1 MB, drags among 50 hosts at 30 frames/s.
+
+In Debian's Chromium, without a screen, so that its pictures are drawn by the processor.
+
+    page        from the address to a drawn network of 50 hosts and 10 switches, nothing in the
+                browser's cache; of several visits the fastest counts
+    size        of all that the browser could load, compressed; and what the first page loads of it
+    drag        a switch with seven links follows a pointer that moves before every frame: frames per
+                second that show it elsewhere, and how long the slowest twentieth took at least
+    terminals   20 terminals are open (of 20 hosts), one writes 1 MB/s: how long another one takes
+                from a key to its letter on the screen
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _report import Report
+
+from wanlab import Host, Switch, Topology, link, save
+from wanlab.web.app import STATIC
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+HOSTS, SWITCHES, TERMINALS = 50, 10, 20
+LONGEST_FIRST_PAGE_S = 1.5
+LARGEST_BYTES = 1_000_000
+FEWEST_FRAMES_PER_S = 30.0
+LONGEST_ECHO_MS = 500.0
+VISITS, FRAMES, KEYS = 5, 150, 20
+DRAG = """async ([name, frames]) => {
+    const node = document.querySelector(`[aria-label="${name}"]`);
+    const box = node.getBoundingClientRect();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const send = (kind, target, dx, dy) => target.dispatchEvent(new MouseEvent(kind, {
+        clientX: x + dx, clientY: y + dy, button: 0, buttons: 1, bubbles: true, cancelable: true,
+        view: window,
+    }));
+    const next = () => new Promise(requestAnimationFrame);
+    send("mousedown", node, 0, 0);
+    send("mousemove", window, 8, 0);
+    await next();
+    const places = new Set(), times = [];
+    let last = await next();
+    for (let frame = 0; frame < frames; frame += 1) {
+        send("mousemove", window, 8 + 60 * Math.sin(frame / 15), 60 * Math.cos(frame / 15));
+        const now = await next();
+        times.push(now - last);
+        last = now;
+        places.add(node.style.transform);
+    }
+    send("mouseup", window, 8, 0);
+    return [times, places.size];
+}"""
+FLOOD = "while :; do head -c 100000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done"
+
+
+def main() -> int:
+    options = _arguments()
+    report = Report("ui")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        report.note("there is no Chromium: apt-get install chromium")
+        return report.finish(is_met=None)
+    if not (options.pages / "index.html").exists():
+        report.note("the pages are not built: ./dev ui")
+        return report.finish(is_met=None)
+    from playwright.sync_api import sync_playwright
+
+    met: list[bool] = []
+    table = report.table("figures", ("figure", "value", "unit", "limit", "is_met"))
+
+    def tell(figure: str, value: float, unit: str, limit: float | None, is_met: bool) -> None:
+        if limit is not None:
+            met.append(is_met)
+        more = {} if limit is None else {"limit": limit, "is_met": is_met}
+        table.add(figure=figure, value=round(value, 3), unit=unit, **more)
+
+    whole = compressed_bytes(options.pages)
+    tell("all files", whole / 1000, "kB", LARGEST_BYTES / 1000, whole < LARGEST_BYTES)
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder, sync_playwright() as player:
+        save(many_hosts(), Path(folder) / "many.yaml")
+        save(star(), Path(folder) / "star.yaml")
+        browser = player.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        with served(Path(folder), "many.yaml", options.pages) as url:
+            visits = [visit(browser, url) for _ in range(VISITS)]
+            first_s = min(seconds for seconds, _ in visits)
+            loaded = compressed_bytes(options.pages, visits[0][1])
+            tell("first page", first_s, "s", LONGEST_FIRST_PAGE_S, first_s < LONGEST_FIRST_PAGE_S)
+            tell("first page loads", loaded / 1000, "kB", None, True)
+            frames, slow_ms = drag(browser, url)
+            tell("drag", frames, "frames/s", FEWEST_FRAMES_PER_S, frames >= FEWEST_FRAMES_PER_S)
+            tell("drag, slowest 5 %", slow_ms, "ms", None, True)
+        if "terminals" not in options.without:
+            with served(Path(folder), "star.yaml", options.pages) as url:
+                quiet_ms, busy_ms, flood_mbs = echoes(browser, url)
+            tell("key to letter, all quiet", quiet_ms, "ms", None, True)
+            tell("flood", flood_mbs, "MB/s", None, True)
+            is_met = busy_ms < LONGEST_ECHO_MS
+            tell("key to letter, beside the flood", busy_ms, "ms", LONGEST_ECHO_MS, is_met)
+        browser.close()
+    return report.finish(is_met=all(met))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", type=Path, default=STATIC, help="built elsewhere than usual")
+    parser.add_argument("--without", nargs="*", default=[], choices=["terminals"])
+    return parser.parse_args()
+
+
+# -- what is shown ------------------------------------------------------------------------------------
+
+
+def many_hosts() -> Topology:
+    """Switches in a row, each with its hosts around it, and something to read at every link."""
+    each = HOSTS // SWITCHES
+    switches = [
+        Switch(f"s{s}", x=200.0 * s, y=500.0 - 200 * (s % 2)) for s in range(1, SWITCHES + 1)
+    ]
+    hosts, links = [], []
+    for number in range(HOSTS):
+        switch = switches[number // each]
+        up = -1 if switch.y < 400 else 1
+        x, y = switch.x - 80 + 40 * (number % each), switch.y + up * (150 + 60 * (number % 2))
+        hosts.append(Host(f"h{number + 1}", x=x, y=y))
+        links.append(link(hosts[-1].name, switch.name, rate="10Mbps", delay="5ms"))
+    links += [link(a.name, b.name, rate="100Mbps") for a, b in pairwise(switches)]
+    return Topology(nodes=(*switches, *hosts), links=tuple(links))
+
+
+def star() -> Topology:
+    """As many hosts as terminals are opened."""
+    hosts = [
+        Host(f"h{n}", x=100.0 * (n % 10), y=100.0 + 200 * (n // 10))
+        for n in range(1, TERMINALS + 1)
+    ]
+    links = [link(host.name, "s1", rate="10Mbps") for host in hosts]
+    nodes = (Switch("s1", x=450, y=200), *hosts)
+    # On the real clock, so that a flood of 1 MB/s is one.
+    return Topology(nodes=nodes, links=tuple(links), extra={"run": {"clock": "real"}})
+
+
+# -- measuring ----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def served(folder: Path, file: str, pages: Path) -> Iterator[str]:
+    """`wanlab web` as a process of its own; its address."""
+    script = (
+        "import sys; from pathlib import Path; from wanlab.web import server\n"
+        "server.STATIC = Path(sys.argv[3])\n"
+        "server.run(Path(sys.argv[2]), port=None, folder=Path(sys.argv[1]), opens_browser=False)"
+    )
+    command = [sys.executable, "-c", script, str(folder), str(folder / file), str(pages)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found, "the server does not tell its address"
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def compressed_bytes(folder: Path, names: set[str] | None = None) -> int:
+    """Of all files of a folder, or of those of these names."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
+    return sum(
+        len(gzip.compress(path.read_bytes()))
+        for path in files
+        if names is None or path.name in names
+    )
+
+
+def visit(browser: Any, url: str) -> tuple[float, set[str]]:
+    """Seconds until all nodes are drawn, and the names of the files that were loaded."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    names = {"index.html"}
+    page.on("request", lambda request: names.add(request.url.partition("?")[0].rpartition("/")[2]))
+    began = time.monotonic()
+    page.goto(url)
+    _wait_for_nodes(page, HOSTS + SWITCHES)
+    seconds = time.monotonic() - began
+    context.close()
+    return seconds, names
+
+
+def _wait_for_nodes(page: Any, count: int) -> None:
+    page.wait_for_function(
+        "count => document.querySelectorAll('.react-flow__node').length === count", arg=count
+    )
+
+
+def drag(browser: Any, url: str) -> tuple[float, float]:
+    """New places of a dragged node per second; what the slowest twentieth of frames took, in ms."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(url)
+    _wait_for_nodes(page, HOSTS + SWITCHES)
+    times_ms, places = page.evaluate(DRAG, ["switch s5", FRAMES])
+    page.close()
+    return 1000 * places / sum(times_ms), sorted(times_ms)[int(len(times_ms) * 0.95)]
+
+
+def echoes(browser: Any, url: str) -> tuple[float, float, float]:
+    """Median from a key to its letter: while all is quiet, and while another terminal is flooded; and
+    how much of the flood came meanwhile, in MB/s."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    received = [0]
+
+    def count(data: str | bytes) -> None:
+        received[0] += len(data)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", count))
+    page.set_default_timeout(120_000)
+    page.goto(url)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).and_(page.locator(":enabled")).wait_for()
+    for number in range(1, TERMINALS + 1):
+        page.get_by_role("button", name="+ Terminal").click()
+        page.get_by_role("menuitem", name=f"h{number}", exact=True).click()
+        page.get_by_role("group", name=f"Terminal h{number}", exact=True).locator(
+            ".xterm-rows"
+        ).wait_for()
+    quiet_ms = _echo(page, f"h{TERMINALS}")
+    page.get_by_role("tab", name="h1", exact=True).click()
+    _terminal(page, "h1").locator(".xterm-screen").click()
+    page.keyboard.type(FLOOD)
+    page.keyboard.press("Enter")
+    page.get_by_role("tab", name=f"h{TERMINALS}", exact=True).click()
+    before, began = received[0], time.monotonic()
+    busy_ms = _echo(page, f"h{TERMINALS}")
+    flood_mbs = (received[0] - before) / 1e6 / (time.monotonic() - began)
+    page.close()
+    return quiet_ms, busy_ms, flood_mbs
+
+
+def _terminal(page: Any, node: str) -> Any:
+    return page.get_by_role("group", name=f"Terminal {node}", exact=True)
+
+
+def _echo(page: Any, node: str) -> float:
+    terminal = _terminal(page, node)
+    terminal.locator(".xterm-screen").click()
+    times_ms = []
+    for number in range(KEYS):
+        letter = "abcdefghijklmnopqrst"[number]
+        before = terminal.locator(".xterm-rows").inner_text().count(letter)
+        began = time.monotonic()
+        page.keyboard.press(letter)
+        page.wait_for_function(
+            "([rows, letter, before]) => rows.innerText.split(letter).length - 1 > before",
+            arg=[terminal.locator(".xterm-rows").element_handle(), letter, before],
+        )
+        times_ms.append(1000 * (time.monotonic() - began))
+    return median(times_ms)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
