@@ -6,6 +6,7 @@ import {
   ReactFlow,
   SelectionMode,
   useReactFlow,
+  useStore,
   type EdgeChange,
   type EdgeTypes,
   type NodeChange,
@@ -41,6 +42,8 @@ const GRID: [number, number] = [20, 20];
 const CENTRE: [number, number] = [0.5, 0.5];
 const PAN_BUTTONS = [1];
 const REACH_PX = 6;
+/** Seen from further away texts at lines are too small to read. */
+const TEXTS_FROM = 0.6;
 const NO_GUIDES: readonly Guide[] = [];
 
 /** The canvas. What is dragged moves here only; the document hears of it when it is dropped. */
@@ -50,6 +53,7 @@ export function Canvas() {
   const tool = useTool((state) => state.tool);
   const { theme, showsMinimap, snapsToGrid } = useView();
   const flow = useReactFlow<AnyFlow, LinkFlow>();
+  const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
   const box = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
   const [guides, setGuides] = useState(NO_GUIDES);
@@ -126,7 +130,7 @@ export function Canvas() {
   return (
     <div
       ref={box}
-      className={`canvas tool-${isSelecting ? "select" : tool === "link" ? "link" : "place"}`}
+      className={`canvas ${isFar ? "is-far" : ""} tool-${isSelecting ? "select" : tool === "link" ? "link" : "place"}`}
       role="application"
       aria-label="Canvas"
       tabIndex={-1}

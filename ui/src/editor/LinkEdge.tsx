@@ -6,7 +6,7 @@ import { usePort } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { rateBps, shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
-import { summary, valueAt } from "./conditions";
+import { summary, valueAt, wrapped } from "./conditions";
 import type { LinkFlow } from "./flow";
 import { course, endPart, TILE, type Course, type Point } from "./geometry";
 import { told, useProblemsOf } from "./problems";
@@ -17,6 +17,7 @@ const HIT_WIDTH = 18;
 const STEEP = 62;
 const BESIDE_X = 18;
 const BESIDE_Y = 9;
+const LETTER = 6;
 
 /** A link: a line between two tiles, what it does in its middle, its ports at its ends. */
 export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
@@ -96,7 +97,7 @@ function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: stri
   const part = endPart(line.length, NAME_AT);
   const at = beside(line, end === "a" ? part : 1 - part);
   return (
-    <text className="line-text line-end" x={at.x} y={at.y + 3 - (texts.length - 1) * 6} textAnchor="middle">
+    <text className="line-text line-end" x={at.x} y={at.y + 4} textAnchor="middle">
       {texts.map((text, index) => (
         <tspan key={index} x={at.x} dy={index === 0 ? 0 : 12}>
           {text}
@@ -106,13 +107,14 @@ function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: stri
   );
 }
 
-/** A point beside the line, so far that a text does not lie on it: above, or right of a steep one. */
+/** A point beside the line, so far that a text does not lie on it: below, for what the link does stands
+ *  above; left of a steep one. */
 function beside(line: Course, part: number): Point {
   const at = line.at(part);
   const [before, after] = [line.at(part - 0.02), line.at(part + 0.02)];
   const length = Math.hypot(after.x - before.x, after.y - before.y) || 1;
   let normal = { x: (after.y - before.y) / length, y: -(after.x - before.x) / length };
-  if (normal.y > 0.2 || (Math.abs(normal.y) <= 0.2 && normal.x < 0)) normal = { x: -normal.x, y: -normal.y };
+  if (normal.y < -0.2 || (Math.abs(normal.y) <= 0.2 && normal.x > 0)) normal = { x: -normal.x, y: -normal.y };
   return { x: at.x + normal.x * BESIDE_X, y: at.y + normal.y * BESIDE_Y };
 }
 
@@ -136,7 +138,10 @@ function Middle({ link, line, traffic, isDown }: MiddleProps) {
   const arrows = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));
   const { both, a, b } = summary(link);
   const [toB, toA] = arrows ? ["→", "←"] : ["←", "→"];
-  const lines = showsConditions ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`].filter(Boolean) : [];
+  const room = Math.max(12, (line.length - TILE.width - 16) / LETTER);
+  const lines = showsConditions
+    ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`].filter(Boolean).flatMap((text) => wrapped(text, room))
+    : [];
   if (traffic !== undefined && !isDown && Math.max(traffic.a_bps, traffic.b_bps) >= 100) {
     const way = traffic.a_bps >= traffic.b_bps ? toB : toA;
     lines.push(`${way} ${shownRate(Math.max(traffic.a_bps, traffic.b_bps))}`);

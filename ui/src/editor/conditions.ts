@@ -67,6 +67,8 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+const BETWEEN = " · ";
+
 /** What stands beside the line: "10Mbps 20ms"; with an arrow, what holds one way only. */
 export function summary(link: Link): { both: string; a: string; b: string } {
   const own = (end: "a" | "b") =>
@@ -74,6 +76,18 @@ export function summary(link: Link): { both: string; a: string; b: string } {
   const a = own("a");
   const b = own("b");
   return a === b ? { both: a, a: "", b: "" } : { both: "", a, b };
+}
+
+/** A summary in as many lines as it needs where there is room for so many letters. */
+export function wrapped(text: string, room: number): string[] {
+  const lines: string[] = [];
+  for (const part of text.split(BETWEEN)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + BETWEEN.length + part.length <= room) {
+      lines[lines.length - 1] = last + BETWEEN + part;
+    } else lines.push(part);
+  }
+  return lines;
 }
 
 function only(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -87,7 +101,7 @@ function shown(options: Readonly<Record<string, unknown>>): string {
   const loss = text("loss") === "" ? "" : `loss ${text("loss")}`;
   return [text("rate"), text("delay") + jitter, loss, queueName(options.queue)]
     .filter((part) => part !== "")
-    .join(" · ");
+    .join(BETWEEN);
 }
 
 export function queueName(queue: unknown): string {

@@ -71,9 +71,10 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             title="Wire"
             value={preferences.wire}
             choices={[
-              ["mtu", "mtu (real packets)"],
-              ["gso", "gso (up to 64 KB)"],
+              ["mtu", "mtu"],
+              ["gso", "gso"],
             ]}
+            hint={preferences.wire === "mtu" ? "packets as on a real wire" : "super-packets: as Mininet, faster"}
             onChange={(wire) => set("wire", { wire: wire as Preferences["wire"] })}
           />
           <TextField

@@ -17,6 +17,10 @@ export function Dialog({ title, onClose, children, buttons, size = "medium" }: P
     const dialog = box.current;
     const focused = document.activeElement as HTMLElement | null;
     dialog?.showModal();
+    // The browser would take the button that closes it.
+    if (document.activeElement?.closest(".dialog-head") != null) {
+      dialog?.querySelector<HTMLElement>(".dialog-body input, .dialog-body select, .button-first")?.focus();
+    }
     return () => {
       dialog?.close();
       focused?.focus({ preventScroll: true });
