@@ -37,7 +37,9 @@ export function FileView({ path, isShown }: { path: string; isShown: boolean }) 
 function Content({ path, source }: { path: string; source: string }) {
   const suffix = /\.\w+$/.exec(path)?.[0].toLowerCase() ?? "";
   if (PICTURES.includes(suffix)) return <img className="file-picture" src={source} alt={path} />;
-  if (PAGES.includes(suffix)) return <iframe className="file-page" src={source} title={path} />;
+  // Of the browser's own viewer only the page, as large as there is room.
+  const whole = suffix === ".pdf" ? "#toolbar=0&navpanes=0&view=Fit" : "";
+  if (PAGES.includes(suffix)) return <iframe className="file-page" src={`${source}${whole}`} title={path} />;
   if (OTHERS.includes(suffix)) return <p className="empty">This file can be downloaded, not shown.</p>;
   return <Text source={source} isTable={suffix === ".csv"} />;
 }

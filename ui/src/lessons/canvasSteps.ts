@@ -12,7 +12,7 @@ import { succeeds } from "../connection";
 import { newDocument, openPath, savePath } from "../files/topologies";
 import type { LessonStep, Link, Node, NodeKind, Preferences } from "../protocol";
 import { useDocument } from "../stores/document";
-import { useRunning } from "../stores/running";
+import { comesUp, useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
 import { CLIENT, openTerminal, PROMPT } from "../terminals/tabs";
 
@@ -111,24 +111,11 @@ async function setPreferences(words: Record<string, unknown>): Promise<boolean> 
 
 async function run(): Promise<boolean> {
   if (useRunning.getState().run.phase === "running") return true;
-  return (await succeeds({ do: "run" })) && isUp();
-}
-
-/** Waits until it runs; false if it does not come to that. */
-function isUp(): Promise<boolean> {
-  const { phase } = useRunning.getState().run;
-  if (phase === "running") return Promise.resolve(true);
-  return new Promise((done) => {
-    const end = useRunning.subscribe(({ run: { phase: now } }) => {
-      if (now !== "running" && now !== "failed" && now !== "stopped") return;
-      end();
-      done(now === "running");
-    });
-  });
+  return (await succeeds({ do: "run" })) && comesUp();
 }
 
 async function openAll(names: readonly string[]): Promise<boolean> {
-  if (useRunning.getState().run.phase !== "running") {
+  if (!(await comesUp())) {
     toast("warning", "the network does not run yet", "start it with Run");
     return false;
   }

@@ -2,7 +2,7 @@
 
 import { succeeds } from "../connection";
 import { useDocument } from "../stores/document";
-import { useRunning } from "../stores/running";
+import { comesUp, useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
 import { paneOf, terminalTab } from "../terminals/panes";
 import { CLIENT, openTerminal, PROMPT, showTab, useTabs } from "../terminals/tabs";
@@ -15,7 +15,7 @@ let ownPrompt: string | null = null;
 
 /** `place` as a lesson has it: client, mininet, or a node's name. Whether it was typed. */
 export async function typeFor(place: string, line: string): Promise<boolean> {
-  if (useRunning.getState().run.phase !== "running") {
+  if (!(await comesUp())) {
     toast("warning", "the network does not run yet", "start it with Run, then type");
     return false;
   }

@@ -70,3 +70,16 @@ export function isRunning(): boolean {
 export function isAnythingUp(): boolean {
   return !["stopped", "failed"].includes(useRunning.getState().run.phase);
 }
+
+/** Whether it runs; of one that is starting that is known when it does, or does not. */
+export function comesUp(): Promise<boolean> {
+  const { phase } = useRunning.getState().run;
+  if (phase !== "starting") return Promise.resolve(phase === "running");
+  return new Promise((done) => {
+    const end = useRunning.subscribe(({ run: { phase: now } }) => {
+      if (now === "starting") return;
+      end();
+      done(now === "running");
+    });
+  });
+}
