@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Design, Experiment, Run, experiment, load_experiment, units
+from wanlab import Design, Experiment, Run, experiment, find_image, load_experiment, units
 from wanlab.errors import WanlabError
 from wanlab.experiments.source import Source
 from wanlab.units import parse_time
@@ -166,3 +166,48 @@ def test_a_file_without_an_experiment_says_so(tmp_path: Path) -> None:
     path.write_text("x = (\n")
     with pytest.raises(WanlabError, match="line 1"):
         load_experiment(path)
+
+
+READS = """
+from wanlab import Run, experiment, shapes
+
+@experiment(files=["said.txt"])
+def reads(run: Run, *, kernel: str = "") -> None:
+    assert run.file("said.txt").read_text() == "7"
+    with run.network(shapes.minimal()) as net:
+        done = net["h1"].run("pwd; cat said.txt; echo more > made.txt")
+    run.keep("made", run.folder / "made.txt")
+    run.metric("said", float(done.output.split()[1]))
+    print(done.output)
+"""
+
+
+@pytest.mark.machine
+def test_programs_find_the_files_that_an_experiment_names(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    (tmp_path / "said.txt").write_text("7")
+    result = load_experiment(tmp_path / "reads.py").run(
+        cache=False, kernel=str(find_image().folder)
+    )
+    assert result["said"] == 7
+    assert result.record.raw["made"] == b"more\n"
+    assert result.console.startswith("/run/experiment\n")
+    assert str(tmp_path) not in result.record.provenance.to_json()
+
+
+@pytest.mark.machine
+def test_a_kernel_that_is_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    (tmp_path / "said.txt").write_text("7")
+    with pytest.raises(WanlabError, match="cannot read /nowhere"):
+        load_experiment(tmp_path / "reads.py").run(cache=False, kernel="/nowhere")
+
+
+def test_a_script_that_performs_runs_when_it_is_loaded_is_told_to_wait(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    text = "from wanlab import experiment\n@experiment\ndef one(run, *, a: int = 1): pass\n"
+    path.write_text(text)
+    loaded = load_experiment(path)
+    path.write_text(f"{text}one.run(cache=False)\n")
+    with pytest.raises(WanlabError, match=r'below: if __name__ == "__main__":'):
+        loaded.run(cache=False)

@@ -19,7 +19,6 @@ therefore not read clocks, files that it does not name, or random numbers other 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -202,8 +201,6 @@ def check_names(parameters: Mapping[str, Value]) -> None:
 
 def _file_of(function: Function) -> Path | None:
     """Where it stands, if that is a file's first level; a notebook's cell is none."""
-    module = sys.modules.get(function.__module__)
-    file = getattr(module, "__file__", None) or function.__code__.co_filename
+    path = Path(function.__code__.co_filename)
     is_inner = "<locals>" in function.__qualname__
-    path = Path(file)
     return path.resolve() if not is_inner and path.suffix == ".py" and path.is_file() else None

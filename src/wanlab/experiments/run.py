@@ -54,18 +54,18 @@ class Run:
         seed: int,
         folder: Path,
         *,
-        source_folder: Path | None = None,
+        files: Sequence[str] = (),
     ) -> None:
         self.experiment = experiment
         self.parameters: dict[str, Value] = dict(parameters)
         self.seed = seed
         self.folder = folder
-        """Its own, empty at the start: programs in the network start in it. What is in it is thrown away
-        at the end, unless `keep` has taken it."""
+        """Its own: programs in the network start in it. At first it has the files that the experiment
+        names; what is in it is thrown away at the end, unless `keep` has taken it."""
         self.random = random.Random(seed)
         """For what the experiment draws by itself."""
         self.metrics: dict[str, Metric] = {}
-        self._source_folder = source_folder
+        self._files = tuple(files)
         self._tables: dict[str, Table] = {}
         self._raw: dict[str, bytes] = {}
         self._samplings: list[Sampling] = []
@@ -148,14 +148,14 @@ class Run:
         self._raw[name] = thing.encode() if isinstance(thing, str) else thing
 
     def file(self, name: str) -> Path:
-        """A file that stands beside the experiment and that it names in `files`: a topology, a trace."""
-        found = None if self._source_folder is None else self._source_folder / name
-        if found is None or not found.is_file():
+        """A file that stands beside the experiment and that it names in `files`: a topology, a trace, a
+        script. Programs find it by its name, where they start."""
+        if name not in self._files:
             raise WanlabError(
                 f"the experiment has no file {name!r}",
                 f'name it, so that it counts and travels: @experiment(files=["{name}"])',
             )
-        return found
+        return self.folder / name
 
     def buffer_bytes(
         self, size: str | int, *, rate: str | int, rtt: str | int, least: int = 3028

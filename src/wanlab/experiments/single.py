@@ -15,7 +15,7 @@ from .definition import Experiment
 from .design import Parameters
 from .origin import key_of, origin_of
 from .result import Result, Task, read_failure, read_result
-from .worker import Job, perform
+from .worker import Job, perform, refuse_in_worker
 from .workers import Ended, Workers
 
 
@@ -28,6 +28,7 @@ def run_once(
     is_here: bool,
 ) -> Result:
     """Its folder is in the cache; without one it is a temporary one, which goes when we end."""
+    refuse_in_worker()
     origin = origin_of(experiment, parameters)
     task = Task(dict(parameters), seed, key_of(origin, seed))
     cache = Cache() if uses_cache else None

@@ -32,7 +32,7 @@ from .origin import key_of, origin_of
 from .result import Failure, Result, Task, write_failure
 from .sentence import completed
 from .table import table_of, write_table
-from .worker import Job
+from .worker import Job, refuse_in_worker
 from .workers import Ended, Workers
 
 TICK_S = 0.5
@@ -182,6 +182,7 @@ class Sweep:
         progress: Listener | None = None,
     ) -> Results:
         """Performs what is not done. Failed runs are left out of what it returns, with their reasons."""
+        refuse_in_worker()
         with self.folder.locked():
             listener = progress or live_listener()
             work = _Work(self, Cache() if uses_cache else None, limit_s, listener)

@@ -27,12 +27,14 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
 
 from wanlab.errors import MachineError, WanlabError
+from wanlab.machine.embedded.image import IMAGE_VARIABLE
 
 from .definition import KERNEL, Experiment
 from .files import load_experiment
@@ -46,7 +48,6 @@ GRACE_S = 5.0
 LENGTH = struct.Struct("!I")
 PR_SET_PDEATHSIG = 1
 FAILED, LOST = 1, 3
-KERNEL_VARIABLE = "WANLAB_KERNEL"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,18 @@ class Job:
         )
 
 
+_is_worker = False
+
+
+def refuse_in_worker() -> None:
+    """A script that performs runs whenever it is loaded would do so in its workers, too, without end."""
+    if _is_worker:
+        raise WanlabError(
+            "the experiment's file performs runs while a worker loads it",
+            'put that below: if __name__ == "__main__":',
+        )
+
+
 class Interrupted(BaseException):
     """Somebody wants the run to end: raised where it is, so that everything is put away."""
 
@@ -107,12 +120,30 @@ def perform(
     """Performs a run in this process, and writes its folder."""
     working = folder / WORKING_FOLDER
     working.mkdir(parents=True)
-    if kernel := str(task.parameters.get(KERNEL, "")):
-        os.environ[KERNEL_VARIABLE] = kernel
-    run = Run(experiment.name, task.parameters, task.seed, working, source_folder=source_folder)
-    experiment.function(run, **task.parameters)
+    for name in experiment.files:
+        assert source_folder is not None
+        (working / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source_folder / name, working / name)
+    run = Run(experiment.name, task.parameters, task.seed, working, files=experiment.files)
+    with _kernel_of(task):
+        experiment.function(run, **task.parameters)
     shutil.rmtree(working)
     write_result(folder, experiment.name, task, run.metrics, run.record(), origin)
+
+
+@contextmanager
+def _kernel_of(task: Task) -> Iterator[None]:
+    """The image that a parameter names is the one that networks boot."""
+    before = os.environ.get(IMAGE_VARIABLE)
+    if kernel := str(task.parameters.get(KERNEL, "")):
+        os.environ[IMAGE_VARIABLE] = kernel
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[IMAGE_VARIABLE] = before
+        elif kernel:
+            del os.environ[IMAGE_VARIABLE]
 
 
 # -- the process ----------------------------------------------------------------------------------
@@ -120,6 +151,8 @@ def perform(
 
 def main() -> int:
     """Reads a source, then jobs, until there are no more."""
+    global _is_worker
+    _is_worker = True
     commands, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the experiment prints while it is loaded
     for number in (signal.SIGINT, signal.SIGHUP):

@@ -63,7 +63,7 @@ from .takes import Evidence, Take, parse_take
 KEYS = (
     *("experiment", "about", "parameters", "bdp", "topology", "network", "programs", "samplers"),
     *("duration", "until", "metrics", "vary", "points", "random", "repeats", "full", "plots"),
-    "needs",
+    *("files", "needs"),
 )
 DESIGN_KEYS = ("vary", "points", "random", "repeats")
 NETWORK_KEYS = ("machine", "clock", "wire", "nic", "sysctls", "memory", "line_rate")
@@ -130,7 +130,7 @@ def _experiment(said: Mapping[str, Any], path: Path) -> Experiment:
         design=_design({key: said[key] for key in DESIGN_KEYS if key in said}),
         full=None if full is None else _design(_mapping(full, "full")),
         plots=plots,
-        files=tuple(filter(None, [written.topology_file])),
+        files=written.files,
         programs=tuple(_texts(said.get("needs", []), "needs")),
         origin_file=path,
     )
@@ -213,6 +213,12 @@ class _Written:
         self._check_placeholders(parameters)
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """That stand beside it."""
+        named = _texts(self._said.get("files", []), "files")
+        return tuple(dict.fromkeys([*filter(None, [self.topology_file]), *named]))
+
+    @property
     def topology_file(self) -> str:
         """Its name, if the topology is in a file of its own."""
         said = self._said["topology"]
@@ -260,11 +266,11 @@ class _Written:
             path = run.file(self.topology_file)
             text = _fill(path.read_text(encoding="utf-8"), values)
             form = yaml if path.suffix.lower() in (".yaml", ".yml") else _mn()
-            loaded: Topology = form.load(str(text), path.name)
+            loaded: Topology = form.load(str(text), str(path))
             return loaded
         if isinstance(said, str):
             return shapes.from_text(said)
-        return yaml.load(yaml.dump_plain(said), "topology")
+        return yaml.load(yaml.dump_plain(said), str(run.folder / "topology.yaml"))
 
     def _start(self, net: Network, values: Mapping[str, Value]) -> dict[str, Process]:
         """In order of time, and as they are written where times are equal."""
