@@ -17,7 +17,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from .source import Source
 from .worker import Job, source_parts
 
 END_REAL_S = 15.0
+MOST_AT_ONCE = 1 << 16
 RESERVE_BYTES = 256 << 20
 """Left to everything else on the computer."""
 GROWTH = 1.5
@@ -49,7 +50,7 @@ class Worker:
     def __init__(self, source: Source, cpu: int | None) -> None:
         self.cpu = cpu
         self.job: Job | None = None
-        self._is_ready = False
+        self._heard = b""
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -86,14 +87,13 @@ class Worker:
             self.process.stdin.write(self.job.to_json().encode() + b"\n")
             self.process.stdin.flush()
 
-    def hear(self) -> dict[str, object] | None:
-        """What it says next; None if it is gone."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
+    def hear(self) -> list[dict[str, object]] | None:
+        """All that it has said by now; None if it is gone."""
+        data = os.read(self.output, MOST_AT_ONCE)
+        if not data:
             return None
-        said: dict[str, object] = json.loads(line)
-        return said
+        *lines, self._heard = (self._heard + data).split(b"\n")
+        return [json.loads(line) for line in lines]
 
     def used_bytes(self) -> int:
         """What its run has taken of the computer's memory."""
@@ -171,18 +171,23 @@ class Workers:
         ended = []
         for key, _ in self._selector.select(real_s):
             worker: Worker = key.data
-            said = worker.hear()
-            if said is None:
+            heard = worker.hear()
+            if heard is None:
                 ended += self._bury(worker)
-            elif said["state"] == "refused":
-                raise WanlabError(str(said["what"]), str(said["hint"]))
-            elif said["state"] == "ended":
-                assert worker.job is not None
-                if said["status"] == "finished":
-                    self._largest_bytes = max(self._largest_bytes, int(str(said["peak_bytes"])))
-                ended.append(Ended(worker.job, str(said["status"]), float(str(said["real_s"]))))
-                worker.job = None
+                continue
+            for said in heard:
+                if said["state"] == "refused":
+                    raise WanlabError(str(said["what"]), str(said["hint"]))
+                if said["state"] == "ended":
+                    ended.append(self._end(worker, said))
         return ended
+
+    def _end(self, worker: Worker, said: Mapping[str, object]) -> Ended:
+        assert worker.job is not None, "it has ended what it was given"
+        if said["status"] == "finished":
+            self._largest_bytes = max(self._largest_bytes, int(str(said["peak_bytes"])))
+        job, worker.job = worker.job, None
+        return Ended(job, str(said["status"]), float(str(said["real_s"])))
 
     def close(self) -> None:
         """Ends them with their runs."""
