@@ -23,7 +23,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 Message = dict[str, Any]
 
 
@@ -48,15 +48,21 @@ class Server:
             text=True,
             env={**os.environ, "PYTHONPATH": str(SOURCE)},
         )
+        self.said: list[str] = []
+        try:
+            self._enter()
+        except BaseException:
+            self.end(signal.SIGKILL)
+            raise
+
+    def _enter(self) -> None:
+        """As whoever started it does, with the address that it prints."""
         assert self.process.stdout is not None
-        self.said = []
         for line in self.process.stdout:
             self.said.append(line)
-            if "?token=" in line:
+            if line.startswith("the laboratory is open"):
                 break
         else:
-            self.process.wait(PATIENCE_S)
-            self.process.stdout.close()
             raise AssertionError("".join(self.said))
         self.url = line.split()[-1]
         self.origin = f"http://{urlsplit(self.url).netloc}"
@@ -149,6 +155,7 @@ class Visitor:
         self.state: dict[str, Message] = {}
         self.pushes: list[Message] = []
         self.document: Message = {}
+        self.name = ""
         self._life = contextlib.ExitStack()
         self._socket = self._life.enter_context(server.socket("/api/live"))
         self._number = 0
@@ -184,6 +191,7 @@ class Visitor:
     def _take(self, message: Message) -> None:
         self.pushes.append(message)
         if message["push"] == "state":
+            self.name = message["client"]
             for part in message.values():
                 if isinstance(part, dict):
                     self._take(part)

@@ -36,6 +36,8 @@ class Drafts:
         self._now = folder / "draft.json"
         self._offered = folder / "offered.json"
         if self._now.exists():
+            if self._offered.exists():  # nobody has answered; it stays, for whoever misses it
+                self._offered.replace(folder / f"draft-{time.time_ns()}.json")
             self._now.replace(self._offered)
         self.offered = _read(self._offered)
 
