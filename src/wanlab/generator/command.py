@@ -82,9 +82,6 @@ class Options:
         value = self._given.get("sizes")
         return value if isinstance(value, Sizes) else read_sizes(otherwise)
 
-    def is_set(self, name: str) -> bool:
-        return name in self._given
-
 
 def main(typed: list[str]) -> int:
     try:
@@ -109,7 +106,7 @@ def _main(typed: list[str]) -> int:
         if plain:
             raise UsageError(f'"{plain[0]}" is one word too many')
         options = Options(given)
-        return serve(options.number("port", PORT), options.is_set("D"))
+        return serve(options.number("port", PORT), "D" in options)
     if kind not in _OF_KIND:
         raise UsageError(f'"{kind}" is no kind of traffic: {", ".join(("serve", *_OF_KIND))}')
     readers = {name: _READERS[name] for name in (*_OF_KIND[kind], *_COMMON)}
@@ -152,7 +149,7 @@ def _flows(kind: str, sender: Callable[[], Sender], options: Options) -> list[Fl
         return sender().bulk(options.number("flows", 1), options.number("bytes", 0), until_ns)
     if kind == "onoff":
         on_ns, off_ns = options.number("on", SECOND_NS), options.number("off", SECOND_NS)
-        is_fixed = options.is_set("fixed")
+        is_fixed = "fixed" in options
         count = options.number("flows", 1)
         periods = [_periods(numbers, on_ns, off_ns, until_ns, is_fixed) for _ in range(count)]
         return sender().onoff(count, periods, until_ns)
@@ -214,7 +211,7 @@ def _tell_flows(told: dict[str, object], flows: list[Flow], options: Options) ->
     goodput_bps = total * 8e9 / last_ns if last_ns else 0.0
     if told["kind"] in ("bulk", "onoff"):  # all begin at once
         goodput_bps = sum(flow.goodput_bps for flow in ended)
-    if options.is_set("json"):
+    if "json" in options:
         told |= {"seconds": last_ns / 1e9, "bytes": total, "goodput_bps": goodput_bps}
         told |= _completion(ended)
         told["flows"] = [
@@ -263,7 +260,7 @@ def _completion(flows: list[Flow]) -> dict[str, float]:
 
 def _tell_datagrams(told: dict[str, object], came: dict[str, float], options: Options) -> int:
     lost = came["sent"] - came["datagrams"]
-    if options.is_set("json"):
+    if "json" in options:
         print(json({**told, **came, "lost": lost}))
         return 0
     share = 100 * lost / came["sent"]

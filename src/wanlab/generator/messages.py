@@ -34,7 +34,8 @@ DATAGRAM_REPORT = struct.Struct("<QQQQQQQQQQd")
 least, mean and greatest delay, greatest number, jitter in ns."""
 
 # From asm-generic/socket.h and linux/tcp.h: `socket` names them, and takes long to load.
-SOL_SOCKET, SO_REUSEADDR, SO_RCVBUF, SO_RCVTIMEO, SO_SNDTIMEO, SO_MAX_PACING_RATE = 1, 2, 8, 20, 21, 47
+SOL_SOCKET, SO_REUSEADDR, SO_RCVBUF, SO_MAX_PACING_RATE = 1, 2, 8, 47
+SO_RCVTIMEO, SO_SNDTIMEO = 20, 21
 IPPROTO_TCP, TCP_NODELAY, TCP_CONGESTION, TCP_NOTSENT_LOWAT = 6, 1, 13, 25
 MSG_TRUNC, MSG_WAITALL = 0x20, 0x100
 
