@@ -1,6 +1,6 @@
 """The laboratory in a browser: a server of its own for each test, one Chromium for all.
 
-WANLAB_SCREENSHOTS=FOLDER    a picture of each stage goes there; of a failure always, into the test's folder
+WANLAB_SCREENSHOTS=FOLDER    a picture of each stage (of a failure: into the test's folder)
 WANLAB_PAGES=FOLDER          pages built elsewhere than `./dev ui` builds them
 """
 
@@ -40,28 +40,43 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests of a file that leave it as it was."""
+    with serving(tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serving(place: Path) -> Iterator[Server]:
     pages = Path(os.environ.get(PAGES, STATIC))
     if not (pages / "index.html").exists():
         pytest.skip("the pages are not built: ./dev ui")
-    folder = tmp_path / "working"
+    folder = place / "working"
     folder.mkdir()
     server = Server(folder, pages)
     server.start()
-    yield server
-    with contextlib.suppress(ProcessLookupError):
+    try:
+        yield server
+    finally:
         server.end()
 
 
 @pytest.fixture
 def come(
-    browser: Any, server: Server, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[Callable[[], Student]]:
-    """Another window of the laboratory, with everything that a student does there."""
+    browser: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Student]]:
+    """Opens a window of a laboratory (the test's own, unless said), and its student sits down."""
     chosen = os.environ.get(SCREENSHOTS)
     pictures = Path(chosen) if chosen else None
     students: list[Student] = []
 
-    def enter() -> Student:
+    def enter(laboratory: Server | None = None) -> Student:
+        server: Server = laboratory or request.getfixturevalue("server")
         context = browser.new_context(
             viewport=SIZE, permissions=["clipboard-read", "clipboard-write"]
         )
@@ -88,8 +103,9 @@ def come(
 
 
 @pytest.fixture
-def student(come: Callable[[], Student]) -> Student:
-    return come()
+def student(server: Server, come: Callable[..., Student]) -> Student:
+    # In this order: windows are closed before their server ends.
+    return come(server)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -15,6 +15,14 @@ LIMIT_MS = 20_000
 MARGIN = 40
 
 
+NOTE_SOCKETS = """
+window.opened = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...words) { super(...words); window.opened.push(this); }
+};
+"""
+
+
 class Student:
     """A window of the laboratory, and whoever sits before it."""
 
@@ -26,6 +34,7 @@ class Student:
         self._name = re.sub(r"\W+", "-", name.removeprefix("test_")).strip("-")
         self._count = 0
         page.set_default_timeout(LIMIT_MS)
+        page.add_init_script(NOTE_SOCKETS)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on(
             "console",
@@ -43,6 +52,14 @@ class Student:
 
     def is_connected(self) -> None:
         self.page.get_by_role("button", name="Run", exact=True).wait_for()
+
+    def loses_connections(self) -> None:
+        """All of the page's connections break off, and are made again."""
+        self.page.evaluate("() => opened.splice(0).forEach((socket) => socket.close())")
+        self.page.wait_for_function(
+            "(count) => opened.filter((socket) => socket.readyState === 1).length >= count",
+            arg=1 + self.page.locator(".terminal-pane").count(),
+        )
 
     # -- drawing ----------------------------------------------------------------------------------
 
@@ -98,7 +115,6 @@ class Student:
             box = form.get_by_label(field, exact=True)
             box.fill(value)
             box.press("Enter")
-        self.is_quiet()
 
     def chooses(self, menu: str, entry: str) -> None:
         """From the menus at the top."""
@@ -111,11 +127,6 @@ class Student:
         dialog.get_by_label(field, exact=True).fill(value)
         dialog.get_by_role("button", name="Done").click()
         dialog.wait_for(state="hidden")
-        self.is_quiet()
-
-    def is_quiet(self) -> None:
-        """All that was edited has come back from the server: nothing is under way."""
-        self.page.wait_for_function("() => !document.querySelector('[data-busy]')")
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -199,6 +210,16 @@ class Student:
 
     # -- running ----------------------------------------------------------------------------------
 
+    def is_running(self) -> bool:
+        return bool(self.page.get_by_role("button", name="Stop", exact=True).is_enabled())
+
+    def closes_terminals(self) -> None:
+        """All of them, and files that are shown beside them."""
+        self.shows("Terminals")
+        closing = self.page.locator(".tab-close")
+        while closing.count():
+            closing.first.click()
+
     def runs(self) -> None:
         self.page.get_by_role("button", name="Run", exact=True).click()
         self.page.get_by_role("button", name="Stop", exact=True).and_(
@@ -215,6 +236,10 @@ class Student:
     def chooses_pace(self, pace: str) -> None:
         clock = self.page.get_by_role("group", name="Clock")
         clock.get_by_label("Pace").select_option(label=pace)
+
+    def clock_s(self) -> float:
+        """What the clock shows, in the first minute."""
+        return float(self.page.locator(".clock-time").inner_text().removesuffix(" s"))
 
     # -- lessons ----------------------------------------------------------------------------------
 
@@ -262,7 +287,7 @@ class Student:
 def value_of(text: str) -> float:
     """ "2.62 MB" is 2620000."""
     number, _, unit = text.partition(" ")
-    if number == "–":
+    if not number[:1].isdigit():  # there is no value
         return 0.0
     factor = {"k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "µ": 1e-6}.get(unit[:1], 1.0)
     return float(number) * (factor if len(unit) > 1 else 1.0)

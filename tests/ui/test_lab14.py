@@ -1,4 +1,4 @@
-"""Lab 14's buffer of ten BDP, as a student does it: the file, the terminals, the queue's chart rising."""
+"""Lab 14's buffer of ten BDP, as a student does it: terminals, and the queue's chart rising."""
 
 from __future__ import annotations
 

@@ -5,6 +5,9 @@ interface Props {
   onClose: () => void;
 }
 
+/** Nothing was found, and anything would do. */
+const NOTHING = ["", "-", "any"];
+
 /** What a check has found; a hint for each point that is missing. */
 export function CheckResults({ results, onClose }: Props) {
   const points = results.reduce((sum, result) => sum + result.points, 0);
@@ -28,10 +31,10 @@ export function CheckResults({ results, onClose }: Props) {
                   {result.points} of {result.of}
                 </small>
               </p>
-              {!isGood && result.found && (
+              {!isGood && !NOTHING.includes(result.found) && (
                 <p className="check-found">
                   found {result.found}
-                  {result.wanted && `, wanted ${result.wanted}`}
+                  {!NOTHING.includes(result.wanted) && `, wanted ${result.wanted}`}
                 </p>
               )}
               {!isGood && result.hint && <p className="check-hint">{result.hint}</p>}

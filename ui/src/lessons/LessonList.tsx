@@ -39,9 +39,9 @@ export function Progress({ lesson, isOpen }: { lesson: LessonInfo; isOpen: boole
   const isPassed = points !== null && points === of;
   return (
     <span className="lesson-progress">
-      {isOpen && <span className="badge">open</span>}
+      {isOpen && <span className="lesson-badge">open</span>}
       {points !== null && (
-        <span className={`badge ${isPassed ? "badge-good" : ""}`}>
+        <span className={`lesson-badge ${isPassed ? "lesson-badge-good" : ""}`}>
           {points} of {of}
         </span>
       )}

@@ -1,0 +1,168 @@
+"""Windows, terminals, connections and checks of a laboratory that runs."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from served import Server
+from student import Student
+
+pytestmark = pytest.mark.machine
+TWO_HOSTS = """\
+nodes: [{host: h1}, {host: h2}, {switch: s1}]
+links: [{link: [h1, s1]}, {link: [s1, h2]}]
+"""
+
+
+@pytest.fixture
+def running(shared_server: Server, come: Callable[..., Student]) -> Iterator[Student]:
+    """A student before two hosts that run. The network is the same for all tests; terminals are not."""
+    student = come(shared_server)
+    if not student.names_on_canvas():
+        (shared_server.folder / "two.yaml").write_text(TWO_HOSTS)
+        student.opens("two.yaml")
+    if not student.is_running():
+        student.runs()
+    yield student
+    student.closes_terminals()
+
+
+def test_two_windows_see_the_same(
+    running: Student, come: Callable[..., Student], shared_server: Server
+) -> None:
+    other = come(shared_server)
+    assert other.names_on_canvas() == {"h1", "h2", "s1"}
+    terminal = running.opens_terminal("h1")
+    running.types(terminal, "echo $((6 * 7)) came out")
+    running.reads(terminal, "42 came out")
+    other.reads(other.terminal_of("h1"), "42 came out")
+    other.types(other.terminal_of("h1"), "echo $((7 * 8)) went back")
+    running.reads(terminal, "56 went back")
+    running.picture("two windows")
+    other.stops()
+    running.page.get_by_text("Ended with its network.").wait_for()
+
+
+def test_a_lost_connection_is_made_again(running: Student) -> None:
+    terminal = running.opens_terminal("h1")
+    running.types(terminal, "echo $((6 * 7)) before")
+    running.reads(terminal, "42 before")
+    running.loses_connections()
+    running.types(terminal, "echo $((7 * 8)) after")
+    seen = running.reads(terminal, "56 after")
+    assert "42 before" in seen
+
+
+def test_a_server_that_has_died_is_missed(student: Student, server: Server) -> None:
+    student.draws("Host", 0.5, 0.5)
+    student.saves_as("one")
+    server.end(signal.SIGKILL)
+    student.page.get_by_text("The connection to wanlab is lost").wait_for()
+    student.picture("server died")
+    server.start()
+    student.page.get_by_text("wanlab has been started anew").wait_for()
+    student.complaints.clear()  # Chromium's, of a server that is not there
+    student.page.goto(server.url)
+    student.is_connected()
+    student.opens("one.mn")
+    assert student.names_on_canvas() == {"h1"}
+
+
+def test_leaving_asks_while_something_runs(running: Student) -> None:
+    asked: list[str] = []
+
+    def answer(dialog: object) -> None:
+        asked.append(dialog.type)  # type: ignore[attr-defined]
+        dialog.accept()  # type: ignore[attr-defined]
+
+    running.page.on("dialog", answer)
+    running.page.reload()
+    running.is_connected()
+    assert asked == ["beforeunload"]
+    assert running.names_on_canvas() == {"h1", "h2", "s1"}
+
+
+def test_a_check_gives_hints(student: Student) -> None:
+    student.starts_lesson("Lab 1:")
+    student.runs()
+    student.page.get_by_role("button", name="Check", exact=True).click()
+    result = student.page.get_by_role("region", name="Result of the check")
+    result.wait_for()
+    student.picture("check")
+    text = result.inner_text()
+    assert "0 of 3 points" in text
+    assert "File > Save writes lab1.mn to the folder lab_topologies" in text
+
+
+def test_commands_of_a_lesson_are_typed_and_noted(student: Student) -> None:
+    lesson = student.starts_lesson("Lab 1:")
+    step = lesson.get_by_role("button", name="Do this for me: Run").first
+    step.click()
+    lesson.get_by_role("button", name="Type for me: ifconfig").first.click()
+    terminal = student.terminal("h1")
+    student.reads(terminal, "RX packets")
+    row = lesson.locator(".row.is-done").filter(has_text="ifconfig")
+    row.first.wait_for()
+    student.picture("typed for me")
+
+
+def test_a_terminal_follows_its_size(running: Student) -> None:
+    terminal = running.opens_terminal("h1")
+    running.types(terminal, "stty size")
+    before = re.search(r"\n(\d+) (\d+)", running.reads(terminal, re.compile(r"\d+ \d+")))
+    running.makes_terminals_large()
+    running.types(terminal, "clear; stty size; echo end")
+    after = re.search(
+        r"(\d+) (\d+)", running.reads(terminal, re.compile(r"\d+ \d+.*end", re.DOTALL))
+    )
+    assert before
+    assert after
+    assert int(after[1]) > int(before[1]) + 10
+    assert after[2] == before[2]
+
+
+def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student) -> None:
+    clock = running.page.get_by_role("group", name="Clock")
+    clock.get_by_text("stands still").wait_for()
+    terminal = running.opens_terminal("h1")
+    clock.get_by_role("button", name="Pause").click()
+    clock.get_by_text("paused").wait_for()
+    running.types(terminal, "sleep 3; echo done")
+    before = running.clock_s()
+    clock.get_by_label("Duration of a step").fill("1500ms")
+    clock.get_by_role("button", name="Step").click()
+    running.page.wait_for_function(
+        "(before) => parseFloat(document.querySelector('.clock-time').textContent) > before + 1",
+        arg=before,
+    )
+    clock.get_by_text("paused").wait_for()
+    assert running.clock_s() == pytest.approx(before + 1.5, abs=0.002)
+    clock.get_by_role("button", name="Go on").click()
+    running.reads(terminal, re.compile("done.*done", re.DOTALL))
+    clock.get_by_text("stands still").wait_for()
+
+
+def test_output_without_end_leaves_other_terminals_usable(running: Student) -> None:
+    loud = running.opens_terminal("h1")
+    running.types(loud, "while sleep 0.1; do head -c 100000 /dev/zero | tr '\\0' x; done")
+    running.reads(loud, "xxxxxxxx")
+    quiet = running.opens_terminal("h2")
+    running.types(quiet, "echo $((6 * 7)) is heard")
+    running.reads(quiet, "42 is heard")
+
+
+@pytest.mark.long
+def test_twenty_terminals_are_open_at_once(running: Student) -> None:
+    for number in range(20):
+        running.opens_terminal(("h1", "h2", "client")[number % 3])
+    tabs = running.page.get_by_role("tablist", name="Terminals and files").get_by_role("tab")
+    assert tabs.count() == 20
+    for number in (0, 9, 19):
+        tabs.nth(number).click()
+        terminal = running.page.locator(".terminal-pane:visible")
+        running.types(terminal, f"echo $((6 * 7 + {number})) here")
+        running.reads(terminal, f"{42 + number} here")
+    running.picture("twenty terminals")
