@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .record import SECONDS, TIME_COLUMNS, Column, Record, Table
 MOST_ROWS = 8
 CURVE_WIDTH, CURVE_HEIGHT, CURVE_POINTS = 160, 22, 160
 DIGITS_OF_HASH = 12
+LABELS = ("node", "device", "handle", "flow")
+"""Columns that say what a row tells of."""
 
 
 def record_html(record: Record) -> Html:
@@ -34,7 +37,7 @@ def record_html(record: Record) -> Html:
 
 def table_html(it: Table) -> Html:
     """Each column with its unit, range and course; then the first rows."""
-    group = _first_thing(it)
+    group = _one_thing(it)
     told = [
         (column.name, column.unit, *_range(column), _curve(group, column)) for column in it.columns
     ]
@@ -91,16 +94,18 @@ def _range(column: Column) -> tuple[str, str, str]:
     return _cell(known.min()), _cell(float(known.mean())), _cell(known.max())
 
 
-def _first_thing(it: Table) -> Table:
-    """Rows of the first of the things that a table tells of, whose times do not go back."""
-    for column in it.columns:
-        if isinstance(column.values, tuple) and len(it):
-            it = it.where(**{column.name: column.values[0]}) if column.name in it else it
+def _one_thing(it: Table) -> Table:
+    """Rows of one of the things that a table tells of: of the one with the most rows, or the last."""
+    for name in LABELS:
+        if name in it and isinstance(it[name], tuple) and len(it):
+            counts = Counter(it[name])
+            most = max(counts.values())
+            it = it.where(**{name: [value for value in counts if counts[value] == most][-1]})
     return it
 
 
 def _curve(it: Table, column: Column) -> Html:
-    """The course of a column, for the first thing that its table tells of."""
+    """The course of a column, for one thing that its table tells of."""
     time = next((name for name in TIME_COLUMNS if name in it), None)
     values = it[column.name]
     is_curve = time is not None and column.name not in TIME_COLUMNS and len(it) > 1

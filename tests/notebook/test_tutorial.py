@@ -1,0 +1,70 @@
+"""The tutorial notebook runs from top to bottom and shows what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TUTORIAL = ROOT / "docs" / "tutorial.ipynb"
+
+# In a process of its own: what Jupyter's libraries warn of is not ours.
+EXECUTE = """
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], 4)
+client = NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": sys.argv[2]}})
+client.execute()
+nbformat.write(notebook, sys.argv[2] + "/executed.ipynb")
+"""
+
+
+def cells(path: Path) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(path.read_bytes())["cells"] if cell["cell_type"] == "code"]
+
+
+def test_the_tutorial_is_kept_without_outputs() -> None:
+    assert len(cells(TUTORIAL)) > 8
+    assert [cell for cell in cells(TUTORIAL) if cell["outputs"] or cell["execution_count"]] == []
+
+
+@pytest.mark.machine
+def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    folders = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
+    done = subprocess.run(
+        [sys.executable, "-c", EXECUTE, str(TUTORIAL), str(tmp_path)],
+        env={**os.environ, **folders, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    shown = [shown_by(cell) for cell in cells(tmp_path / "executed.ipynb")]
+    topology, network, ping, record, figure, what_if, *_, results, curve = shown
+    assert topology.startswith("<svg")
+    # The table of the cell that showed it follows the network's clock, and its links.
+    assert "network dumbbell,2" in network
+    assert "queue fq_codel" in network
+    assert ping.count("time=20.0 ms") == 2
+    assert "iperf3 -c h3 -t 8" in record
+    assert figure.count("<svg") == what_if.count("<svg") == curve.count("<svg") == 1
+    assert "6 of 6 runs" in results
+    assert "goodput (Mbit/s)" in results
+
+
+def shown_by(cell: dict[str, Any]) -> str:
+    """All that is below a cell."""
+    parts = []
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        found = data.get("text/html") or data.get("image/svg+xml") or data.get("text/plain")
+        parts.append("".join(found or output.get("text", "")))
+    return "".join(parts)
