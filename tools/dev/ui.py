@@ -56,7 +56,7 @@ def checks() -> list[tuple[str, list[str]]]:
     program = str(node())
     return [
         ("tsc", [program, str(PACKAGES / "typescript" / "bin" / "tsc"), "--noEmit"]),
-        ("vitest", [program, str(PACKAGES / "vitest" / "vitest.mjs"), "run"]),
+        ("vitest", [program, str(PACKAGES / "vitest" / "vitest.mjs"), "run", "--no-color"]),
     ]
 
 

@@ -56,6 +56,7 @@ export function Canvas() {
   const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
   const box = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
+  const isBanding = useRef(false);
   const [guides, setGuides] = useState(NO_GUIDES);
   const [drawn, setDrawn] = useState<AnyFlow[]>([]);
   // What is drawn, without waiting for React: a drop must find the last move.
@@ -107,7 +108,16 @@ export function Canvas() {
     },
     [flow, draw],
   );
-  const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => takeSelection(changes), []);
+  const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => {
+    if (!isBanding.current) takeSelection(changes);
+  }, []);
+  const startBand = useCallback(() => {
+    isBanding.current = true;
+  }, []);
+  const endBand = useCallback(() => {
+    isBanding.current = false;
+    selectLinksBetween();
+  }, []);
   const startDrag = useCallback(() => {
     isDragging.current = true;
   }, []);
@@ -154,6 +164,8 @@ export function Canvas() {
         onSelectionDragStart={startDrag}
         onNodeDragStop={drop}
         onSelectionDragStop={drop}
+        onSelectionStart={startBand}
+        onSelectionEnd={endBand}
         onPaneClick={place}
         onNodeClick={nothing}
         onNodeDoubleClick={(_, node) => openNode(node.id)}
@@ -239,6 +251,15 @@ function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkF
     else ids.delete(change.id);
   }
   select(ids);
+}
+
+/** With what a rubber band encloses go the links between, and no others. */
+function selectLinksBetween(): void {
+  const { ids } = useSelection.getState();
+  const { links } = useDocument.getState();
+  const between = Object.values(links).filter(({ a, b }) => ids.has(a) && ids.has(b));
+  const things = [...ids].filter((id) => !(id in links));
+  select([...things, ...between.map(({ id }) => id)]);
 }
 
 /** Moves what is dragged in line with what is near; changes the moves. */

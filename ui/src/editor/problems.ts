@@ -40,7 +40,7 @@ export function openProperties(field?: string): void {
         fields[0];
       wanted?.closest("details")?.setAttribute("open", "");
       wanted?.focus();
-      if (wanted instanceof HTMLInputElement) wanted.select();
+      if (wanted instanceof HTMLInputElement || wanted instanceof HTMLTextAreaElement) wanted.select();
     }),
   );
 }

@@ -133,29 +133,9 @@ export function Conditions({ links, names }: { links: readonly Link[]; names?: r
       />
     );
   };
-  const [from, to] = names ?? ["first", "second"];
   return (
     <>
-      <div className="segments" role="radiogroup" aria-label="Direction">
-        {(
-          [
-            ["both", "both ways"],
-            ["a", `${from} → ${to}`],
-            ["b", `${to} → ${from}`],
-          ] as const
-        ).map(([id, title]) => (
-          <button
-            key={id}
-            type="button"
-            role="radio"
-            aria-checked={direction === id}
-            className="segment"
-            onClick={() => setDirection(id)}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
+      {names !== undefined && <Directions names={names} chosen={direction} onChoose={setDirection} />}
       {isOneWay && direction === "both" && <p className="hint">The two directions differ.</p>}
       {isRunning && <p className="hint">The network runs: changes take effect at once.</p>}
       <div className="pairs">{FIELDS.map(input)}</div>
@@ -177,6 +157,37 @@ export function Conditions({ links, names }: { links: readonly Link[]; names?: r
         <div className="pairs">{MORE.map(input)}</div>
       </Section>
     </>
+  );
+}
+
+interface DirectionsProps {
+  names: readonly [string, string];
+  chosen: Direction;
+  onChoose: (direction: Direction) => void;
+}
+
+/** Which direction the fields below are about. */
+function Directions({ names: [from, to], chosen, onChoose }: DirectionsProps) {
+  const directions = [
+    ["both", "both ways"],
+    ["a", `${from} → ${to}`],
+    ["b", `${to} → ${from}`],
+  ] as const;
+  return (
+    <div className="segments" role="radiogroup" aria-label="Direction">
+      {directions.map(([id, title]) => (
+        <button
+          key={id}
+          type="button"
+          role="radio"
+          aria-checked={chosen === id}
+          className="segment"
+          onClick={() => onChoose(id)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
   );
 }
 

@@ -1,0 +1,43 @@
+"""What ./dev ui builds: small enough, and nothing that the browser would fetch from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from dev import ui
+
+from wanlab.web.app import STATIC
+
+LARGEST_BYTES = 1_000_000
+# Names of languages and namespaces look like addresses; documentation of libraries may be linked.
+FETCHED = re.compile(r"""(?:src=|@import|url\(|fetch\(|import\()\s*["']?(?:https?:)?//""")
+
+
+@pytest.fixture
+def pages() -> Path:
+    pages = Path(os.environ.get("WANLAB_PAGES", STATIC))
+    if not (pages / "index.html").exists():
+        pytest.skip("the pages are not built: ./dev ui")
+    return pages
+
+
+def test_all_pages_together_are_less_than_a_megabyte_compressed(pages: Path) -> None:
+    assert 100_000 < ui.compressed_bytes(pages) < LARGEST_BYTES
+
+
+def test_the_first_page_loads_only_what_it_shows(pages: Path) -> None:
+    text = (pages / "index.html").read_text(encoding="utf-8")
+    assert "index-" in text
+    for later in ("TerminalDock", "Charts", "Lessons"):
+        assert later not in text
+        assert list((pages / "assets").glob(f"{later}-*.js"))
+
+
+def test_nothing_comes_from_the_internet(pages: Path) -> None:
+    files = [*pages.rglob("*.html"), *pages.rglob("*.js"), *pages.rglob("*.css")]
+    assert len(files) > 5
+    for path in files:
+        assert FETCHED.findall(path.read_text(encoding="utf-8")) == []
