@@ -247,6 +247,7 @@ class Visitor:
 
     def stands_still(self) -> int:
         """Waits until time does; what it is then."""
+        self.do("watch", series=[])  # what was told before has been heard when this is answered
         self.until(lambda: not self.state["clock"]["is_moving"])
         now: int = self.state["clock"]["now_ns"]
         return now

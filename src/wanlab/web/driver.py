@@ -279,6 +279,7 @@ class Driver:
         if not self._was_moving:
             self._was_moving = True
             self._speed_from = (time.monotonic(), before_ns)
+            self._tell_clock(network, always=True)
         self._moved_real_s = time.monotonic()
         self._is_striding = True
         try:
