@@ -52,6 +52,7 @@ class Student:
 
     def is_connected(self) -> None:
         self.page.get_by_role("button", name="Run", exact=True).wait_for()
+        self.page.locator(".device-name, .canvas-empty").first.wait_for()
 
     def loses_connections(self) -> None:
         """All of the page's connections break off, and are made again."""
@@ -196,6 +197,10 @@ class Student:
         terminal.locator(".xterm-screen").click()
         self.page.keyboard.type(line)
         self.page.keyboard.press("Enter")
+
+    def rows_of(self, terminal: Any) -> int:
+        """How many it shows."""
+        return int(terminal.locator(".xterm-rows > div").count())
 
     def presses(self, keys: str) -> None:
         self.page.keyboard.press(keys)
