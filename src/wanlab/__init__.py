@@ -17,7 +17,7 @@ This is the front door: what stands here is public, and faces use nothing else.
     Sampling, Queues, Flows, ... what is measured while it runs (sample: in one call); samplers: Queues,
                                  Flows, Ports, Softnet, Cpu; traces: Acks, Sojourns, Retransmissions,
                                  Drops; packets: Capture
-    ping, iperf3                 what programs say
+    ping, iperf3, traffic        what programs say
     Record, Table, Provenance    what was measured, with its origin
     experiment, Run, Design      a recipe of a measurement, one run of it, and which runs a sweep has;
                                  Experiment, Between, Result, Metric, Failure
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         iperf3_text,
         ping,
         sample,
+        traffic,
     )
     from wanlab.measure.here import Here, NodeCounters
     from wanlab.measure.interfaces import Interface, interfaces
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
         save,
         shapes,
     )
+    from wanlab.topology.layout import arranged
 
 __version__ = VERSION
 
@@ -150,6 +152,7 @@ _PLACES = {
     "Topology": "topology",
     "Visit": "network",
     "answer_to": "network",
+    "arranged": "topology.layout",
     "ask": "network",
     "checkup": "machine.checkup",
     "draw": "topology",
@@ -179,6 +182,7 @@ _PLACES = {
     "ping": "measure",
     "interfaces": "measure.interfaces",
     "sample": "measure",
+    "traffic": "measure",
 }
 _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
@@ -232,6 +236,7 @@ __all__ = [
     "Topology",
     "Visit",
     "answer_to",
+    "arranged",
     "ask",
     "checkup",
     "draw",
@@ -257,6 +262,7 @@ __all__ = [
     "sample",
     "save",
     "shapes",
+    "traffic",
 ]
 
 

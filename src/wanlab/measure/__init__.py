@@ -1,6 +1,6 @@
 """Measuring: samplers that say when to read, and pure parsers that understand what was read."""
 
-from . import iperf3, iperf3_text, ping
+from . import iperf3, iperf3_text, ping, traffic
 from .captures import Capture
 from .flows import Flows
 from .ports import Ports
@@ -27,4 +27,5 @@ __all__ = [
     "iperf3_text",
     "ping",
     "sample",
+    "traffic",
 ]

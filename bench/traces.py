@@ -1,0 +1,146 @@
+"""Links with a trace deliver within 0.1 ms of its instants, and carry all that it can carry.
+
+Three traces (`examples/traces/make.py`: constant, cellular, satellite). Datagrams of one MTU keep the
+link busy: each must leave it at an opportunity of the file, one after the other. Then one flow of CUBIC.
+
+    opportunities   of the file that passed while packets waited
+    delivered       packets that left meanwhile
+    deviation_us    the most by which one of them left later than its opportunity: on a line of 40 Gbit/s
+                    a packet keeps others of its ms waiting for 0.3 us
+    early           packets that left before their opportunity
+    capacity_mbps   what the opportunities could carry meanwhile: their bytes
+    carried_mbps    what packets carried (with the 4 bytes by which mahimahi counts each)
+    tcp_mbps        goodput of the TCP flow, with a queue of 1000 packets
+    tcp_share       of what the trace could carry of it: 1448 bytes in each opportunity
+"""
+
+from __future__ import annotations
+
+import runpy
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+from _report import Report
+
+from wanlab import Capture, Network, Sampling, Topology, link, traffic
+from wanlab.measure import pcapng
+from wanlab.topology import Host, Switch
+from wanlab.topology.link_trace import LinkTrace, read_trace
+
+MAKE = Path(__file__).resolve().parent.parent / "examples" / "traces" / "make.py"
+BOOT_NS = 1_767_225_600 * 10**9
+SECONDS = 25
+BUSY_MS = 1000
+"""From then on packets wait; before, those that begin the measurement pass too."""
+OPPORTUNITY_BITS = 1504 * 8
+MOST_US = 100.0
+LEAST_SHARE = 0.95
+COLUMNS = (
+    *("trace", "opportunities", "delivered", "deviation_us", "early"),
+    *("capacity_mbps", "carried_mbps", "tcp_mbps", "tcp_share", "is_met"),
+)
+
+
+def main() -> int:
+    report = Report("traces")
+    table = report.table("traces", COLUMNS)
+    is_met = True
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
+        folder = Path(name)
+        runpy.run_path(str(MAKE))["write"](folder)
+        for path in sorted(folder.glob("*.trace")):
+            trace = read_trace(path)
+            expected, left_ns = _delivered(folder, trace)
+            goodput_bps = _tcp(folder, trace)
+            late_ns = [
+                at_ns - at_ms * 1_000_000 for at_ms, at_ns in zip(expected, left_ns, strict=False)
+            ]
+            seconds = (expected[-1] - expected[0]) / 1000
+            carried = len(left_ns) * OPPORTUNITY_BITS / seconds
+            tcp_share = goodput_bps / (_capacity(trace) * 1448 / 1504)
+            is_exact = (
+                len(expected) == len(left_ns)
+                and min(late_ns) >= 0
+                and max(late_ns) <= MOST_US * 1000
+                and tcp_share >= LEAST_SHARE
+            )
+            is_met &= is_exact
+            table.add(
+                trace=path.stem,
+                opportunities=len(expected),
+                delivered=len(left_ns),
+                deviation_us=max(late_ns) / 1000,
+                early=sum(late < 0 for late in late_ns),
+                capacity_mbps=len(expected) * OPPORTUNITY_BITS / seconds / 1e6,
+                carried_mbps=carried / 1e6,
+                tcp_mbps=goodput_bps / 1e6,
+                tcp_share=tcp_share,
+                is_met=is_exact,
+            )
+    return report.finish(is_met=is_met)
+
+
+def _delivered(folder: Path, trace: LinkTrace) -> tuple[list[int], list[int]]:
+    """The trace's instants (ms) and those of the packets (ns), from when many wait to the last one."""
+    with Network(_behind(trace), seed=1, folder=folder) as net:
+        net["h2"].run("wanlab-traffic serve -D")
+        capture = Capture("s1-eth2", file=folder / "left.pcapng", snaplen=64, filter="udp")
+        with Sampling(net, [capture]):
+            rate_bps = round(3 * trace.mean_bps)
+            net["h1"].start(
+                f"wanlab-traffic udp h2 --rate {rate_bps}bps --size 1472B --time {SECONDS}s"
+            )
+            net.run_for(f"{SECONDS}s")
+        left_ns = [at_ns for at_ns in _times(net, capture.file) if at_ns >= BUSY_MS * 1_000_000]
+    last_ms = left_ns[-1] // 1_000_000
+    found = []
+    lap_ms = 0
+    while lap_ms <= last_ms:
+        found += [lap_ms + at for at in trace.at_ms if BUSY_MS <= lap_ms + at <= last_ms]
+        lap_ms += trace.duration_ms
+    return found, left_ns
+
+
+def _tcp(folder: Path, trace: LinkTrace) -> float:
+    with Network(_behind(trace, delay="10ms"), seed=1, folder=folder) as net:
+        net["h2"].run("wanlab-traffic serve -D")
+        said = net["h1"].run(f"wanlab-traffic bulk h2 --time {SECONDS}s --json").output
+    found = traffic.parse(said)
+    assert isinstance(found, traffic.Flows)
+    return found.goodput_bps
+
+
+def _capacity(trace: LinkTrace) -> float:
+    """Bits per second of what passes in the time of the flow."""
+    count, lap_ms = 0, 0
+    while lap_ms < SECONDS * 1000:
+        count += sum(lap_ms + at < SECONDS * 1000 for at in trace.at_ms)
+        lap_ms += trace.duration_ms
+    return count * OPPORTUNITY_BITS / SECONDS
+
+
+def _behind(trace: LinkTrace, delay: str = "0ms") -> Topology:
+    return Topology(
+        nodes=(Host("h1"), Host("h2"), Switch("s1")),
+        links=(link("h1", "s1", delay=delay), link("s1", "h2", a_to_b={"trace": trace})),
+    )
+
+
+def _times(net: Network, path: Path) -> list[int]:
+    """Of the packets in a capture, on the network's clock."""
+    data, position = path.read_bytes(), 0
+    zero_ns = BOOT_NS + net.machine.now_ns - net.now_ns
+    found = []
+    while position < len(data):
+        kind, length = struct.unpack_from("=II", data, position)
+        if kind == pcapng.PACKET:
+            high, low = struct.unpack_from("=II", data, position + 12)
+            found.append((high << 32 | low) - zero_ns)
+        position += length
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Understands the JSON that `wanlab-traffic ... --json` prints.
+
+server = net["h2"].run("wanlab-traffic serve -D")
+said = net["h1"].run("wanlab-traffic poisson h2 --load 50Mbps --time 10s --json").output
+traffic.parse(said).table()          each flow: when it began, how long it took, how much it carried
+"""
+
+import msgspec
+
+from wanlab.errors import WanlabError
+from wanlab.record import Table
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True):
+    """One transfer, or one request and its answer; times count from the beginning of the traffic."""
+
+    number: int
+    """Of the flow; with requests, of the user who asks."""
+    start_ns: int
+    end_ns: int
+    """When the last byte had arrived."""
+    bytes: int
+    goodput_bps: float
+    error: str | None
+
+    @property
+    def completion_ns(self) -> int:
+        """How long it took."""
+        return self.end_ns - self.start_ns
+
+
+class Flows(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of connections: of `bulk`, `onoff`, `poisson` or `request`."""
+
+    host: str
+    seed: int
+    congestion: str | None
+    seconds: float
+    bytes: int
+    goodput_bps: float
+    flows: tuple[Flow, ...]
+
+    @property
+    def failed(self) -> tuple[Flow, ...]:
+        return tuple(flow for flow in self.flows if flow.error is not None)
+
+    def table(self, *, start_ns: int = 0) -> Table:
+        """Flows that ended well, in the order in which they began; the traffic began at `start_ns`.
+
+        Columns: time_ns, number, bytes, completion_ns, goodput_bps.
+        """
+        flows = [flow for flow in self.flows if flow.error is None]
+        return Table.of(
+            {
+                "time_ns": [start_ns + flow.start_ns for flow in flows],
+                "number": [flow.number for flow in flows],
+                "bytes": [flow.bytes for flow in flows],
+                "completion_ns": [flow.completion_ns for flow in flows],
+                "goodput_bps": [flow.goodput_bps for flow in flows],
+            }
+        )
+
+
+class Datagrams(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of datagrams. Delays and jitter are 0 if none came."""
+
+    host: str
+    seed: int
+    sent: int
+    datagrams: int
+    """That came, each counted once."""
+    lost: int
+    duplicates: int
+    late: int
+    """That came after one with a higher number."""
+    bytes: int
+    size_bytes: int
+    interval_ns: float
+    first_ns: float
+    last_ns: float
+    least_delay_ns: float
+    mean_delay_ns: float
+    greatest_delay_ns: float
+    jitter_ns: float
+
+    @property
+    def loss_fraction(self) -> float:
+        return self.lost / self.sent
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+def parse(text: str | bytes) -> Flows | Datagrams:
+    """Reads the whole output of one run."""
+    try:
+        kind = msgspec.json.decode(text, type=_Kind).kind
+        if kind == "udp":
+            return msgspec.json.decode(text, type=Datagrams)
+        return msgspec.json.decode(text, type=Flows)
+    except msgspec.DecodeError as error:
+        raise WanlabError(
+            f"the output of wanlab-traffic is not understood: {error}",
+            "it must be one whole JSON document; was it called with --json?",
+        ) from error

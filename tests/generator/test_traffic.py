@@ -1,0 +1,118 @@
+"""The generator in a machine: every byte that was sent is accounted for, and a run repeats."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from wanlab import Network, shapes, traffic
+from wanlab.errors import CommandError
+from wanlab.measure.traffic import Datagrams, Flows
+
+pytestmark = pytest.mark.machine
+
+TOPOLOGY = shapes.minimal(rate="20Mbps", delay="5ms")
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Network]:
+    with Network(TOPOLOGY, seed=1) as network:
+        network["h2"].run("wanlab-traffic serve -D")
+        network["h1"].run("ping -c 1 h2")
+        yield network
+
+
+def run(net: Network, words: str) -> Flows:
+    found = traffic.parse(net["h1"].run(f"wanlab-traffic {words} --json").output)
+    assert isinstance(found, Flows)
+    return found
+
+
+def test_a_flow_of_so_many_bytes_carries_so_many(net: Network) -> None:
+    found = run(net, "bulk h2 --bytes 300KB --flows 3 --congestion reno")
+    assert [flow.bytes for flow in found.flows] == [300_000] * 3
+    assert found.congestion == "reno"
+    # 900 kB and their headers at 20 Mbit/s take 0.38 s, handshake and way 0.03 s.
+    assert 0.38 < max(flow.completion_ns for flow in found.flows) / 1e9 < 0.6
+
+
+def test_a_flow_of_some_time_ends_then_and_fills_the_link(net: Network) -> None:
+    found = run(net, "bulk h2 --time 2s")
+    (flow,) = found.flows
+    assert 2.0 < flow.end_ns / 1e9 < 2.9
+    assert found.goodput_bps == pytest.approx(20e6 * 1448 / 1514, rel=0.03)
+
+
+def test_arrivals_come_at_their_instants_whatever_happens_to_others(net: Network) -> None:
+    words = "poisson h2 --load 5Mbps --time 2s --sizes exponential:20KB --seed"
+    first, second, other = (run(net, f"{words} {seed}") for seed in (3, 3, 4))
+    assert len(first.flows) > 30
+    drawn = [[(flow.start_ns, flow.bytes) for flow in it.flows] for it in (first, second, other)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    times = first.table().column("completion_ns").values
+    assert list(times) == [flow.completion_ns for flow in first.flows]
+
+
+def test_a_request_is_answered_with_as_much_as_it_asks_for(net: Network) -> None:
+    found = run(net, "request h2 --users 2 --count 3 --request 2KB --sizes 5KB --think 50ms")
+    assert [flow.bytes for flow in found.flows] == [5000] * 6
+    assert {flow.number for flow in found.flows} == {0, 1}
+    assert all(20 < flow.completion_ns / 1e6 < 30 for flow in found.flows)
+
+
+def test_sources_are_silent_when_they_are_off(net: Network) -> None:
+    found = run(net, "onoff h2 --time 2s --on 100ms --off 400ms --fixed")
+    # Five times 100 ms, and what waited then: less than half of what the link carries.
+    assert 0.15 * 20e6 < found.goodput_bps < 0.5 * 20e6
+
+
+def test_datagrams_are_counted_and_timed(net: Network) -> None:
+    said = net["h1"].run("wanlab-traffic udp h2 --rate 960kbps --size 1200B --time 1s --json")
+    found = traffic.parse(said.output)
+    assert isinstance(found, Datagrams)
+    assert (found.sent, found.datagrams, found.lost, found.late) == (100, 100, 0, 0)
+    assert found.bytes == 120_000
+    # Twice 5 ms, and twice the packet at 20 Mbit/s less what the buckets let through at once.
+    assert 10e6 <= found.least_delay_ns <= found.mean_delay_ns < 10.01e6
+    assert found.last_ns - found.first_ns == pytest.approx(990e6, abs=1e5)
+
+
+def test_losses_and_late_datagrams_are_told(net: Network) -> None:
+    net.set_link("h1", "s1", loss="10%", jitter="4ms")
+    try:
+        said = net["h1"].run("wanlab-traffic udp h2 --rate 9.6Mbps --size 1200B --time 1s --json")
+    finally:
+        net.set_link("h1", "s1", loss="0%", jitter="0ms")
+    found = traffic.parse(said.output)
+    assert isinstance(found, Datagrams)
+    assert found.sent == 1000 == found.datagrams + found.lost
+    assert 60 < found.lost < 140
+    assert found.late > 100
+    assert found.jitter_ns > 1e6
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bulk h1 --bytes 1B", "nobody listens there; start `wanlab-traffic serve -D`"),
+        ("bulk h7", 'there is no host "h7"'),
+        ("bulk h2 --congestion nope", 'this kernel has no congestion control "nope"'),
+        ("bulk h2 --time 10", '"10" is no time'),
+        ("bulk h2 --time 1s --bytes 1MB", "not both"),
+        ("poisson h2", "poisson takes --load or --per-second"),
+        ("flood h2", '"flood" is no kind of traffic'),
+    ],
+)
+def test_what_cannot_be_done_is_said(net: Network, words: str, said: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        net["h1"].run(f"wanlab-traffic {words}")
+    assert said in caught.value.output
+
+
+def test_the_same_run_gives_the_same_to_the_byte() -> None:
+    def once() -> str:
+        with Network(TOPOLOGY, seed=5) as network:
+            network["h2"].run("wanlab-traffic serve -D")
+            words = "poisson h2 --load 10Mbps --time 1s --seed 2 --json"
+            return network["h1"].run(f"wanlab-traffic {words}").output
+
+    assert once() == once()

@@ -1,0 +1,100 @@
+"""Traces of links: mahimahi's files, read, checked and written."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wanlab.errors import TopologyError, WanlabError
+from wanlab.topology import Host, Topology, link, load, save
+from wanlab.topology.link_trace import LinkTrace, read_trace, trace_words
+from wanlab.topology.references import self_contained
+
+HOSTS = (Host("h1"), Host("h2"))
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1).map(sorted).filter(lambda at_ms: at_ms[-1] > 0))
+def test_what_is_written_is_read_back(at_ms: list[int]) -> None:
+    trace = LinkTrace(tuple(at_ms))
+    assert read_trace(trace_words(trace)) == trace == read_trace(at_ms)
+
+
+def test_a_trace_says_what_it_can_carry() -> None:
+    assert read_trace("1").mean_bps == 1504 * 8 * 1000
+    assert read_trace([0, 0, 4]).mean_bps == 3 * 1504 * 8 * 250
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1\n2\nx\n", 'line 3: "x" is no number of ms'),
+        ("1\n\n2\n", 'line 2: "" is no number of ms'),
+        ("1\n-2\n", 'line 2: "-2" is no number of ms'),
+        ("5\n4\n", "line 2: 4 is before 5, in the line above"),
+        ("0\n0\n", "has no opportunity after the beginning"),
+        ("", "has no opportunity after the beginning"),
+        ("4294967296\n", "line 1"),
+    ],
+)
+def test_the_first_wrong_line_is_named(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "a.trace"
+    path.write_text(text)
+    with pytest.raises(WanlabError) as caught:
+        read_trace(path)
+    assert str(path) in caught.value.what
+    assert said in caught.value.what
+
+
+@pytest.mark.parametrize("ending", ["yaml", "mn"])
+def test_a_topology_names_the_file_beside_it(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "up.trace").write_text("1\n3\n")
+    topology = Topology(
+        nodes=HOSTS,
+        links=(link("h1", "h2", a_to_b={"trace": tmp_path / "up.trace", "trace_once": True}),),
+    )
+    path = tmp_path / f"net.{ending}"
+    save(topology, path)
+    assert '"up.trace"' in path.read_text() or "trace: up.trace" in path.read_text()
+    read = load(path)
+    a, b = read.links[0].ports
+    assert a.conditions.trace == LinkTrace((1, 3))
+    assert a.conditions.trace_once
+    assert b.conditions.trace is None
+    path.rename(tmp_path / f"alone.{ending}")
+    save(self_contained(read), path)
+    (tmp_path / "up.trace").unlink()
+    assert load(path).links[0].a.conditions.trace == LinkTrace((1, 3))
+
+
+def test_a_wrong_line_is_a_problem_of_the_topology(tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("1\nx\n")
+    path = tmp_path / "net.yaml"
+    text = "nodes: [{host: h1}, {host: h2}]\nlinks:\n  - link: [h1, h2]\n    trace: up.trace\n"
+    path.write_text(text)
+    with pytest.raises(TopologyError) as caught:
+        load(path)
+    (problem,) = caught.value.problems
+    assert problem.place == "line 4 (links[0].trace)"
+    assert problem.what.endswith('up.trace, line 2: "x" is no number of ms')
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"trace": "1", "rate": "1Mbps"}, "a link with a trace has no rate besides"),
+        ({"trace_once": True}, "trace_once has no effect without trace"),
+    ],
+)
+def test_what_does_not_go_together_is_a_problem(words: dict[str, str], said: str) -> None:
+    from wanlab.topology.check import check
+
+    topology = Topology(nodes=HOSTS, links=(link("h1", "h2", **words),))  # type: ignore[arg-type]
+    assert [problem.what for problem in check(topology)] == [said]
+
+
+def test_a_queue_waits_for_a_trace() -> None:
+    from wanlab.topology.check import check
+
+    topology = Topology(nodes=HOSTS, links=(link("h1", "h2", trace="1", queue="codel"),))
+    assert check(topology) == []

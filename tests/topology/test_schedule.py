@@ -1,0 +1,104 @@
+"""Schedules: what becomes different on a link, and when."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab.errors import WanlabError
+from wanlab.topology import Host, Topology, link, load, save
+from wanlab.topology.check import check
+from wanlab.topology.schedule import Change, Schedule, read_schedule, schedule_words
+
+HOSTS = (Host("h1"), Host("h2"))
+CHANGES = Schedule(
+    (
+        Change(at_ns=0, rate_bps=100_000_000, delay_ns=25_000_000, loss_fraction=0.0),
+        Change(at_ns=15_000_000_000, loss_fraction=1.0),
+        Change(at_ns=15_100_000_000, rate_bps=80_000_000, loss_fraction=0.0),
+    )
+)
+CSV = "at,rate,delay,loss\n# a hand-over\n0s,100Mbps,25ms,0%\n\n15s,,,100%\n15.1s,80Mbps,,0%\n"
+YAML = """
+- {at: 0s, rate: 100Mbps, delay: 25ms, loss: 0%}
+- {at: 15s, loss: 100%}
+- {at: 15.1s, rate: 80Mbps, loss: 0%}
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", CSV), ("a.yaml", YAML), ("a.txt", CSV)])
+def test_a_file_says_the_same_as_a_list(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_schedule(tmp_path / name) == CHANGES
+    assert read_schedule(schedule_words(CHANGES)) == CHANGES
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "at,rate\n0s,1Mbps\n0s,2Mbps\n", "line 3: 0ns is not after 0ns"),
+        ("a.csv", "at,rate\n0s,1Mbps,3\n", "line 2: 3 fields instead of 2"),
+        ("a.csv", "at,rat\n0s,1Mbps\n", 'line 2: "rat" cannot change'),
+        ("a.csv", "at,rate\n5,1Mbps\n", 'line 2: the time "5" has no unit'),
+        ("a.csv", "at,rate\n5s,\n", "line 2: it changes nothing"),
+        ("a.csv", "rate\n1Mbps\n", 'its first line has no column "at"'),
+        ("a.yaml", "\n- {rate: 1Mbps}\n", "line 2: it does not say when"),
+        ("a.yaml", "rate: 1Mbps\n", "is no list of changes"),
+        ("a.yaml", "[]\n", "has no change"),
+    ],
+)
+def test_the_first_wrong_line_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(WanlabError) as caught:
+        read_schedule(tmp_path / name)
+    assert said in caught.value.what
+
+
+@pytest.mark.parametrize("ending", ["yaml", "mn"])
+def test_a_topology_keeps_its_schedule(tmp_path: Path, ending: str) -> None:
+    made = Topology(
+        nodes=HOSTS,
+        links=(link("h1", "h2", b_to_a={"schedule": CHANGES, "schedule_repeat": "30s"}),),
+    )
+    save(made, tmp_path / f"net.{ending}")
+    read = load(tmp_path / f"net.{ending}")
+    assert [port.conditions for port in read.links[0].ports] == [
+        port.conditions for port in made.links[0].ports
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            {"schedule": [{"at": "1s", "rate": "1Mbps"}]},
+            "the schedule changes the rate of a link that has none at first",
+        ),
+        (
+            {"schedule": [{"at": "1s", "jitter": "1ms"}]},
+            "the schedule at 1s: jitter has no effect without delay",
+        ),
+        (
+            {"schedule": [{"at": "1s", "delay": "1ms"}], "schedule_repeat": "1s"},
+            "the schedule begins again after 1s",
+        ),
+        ({"schedule_repeat": "1s"}, "schedule_repeat has no effect without schedule"),
+        (
+            {"trace": "1", "schedule": [{"at": "1s", "rate": "1Mbps"}]},
+            "a link with a trace has no rate besides",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_a_problem(words: dict[str, Any], said: str) -> None:
+    topology = Topology(nodes=HOSTS, links=(link("h1", "h2", **words),))
+    assert said in [problem.what for problem in check(topology)]
+
+
+def test_a_state_holds_until_the_next_change() -> None:
+    conditions = link("h1", "h2", delay="5ms", schedule=CHANGES).a.conditions
+    states = [(at_ns, state.rate_bps, state.delay_ns) for at_ns, state in conditions.states()]
+    assert states == [
+        (0, 100_000_000, 25_000_000),
+        (15_000_000_000, 100_000_000, 25_000_000),
+        (15_100_000_000, 80_000_000, 25_000_000),
+    ]
