@@ -16,7 +16,7 @@ export function ComparedPanel({ title, columns }: Props) {
   const plot = useRef<Plot | null>(null);
   const theme = useView((state) => state.theme);
   const data = useMemo(() => joined(columns), [columns]);
-  const names = useMemo(() => columns.map((column) => `${column.record}: ${column.title}`), [columns]);
+  const names = useMemo(() => columns.map(nameOf), [columns]);
 
   useEffect(() => {
     if (place.current === null) return;
@@ -36,4 +36,8 @@ export function ComparedPanel({ title, columns }: Props) {
       <div className="plot" ref={place} role="img" aria-label={`Chart: ${title}`} />
     </PanelFrame>
   );
+}
+
+function nameOf({ record, title }: ComparedColumn): string {
+  return title.startsWith(record) ? title : `${record}: ${title}`;
 }

@@ -1,4 +1,5 @@
-/** The sixteen colours of a terminal, for light and dark: each has a contrast of 4.5 or more. */
+/** The sixteen colours of a terminal, for light and dark. What is around its letters has the background's, too
+ *  (terminals.css). */
 import type { ITheme } from "@xterm/xterm";
 import { isDark, useView } from "../stores/view";
 
