@@ -275,7 +275,7 @@ def test_hangs(server):
 
 
 @pytest.mark.machine
-def test_a_machine_that_is_lost_leaves_what_it_said(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_network_that_is_gone_leaves_what_it_said(run: Run, pytester: pytest.Pytester) -> None:
     result = run(
         """
 @pytest.mark.topology("minimal")
@@ -287,10 +287,22 @@ def test_it(network):
 @pytest.mark.topology("minimal")
 @pytest.mark.wanlab(limit="10 parsecs")
 def test_limit(network): pass
+
+@pytest.fixture
+def server(network):
+    yield
+    network["h2"].run("sleep 1")
+    raise AssertionError("it was not asked")
+
+@pytest.mark.topology("minimal")
+def test_teardown(server): pass
 """
     )
-    result.assert_outcomes(failed=1, errors=1)
+    result.assert_outcomes(passed=1, failed=1, errors=2)
     result.stdout.fnmatch_lines(['"parsecs" in "10 parsecs" is not a unit of time*'])
     kept = pytester.path / ".wanlab/test_it/test_it"
     assert "1 received" in (kept / "processes.txt").read_text()
     assert (kept / "packets.pcapng").exists()
+    origin = record.read(kept.parent / "test_teardown" / "record").provenance
+    assert origin.commands == ("h2$ sleep 1",)
+    assert origin.warnings == ("the network was gone when this was written",)

@@ -215,4 +215,5 @@ def pytest_runtest_makereport(
     if call.when == "teardown":
         for evidence in gathered:
             evidence.discard()
+        del item.stash[_kept]  # and with it what was measured
     return report

@@ -32,10 +32,12 @@ from wanlab import (
     Network,
     Ports,
     Process,
+    Provenance,
     Queues,
     Record,
     Sampling,
     Topology,
+    dumps,
 )
 from wanlab.errors import MachineError, WanlabError
 
@@ -99,16 +101,13 @@ class Evidence:
     def keep(self, folder: Path, error: BaseException | None) -> list[str]:
         """Writes all of it; says what there is, a line for each."""
         now_s = _now_s(self._network)
-        provenance = None
-        if not self._is_sealed:
-            with suppress(WanlabError):
-                provenance = self._network.provenance()
+        provenance = self._provenance()
         processes = processes_of[self._network]
         log = self._kernels_words(error)
         self.seal()
         folder.mkdir(parents=True)
         lines = [*self._notes, *self._keep_packets(folder)]
-        if provenance is not None and (tables := self._sampling.tables()):
+        if tables := self._sampling.tables():
             wanlab.record.write(Record(provenance, tables), folder / RECORD)
             lines.append(f"{RECORD:16} {', '.join(tables)}")
             lines += [f"warning: {warning}" for warning in provenance.warnings]
@@ -119,6 +118,22 @@ class Evidence:
             lines.append(f"{KERNEL:16} {_count(log.count(chr(10)), 'line', 'lines')}")
         when = "" if now_s is None else f"the network's clock showed {now_s:.6f} s; "
         return [f"{when}seed {self._network.seed}, {self._network.wire} wire", *lines]
+
+    def _provenance(self) -> Provenance:
+        """What can still be said, where the network cannot be asked any more."""
+        network = self._network
+        if not self._is_sealed:
+            with suppress(WanlabError):
+                return network.provenance()
+        return Provenance(
+            wanlab=wanlab.__version__,
+            topology=dumps(network.topology, "network.mn"),
+            commands=tuple(network.commands),
+            seed=network.seed,
+            clock=network.clock,
+            wire=network.wire,
+            warnings=(*network.warnings, "the network was gone when this was written"),
+        )
 
     def _keep_packets(self, folder: Path) -> list[str]:
         file = self._folder / PACKETS
