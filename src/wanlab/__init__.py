@@ -153,6 +153,7 @@ _PLACES = {
     "Visit": "network",
     "answer_to": "network",
     "arranged": "topology.layout",
+    "arranged": "topology.layout",
     "ask": "network",
     "checkup": "machine.checkup",
     "draw": "topology",

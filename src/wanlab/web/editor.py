@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import PurePosixPath
 
-from wanlab import Topology, errors, load, loads, save
+from wanlab import Topology, arranged, errors, load, loads, save
 from wanlab.errors import TopologyError, WanlabError
 
 from .audience import Audience
@@ -126,10 +126,10 @@ class Editor:
             name = PurePosixPath(command.path).name or UNTITLED
             if len(command.text) > LARGEST_TOPOLOGY_BYTES:
                 raise WanlabError(f"{name} is too large for a topology")
-            self._begin(document_of(loads(command.text, name)), None, name, by)
+            self._begin(_drawn(loads(command.text, name)), None, name, by)
             return
         name = PurePosixPath(command.path).name
-        self._begin(document_of(self._load(command.path)), command.path, name, by)
+        self._begin(_drawn(self._load(command.path)), command.path, name, by)
 
     def open_topology(self, topology: Topology, path: str | None, name: str, by: str = "") -> None:
         """Instead of what is there."""
@@ -260,3 +260,9 @@ def _plain(document: Document, problem: Problem) -> errors.Problem:
     names |= {link.id: f"link {names.get(link.a)}-{names.get(link.b)}" for link in document.links}
     place = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))
     return errors.Problem(place, problem.what, problem.hint)
+
+
+def _drawn(topology: Topology) -> Document:
+    """As a document. One that was written by hand says of no node where it stands."""
+    places = {(node.x, node.y) for node in topology.nodes}
+    return document_of(arranged(topology) if len(places) == 1 else topology)
