@@ -153,7 +153,6 @@ _PLACES = {
     "Visit": "network",
     "answer_to": "network",
     "arranged": "topology.layout",
-    "arranged": "topology.layout",
     "ask": "network",
     "checkup": "machine.checkup",
     "draw": "topology",
