@@ -43,7 +43,7 @@ def queues(
         for receiver in ("r1", "r2"):
             net[receiver].run("wanlab-traffic serve -D")
         with run.sampling(Flows("h1", "h2"), every="50ms") as sampling:
-            for host in run.random.sample(["h1", "h2"], 2):
+            for host in ("h1", "h2") if run.seed % 2 else ("h2", "h1"):
                 target = host.replace("h", "r")
                 net[host].start(
                     f"wanlab-traffic bulk {target} --congestion cubic --time {seconds}s"

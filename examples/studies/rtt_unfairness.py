@@ -41,7 +41,8 @@ def rtt_unfairness(
 ) -> None:
     """How much more the flow with the shorter RTT gets, over the ratio of the two.
 
-    The buffer is one product of rate and the longer RTT. The first third of the time does not count.
+    The buffer is one product of rate and the longer RTT. The flow on the shorter way begins first where
+    the seed is odd, the other one where it is even. The first third of the time does not count.
     """
     long_rtt = units.format_time(units.parse_time(rtt) * ratio)
     limit = run.buffer_bytes(buffer, rate=rate, rtt=long_rtt)
@@ -50,7 +51,7 @@ def rtt_unfairness(
         for receiver in ("r1", "r2"):
             net[receiver].run("wanlab-traffic serve -D")
         with run.sampling(Flows("h1", "h2"), every="50ms") as sampling:
-            for host in run.random.sample(["h1", "h2"], 2):
+            for host in ("h1", "h2") if run.seed % 2 else ("h2", "h1"):
                 target = host.replace("h", "r")
                 net[host].start(
                     f"wanlab-traffic bulk {target} --congestion {algorithm} --time {seconds}s"
