@@ -32,8 +32,8 @@ def sharing(
 ) -> None:
     """What BBR and CUBIC get of a bottleneck that they share, over the size of its buffer.
 
-    One flow each. BBR begins first where the seed is odd, CUBIC where it is even, and the other one within
-    a second. The first third of the time does not count.
+    One flow each. BBR begins first where the seed is odd, CUBIC where it is even, and the other one
+    within a second. The first third of the time does not count.
     """
     limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt, rtt], {"kind": "fifo", "limit": limit})
