@@ -62,7 +62,7 @@ def test_what_is_no_figure_is_told(sentence: str, says: str) -> None:
     ("sentence", "says"),
     [
         ("lines goodput over buffer", 'would average over algorithm .*say "by algorithm"'),
-        ("lines goodput over buffr by algorithm", "did you mean buffer"),
+        ("lines goodput over bufferz by algorithm", "did you mean buffer"),
         ("lines goodpt over buffer by algorithm", "did you mean goodput"),
         ("lines goodput,delay over buffer by algorithm", "cannot be in one figure"),
         ("lines ping.rtt_ms over buffer by algorithm", "many values in each run"),
