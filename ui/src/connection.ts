@@ -142,7 +142,8 @@ export function connect(): void {
   opened.onclose = () => {
     if (socket !== opened) return;
     socket = null;
-    useConnection.setState({ status: "lost" });
+    // Who was refused stays so until he is let in: the connection that fails meanwhile is no news.
+    useConnection.setState(({ status }) => ({ status: status === "refused" ? status : "lost" }));
     for (const one of waiting.values()) {
       one.fail(new CommandError({ what: "the connection to wanlab was lost" }));
     }
