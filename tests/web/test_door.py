@@ -309,8 +309,8 @@ def test_a_page_cannot_show_files_outside_by_a_terminal(running: Visitor) -> Non
     (running.server.folder.parent / "secret.pdf").write_text(OUTSIDE)
     with running.terminal("h1") as terminal:
         terminal.until("# ")
-        terminal.command("cp /etc/passwd /tmp/x.pdf; xdg-open /tmp/x.pdf; echo done", "done\r\n")
+        terminal.command("cp /etc/passwd /tmp/x.pdf; xdg-open /tmp/x.pdf; echo do''ne", "done\r\n")
         assert "show" not in running.state
-        terminal.command("echo 1 > mine.pdf; xdg-open mine.pdf; echo done", "done\r\n")
+        terminal.command("echo 1 > mine.pdf; xdg-open mine.pdf; echo do''ne", "done\r\n")
         running.until(lambda: "show" in running.state)
         assert running.state["show"]["path"] == "mine.pdf"

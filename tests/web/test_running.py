@@ -44,7 +44,7 @@ def test_time_stands_still_while_no_command_runs(running: Visitor) -> None:
         terminal.until(PROMPT)
         after = running.stands_still()
         assert 0 < after - before < 50_000_000
-        terminal.command("sleep 0.5; echo over", "over\r\n")
+        terminal.command("sleep 0.5; echo ov''er", "over\r\n")
         assert running.stands_still() - after >= 500_000_000
 
 
@@ -52,7 +52,7 @@ def test_time_passes_while_something_runs_in_the_background(running: Visitor) ->
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         before = running.stands_still()
-        terminal.command("(sleep 0.4; echo late) &", "late")
+        terminal.command("(sleep 0.4; echo la''te) &", "late")
         assert running.stands_still() - before >= 400_000_000
 
 
@@ -75,7 +75,7 @@ def test_the_fast_pace_is_faster_than_the_real_clock(running: Visitor) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         running.do("pace", pace="fast")
-        terminal.command("sleep 1000; echo over", "over\r\n")
+        terminal.command("sleep 1000; echo ov''er", "over\r\n")
         running.do("pace", pace="real")
         assert running.state["clock"]["pace"] == "real"
 
@@ -83,7 +83,7 @@ def test_the_fast_pace_is_faster_than_the_real_clock(running: Visitor) -> None:
 def test_terminals_come_back_with_what_they_showed(running: Visitor) -> None:
     with running.terminal("h2") as terminal:
         terminal.until(PROMPT)
-        terminal.command("echo remember", "remember\r\n")
+        terminal.command("echo remem''ber", "remember\r\n")
         with Terminal(running.server, terminal.name) as again:
             again.until("remember\r\n")
             again.command("echo $((6*7))", "42\r\n")
@@ -183,9 +183,9 @@ def test_a_plug_is_pulled_and_put_back(running: Visitor) -> None:
 def test_addresses_follow_what_is_typed(running: Visitor) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
-        terminal.command("ip addr add 192.0.2.1/24 dev h1-eth0; sleep 2; echo over", "over\r\n")
+        terminal.command("ip addr add 192.0.2.1/24 dev h1-eth0; sleep 2; echo ov''er", "over\r\n")
         running.until(lambda: "192.0.2.1/24" in ports(running)["h1-eth0"]["addresses"])  # type: ignore[operator]
-        terminal.command("ip addr del 192.0.2.1/24 dev h1-eth0; echo over", "over\r\n")
+        terminal.command("ip addr del 192.0.2.1/24 dev h1-eth0; echo ov''er", "over\r\n")
 
 
 def test_curves_records_and_captures_of_a_flow(running: Visitor) -> None:
@@ -311,7 +311,7 @@ def test_a_lesson_opens_types_and_keeps_its_progress(server: Server) -> None:
         typed = visitor.do("lesson", unit="1", action="type", step=step["n"])
         with Terminal(server, typed[0]) as terminal:
             terminal.until("bytes from")
-            assert terminal.command("\x03pwd", "/home/admin\r\n")
+            terminal.command("\x03pwd", "/lab01\r\n")
         visitor.do("lesson", unit="1", action="progress", step=step["n"])
         with pytest.raises(RefusedCommandError) as refused:
             visitor.do("lesson", unit="2", action="start", discard=True)

@@ -38,6 +38,7 @@ from .running import Plan
 
 PROGRESS = "progress.json"
 RESULTS = "results"
+READ_AFTER_REAL_S = 0.5
 PR_SET_PDEATHSIG = 1
 
 
@@ -68,7 +69,8 @@ class Lessons:
     # -- what there is ----------------------------------------------------------------------------
 
     async def read_catalog(self) -> None:
-        """All units, beside other work: reading them takes a second."""
+        """All units, beside other work: reading them takes a second, and the page comes first."""
+        await asyncio.sleep(READ_AFTER_REAL_S)
         for name in catalog.names():
             with contextlib.suppress(WanlabError):
                 unit = await asyncio.to_thread(catalog.find, name)

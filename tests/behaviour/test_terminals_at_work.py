@@ -1,0 +1,101 @@
+"""Who looks at terminals from outside: which are at work, and how much they may say."""
+
+import pytest
+
+from wanlab import Network, Ports, Process, Sampling, shapes
+
+pytestmark = pytest.mark.machine
+
+SHELL = ["/bin/bash", "--norc", "--noprofile", "-i"]
+ROOM = 65536
+MOMENT = "10ms"
+
+
+@pytest.fixture
+def shell(network: Network) -> Process:
+    process = network["h1"].start(SHELL, terminal=(24, 80), room=ROOM)
+    network.run_for(MOMENT)
+    return process
+
+
+@pytest.fixture
+def network():  # type: ignore[no-untyped-def]
+    with Network(shapes.minimal()) as network:
+        yield network
+
+
+def is_at_work(network: Network, process: Process) -> bool:
+    return network.at_work([process])[0]
+
+
+def test_a_shell_that_waits_for_a_line_is_not_at_work(network: Network, shell: Process) -> None:
+    before_ns = network.now_ns
+    assert not is_at_work(network, shell)
+    assert network.now_ns == before_ns
+
+
+def test_a_command_and_what_runs_in_the_background_are(network: Network, shell: Process) -> None:
+    shell.write("sleep 1\n")
+    network.run_for(MOMENT)
+    assert is_at_work(network, shell)
+    network.run_for("1s")
+    assert not is_at_work(network, shell)
+    shell.write("sleep 1 &\n")
+    network.run_for(MOMENT)
+    assert is_at_work(network, shell)
+    network.run_for("1s")
+    assert not is_at_work(network, shell)
+
+
+def test_a_program_that_reads_keys_is(network: Network, shell: Process) -> None:
+    """An editor does so; only a shell at its prompt does nothing."""
+    shell.write("stty raw -echo; cat; stty sane\n")
+    network.run_for(MOMENT)
+    assert is_at_work(network, shell)
+
+
+def test_what_has_stopped_or_ended_is_not(network: Network, shell: Process) -> None:
+    shell.write("sleep 100\n")
+    network.run_for(MOMENT)
+    shell.write("\x1a")  # Ctrl-Z
+    network.run_for(MOMENT)
+    assert not is_at_work(network, shell)
+    shell.write("kill %1; exit\n")
+    network.run_for("1s")
+    assert not shell.is_running
+    assert not is_at_work(network, shell)
+
+
+def test_a_program_says_no_more_than_there_is_room_for(network: Network, shell: Process) -> None:
+    shell.write("yes 0123456789\n")
+    network.run_for("1s")
+    said = len(shell.output_bytes)
+    assert ROOM <= said < 2 * ROOM
+    network.run_for("1s")
+    assert len(shell.output_bytes) == said
+    shell.give_room(ROOM)
+    network.run_for("1s")
+    assert said + ROOM // 2 < len(shell.output_bytes) < 4 * ROOM
+    shell.write("\x03")
+    shell.give_room(1 << 20)
+    network.run_for("1s")
+    assert not is_at_work(network, shell)
+
+
+def test_last_words_are_heard_though_there_is_no_room(network: Network) -> None:
+    process = network["h1"].start("printf %1000s x; printf last", terminal=(24, 80), room=1)
+    process.wait("10s")
+    assert process.output.endswith("last")
+
+
+def test_what_was_sampled_is_handed_over_and_not_sampled_anew(network: Network) -> None:
+    ports = Ports("s1-eth1")
+    sampling = Sampling(network, [ports], every="100ms")
+    sampling.begin()
+    network.run_for("250ms")
+    sampling.hand_over()
+    assert [reading.time_ns for reading in ports.readings] == [0, 100_000_000, 200_000_000]
+    network.run_for("100ms")
+    sampling.hand_over()
+    assert ports.readings[-1].time_ns == 300_000_000
+    sampling.end()
