@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -236,3 +237,19 @@ def test_routers_and_controllers_are_linked_as_they_may_be(pencil: Pencil) -> No
     pencil.field("Address of r1-eth0").fill("10.0.1.254/24")
     pencil.page.keyboard.press("Enter")
     expect(pencil.page.locator(".line-text").filter(has_text="10.0.1.254/24")).to_have_count(1)
+
+
+def test_what_was_not_saved_when_the_server_died_is_taken_up_again(
+    pencil: Pencil, server: Any, come: Callable[[], Student]
+) -> None:
+    pencil.places("Host", (150, 100))
+    pencil.has_nodes("h1")
+    while not list(server.folder.glob(".wanlab/draft*")):
+        pencil.page.evaluate("() => new Promise(requestAnimationFrame)")
+    pencil.page.close()
+    server.end(signal.SIGKILL)
+    server.start()
+    other = Pencil(come())
+    other.page.get_by_role("alert").get_by_role("button", name="Go on with it").click()
+    expect(other.node("host h1")).to_be_visible()
+    expect(other.page.get_by_role("button", name="Go on with it")).to_have_count(0)

@@ -2,6 +2,8 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { connect } from "./connection";
+// It must hear the first push, whatever is loaded later.
+import "./stores/notices";
 import "./styles/theme.css";
 import "./styles/layout.css";
 import "./styles/controls.css";

@@ -1,6 +1,7 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import { useState } from "react";
 import { useConnection } from "../connection";
+import { DraftNotice } from "../files/DraftNotice";
 import { openUpload } from "../files/topologies";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
@@ -37,6 +38,7 @@ export default function Editor() {
       <Zoom />
       <Empty />
       <Stale />
+      <DraftNotice />
       <Carried />
     </div>
   );

@@ -19,6 +19,7 @@ const Charts = lazy(() => import("../charts/Charts").then((it) => ({ default: it
 export function Dock() {
   const { dockTab, isDockOpen, dockHeight } = useView();
   const problems = useDocument((state) => state.problems);
+  const warnings = useRunning((state) => state.run.warnings.length);
   const terminals = useRunning((state) => state.terminals.length);
   const [shown, setShown] = useState<ReadonlySet<DockTab>>(new Set([dockTab]));
   if (!shown.has(dockTab)) setShown(new Set([...shown, dockTab]));
@@ -30,7 +31,7 @@ export function Dock() {
     {
       id: "problems",
       title: "Problems",
-      count: problems.length,
+      count: problems.length + warnings,
       level: hasError ? "error" : "warning",
     },
     { id: "files", title: "Files" },

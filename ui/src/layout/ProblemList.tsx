@@ -2,12 +2,14 @@ import { goTo } from "../editor/problems";
 import { linkName } from "../editor/actions";
 import { Icon } from "../editor/icons";
 import { useDocument, type DocumentState } from "../stores/document";
+import { useRunning } from "../stores/running";
 import type { Problem } from "../protocol";
 
 /** Everything that is wrong with the document; each line leads to where it is. */
 export function ProblemList() {
   const state = useDocument();
-  if (state.problems.length === 0) {
+  const warnings = useRunning(({ run }) => run.warnings);
+  if (state.problems.length + warnings.length === 0) {
     return <p className="empty">No problems: this can be run.</p>;
   }
   return (
@@ -24,6 +26,15 @@ export function ProblemList() {
               {problem.hint !== "" && <span className="hint"> {problem.hint}</span>}
             </span>
           </button>
+        </li>
+      ))}
+      {warnings.map((warning) => (
+        <li key={warning} className="problem">
+          <span className="problem-icon problem-warning">
+            <Icon name="warning" size={16} />
+          </span>
+          <span className="problem-where">running</span>
+          <span>{warning}</span>
         </li>
       ))}
     </ul>

@@ -1,0 +1,23 @@
+import { perform } from "../connection";
+import { useDraft } from "../stores/notices";
+import { when } from "./FileDialogs";
+
+/** Work that was not saved when the last server ended: it can be taken up again. */
+export function DraftNotice() {
+  const { draft } = useDraft();
+  if (draft === null) return null;
+  const answer = (take: boolean) => void perform({ do: "draft", take });
+  return (
+    <div className="draft-notice" role="alert">
+      <span>
+        <strong>{draft.name}</strong> was not saved when wanlab ended ({draft.nodes} nodes, {when(draft.saved_at_s)}).
+      </span>
+      <button type="button" className="button button-first" onClick={() => answer(true)}>
+        Go on with it
+      </button>
+      <button type="button" className="button" onClick={() => answer(false)}>
+        Throw it away
+      </button>
+    </div>
+  );
+}
