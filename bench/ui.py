@@ -10,6 +10,8 @@ In Debian's Chromium, without a screen, so that its pictures are drawn by the pr
                 what a frame takes of the processor in the page's thread, also on a busy computer
     terminals   20 terminals are open (of 20 hosts), one writes 1 MB/s: how long another one takes
                 from a key to its letter on the screen
+    charts      throughput and queue of 50 ports, ten samples a second, the last 30 s: frames per second
+                of the page, and what a frame takes of the processor
 """
 
 from __future__ import annotations
@@ -65,6 +67,42 @@ DRAG = """async ([name, frames]) => {
     send("mouseup", window, 8, 0);
     return [times, places.size];
 }"""
+NOTE_SOCKETS = """
+window.opened = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...words) { super(...words); window.opened.push(this); }
+};
+"""
+CHARTS = """async ([names, frames]) => {
+    const live = opened.find((socket) => socket.url.endsWith("/api/live"));
+    const sample = (first_s, count) => {
+        const times_s = Array.from({ length: count }, (_, row) => first_s + row / 10);
+        const column = (kind, unit, scale) => (port, index) => ({
+            kind, port, flow: "", unit, times_s,
+            values: times_s.map((time) => scale * (1 + index / 50 + 0.3 * Math.sin(time + index))),
+        });
+        const columns = [
+            ...names.map(column("throughput", "bit/s", 1e6)), ...names.map(column("queue", "B", 1e5)),
+        ];
+        live.onmessage({ data: JSON.stringify({ push: "samples", columns }) });
+    };
+    const next = () => new Promise(requestAnimationFrame);
+    sample(1000, 300);
+    await next();
+    const times = [];
+    let last = await next(), sampled = last, time_s = 1030;
+    for (let frame = 0; frame < frames; frame += 1) {
+        const now = await next();
+        times.push(now - last);
+        last = now;
+        if (now - sampled >= 100) {
+            sampled = now;
+            sample((time_s += 0.1), 1);
+        }
+    }
+    return times;
+}"""
+CURVES = 50
 FLOOD = "while :; do head -c 100000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done"
 
 
@@ -105,6 +143,11 @@ def main() -> int:
             tell("drag", frames, "frames/s", FEWEST_FRAMES_PER_S, frames >= FEWEST_FRAMES_PER_S)
             tell("drag, slowest 5 %", slow_ms, "ms", None, True)
             tell("drag, processor", busy_ms, "ms/frame", None, True)
+            if "charts" not in options.without:
+                frames, busy_ms = charts(browser, url)
+                is_met = frames >= FEWEST_FRAMES_PER_S
+                tell(f"charts of {CURVES} ports", frames, "frames/s", FEWEST_FRAMES_PER_S, is_met)
+                tell("charts, processor", busy_ms, "ms/frame", None, True)
         if "terminals" not in options.without:
             with served(Path(folder), "star.yaml", options.pages) as url:
                 quiet_ms, busy_ms, flood_mbs = echoes(browser, url)
@@ -119,7 +162,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=Path, default=STATIC, help="built elsewhere than usual")
-    parser.add_argument("--without", nargs="*", default=[], choices=["terminals"])
+    parser.add_argument("--without", nargs="*", default=[], choices=["terminals", "charts"])
     return parser.parse_args()
 
 
@@ -223,6 +266,31 @@ def drag(browser: Any, url: str) -> tuple[float, float, float]:
     page.close()
     slow_ms = sorted(times_ms)[int(len(times_ms) * 0.95)]
     return 1000 * places / sum(times_ms), slow_ms, busy_ms
+
+
+def charts(browser: Any, url: str) -> tuple[float, float]:
+    """Frames per second of a page whose charts grow, and what one takes of the processor, in ms."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.add_init_script(NOTE_SOCKETS)
+    page = context.new_page()
+    page.goto(url)
+    _wait_for_nodes(page, HOSTS + SWITCHES)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).and_(page.locator(":enabled")).wait_for(
+        timeout=90_000
+    )
+    page.get_by_role("status").get_by_text("running").wait_for(timeout=90_000)
+    page.get_by_role("tab", name="Charts").click()
+    page.locator(".uplot").nth(1).wait_for()
+    names = [f"h{number}-eth0" for number in range(1, CURVES + 1)]
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before_s = _busy_s(session)
+    times_ms = page.evaluate(CHARTS, [names, FRAMES])
+    busy_ms = 1000 * (_busy_s(session) - before_s) / len(times_ms)
+    assert page.locator(".plot-row").count() == 2 * CURVES, "not all curves are drawn"
+    context.close()
+    return 1000 * len(times_ms) / sum(times_ms), busy_ms
 
 
 def _busy_s(session: Any) -> float:
