@@ -26,7 +26,7 @@ export function Dialogs() {
         </Dialog>
       )}
       {shown === "keys" && (
-        <Dialog title="Keys" onClose={closeDialog}>
+        <Dialog title="Keys" size="large" onClose={closeDialog}>
           <KeyList />
         </Dialog>
       )}
