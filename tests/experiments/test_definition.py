@@ -136,6 +136,19 @@ def test_a_function_in_no_file_travels_with_what_it_refers_to(tmp_path: Path) ->
     assert again.programs == ("curl",)
 
 
+def test_a_variable_of_its_own_may_have_the_name_of_one_outside() -> None:
+    @experiment
+    def inner(run: Run, *, delay: str = "5ms") -> None:
+        opened = 3
+        run.metric("opened", opened)
+
+    globals()["opened"] = object()  # as in a notebook, where all cells share their variables
+    try:
+        assert b"opened = 3" in inner.source.files[inner.source.entry]
+    finally:
+        del globals()["opened"]
+
+
 def test_what_cannot_travel_is_named() -> None:
     opened = object()
 
