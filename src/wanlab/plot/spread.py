@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
@@ -30,6 +31,7 @@ ROOM_FOR_BOXES = 0.8
 ASIDE = 0.12
 LOGARITHMIC_FROM = 16.0
 """An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
+VALUES_LOGARITHMIC_FROM = 30.0
 MOST_NUMBERS = 200
 """Of cells in a heat map that have their value written in them."""
 DARK = 0.55
@@ -178,8 +180,10 @@ def shares(
             steps = np.arange(known.size + 1) / known.size
             line = LINE_STYLES[number % len(LINE_STYLES)]
             axes.plot(np.repeat(known, 2), np.repeat(steps, 2)[1:-1], label=name, **line)
-        if lowest > 0 and highest / lowest >= LOGARITHMIC_FROM:
+        if lowest > 0 and highest / lowest >= VALUES_LOGARITHMIC_FROM:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(label)
         axes.set_ylabel("Share of values")
@@ -260,8 +264,10 @@ def _begin_at_zero(axes: Axes, values: Sequence[float]) -> None:
     known = [value for value in values if np.isfinite(value)]
     if not known or min(known) < 0:
         return
-    if min(known) > 0 and max(known) / min(known) >= LOGARITHMIC_FROM:
+    if min(known) > 0 and max(known) / min(known) >= VALUES_LOGARITHMIC_FROM:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(min(known) / 2, max(known) * 2)
     else:
         axes.set_ylim(0, max(axes.get_ylim()[1], max(known) * ROOM_ABOVE))
