@@ -1,15 +1,15 @@
-"""Our generator takes less time than iperf3 to send the same, and an order less where flows are slow.
+"""Our generator takes less than half of the time that iperf3 takes to send the same.
 
-Both send for 10 s (2 s at 1 Gbit/s) from h1 to h2, through a port with 20 ms of delay, a rate and a
-queue of some bandwidth-delay products. The network and the receiver are up before; the time is that of
-the whole run of the sender, its start included. Of several runs the one that took least processor time
-counts: a machine runs on one CPU, so that this is the wall time on an idle computer.
+Both send from h1 to h2 through a port with 20 ms of delay, a rate and a queue of some bandwidth-delay
+products. The network and the receiver are up before; the time is that of the whole run of the sender, its
+start included. Of several runs the one that took least processor time counts: a machine runs on one CPU, so
+that this is the wall time on an idle computer.
 
     start_s    of what a run took, the start of the program: a transfer of one byte
     cpu_s      processor seconds of a run
     goodput    what the receiver had counted when the time was over; iperf3's receiver begins to count
                when it is connected, ours when the sender begins to connect
-    gain       iperf3's processor seconds for each of ours; without the starts of both
+    gain       iperf3's processor seconds for each of ours
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Case:
 
 
 CASES = (
-    Case("10Mbps", 100_000, 1, 10, "mtu", 2),
-    Case("10Mbps", 100_000, 1, 10, "gso", 2),
-    Case("1Gbps", 5_000_000, 1, 2, "mtu", 1),
-    Case("1Gbps", 5_000_000, 1, 2, "gso", 1),
-    Case("100Mbps", 500_000, 100, 10, "mtu", 1),
-    Case("100Mbps", 500_000, 100, 10, "gso", 1),
+    Case("10Mbps", 100_000, 1, 60, "mtu", 2),
+    Case("10Mbps", 100_000, 1, 60, "gso", 2),
+    Case("1Gbps", 5_000_000, 1, 2, "mtu", 2),
+    Case("1Gbps", 5_000_000, 1, 2, "gso", 2),
+    Case("100Mbps", 500_000, 100, 10, "mtu", 2),
+    Case("100Mbps", 500_000, 100, 10, "gso", 2),
 )
 COLUMNS = ("case", "program", "wall_s", "cpu_s", "start_s", "goodput_mbps", "gain", "is_met")
 
@@ -78,7 +78,7 @@ def main() -> int:
             continue
         theirs, theirs_start_s = _measure(case, "iperf3", options.runs)
         ours, ours_start_s = _measure(case, "wanlab-traffic", options.runs)
-        gain = (theirs.cpu_s - theirs_start_s) / max(1e-9, ours.cpu_s - ours_start_s)
+        gain = theirs.cpu_s / ours.cpu_s
         is_same = abs(ours.goodput_bps / theirs.goodput_bps - 1) <= CLOSE_ENOUGH
         is_good = gain >= case.least_gain and is_same
         is_met &= is_good
