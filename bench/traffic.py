@@ -1,9 +1,9 @@
 """Our generator takes less than half of the time that iperf3 takes to send the same.
 
 Both send from h1 to h2 through a port with 20 ms of delay, a rate and a queue of some bandwidth-delay
-products. The network and the receiver are up before; the time is that of the whole run of the sender, its
-start included. Of several runs the one that took least processor time counts: a machine runs on one CPU, so
-that this is the wall time on an idle computer.
+products. The network and the receiver are up before; the time is that of the whole run of the sender,
+its start included. Of several runs the one that took least processor time counts: a machine runs on
+one CPU, so that this is the wall time on an idle computer.
 
     start_s    of what a run took, the start of the program: a transfer of one byte
     cpu_s      processor seconds of a run
