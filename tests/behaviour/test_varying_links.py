@@ -215,7 +215,7 @@ def test_the_printed_plan_does_the_same_by_hand(start: Start) -> None:
     )
     net = start(Topology())
     began_ns = net.now_ns
-    net.root.run(["sh", "-c", plan_script(topology)])  # type: ignore[arg-type]
+    net.root.run(["sh", "-c", plan_script(topology)])
     said = net.root.run("ip netns exec h1 ping -i 0.1 -c 30 10.0.0.2").output
     assert " 0% packet loss" in said
     assert net.now_ns - began_ns > 2.8e9
