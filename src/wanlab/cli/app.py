@@ -398,8 +398,8 @@ def sweep_experiment(
     wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
     wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
 
-    Runs that have ended are kept in the folder of results: interrupted, killed or extended by more values,
-    the same command goes on from there. Figures: lines, heat, box, cdf.
+    Runs that have ended are kept in the folder of results: interrupted, killed or extended by more
+    values, the same command goes on from there. Figures: lines, heat, box, cdf.
 
     Exit status: 0; 1 if a run has failed.
     """
