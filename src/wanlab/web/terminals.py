@@ -18,9 +18,9 @@ from wanlab.errors import WanlabError, did_you_mean
 from . import protocol
 from .driver import Driver
 
-WINDOW_BYTES = 256 << 10
+WINDOW_BYTES = 64 << 10
 SCROLLBACK_BYTES = 512 << 10
-ROOM_PIECE_BYTES = 32 << 10
+ROOM_PIECE_BYTES = 16 << 10
 MOST_BEHIND_BYTES = 4 << 20
 MOST_TERMINALS = 100
 CLIENT, PROMPT = "client", "prompt"

@@ -1,6 +1,6 @@
 /** One terminal: what shows it, and its connection to the server. Both outlive their place on the page.
  *
- *  The server sends what a terminal prints only as far as 256 KB ahead of what has been shown here, so a
+ *  The server sends what a terminal prints only as far as 64 KB ahead of what has been shown here, so a
  *  program that prints without end cannot fill this page.
  */
 
