@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 from wanlab.web import server
 server.STATIC = Path(sys.argv[1])
-server.run(None, port=int(sys.argv[3]) or None, folder=Path(sys.argv[2]), opens_browser=False)
+server.run(None, port=int(sys.argv[3]), folder=Path(sys.argv[2]), opens_browser=False)
 """
 
 
@@ -25,7 +26,7 @@ class Server:
         self._pages = pages
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
-        self.port = 0
+        self.port = _free_port()
 
     def start(self) -> None:
         command = [sys.executable, "-c", SERVER, str(self._pages), str(self.folder), str(self.port)]
@@ -35,7 +36,6 @@ class Server:
         found = re.search(r"http://\S+", line)
         assert found, f"the server does not tell its address: {line}"
         self.url = found[0]
-        self.port = int(re.findall(r":(\d+)", self.url)[0])
 
     def end(self, number: int = signal.SIGTERM) -> None:
         process, self._process = self._process, None
@@ -44,3 +44,10 @@ class Server:
             process.wait(20)
             assert process.stdout is not None
             process.stdout.close()
+
+
+def _free_port() -> int:
+    """One that nobody takes while a server is away: the usual ones are those of other tests, too."""
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])

@@ -112,6 +112,12 @@ class Student:
         self.page.mouse.click(*self._middle(name), button="right")
         self.page.get_by_role("menuitem", name="Properties").click()
         form = self.page.get_by_role("region", name="Properties")
+        # The first field takes the focus, and nothing may be typed before.
+        self.page.wait_for_function(
+            "(name) => document.activeElement.closest('.inspector')"
+            " && document.activeElement.value === name",
+            arg=name,
+        )
         for field, value in fields.items():
             box = form.get_by_label(field, exact=True)
             box.fill(value)
