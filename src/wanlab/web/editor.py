@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import PurePosixPath
 
 from wanlab import Topology, arranged, errors, load, loads, save
@@ -58,6 +59,7 @@ class Editor:
         self._revision = 1
         self._was_saved = True
         self._draft_timer: asyncio.TimerHandle | None = None
+        self._drafted_at_s = -DRAFT_AFTER_S
         self.topology, self.problems = read(self.document)
         self._ports = ports_of(self.document, self.topology)
 
@@ -238,10 +240,15 @@ class Editor:
             self._audience.tell(self.told_file())
         if self._draft_timer is None:
             loop = asyncio.get_running_loop()
-            self._draft_timer = loop.call_later(DRAFT_AFTER_S, self.write_draft)
+            wait_s = self._drafted_at_s + DRAFT_AFTER_S - loop.time()
+            if wait_s <= 0:
+                self.write_draft()
+            else:
+                self._draft_timer = loop.call_later(wait_s, self.write_draft)
 
     def write_draft(self) -> None:
-        """Now; otherwise it waits a little, for what is dragged changes often."""
+        """Now. An edit that comes alone is written before it is answered; of many in a row, some."""
+        self._drafted_at_s = time.monotonic()
         if self._draft_timer is not None:
             self._draft_timer.cancel()
             self._draft_timer = None
