@@ -1,4 +1,4 @@
-import { useState, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
 import { FileView } from "../files/FileView";
 import { move, show, subject, type Pane, type TabId } from "./panes";
 import { TerminalPane } from "./TerminalPane";
@@ -72,11 +72,15 @@ function TabRow({ pane }: { pane: Pane }) {
 function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const { kind, name } = subject(tab);
   const known = useTabs((state) => (kind === "terminal" ? state.known[name] : undefined));
+  const head = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isInFront) head.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isInFront]);
   const title = kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
   const isOver = known !== undefined && known.status !== null;
   const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
   return (
-    <div className="pane-tab" data-front={isInFront}>
+    <div className="pane-tab" data-front={isInFront} ref={head}>
       <button
         type="button"
         role="tab"

@@ -6,7 +6,7 @@ import { parse, type Sequence } from "./parse";
 const FONT = "13px system-ui, sans-serif";
 /** A figure is made smaller to fit, down to this; then it goes from top to bottom instead. */
 const SMALLEST = 0.8;
-const LANE = 150;
+const LANE = 110;
 const ROW = 40;
 
 export function draw(source: string, room: number, measure: Measure = measureOnScreen): string {
@@ -31,11 +31,12 @@ function measureOnScreen(text: string): number {
 
 function drawFlow(layout: FlowLayout): string {
   const parts = [
-    ...layout.groups.map(
-      (group) =>
-        `<g class="group">${box(group, 6)}${text([group.title], group.x, group.y - group.height / 2 + LINE / 2 + 4)}</g>`,
-    ),
+    ...layout.groups.map((group) => `<g class="group">${box(group, 6)}</g>`),
     ...layout.edges.map(drawEdge),
+    ...layout.groups.map((group) => {
+      const y = group.y - group.height / 2 + LINE / 2 + 4;
+      return `<g class="group-title">${text([group.title], group.x, y)}</g>`;
+    }),
     ...layout.nodes.map(drawNode),
   ];
   return svg(layout.width, layout.height, parts);
@@ -83,7 +84,8 @@ function arrow(from: { x: number; y: number }, to: { x: number; y: number }): st
 }
 
 function drawSequence(figure: Sequence, measure: Measure): string {
-  const lane = Math.max(LANE, ...figure.steps.map((step) => measure(step.text) + 24));
+  const messages = figure.steps.filter((step) => step.kind === "message");
+  const lane = Math.max(LANE, ...messages.map((step) => measure(step.text) + 20));
   const at = (actor: string) => lane / 2 + figure.actors.indexOf(actor) * lane;
   const width = lane * figure.actors.length;
   const height = ROW * (figure.steps.length + 1) + 10;
@@ -95,8 +97,10 @@ function drawSequence(figure: Sequence, measure: Measure): string {
   const steps = figure.steps.map((step, index) => {
     const y = ROW * (index + 1) + 24;
     if (step.kind === "note") {
-      const x = at(step.over);
-      const place = { x, y, width: measure(step.text) + 16, height: 24 };
+      const noteWidth = measure(step.text) + 16;
+      // Over its line, and not beyond the picture's edge.
+      const x = Math.min(Math.max(at(step.over), noteWidth / 2 + 1), width - noteWidth / 2 - 1);
+      const place = { x, y, width: noteWidth, height: 24 };
       return `<g class="note">${box(place, 2)}${text([step.text], x, y)}</g>`;
     }
     const [from, to] = [at(step.from), at(step.to)];
