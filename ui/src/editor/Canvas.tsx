@@ -14,6 +14,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type MouseEvent } from "react";
+import { flushSync } from "react-dom";
 import { useDocument } from "../stores/document";
 import { select, useSelection } from "../stores/selection";
 import { useWatchedTraffic } from "../stores/traffic";
@@ -104,7 +105,10 @@ export function Canvas() {
       if (isDragging.current && !useView.getState().snapsToGrid) {
         setGuides(snap(moves, now.current, REACH_PX / flow.getZoom()));
       }
-      draw((before) => applyNodeChanges(moves, before));
+      const move = () => draw((before) => applyNodeChanges(moves, before));
+      // At once: a busy browser would otherwise show every other move only.
+      if (isDragging.current && moves.some(({ type }) => type === "position")) flushSync(move);
+      else move();
     },
     [flow, draw],
   );
