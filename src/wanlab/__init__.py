@@ -21,8 +21,8 @@ This is the front door: what stands here is public, and faces use nothing else.
     Record, Table, Provenance    what was measured, with its origin
     experiment, Run, Design      a recipe of a measurement, one run of it, and which runs a sweep has;
                                  Experiment, Between, Result, Metric, Failure
-    Sweep, Results               many runs on all cores or a cluster, and what came of them; read_results,
-                                 load_experiment: from a file; forget_runs: empties the cache
+    Sweep, Results               many runs on all cores or a cluster, and what came of them;
+                                 read_results; load_experiment: from a file; forget_runs: no cache
     plot                         figures of it
     Here                         counters of the machine that one is in
     ask, answer_to, Visit        what a program inside asks of the user's side
@@ -256,9 +256,9 @@ __all__ = [
     "plan_script",
     "plot",
     "read_drawing",
-    "resolve",
     "read_results",
     "record",
+    "resolve",
     "sample",
     "save",
     "shapes",

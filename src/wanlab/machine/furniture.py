@@ -29,7 +29,16 @@ ENVIRONMENT = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1]
-PARTS_INSIDE = ("", "generator", "machine", "machine/here", "mininet", "network", "plan", "topology")
+PARTS_INSIDE = (
+    "",
+    "generator",
+    "machine",
+    "machine/here",
+    "mininet",
+    "network",
+    "plan",
+    "topology",
+)
 """What a program imports that makes networks inside. The agent is compiled before it is started."""
 
 
