@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 from pencil import Pencil
+from playwright.sync_api import expect
 from student import LIMIT_MS, Student
 
 import wanlab
 
-sync_api = pytest.importorskip("playwright.sync_api")
-expect = sync_api.expect
 expect.set_options(timeout=LIMIT_MS)
 
 

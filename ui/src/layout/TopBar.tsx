@@ -1,5 +1,5 @@
 import { useRef, useState, type ReactNode } from "react";
-import { perform, useConnection } from "../connection";
+import { perform, succeeds, useConnection } from "../connection";
 import { Icon } from "../editor/icons";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
@@ -113,9 +113,9 @@ function RunButtons() {
 }
 
 export async function run(): Promise<void> {
-  const done = await perform({ do: "run" });
+  const isDone = await succeeds({ do: "run" });
   const { application } = useDocument.getState().preferences;
-  if (done !== null && String(application.startCLI) === "1") whenRunning(() => void openTerminal(PROMPT));
+  if (isDone && String(application.startCLI) === "1") whenRunning(() => void openTerminal(PROMPT));
 }
 
 /** Once: as soon as the network runs; not at all if it fails. */

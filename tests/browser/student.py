@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import expect
+
 LIMIT_MS = 20_000
 MARGIN = 40
 
@@ -213,8 +215,6 @@ class Student:
 
     def reads(self, terminal: Any, wanted: str | re.Pattern[str], limit_ms: int = LIMIT_MS) -> str:
         """Waits until that is to be read there; returns all that is."""
-        from playwright.sync_api import expect
-
         rows = terminal.locator(".xterm-rows")
         expect(rows).to_contain_text(wanted, timeout=limit_ms)
         return str(rows.inner_text())

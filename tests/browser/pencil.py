@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from playwright.sync_api import expect
 from student import Student
 
 Point = tuple[float, float]
@@ -25,8 +26,6 @@ class Pencil:
 
     def has_nodes(self, *names: str) -> None:
         """Waits until these are there, and no others."""
-        from playwright.sync_api import expect
-
         expect(self.page.locator(".device-name")).to_have_count(len(names))
         assert sorted(self.page.locator(".device-name").all_inner_texts()) == sorted(names)
 
@@ -43,8 +42,6 @@ class Pencil:
 
     def links(self, count: int) -> None:
         """Waits until there are so many."""
-        from playwright.sync_api import expect
-
         expect(self.page.locator(".react-flow__edge")).to_have_count(count)
 
     def centre(self, name: str) -> Point:
