@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import load
+from wanlab import draw, load
 from wanlab.labs import catalog, home, unit_file
 from wanlab.labs.unit import CLIENT, GUI, MININET, Unit
 
@@ -41,6 +41,10 @@ def test_the_topology_can_be_loaded_and_has_what_is_typed_into(unit: Unit) -> No
     assert {place for step in unit.steps for place in step.where if place} <= known
     assert {check.place for check in unit.check} <= known
     assert {end for c in unit.check for f in c.flows for end in (f.server, f.client)} <= known
+
+
+def test_a_topology_opened_by_itself_has_the_wire_of_its_unit(unit: Unit) -> None:
+    assert draw(load(unit.topology))["preferences"]["wire"] == unit.wire
 
 
 def test_every_check_has_points_and_a_hint(unit: Unit) -> None:
