@@ -34,7 +34,7 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     place = (folder or Path(unit.folder.name)).resolve()
     try:
         place.mkdir(parents=True, exist_ok=True)
-        home.furnish(place, _all_units(unit))
+        home.furnish(place, catalog.with_labs(unit))
     except OSError as error:
         raise WanlabError(
             f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
@@ -52,19 +52,6 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
         print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
     starter = partial(_start, network, home.environment(seed))
     return execute.run_in(network, starter, command, Manner(stdin_is_for_prompt=True))
-
-
-def _all_units(unit: Unit) -> list[Unit]:
-    """Topologies of all labs lie there, as on the course's machine; of others only one's own folder."""
-    units = [unit]
-    for name in catalog.names():
-        try:
-            other = catalog.find(name)
-        except WanlabError:  # another unit's mistake is not this one's
-            continue
-        if other.kind == "lab" and other.name != unit.name:
-            units.append(other)
-    return units
 
 
 def _start(

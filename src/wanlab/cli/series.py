@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from wanlab.errors import RequirementError
-from wanlab.labs import catalog, summary, unit_file
+from wanlab.labs import catalog, summary, unit_file, unit_process
 from wanlab.labs.unit import Unit
 
 from .progress import Progress
@@ -96,18 +95,19 @@ class Series:
     def _begin(self, folder: Path) -> None:
         while self._waiting and self._places:
             name, cores = self._waiting.pop(0), self._places.pop(0)
-            command = [sys.executable, "-m", "wanlab.cli", "lab", "run", name, "--json", "--steps"]
+            command = unit_process.command(name, "--json", "--steps", *self._options)
             said = folder / f"{name}.txt"
             before = os.sched_getaffinity(0)
             os.sched_setaffinity(0, cores)  # what is started has it from here
             try:
                 with said.open("wb") as errors:
                     process = subprocess.Popen(
-                        [*command, *self._options],
+                        command,
                         stdin=subprocess.DEVNULL,
                         stdout=subprocess.DEVNULL,
                         stderr=errors,
                         start_new_session=True,  # Ctrl-C is ours to pass on
+                        preexec_fn=unit_process.end_with_parent,
                     )
             finally:
                 os.sched_setaffinity(0, before)

@@ -6,6 +6,7 @@ conductor    performs steps                   canvas            what is drawn in
 takes, state_takes, outcome                   numbers out of outputs, beside the manual's
 grade        checks of a student's network    performance, page runs and their reports
 proof        whether the checks are right     summary           many units in one table
+unit_process a unit that another program runs
 
 Lab 14 is a program as well: lab, terminals, results, table.
 """

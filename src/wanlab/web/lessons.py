@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import msgspec
 
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, home
+from wanlab.labs import catalog, grade, home, unit_process
 from wanlab.labs.conductor import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
@@ -39,7 +36,6 @@ from .running import Plan
 PROGRESS = "progress.json"
 RESULTS = "results"
 READ_AFTER_REAL_S = 0.5
-PR_SET_PDEATHSIG = 1
 
 
 class Done(msgspec.Struct):
@@ -129,7 +125,7 @@ class Lessons:
         place = self.place_of(unit)
         try:
             place.mkdir(exist_ok=True)
-            home.furnish(place, _all_units(unit))
+            home.furnish(place, catalog.with_labs(unit))
         except OSError as error:
             raise WanlabError(f"cannot write to {place}: {error.strerror or error}") from None
         own = place / (home.folder_of(unit) or home.TOPOLOGIES) / unit.file
@@ -213,14 +209,12 @@ class Lessons:
         if self._worker is not None:
             raise WanlabError(f"the report of {self._working} is being made", "cancel it first")
         results = self._folder.place / RESULTS
-        words = ["-m", "wanlab.cli", "lab", "run", unit.name, "--results", str(results)]
         self._worker = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *words,
+            *unit_process.command(unit.name, "--results", str(results)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            preexec_fn=_end_with_us,
+            preexec_fn=unit_process.end_with_parent,
         )
         self._working, self._working_step = unit.name, ""
         self.tell()
@@ -252,25 +246,6 @@ class Lessons:
         if self._worker is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._worker.terminate()
-
-
-LIBC = ctypes.CDLL(None)
-
-
-def _end_with_us() -> None:
-    """Between fork and exec: who has no server any more makes no report."""
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _all_units(unit: Unit) -> list[Unit]:
-    """Topologies of all labs lie there, as on the course's machine."""
-    units = [unit]
-    for name in catalog.names():
-        with contextlib.suppress(WanlabError):
-            other = catalog.find(name)
-            if other.kind == "lab" and other.name != unit.name:
-                units.append(other)
-    return units
 
 
 def _told_step(step: Step) -> LessonStep:
