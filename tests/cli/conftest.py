@@ -36,6 +36,7 @@ class Wanlab:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._others = children(os.getpid())
 
     def start(
         self,
@@ -61,9 +62,13 @@ class Wanlab:
             raise
         # A kernel whose sockets were closed a moment ago ends by itself.
         give_up = time.monotonic() + END_REAL_S
-        while (left := children(os.getpid())) and time.monotonic() < give_up:
+        while (left := self._left_behind()) and time.monotonic() < give_up:
             time.sleep(0.01)
         return Ran(process.returncode, output or b"", (errors or b"").decode(), left)
+
+    def _left_behind(self) -> list[str]:
+        """But for what other tests have started, a browser for example."""
+        return [words for words in children(os.getpid()) if words not in self._others]
 
     def __call__(self, *arguments: str, input: bytes | None = None, **options: Any) -> Ran:
         if input is None:

@@ -6,6 +6,7 @@ import pytest
 
 from wanlab import Design, Experiment, Run, experiment, find_image, load_experiment, units
 from wanlab.errors import WanlabError
+from wanlab.experiments import archive
 from wanlab.experiments.source import Source
 from wanlab.units import parse_time
 
@@ -99,7 +100,7 @@ def test_what_an_experiment_imports_from_beside_it_travels_with_it(tmp_path: Pat
     source = load(tmp_path, one())
     expected = {"one.py", "beside.py", "far/__init__.py", "far/away.py", "the.trace"}
     assert set(source.files) == expected
-    Source.unpack_bytes(source.to_bytes(), tmp_path / "there")
+    archive.unpack(source.to_bytes(), tmp_path / "there")
     again = load_experiment(tmp_path / "there" / "one.py")
     assert again.source == source
 
@@ -127,7 +128,7 @@ def test_a_function_in_no_file_travels_with_what_it_refers_to(tmp_path: Path) ->
         run.metric("scaled", doubled(scale * parse_time(delay)) + len(units.__name__), "ns")
 
     source = inner.source
-    Source.unpack_bytes(source.to_bytes(), tmp_path)
+    archive.unpack(source.to_bytes(), tmp_path)
     again = load_experiment(tmp_path / source.entry, source.name)
     run = Run("inner", {"delay": "1ns"}, 1, tmp_path)
     again.function(run, delay="1ns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -129,11 +130,17 @@ def test_counters_are_those_that_tc_and_ss_show(start: Start) -> None:
     net, _ = begin(start)
     sampling = Sampling(net, [Queues(BOTTLENECK), Flows("h1")])
     net.run_for("300ms")
+
+    def shown() -> list[int]:
+        output = net.root.run(f"tc -s qdisc show dev {BOTTLENECK}").output
+        return [int(sent) for sent in re.findall(r"Sent (\d+) bytes", output)]
+
+    before = shown()
     sampling.sample()
     tables = sampling.tables()
-    shown = net.root.run(f"tc -s qdisc show dev {BOTTLENECK}").output
-    for sent in tables["qdisc"]["bytes"]:
-        assert f"Sent {sent} bytes" in shown
+    # tc takes some time of the network's, in which a few packets may pass.
+    for low, sent, high in zip(before, tables["qdisc"]["bytes"], shown(), strict=True):
+        assert 1_000_000 < low <= sent <= high <= low + 20_000
     sockets = net["h1"].run("ss -tin").output
     for window in tables["tcp"]["snd_cwnd_packets"]:
         assert f"cwnd:{window} " in sockets

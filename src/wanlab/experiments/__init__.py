@@ -1,13 +1,14 @@
 """Experiments: a recipe, one run of it, and many.
 
-experiment.py   Experiment, and the decorator that makes one of a function
-yaml_form.py    the same from a YAML file (programs.py performs it, takes.py takes its metrics)
+definition.py   Experiment, and the decorator that makes one of a function
+yaml_form.py    the same from a YAML file (takes.py takes its metrics); files.py finds either in a file
 run.py          Run: what the function is given; it leaves one record
 design.py       Design: which runs a sweep has
-source.py       the experiment's code, as files that travel
+source.py       the experiment's code, as files that travel; archive.py: files as one piece of bytes
 origin.py       all that a result depends on, and its hash
 cache.py        runs that ended, by that hash
 result.py       Result and Failure, and the folder that keeps each
+single.py       one run, here or in a process of its own
 worker.py       a process that performs runs; workers.py: those of this computer; cluster.py: of others
 sweep.py        Sweep: performs a design, kept in one folder; Results: what came of it
 charts.py       figures of results; report.py: a page with all of them

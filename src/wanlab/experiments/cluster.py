@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import queue
 import shutil
-import tarfile
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -27,6 +25,7 @@ from typing import Any
 
 from wanlab.errors import RequirementError, WanlabError
 
+from . import archive
 from .result import RESULT, write_failure
 from .source import Source
 from .worker import Job
@@ -118,27 +117,22 @@ class Cluster:
             what = f"the cluster gave it up: {error or future.status}"
             write_failure(job.folder, job.task, what)
             return Ended(job, "lost" if error is None else "failed")
-        status, real_s, archive, digest = future.result()
-        if hashlib.sha256(archive).hexdigest() != digest:
+        status, real_s, data, digest = future.result()
+        if hashlib.sha256(data).hexdigest() != digest:
             return Ended(job, "lost")
-        unpack(archive, job)
+        unpack(data, job)
         return Ended(job, status, real_s)
 
 
 def pack(folder: Path) -> bytes:
     """A run's folder as an archive."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.add(path, str(path.relative_to(folder)), recursive=False)
-    return made.getvalue()
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return archive.pack({str(path.relative_to(folder)): path.read_bytes() for path in files})
 
 
-def unpack(archive: bytes, job: Job) -> None:
+def unpack(data: bytes, job: Job) -> None:
     """Writes a run's folder, and gives it its name if it is a result."""
-    job.folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
-        opened.extractall(job.folder, filter="data")
+    archive.unpack(data, job.folder)
     if job.final is not None and (job.folder / RESULT).exists():
         shutil.rmtree(job.final, ignore_errors=True)
         job.folder.rename(job.final)
@@ -153,7 +147,7 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> Answer:
     """Performs a run on this computer; its folder comes back. One worker process for each of Dask's
     threads stays for the next run of the same experiment."""
     asked = Job.from_json(text)
-    workers = _workers_of(Source(entry, name, _read_files(files)))
+    workers = _workers_of(Source(entry, name, archive.read(files)))
     with tempfile.TemporaryDirectory(prefix="wanlab-run-") as made:
         job = Job(
             asked.task, Path(made) / "run", None, asked.origin, None, asked.limit_s, is_checked=True
@@ -166,8 +160,8 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> Answer:
             ended = workers.wait(1.0)
         if ended[0].status == "lost":
             write_failure(job.folder, job.task, "its worker process was lost")
-        archive = pack(job.folder)
-    return ended[0].status, ended[0].real_s, archive, hashlib.sha256(archive).hexdigest()
+        data = pack(job.folder)
+    return ended[0].status, ended[0].real_s, data, hashlib.sha256(data).hexdigest()
 
 
 def _workers_of(source: Source) -> Workers:
@@ -178,12 +172,3 @@ def _workers_of(source: Source) -> Workers:
             known[1].close()
         known = _local.workers = (digest, Workers(source, 1, is_pinned=False))
     return known[1]
-
-
-def _read_files(files: bytes) -> dict[str, bytes]:
-    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
-        return {
-            entry.name: opened.read()
-            for entry in archive.getmembers()
-            if (opened := archive.extractfile(entry))
-        }

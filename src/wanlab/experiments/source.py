@@ -18,9 +18,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import inspect
-import io
 import sys
-import tarfile
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +27,8 @@ from types import ModuleType
 from typing import Any
 
 from wanlab.errors import WanlabError
+
+from . import archive
 
 YAML = (".yaml", ".yml")
 WRITTEN = "experiment.py"
@@ -57,22 +57,9 @@ class Source:
             digest.update(meaning)
         return digest.hexdigest()
 
-    @staticmethod
-    def unpack_bytes(data: bytes, folder: Path) -> Path:
-        """Writes the files that travelled; returns their folder."""
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            archive.extractall(folder, filter="data")
-        return folder
-
     def to_bytes(self) -> bytes:
         """To travel; the same bytes for the same source."""
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w") as archive:
-            for name, content in sorted(self.files.items()):
-                entry = tarfile.TarInfo(name)
-                entry.size = len(content)
-                archive.addfile(entry, io.BytesIO(content))
-        return made.getvalue()
+        return archive.pack(self.files)
 
 
 def of_file(path: Path, name: str, named: Sequence[str]) -> Source:

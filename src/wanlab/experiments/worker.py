@@ -36,6 +36,7 @@ from typing import Any, BinaryIO
 from wanlab.errors import MachineError, WanlabError
 from wanlab.machine.embedded.image import IMAGE_VARIABLE
 
+from . import archive
 from .definition import KERNEL, Experiment
 from .files import load_experiment
 from .origin import differences, origin_of
@@ -191,7 +192,7 @@ def _receive(commands: BinaryIO, folder: Path) -> Experiment:
         return commands.read(length)
 
     head = json.loads(part())
-    entry = Source.unpack_bytes(part(), folder) / head["entry"]
+    entry = archive.unpack(part(), folder) / head["entry"]
     return load_experiment(entry, head["name"])
 
 
