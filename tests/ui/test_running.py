@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 
 import pytest
 from served import Server
 from student import Student
+
+from wanlab.labs import catalog
 
 pytestmark = pytest.mark.machine
 TWO_HOSTS = """\
@@ -69,6 +72,16 @@ def test_a_server_that_has_died_is_missed(student: Student, server: Server) -> N
     student.complaints.clear()  # Chromium's, of a server that was not there
     student.opens("one.mn")
     assert student.names_on_canvas() == {"h1"}
+
+
+def test_start_cli_opens_the_prompt(student: Student, server: Server) -> None:
+    shutil.copy(catalog.find("ex6").topology, server.folder / "with prompt.mn")
+    student.opens("with prompt.mn")
+    student.runs()
+    prompt = student.terminal("mininet")
+    student.reads(prompt, "mininet>")
+    student.types(prompt, "nodes")
+    student.reads(prompt, "available nodes are")
 
 
 def test_leaving_asks_while_something_runs(running: Student) -> None:
