@@ -56,6 +56,9 @@ def test(arguments: Sequence[str]) -> int:
     os.environ["WANLAB_REQUIRE_KERNEL"] = (
         "1"  # it has just been built: no test may skip for want of it
     )
+    # Who starts this in the background may have switched these off, for all below; tests send them.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     _become([str(VENV / "bin" / "python"), "-m", "pytest", *(arguments or ON_ALL_CORES)])
 
 
