@@ -1,20 +1,20 @@
-"""`wanlab web` as a process of its own, with pages from where the tests say."""
+"""`wanlab web` with pages from where the tests say; it can end and come back at the same address."""
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
+
+import visitor
 
 SERVER = """
 import sys
 from pathlib import Path
+from wanlab.cli import main
 from wanlab.web import server
-server.STATIC = Path(sys.argv[1])
-server.run(None, port=int(sys.argv[3]), folder=Path(sys.argv[2]), opens_browser=False)
+server.STATIC = Path(sys.argv.pop(1))
+main()
 """
 
 
@@ -23,27 +23,20 @@ class Server:
 
     def __init__(self, folder: Path, pages: Path) -> None:
         self.folder = folder
-        self._pages = pages
-        self._process: subprocess.Popen[str] | None = None
+        self._program = ("-c", SERVER, str(pages))
+        self._server: visitor.Server | None = None
         self.url = ""
         self.port = _free_port()
 
     def start(self) -> None:
-        command = [sys.executable, "-c", SERVER, str(self._pages), str(self.folder), str(self.port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, f"the server does not tell its address: {line}"
-        self.url = found[0]
+        port = str(self.port)
+        self._server = visitor.Server(self.folder, "--port", port, program=self._program)
+        self.url = self._server.url
 
     def end(self, number: int = signal.SIGTERM) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.send_signal(number)
-            process.wait(20)
-            assert process.stdout is not None
-            process.stdout.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.end(number)
 
 
 def _free_port() -> int:

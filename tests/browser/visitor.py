@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,22 +27,17 @@ PATIENCE_S = 60.0
 Message = dict[str, Any]
 
 
-class Server:
-    """`wanlab web` in a folder, as a program of its own."""
+WANLAB = ("-m", "wanlab.cli")
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+
+class Server:
+    """`wanlab web` in a folder, as a program of its own; `program`: what Python is to run."""
+
+    def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = WANLAB) -> None:
         self.folder = folder
+        words = ["web", "--no-browser", "--folder", str(folder), *arguments]
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "wanlab.cli",
-                "web",
-                "--no-browser",
-                "--folder",
-                folder,
-                *arguments,
-            ],
+            [sys.executable, *program, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -147,25 +142,17 @@ class RefusedCommandError(Exception):
         self.code: str = told["code"]
 
 
-class Visitor:
-    """Somebody at the page: `state` has the last push of each kind, `document` what is drawn."""
+class Conversation:
+    """Over a WebSocket; what the server says is taken by a thread, which says when something changes."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.state: dict[str, Message] = {}
-        self.pushes: list[Message] = []
-        self.document: Message = {}
-        self.name = ""
+    def __init__(self, server: Server, path: str) -> None:
         self._life = contextlib.ExitStack()
-        self._socket = self._life.enter_context(server.socket("/api/live"))
-        self._number = 0
-        self._replies: dict[int, Message] = {}
+        self._socket = self._life.enter_context(server.socket(path))
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.until(lambda: "document" in self.state)
 
-    def __enter__(self) -> Visitor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -176,6 +163,24 @@ class Visitor:
     ) -> None:
         self._life.close()
         self._reader.join()
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+
+class Visitor(Conversation):
+    """Somebody at the page: `state` has the last push of each kind, `document` what is drawn."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.state: dict[str, Message] = {}
+        self.pushes: list[Message] = []
+        self.document: Message = {}
+        self.name = ""
+        self._number = 0
+        self._replies: dict[int, Message] = {}
+        super().__init__(server, "/api/live")
+        self.until(lambda: "document" in self.state)
 
     def _read(self) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -258,7 +263,7 @@ class Visitor:
         return now
 
 
-class Terminal:
+class Terminal(Conversation):
     """A view of a terminal; what it shows is acknowledged, unless it is told not to."""
 
     def __init__(self, server: Server, name: str, *, acknowledges: bool = True) -> None:
@@ -266,23 +271,7 @@ class Terminal:
         self.shown = b""
         self.has_ended = False
         self._acknowledges = acknowledges
-        self._life = contextlib.ExitStack()
-        self._socket = self._life.enter_context(server.socket(f"/api/terminals/{name}"))
-        self._changed = threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def __enter__(self) -> Terminal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._life.close()
-        self._reader.join()
+        super().__init__(server, f"/api/terminals/{name}")
 
     def _read(self) -> None:
         with contextlib.suppress(ConnectionClosed):

@@ -19,7 +19,7 @@ links:
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("door") / "work"
+    folder = tmp_path_factory.mktemp("door") / "lab"
     folder.mkdir()
     (folder / "two.yaml").write_text(TWO_HOSTS)
     with Server(folder) as server:
@@ -28,7 +28,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    folder = tmp_path / "work"
+    folder = tmp_path / "lab"
     folder.mkdir()
     (folder / "two.yaml").write_text(TWO_HOSTS)
     with Server(folder) as started:
@@ -44,7 +44,7 @@ def visitor(server: Server) -> Iterator[Visitor]:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """A network of two hosts that runs, for tests that leave it as it was."""
-    folder = tmp_path_factory.mktemp("running") / "work"
+    folder = tmp_path_factory.mktemp("running") / "lab"
     folder.mkdir()
     (folder / "two.yaml").write_text(TWO_HOSTS)
     with Server(folder, str(folder / "two.yaml")) as server, server.visit() as visitor:

@@ -189,7 +189,7 @@ def test_no_path_leads_out_of_the_folder(door: Server, secret: Path, path: str) 
     assert secret.read_text() == OUTSIDE
 
 
-@pytest.mark.parametrize("under", ["..", "/", "/etc", "%2e%2e", ".wanlab", "../work/../.."])
+@pytest.mark.parametrize("under", ["..", "/", "/etc", "%2e%2e", ".wanlab", "../lab/../.."])
 def test_no_folder_is_listed_but_those_inside(door: Server, under: str) -> None:
     answer = door.get(f"/api/files?under={under}")
     names = {it["name"] for it in answer.json().get("files", ())}

@@ -16,13 +16,13 @@ from wanlab import Network, Process, load
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, home
 from wanlab.labs.conductor import network_of
+from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.unit import Unit
 
 from . import execute
 from .manner import Manner
 from .topologies import one_of
 
-PYTHON = ("wanlab-python", "-P", "-m", "mininet", "--attach")
 SHELL = "bash --norc --noprofile -i"
 SOCKET = "wanlab"
 
@@ -47,7 +47,7 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
     greeting = _greeting(unit, place, uses_tmux=uses_tmux, is_terminal=is_terminal)
     print(greeting, file=sys.stderr)
-    command = tmux(unit, network, greeting) if uses_tmux else list(PYTHON)
+    command = tmux(unit, network, greeting) if uses_tmux else list(PROMPT)
     if not topology.nodes:
         print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
     starter = partial(_start, network, home.environment(seed))
@@ -71,7 +71,7 @@ def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
     # At the desk time would stand still for all windows while a prompt waits.
-    prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PYTHON)}"
+    prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
     prompt += f"; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]

@@ -13,13 +13,14 @@ from typing import Any
 
 from wanlab import Interface, Network, Process, Topology, Visit, interfaces
 from wanlab.errors import WanlabError
+from wanlab.labs import prompt
 from wanlab.labs.durations import parse_duration
 
 from . import protocol
 from .audience import Audience
 from .driver import Clock, Driver
 from .protocol import Document, LivePort
-from .terminals import CLIENT, MININET, PROMPT, SHELL, Terminal, Terminals
+from .terminals import CLIENT, PROMPT, SHELL, Terminal, Terminals
 
 LOOK_AT_PORTS_REAL_S = 1.0
 LONGEST_STEP_NS = 3600 * 10**9
@@ -302,7 +303,7 @@ class Running:
         words = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
         title = command.node
         if command.node == PROMPT:
-            words, title = list(MININET), "mininet"
+            words, title = list(prompt.COMMAND), "mininet"
         elif command.node != CLIENT:
             title = self._name_of(command.node)
         self.network_driver()

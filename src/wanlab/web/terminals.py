@@ -26,7 +26,6 @@ MOST_TERMINALS = 100
 CLIENT, PROMPT = "client", "prompt"
 HANG_UP = 1
 SHELL = ("/bin/bash", "--norc", "--noprofile", "-i")
-MININET = ("wanlab-python", "-P", "-m", "mininet", "--attach")
 
 
 class Viewer:
