@@ -210,6 +210,10 @@ class Student:
         """How many it shows."""
         return int(terminal.locator(".xterm-rows > div").count())
 
+    def waits_for_rows(self, terminal: Any, more_than: int) -> None:
+        """Until it shows more rows than that: it follows its size with the page's next frame."""
+        terminal.locator(".xterm-rows > div").nth(more_than).wait_for(state="attached")
+
     def presses(self, keys: str) -> None:
         self.page.keyboard.press(keys)
 

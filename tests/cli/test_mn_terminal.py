@@ -153,10 +153,12 @@ def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
 
 
 def test_what_is_typed_to_a_program_is_shown_once_and_reaches_it(prompt: Terminal) -> None:
-    prompt.type("h2 cat\r")
-    prompt.until("\n")
+    prompt.type("h2 echo ready; cat\r")
+    prompt.until(
+        "\nready\n"
+    )  # from here on keys go to the node: before, Ctrl-D would be our terminal's
     prompt.type("some words\r")
-    prompt.until("some words\nsome words\n")
+    assert prompt.until("some words\nsome words\n") == ""
     prompt.type("\x04")
     prompt.until(PROMPT)
     prompt.type("noecho h2 echo ready; head -n 1\r")

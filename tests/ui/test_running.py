@@ -125,18 +125,20 @@ def test_commands_of_a_lesson_are_typed_and_noted(student: Student) -> None:
 def test_a_terminal_follows_its_size(running: Student) -> None:
     terminal = running.opens_terminal("h1")
 
-    def size(word: str) -> tuple[int, int]:
-        running.types(terminal, f"echo {word} $(stty size)")
-        seen = running.reads(terminal, re.compile(rf"{word} \d+ \d+"))
-        rows, columns = re.findall(rf"{word} (\d+) (\d+)", seen)[0]
-        return int(rows), int(columns)
+    def follows() -> int:
+        """The node's terminal is as large as what shows it; keys may be faster than its new size."""
+        for attempt in range(20):
+            running.types(terminal, f"echo try {attempt}: $(stty size)")
+            seen = running.reads(terminal, re.compile(rf"try {attempt}: \d+ \d+"))
+            told = re.findall(rf"try {attempt}: (\d+) \d+", seen)[0]
+            if (rows := running.rows_of(terminal)) == int(told):
+                return rows
+        raise AssertionError(f"{rows} rows are shown, the node's terminal has {told}")
 
-    rows, columns = size("before")
+    small = follows()
     running.makes_terminals_large()
-    assert running.rows_of(terminal) > rows + 10
-    # Keys may be faster than the news of a new size.
-    tries = (size(f"after{number}") for number in range(5))
-    assert (running.rows_of(terminal), columns) in tries
+    running.waits_for_rows(terminal, small + 10)
+    assert follows() > small + 10
 
 
 def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student) -> None:

@@ -340,9 +340,7 @@ class Running:
                 environment=environment,
             )
 
-        started = driver.do(begin)
-        self._tell_terminals()
-        return terminal, started
+        return terminal, driver.do(begin)
 
     def _name_of(self, node: str) -> str:
         """The name that a node of the document was started under."""

@@ -95,7 +95,7 @@ class Terminal:
         folder: str | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Starts its program."""
+        """Starts its program. Browsers hear of the terminal when there is one to type to."""
 
         def hear(data: bytes) -> None:
             driver.said_something(data)
@@ -120,6 +120,7 @@ class Terminal:
         self.process = process
         self._has_shown = has_shown
         driver.attend(process)
+        self._loop.call_soon_threadsafe(self._changed)
 
     def hear(self, data: bytes) -> None:
         with self._lock:
@@ -203,7 +204,8 @@ class Terminals:
             raise WanlabError(f"there is no terminal {name}", hint) from None
 
     def told(self) -> protocol.TerminalsPush:
-        return protocol.TerminalsPush(terminals=tuple(one.told() for one in self))
+        begun = [one for one in self if one.process is not None]
+        return protocol.TerminalsPush(terminals=tuple(one.told() for one in begun))
 
     def new(self, node: str, title: str) -> Terminal:
         if len(self._open) >= MOST_TERMINALS:

@@ -1,0 +1,32 @@
+"""What browsers hear of terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from wanlab.web.terminals import Terminals
+
+
+class Process:
+    is_running = True
+
+
+class Driver:
+    def attend(self, process: Any) -> None:
+        pass
+
+
+def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
+    """Before, it could not take what a browser says to it at once: its size, a key."""
+
+    async def run() -> None:
+        told = []
+        terminals = Terminals(lambda: told.append(terminals.told().terminals))
+        terminal = terminals.new("id", "h1")
+        assert terminals.told().terminals == ()
+        terminal.begin(Driver(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        assert told == [(terminal.told(),)]
+
+    asyncio.run(run())
