@@ -26,6 +26,7 @@ import numpy as np
 
 from wanlab import Flows, Host, Link, Port, Queues, Sampling, Switch, Table, Topology, link
 from wanlab.plan import Wire
+from wanlab.plan.card import MODERATION_NS
 from wanlab.units import parse_rate, parse_time
 
 from .figure import Case, Figure
@@ -42,8 +43,6 @@ MOST_WINDOW_BYTES = 1 << 26
 # Two packets (on the mtu wire a third arrives while the card waits), and what else passed the queue:
 # ARP, the connection by which iperf3 agrees on the test.
 MOST_AHEAD_BYTES = {"gso": 140_000, "mtu": 9_600}
-# On the mtu wire the receiver's card hands bulk traffic up once in so long.
-MODERATION_NS = 125_000
 SAMPLES = 200
 By = Literal["tbf", "line"]
 
@@ -114,6 +113,7 @@ def goodput(wire: Wire, limit: Limit) -> list[Figure]:
 
 
 def _flaws(wire: Wire, limit: Limit, passed: Passed) -> str:
+    # The receiver's card hands bulk traffic up once in so long.
     moderated_bytes = parse_rate(limit.rate) * MODERATION_NS // 8_000_000_000
     most_ahead_bytes = MOST_AHEAD_BYTES[wire] + (moderated_bytes if wire == "mtu" else 0)
     found = list(passed.warnings)

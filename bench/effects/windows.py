@@ -6,7 +6,9 @@
                  loss, K = cbrt((W_max - W_0)/C), C = 0.4 (RFC 9438); 410/1024 in net/ipv4/tcp_cubic.c
     BBR          paces at 1.25, 0.75 and six times 1 of its bandwidth, about a round trip each; every
                  10 s it goes down to 4 packets for 200 ms to see the path's RTT (net/ipv4/tcp_bbr.c)
-    Vegas        keeps alpha = 2 to beta = 4 packets in the queue
+    Vegas        keeps alpha = 2 to beta = 4 packets in the queue: whole ones, rounded down, beside the
+                 one that is passing, which is part of the RTT it takes for an empty queue's
+                 (net/ipv4/tcp_vegas.c)
 
 Reno and CUBIC run on a path that has a delay and no limit; when the window is large enough, the path
 loses everything for a moment, and from then on nothing, so the round trip is constant. Their windows
@@ -271,9 +273,9 @@ def vegas() -> list[Figure]:
             theory=3.0,
             measured=float(np.mean(np.asarray(queue["backlog_packets"]))),
             least=2.0,
-            most=4.0,
+            most=6.0,
             unit="packets",
-            reason="alpha to beta",
+            reason="alpha to beta, less than one that is rounded off, and the one that is passing",
         )
     ]
 
