@@ -236,10 +236,10 @@ export function Canvas() {
       <LinkPreview />
     </div>
   );
+}
 
-  function nodeUnder(target: EventTarget): string | null {
-    return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
-  }
+function nodeUnder(target: EventTarget): string | null {
+  return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
 }
 
 /** React Flow lets pointers through nodes that have nothing to do with them; with the link tool they do. */
@@ -299,8 +299,5 @@ function useFitted(revision: number): void {
     if (revision === 0) return;
     const frame = requestAnimationFrame(() => requestAnimationFrame(fit));
     return () => cancelAnimationFrame(frame);
-
   }, [opened, revision === 0]);
 }
-
-

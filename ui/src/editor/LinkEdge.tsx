@@ -2,7 +2,7 @@ import { useInternalNode, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
 import type { Link } from "../protocol";
 import { useDocument } from "../stores/document";
-import { usePort } from "../stores/ports";
+import { addressesShown, usePort } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { rateBps, shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
@@ -91,7 +91,7 @@ function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: stri
   const texts = [
     showsPorts ? short : "",
     // A host with one port has its address below its name.
-    showsAddresses && !isAlone ? port.addresses.filter((ip) => !ip.startsWith("fe80:")).join(" ") : "",
+    showsAddresses && !isAlone ? addressesShown(port) : "",
   ].filter((text) => text !== "");
   if (texts.length === 0 || line.length < 90) return null;
   const part = endPart(line.length, NAME_AT);

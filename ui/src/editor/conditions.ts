@@ -6,7 +6,7 @@
 import type { Link } from "../protocol";
 
 /** Words of what a link does to packets; everything else in `a_options` is of the port. */
-export const CONDITION_WORDS = [
+const CONDITION_WORDS = [
   "rate",
   "delay",
   "jitter",
@@ -21,7 +21,6 @@ export const CONDITION_WORDS = [
   "queue",
 ] as const;
 
-export type ConditionWord = (typeof CONDITION_WORDS)[number];
 export type Direction = "both" | "a" | "b";
 
 /** What holds for packets that leave at an end. */

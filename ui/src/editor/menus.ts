@@ -147,5 +147,3 @@ export function arranging(): readonly MenuEntry[] {
     },
   ];
 }
-
-

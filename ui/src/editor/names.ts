@@ -1,5 +1,5 @@
 /** Names and ids that nothing else has yet. */
-import type { Label, Link, Node } from "../protocol";
+import type { Node } from "../protocol";
 import type { KindInfo } from "./kinds";
 
 /** Unlike any other, in this tab and in all others: two may draw at the same time. */
@@ -18,10 +18,4 @@ export function nextNumber({ prefix, first }: KindInfo, nodes: Iterable<Node>): 
     if (/^\d{1,9}$/.test(digits)) next = Math.max(next, Number(digits) + 1);
   }
   return next;
-}
-
-export interface Things {
-  nodes: readonly Node[];
-  links: readonly Link[];
-  labels: readonly Label[];
 }

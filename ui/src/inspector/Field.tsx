@@ -50,7 +50,9 @@ export function TextField(props: TextProps) {
   const known = useProblem(field, props.alias);
   useEffect(() => setDraft(value), [value]);
 
-  const wrong = isTyping || known === "" ? (draft === "" && props.check?.("") !== "" && field !== "name" ? "" : (check?.(draft) ?? "")) : known;
+  // Only a name may not be empty: elsewhere that means that nothing is said.
+  const typed = draft === "" && field !== "name" ? "" : (check?.(draft) ?? "");
+  const wrong = isTyping || known === "" ? typed : known;
   const commit = () => {
     setIsTyping(false);
     const wanted = lines === undefined ? draft.trim() : draft;

@@ -3,7 +3,7 @@ import { perform, succeeds, useConnection } from "../connection";
 import { Icon } from "../editor/icons";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
-import { isAnythingUp, useRunning } from "../stores/running";
+import { comesUp, isAnythingUp, useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
 import { CLIENT, openTerminal, PROMPT } from "../terminals/tabs";
 import { ask } from "./dialogs";
@@ -92,7 +92,7 @@ function RunButtons() {
         className="button button-run"
         disabled={phase !== "stopped" && phase !== "failed"}
         title={isEmpty ? "Run: there is nothing on the canvas yet" : "Make the drawing a network"}
-        onClick={run}
+        onClick={() => void run()}
       >
         <Icon name="run" size={15} /> Run
       </button>
@@ -115,20 +115,7 @@ function RunButtons() {
 export async function run(): Promise<void> {
   const isDone = await succeeds({ do: "run" });
   const { application } = useDocument.getState().preferences;
-  if (isDone && String(application.startCLI) === "1") whenRunning(() => void openTerminal(PROMPT));
-}
-
-/** Once: as soon as the network runs; not at all if it fails. */
-function whenRunning(then: () => void): void {
-  if (useRunning.getState().run.phase === "running") {
-    then();
-    return;
-  }
-  const end = useRunning.subscribe(({ run: { phase } }) => {
-    if (phase === "starting") return;
-    end();
-    if (phase === "running") then();
-  });
+  if (isDone && String(application.startCLI) === "1" && (await comesUp())) void openTerminal(PROMPT);
 }
 
 /** Programs that are at work would be lost: who stops is asked. */

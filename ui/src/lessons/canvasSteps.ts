@@ -9,6 +9,7 @@
  */
 
 import { succeeds } from "../connection";
+import { freshId } from "../editor/names";
 import { newDocument, openPath, savePath } from "../files/topologies";
 import type { LessonStep, Link, Node, NodeKind, Preferences } from "../protocol";
 import { useDocument } from "../stores/document";
@@ -65,8 +66,8 @@ async function draw({ hosts = [], switches = [], links = [] }: Drawn): Promise<b
     (node) => !ids.has(node.name),
   );
   for (const node of nodes) ids.set(node.name, node.id);
-  const made = links.map(([a, b], index): Link => {
-    return { id: fresh("l", index), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
+  const made = links.map(([a, b]): Link => {
+    return { id: freshId("l"), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
   });
   const names = [...hosts, ...switches].join(", ");
   return succeeds({ do: "edit", put: { nodes, links: made, labels: [] }, label: `Draw ${names}` });
@@ -77,12 +78,8 @@ function placed(names: readonly string[], kind: NodeKind, y: number): Node[] {
   const first = kind === "host" ? LEFT : LEFT + SPACING / 2;
   return names.map((name, index) => {
     const number = Number(/\d+$/.exec(name)?.[0] ?? index + 1);
-    return { id: fresh(kind, index), kind, name, x: first + index * SPACING, y, options: { number } };
+    return { id: freshId("n"), kind, name, x: first + index * SPACING, y, options: { number } };
   });
-}
-
-function fresh(prefix: string, index: number): string {
-  return `${prefix[0]}${Date.now().toString(36)}${index}`;
 }
 
 async function setProperties(words: Record<string, Record<string, unknown>>): Promise<boolean> {

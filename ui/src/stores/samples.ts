@@ -31,6 +31,7 @@ export interface Table {
 export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops"];
 /** Older rows go: an hour at ten a second. */
 const MOST_ROWS = 36_000;
+/** How often, in the network's time. */
 const INTERVAL_MS = 100;
 
 export const tables: Record<SeriesKind, Table> = {
@@ -43,7 +44,6 @@ export const tables: Record<SeriesKind, Table> = {
 
 const wishes = new Map<string, readonly Series[]>();
 const listeners = new Set<() => void>();
-let interval_ms = INTERVAL_MS;
 let told = "";
 
 export function emptyTable(): Table {
@@ -61,12 +61,6 @@ export function want(owner: string, series: readonly Series[]): void {
   tell();
 }
 
-/** How often, in the network's time. */
-export function setInterval_ms(wanted: number): void {
-  interval_ms = wanted;
-  tell();
-}
-
 export function onSamples(heard: () => void): () => void {
   listeners.add(heard);
   return () => listeners.delete(heard);
@@ -75,10 +69,10 @@ export function onSamples(heard: () => void): () => void {
 function tell(): void {
   const all = new Map<string, Series>();
   for (const series of wishes.values()) for (const one of series) all.set(`${one.kind} ${one.port}`, one);
-  const wanted = JSON.stringify([interval_ms, [...all.keys()].sort()]);
+  const wanted = JSON.stringify([...all.keys()].sort());
   if (wanted === told) return;
   told = wanted;
-  void perform({ do: "watch", series: [...all.values()], interval_ms });
+  void perform({ do: "watch", series: [...all.values()], interval_ms: INTERVAL_MS });
 }
 
 /** Adds what came to a table; all of it is later than what is there, or at the last instants. */

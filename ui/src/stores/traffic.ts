@@ -62,7 +62,7 @@ export function shownRate(bps: number): string {
   if (bps < 1000) return `${Math.round(bps)} bit/s`;
   for (const [unit, scale] of [["kbit/s", 1e3], ["Mbit/s", 1e6], ["Gbit/s", 1e9]] as const) {
     const value = bps / scale;
-    if (value < 999.5 || unit === "Gbit/s") return `${value < 10 ? value.toFixed(1) : value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
+    if (value < 999.5 || unit === "Gbit/s") return `${value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
   }
   return "";
 }
