@@ -223,6 +223,44 @@ def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
     )
 
 
+def test_save_as_begins_in_the_folder_of_what_is_open(pencil: Pencil, server: Any) -> None:
+    (server.folder / "mine").mkdir()
+    for name in ("one.yaml", "two.yaml"):
+        (server.folder / "mine" / name).write_text("nodes: [{host: h1}]")
+    pencil.student.opens("mine/one.yaml")
+    pencil.chooses("File", "Save as…")
+    dialog = pencil.page.get_by_role("dialog", name="Save as")
+    dialog.get_by_role("button", name="two.yaml").click()
+    expect(dialog.get_by_label("Name")).to_have_value("two.yaml")
+    dialog.get_by_role("button", name="working folder").click()
+    expect(dialog.get_by_role("button", name="mine")).to_be_visible()
+    dialog.get_by_role("button", name="Save").click()
+    expect(pencil.page.get_by_role("status").filter(has_text="Saved two.yaml")).to_be_visible()
+
+
+def test_an_upload_replaces_a_file_only_if_that_is_wanted(
+    pencil: Pencil, server: Any, tmp_path: Path
+) -> None:
+    page, there = pencil.page, server.folder / "notes.txt"
+    there.write_text("mine")
+    (tmp_path / "notes.txt").write_text("another's")
+    (tmp_path / "new.txt").write_text("new")
+    pencil.student.shows("Files")
+    question = page.get_by_role("dialog", name="Replace the file?")
+    for answer in ("Cancel", "Replace"):
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Upload").click()
+        chooser.value.set_files([tmp_path / "notes.txt", tmp_path / "new.txt"])
+        expect(question).to_contain_text("notes.txt is there already.")
+        assert there.read_text() == "mine"
+        assert not (server.folder / "new.txt").exists()
+        question.get_by_role("button", name=answer).click()
+        expect(question).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="Kept new.txt")).to_be_visible()
+    assert there.read_text() == "another's"
+    assert (server.folder / "new.txt").read_text() == "new"
+
+
 def test_routers_and_controllers_are_linked_as_they_may_be(pencil: Pencil) -> None:
     pencil.places("Router", (150, 100))
     pencil.places("Open vSwitch", (400, 100))

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { saveToDisk } from "../files/disk";
 import { toast } from "../stores/toasts";
 
 interface Props {
@@ -14,14 +15,14 @@ interface Props {
 export function PanelFrame({ title, name, csv, png, children }: Props) {
   const takePng = async () => {
     const blob = await png();
-    if (blob) download(blob, `${name}.png`);
+    if (blob) saveToDisk(blob, `${name}.png`);
     else toast("warning", "nothing is drawn there yet");
   };
   return (
     <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
-        <button type="button" className="icon-button" title={`${title} as a table`} onClick={() => download(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
+        <button type="button" className="icon-button" title={`${title} as a table`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
           CSV
         </button>
         <button type="button" className="icon-button" title={`${title} as a picture`} onClick={() => void takePng()}>
@@ -31,12 +32,4 @@ export function PanelFrame({ title, name, csv, png, children }: Props) {
       {children}
     </figure>
   );
-}
-
-function download(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -1,6 +1,6 @@
 import { perform } from "../connection";
 import { useDraft } from "../stores/notices";
-import { when } from "./FileDialogs";
+import { when } from "./folder";
 
 /** Work that was not saved when the last server ended: it can be taken up again. */
 export function DraftNotice() {

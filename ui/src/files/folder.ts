@@ -1,7 +1,9 @@
 /** The working folder, as the server lists it, and what has come or changed there lately. */
 
+import { useCallback, useEffect, useState } from "react";
 import { create } from "zustand";
 import { onPush } from "../connection";
+import { ask } from "../layout/dialogs";
 import type { FileInfo, Folder } from "../protocol";
 
 interface Changes {
@@ -33,6 +35,41 @@ export async function list(under: string): Promise<readonly FileInfo[]> {
   return ((await answer.json()) as Folder).files;
 }
 
+/** What is in a folder, and why that cannot be said; seen anew when something has changed, or by `look`. */
+export function useFolder(under: string): { files: readonly FileInfo[]; error: string; look: () => void } {
+  const [seen, setSeen] = useState<{ files: readonly FileInfo[]; error: string }>({ files: [], error: "" });
+  const [looks, setLooks] = useState(0);
+  const changes = useChanges((state) => state.count);
+  useEffect(() => {
+    let isWanted = true;
+    list(under).then(
+      (files) => isWanted && setSeen({ files, error: "" }),
+      (error: unknown) => isWanted && setSeen({ files: [], error: String(error) }),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [under, changes, looks]);
+  return { ...seen, look: useCallback(() => setLooks((count) => count + 1), []) };
+}
+
+export async function askToReplace(paths: readonly string[]): Promise<boolean> {
+  const isOne = paths.length === 1;
+  const answer = await ask({
+    title: isOne ? "Replace the file?" : "Replace the files?",
+    text: `${paths.join(", ")} ${isOne ? "is" : "are"} there already.`,
+    answers: [
+      { id: "replace", title: "Replace", isDangerous: true },
+      { id: "cancel", title: "Cancel" },
+    ],
+  });
+  return answer === "replace";
+}
+
+export function isTopology(name: string): boolean {
+  return /\.(mn|ya?ml)$/i.test(name);
+}
+
 /** The file that a terminal speaks of by a name, which may be relative to any folder: what has changed
  *  last, where there are several. Null if there is none. */
 export async function findFile(name: string): Promise<string | null> {
@@ -61,4 +98,8 @@ export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+export function when(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
 }

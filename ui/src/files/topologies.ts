@@ -5,6 +5,8 @@ import type { New, Open } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { toast } from "../stores/toasts";
+import { chooseFiles, saveToDisk } from "./disk";
+import { askToReplace } from "./folder";
 
 export const EXPORTS = [
   { form: "py", title: "Python script" },
@@ -57,14 +59,9 @@ export async function openUpload(file: File): Promise<boolean> {
 
 /** The browser's dialog for a file of the user's disk. */
 export function chooseUpload(): void {
-  const input = document.createElement("input");
-  input.type = "file";
-  input.accept = ".mn,.yaml,.yml";
-  input.onchange = () => {
-    const [file] = input.files ?? [];
+  chooseFiles({ accept: ".mn,.yaml,.yml" }, ([file]) => {
     if (file !== undefined) void openUpload(file).then((isOpen) => isOpen && closeDialog());
-  };
-  input.click();
+  });
 }
 
 export function showOpen(): void {
@@ -95,15 +92,7 @@ export async function savePath(path: string, overwrite = false): Promise<boolean
       return false;
     }
   }
-  const answer = await ask({
-    title: "Replace the file?",
-    text: `${path} is there already.`,
-    answers: [
-      { id: "replace", title: "Replace", isDangerous: true },
-      { id: "cancel", title: "Cancel" },
-    ],
-  });
-  return answer === "replace" && savePath(path, true);
+  return (await askToReplace([path])) && savePath(path, true);
 }
 
 /** The document in another form, to the user's disk. */
@@ -112,11 +101,7 @@ export async function download(form: string): Promise<void> {
     const answer = await fetch(`/api/export/${form}`, { cache: "no-store" });
     if (!answer.ok) throw new CommandError((await answer.json()) as { what: string });
     const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await answer.blob());
-    link.download = `${stem}.${form}`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveToDisk(await answer.blob(), `${stem}.${form}`);
   } catch (error) {
     showError(error);
   }

@@ -1,9 +1,9 @@
 import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Files } from "../files/Files";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { useView, type DockTab } from "../stores/view";
 import { Divider } from "./Divider";
-import { Files } from "./Files";
 import { ProblemList } from "./ProblemList";
 import { Tabs, type Tab } from "./Tabs";
 

@@ -1,38 +1,21 @@
-import { useCallback, useEffect, useState } from "react";
+import { useState } from "react";
 import { CommandError, showError } from "../connection";
-import { Icon, type IconName } from "../editor/icons";
-import { Path, when } from "../files/FileDialogs";
-import { address, list, size, useChanges } from "../files/folder";
-import { openPath } from "../files/topologies";
+import { Icon } from "../editor/icons";
 import type { FileInfo } from "../protocol";
 import { toast } from "../stores/toasts";
 import { openFile } from "../terminals/tabs";
-
-const TOPOLOGY = /\.(mn|ya?ml)$/i;
-const PICTURE = /\.(png|jpe?g|gif|svg|webp|pdf)$/i;
+import { chooseFiles } from "./disk";
+import { Entry, Path } from "./Entries";
+import { address, askToReplace, isTopology, list, useFolder } from "./folder";
+import { openPath } from "./topologies";
 
 /** The working folder: files open in a tab, topologies on the canvas; files that are dropped are kept. */
 export function Files() {
   const [under, setUnder] = useState("");
-  const [files, setFiles] = useState<readonly FileInfo[] | string>([]);
+  const { files, error, look } = useFolder(under);
   const [isOver, setIsOver] = useState(false);
-  const changes = useChanges((state) => state.count);
-  const look = useCallback(() => {
-    list(under).then(setFiles, (error: unknown) => setFiles(String(error)));
-  }, [under]);
-  useEffect(look, [look, changes]);
 
-  const keep = async (dropped: Iterable<File>) => {
-    for (const file of dropped) await upload([under, file.name].filter(Boolean).join("/"), file);
-    look();
-  };
-  const choose = () => {
-    const input = document.createElement("input");
-    input.type = "file";
-    input.multiple = true;
-    input.onchange = () => void keep(input.files ?? []);
-    input.click();
-  };
+  const keep = (dropped: readonly File[]) => void keepAll(under, dropped);
   return (
     <div
       className={`files ${isOver ? "is-over" : ""}`}
@@ -46,13 +29,19 @@ export function Files() {
         event.preventDefault();
         event.stopPropagation();
         setIsOver(false);
-        void keep(event.dataTransfer.files);
+        keep([...event.dataTransfer.files]);
       }}
     >
       <div className="files-bar">
         <Path under={under} onGo={setUnder} />
         <span className="bar-end">
-          <button type="button" className="icon-button" title="Upload" aria-label="Upload" onClick={choose}>
+          <button
+            type="button"
+            className="icon-button"
+            title="Upload"
+            aria-label="Upload"
+            onClick={() => chooseFiles({ isMany: true }, keep)}
+          >
             <Icon name="upload" size={16} />
           </button>
           <button type="button" className="icon-button" title="Look again" aria-label="Look again" onClick={look}>
@@ -61,30 +50,27 @@ export function Files() {
         </span>
       </div>
       <ul className="entries" aria-label="Files of the working folder">
-        {typeof files !== "string" &&
-          files.map((file) => <Row key={file.path} file={file} onGo={setUnder} />)}
-        {files.length === 0 && <li className="empty">Nothing here yet: files can be dropped onto this list.</li>}
-        {typeof files === "string" && <li className="empty">{files}</li>}
+        {files.map((file) => (
+          <Row key={file.path} file={file} onGo={setUnder} />
+        ))}
+        {error === "" && files.length === 0 && (
+          <li className="empty">Nothing here yet: files can be dropped onto this list.</li>
+        )}
+        {error !== "" && <li className="empty">{error}</li>}
       </ul>
     </div>
   );
 }
 
 function Row({ file, onGo }: { file: FileInfo; onGo: (path: string) => void }) {
-  const isTopology = TOPOLOGY.test(file.name);
   const open = () => {
     if (file.is_folder) onGo(file.path);
-    else if (isTopology) void openPath(file.path);
+    else if (isTopology(file.name)) void openPath(file.path);
     else openFile(file.path);
   };
   return (
     <li className="entry-line">
-      <button type="button" className="entry" onClick={open}>
-        <Icon name={iconOf(file)} size={16} />
-        <span className="entry-name">{file.name}</span>
-        <span className="entry-size">{file.is_folder ? "" : size(file.bytes)}</span>
-        <span className="entry-time">{when(file.changed_at_s)}</span>
-      </button>
+      <Entry file={file} onClick={open} />
       {!file.is_folder && (
         <a
           className="icon-button"
@@ -100,10 +86,18 @@ function Row({ file, onGo }: { file: FileInfo; onGo: (path: string) => void }) {
   );
 }
 
-function iconOf(file: FileInfo): IconName {
-  if (file.is_folder) return "folder";
-  if (TOPOLOGY.test(file.name)) return "topology";
-  return PICTURE.test(file.name) ? "picture" : "file";
+/** Files of the user's disk come into a folder; for those that are there already one is asked, once for all. */
+async function keepAll(under: string, files: readonly File[]): Promise<void> {
+  const pathOf = ({ name }: File) => [under, name].filter(Boolean).join("/");
+  try {
+    const there = new Set((await list(under)).map(({ path }) => path));
+    const clashes = files.map(pathOf).filter((path) => there.has(path));
+    if (clashes.length > 0 && !(await askToReplace(clashes))) return;
+  } catch (error) {
+    showError(error);
+    return;
+  }
+  for (const file of files) await upload(pathOf(file), file);
 }
 
 async function upload(path: string, file: File): Promise<void> {
