@@ -43,6 +43,7 @@ from wanlab import (
     shapes,
 )
 from wanlab.measure import Sampler
+from wanlab.measure.captures import WHOLE_PACKET
 from wanlab.plan import Wire
 
 PORT = "s1-eth2"
@@ -73,7 +74,7 @@ CASES = (
     Case("acks", "10ms", lambda folder: [Acks("h1")]),
     Case("sojourns", "10ms", lambda folder: [Sojourns(PORT)]),
     Case("capture, 96 bytes", "10ms", lambda folder: [_capture(folder, 96)]),
-    Case("capture, all bytes", "10ms", lambda folder: [_capture(folder, 262_144)]),
+    Case("capture, all bytes", "10ms", lambda folder: [_capture(folder, WHOLE_PACKET)]),
 )
 COLUMNS = (
     *("wire", "samplers", "every", "wall_s", "cpu_s", "ratio", "identical", "rows"),

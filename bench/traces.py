@@ -25,16 +25,16 @@ from pathlib import Path
 from _report import Report
 
 from wanlab import Capture, Network, Sampling, Topology, link, traffic
+from wanlab.machine.embedded.boot import START_OF_DAY_NS
 from wanlab.measure import pcapng
 from wanlab.topology import Host, Switch
-from wanlab.topology.link_trace import LinkTrace, read_trace
+from wanlab.topology.link_trace import OPPORTUNITY_BYTES, LinkTrace, read_trace
 
 MAKE = Path(__file__).resolve().parent.parent / "examples" / "traces" / "make.py"
-BOOT_NS = 1_767_225_600 * 10**9
 SECONDS = 25
 BUSY_MS = 1000
 """From then on packets wait; before, those that begin the measurement pass too."""
-OPPORTUNITY_BITS = 1504 * 8
+OPPORTUNITY_BITS = OPPORTUNITY_BYTES * 8
 MOST_US = 100.0
 LEAST_SHARE = 0.95
 COLUMNS = (
@@ -59,7 +59,7 @@ def main() -> int:
             ]
             seconds = (expected[-1] - expected[0]) / 1000
             carried = len(left_ns) * OPPORTUNITY_BITS / seconds
-            tcp_share = goodput_bps / (_capacity(trace) * 1448 / 1504)
+            tcp_share = goodput_bps / (_capacity(trace) * 1448 / OPPORTUNITY_BYTES)
             is_exact = (
                 len(expected) == len(left_ns)
                 and min(late_ns) >= 0
@@ -131,7 +131,7 @@ def _behind(trace: LinkTrace, delay: str = "0ms") -> Topology:
 def _times(net: Network, path: Path) -> list[int]:
     """Of the packets in a capture, on the network's clock."""
     data, position = path.read_bytes(), 0
-    zero_ns = BOOT_NS + net.machine.now_ns - net.now_ns
+    zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
     found = []
     while position < len(data):
         kind, length = struct.unpack_from("=II", data, position)

@@ -12,6 +12,7 @@ import pytest
 
 from wanlab import Capture, Network, Sampling, Topology, link, plan_script, shapes, traffic
 from wanlab.errors import RequirementError, TopologyError
+from wanlab.machine.embedded.boot import START_OF_DAY_NS
 from wanlab.measure import pcapng
 from wanlab.measure.traffic import Datagrams, Flows
 from wanlab.topology.model import Host, Switch
@@ -19,8 +20,6 @@ from wanlab.topology.model import Host, Switch
 pytestmark = pytest.mark.machine
 
 Start = Callable[..., Network]
-BOOT_NS = 1_767_225_600 * 10**9
-"""2026-01-01 00:00:00 UTC: when a machine on virtual time boots."""
 OPPORTUNITY_BYTES, HEADER_BYTES = 1504, 4
 ETHERNET_BYTES = 14
 
@@ -64,7 +63,7 @@ def deliveries(
 def packets(net: Network, path: Path) -> list[tuple[int, int]]:
     """(network's time in ns, bytes of the network packet) of all packets of a capture."""
     data, position = path.read_bytes(), 0
-    zero_ns = BOOT_NS + net.machine.now_ns - net.now_ns
+    zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
     found = []
     while position < len(data):
         kind, length = struct.unpack_from("=II", data, position)

@@ -13,7 +13,8 @@ import os
 import struct
 from itertools import count
 
-NLMSG_ERROR, NLMSG_DONE = 2, 3
+from .links import NLMSG_DONE, NLMSG_ERROR
+
 NLM_F_DUMP_INTR = 0x10
 MOST_ATTEMPTS = 10
 PIECES, PIECE_BYTES = 8, 1 << 16  # the kernel makes pieces of 32 KB at most

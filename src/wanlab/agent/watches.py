@@ -22,12 +22,11 @@ from .counters import Counters, Reader, Source
 from .messages import Kind, encode, encode_json
 from .namespaces import Namespaces
 from .packets import PacketRing
-from .timers import Timer
+from .timers import SECOND_NS, Timer
 from .tracing import EventTrace
 
 PIECE = struct.Struct("<IQI")
 MOST_KEPT_BYTES = 1 << 20
-SECOND_NS = 1_000_000_000
 
 Send = Callable[[bytes], None]
 

@@ -14,12 +14,11 @@ from . import netlink, tcp_info
 from .columns import Rows, columns_of
 from .readings import Readings, Source
 
-_ALL_EXTENSIONS = 0xFF
-_LISTEN, _TIME_WAIT = 10, 6
-_STATES = 0xFFF & ~(1 << _LISTEN | 1 << _TIME_WAIT)
-
 # struct inet_diag_req: the older question (TCPDIAG_GETSOCK), which is answered for both families.
-_BODY = struct.pack("=BBBB48xII", socket.AF_UNSPEC, 0, 0, _ALL_EXTENSIONS, _STATES, 0)
+_BODY = struct.pack(
+    "=BBBB48xII",
+    *(socket.AF_UNSPEC, 0, 0, tcp_info.ALL_EXTENSIONS, tcp_info.ESTABLISHED_AND_ENDING, 0),
+)
 REQUEST = netlink.request(tcp_info.TCPDIAG_GETSOCK, _BODY)
 
 

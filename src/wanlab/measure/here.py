@@ -28,7 +28,7 @@ from wanlab.agent.links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, Netlink
 from wanlab.agent.root import ABOUT_FILE, NETNS_FOLDER
 from wanlab.errors import PeerError, RequirementError, WanlabError, did_you_mean
 
-from . import netlink_link, netlink_qdisc, tcp_info
+from . import netlink, netlink_link, netlink_qdisc, tcp_info
 from .netlink_link import LinkCounters
 from .port_queue import PortQueue, port_queue
 from .qdisc import QdiscCounters
@@ -40,11 +40,7 @@ OWN = "/proc/self/ns/net"
 # What the kernel lists may change while it is listed; once more is enough unless something is wrong.
 ATTEMPTS = 5
 
-RTM_GETQDISC, SOCK_DIAG_BY_FAMILY = 38, 20
-_REQUEST = struct.Struct("=IHHII")
-_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
-_ESTABLISHED_AND_ENDING = 0xFFF & ~(1 << 10 | 1 << 6)  # neither LISTEN nor TIME_WAIT
-_ALL_EXTENSIONS = 0xFF
+RTM_GETQDISC = 38
 
 
 @dataclass(frozen=True)
@@ -175,13 +171,13 @@ class Here:
 
     def _flows(self, node: str, family: int) -> bytes:
         body = struct.pack(
-            "=BBBxI48x", family, socket.IPPROTO_TCP, _ALL_EXTENSIONS, _ESTABLISHED_AND_ENDING
+            "=BBBxI48x",
+            *(family, socket.IPPROTO_TCP, tcp_info.ALL_EXTENSIONS, tcp_info.ESTABLISHED_AND_ENDING),
         )
-        return self._dump(node, NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, body)
+        return self._dump(node, NETLINK_SOCK_DIAG, tcp_info.SOCK_DIAG_BY_FAMILY, body)
 
     def _dump(self, node: str, protocol: int, kind: int, body: bytes) -> bytes:
-        request = _REQUEST.pack(_REQUEST.size + len(body), kind, _REQUEST_DUMP, 1, 0) + body
-        return self._socket(node, protocol).dump(request)
+        return self._socket(node, protocol).dump(netlink.request(kind, body))
 
     def _socket(self, node: str, protocol: int) -> Netlink:
         """One for each node and protocol, opened once: a look is then few system calls."""

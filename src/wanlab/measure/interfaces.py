@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import NamedTuple
 
 from wanlab.network import Network
 
@@ -37,6 +38,24 @@ class Interface:
     addresses: tuple[str, ...]
 
 
+class Address(NamedTuple):
+    """An interface's own, as the kernel tells of it."""
+
+    family: int
+    prefix: int
+    scope: int
+    interface: int
+    raw: bytes
+
+
+def address_in(message: bytes) -> Address:
+    """What a message of the answer to `ADDRESSES` says."""
+    family, prefix, _, scope, index = _IFADDRMSG.unpack_from(message)
+    fields = netlink.attributes(message[_IFADDRMSG.size :])
+    raw = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS, b"")
+    return Address(family, prefix, scope, index, raw)
+
+
 def interfaces(network: Network) -> dict[tuple[str, str], Interface]:
     """Those of all ports, by node and name. No time passes."""
     wanted = {
@@ -57,11 +76,9 @@ def interfaces(network: Network) -> dict[tuple[str, str], Interface]:
 def _interfaces(links: bytes, addresses: bytes) -> Iterator[Interface]:
     of: dict[int, list[str]] = {}
     for message in netlink.messages(addresses, RTM_NEWADDR):
-        _, prefix, _, scope, index = _IFADDRMSG.unpack_from(message)
-        fields = netlink.attributes(message[_IFADDRMSG.size :])
-        address = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS)
-        if address is not None and scope != _SCOPE_LINK:
-            of.setdefault(index, []).append(f"{ip_address(address)}/{prefix}")
+        told = address_in(message)
+        if told.raw and told.scope != _SCOPE_LINK:
+            of.setdefault(told.interface, []).append(f"{ip_address(told.raw)}/{told.prefix}")
     for message in netlink.messages(links, RTM_NEWLINK):
         _, _, index, flags, _ = _IFINFOMSG.unpack_from(message)
         fields = netlink.attributes(message[_IFINFOMSG.size :])

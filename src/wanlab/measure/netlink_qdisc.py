@@ -150,8 +150,7 @@ def _counters(queue: Queue, devices: Mapping[int, str]) -> QdiscCounters:
 
 def marks(queue: Queue) -> int:
     """Packets that a qdisc has marked with CE."""
-    kind = queue.kind
-    return marks_in(_details(kind, queue.xstats)) if kind == "cake" or kind in _DETAILS else 0
+    return marks_in(_details(queue.kind, queue.xstats))
 
 
 def _details(kind: str, xstats: bytes) -> dict[str, Any]:

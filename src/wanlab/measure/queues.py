@@ -12,10 +12,7 @@ from .columns import Rows, Structure, Structures, columns_of
 from .netlink_qdisc import Queue
 from .readings import Readings, Source, interface_numbers
 
-COUNTERS = (
-    *("bytes", "packets", "drops", "overlimits", "requeues", "backlog_bytes", "backlog_packets"),
-)
-OF_ALL = ("time_ns", "device", "kind", "handle", "parent", *COUNTERS)
+OF_ALL = ("time_ns", "device", *Queue._fields[1:11])  # from its kind to its backlog
 OF_ONE = ("time_ns", "device", "handle")
 
 

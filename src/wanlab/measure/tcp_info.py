@@ -22,6 +22,8 @@ from wanlab.errors import PeerError
 from wanlab.measure import netlink
 
 SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK = 20, 18
+ALL_EXTENSIONS = 0xFF
+ESTABLISHED_AND_ENDING = 0xFFF & ~(1 << 10 | 1 << 6)  # neither LISTEN nor TIME_WAIT
 
 STATES = (
     "unknown",
@@ -162,21 +164,11 @@ def columns(infos: Sequence[bytes]) -> dict[str, Any]:
     found["congestion_state"] = [
         _name(CONGESTION_STATES, number) for number in found["congestion_state"].tolist()
     ]
-    scales, flags = found.pop("window_scales"), found.pop("flags")
-    found["snd_wscale"], found["rcv_wscale"] = scales & 0xF, scales >> 4
-    found["app_limited"] = flags & 1
     for name in _RATES:
         if name in found:
             # Unlimited is all ones: -1 once it is a number with a sign.
             found[name] = np.where(found[name] < 0, 0, 8 * found[name])
-    found["snd_cwnd_bytes"] = found["snd_cwnd_packets"] * found["snd_mss_bytes"]
-    found["in_flight_packets"] = (
-        found["unacked_packets"]
-        - found["sacked_packets"]
-        - found["lost_packets"]
-        + found["retrans_packets"]
-    )
-    return found
+    return _completed(found)
 
 
 def decode_info(data: bytes) -> dict[str, Any]:
@@ -187,13 +179,18 @@ def decode_info(data: bytes) -> dict[str, Any]:
         raise PeerError(f"the kernel sent a struct tcp_info of {len(data)} bytes")
     info["state"] = _name(STATES, info["state"])
     info["congestion_state"] = _name(CONGESTION_STATES, info["congestion_state"])
+    for name in _RATES:
+        if name in info:
+            info[name] = 0 if info[name] == _UNLIMITED else 8 * info[name]
+    return _completed(info)
+
+
+def _completed(info: dict[str, Any]) -> dict[str, Any]:
+    """With what the kernel packs into bits, or leaves to be computed; of one structure or of columns."""
     scales, flags = info.pop("window_scales"), info.pop("flags")
     # Bit fields, lowest bits first on a little-endian computer.
     info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
     info["app_limited"] = flags & 1
-    for name in _RATES:
-        if name in info:
-            info[name] = 0 if info[name] == _UNLIMITED else 8 * info[name]
     info["snd_cwnd_bytes"] = info["snd_cwnd_packets"] * info["snd_mss_bytes"]
     info["in_flight_packets"] = (
         info["unacked_packets"]

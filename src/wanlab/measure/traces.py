@@ -26,6 +26,7 @@ from wanlab.network import Network
 from wanlab.record import Table
 
 from . import netlink
+from .interfaces import ADDRESSES, address_in
 from .readings import Beginning, Reading, Source, Stream
 from .tcp_info import STATES, address_text, flow_name
 from .trace_pages import EventFormat, Events, decode
@@ -97,11 +98,6 @@ class EventSampler:
 
 # -- TCP --------------------------------------------------------------------------------------------
 
-_RTM_GETADDR = 22
-_ADDRESS_REQUEST = netlink.request(_RTM_GETADDR, bytes(8)).hex()  # struct ifaddrmsg
-_IFA_ADDRESS, _IFA_LOCAL = 1, 2
-_IFADDRMSG_BYTES = 8
-
 
 class OfNodes(EventSampler):
     """Events of sockets. The kernel does not say which node a socket is of; its address does."""
@@ -124,12 +120,11 @@ class OfNodes(EventSampler):
     def _read_addresses(self) -> None:
         assert self._network is not None
         names = [self._network[node].namespace for node in self._nodes]
-        parts = self._network.read([["route", name, _ADDRESS_REQUEST] for name in names])
+        parts = self._network.read([["route", name, ADDRESSES] for name in names])
         for node, part in zip(self._nodes, parts, strict=True):
             for _, message in netlink.dumps(part):
-                fields = netlink.attributes(message[_IFADDRMSG_BYTES:])
-                raw = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS, b"")
-                text = address_text(message[0], raw)
+                told = address_in(message)
+                text = address_text(told.family, told.raw)
                 if not text.startswith("127.") and text != "::1":
                     self._node_of.setdefault(text, node)
 
