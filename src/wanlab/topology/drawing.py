@@ -68,7 +68,7 @@ def draw(topology: Topology) -> Drawing:
     extra = dict(topology.extra)
     application = extra.pop("application", None)
     application = dict(application) if isinstance(application, Mapping) else {}
-    labels = _take_labels(extra)
+    labels = extra.pop("labels") if has_labels(extra) else []
     run = extra.get("run")
     run = extra.pop("run") if isinstance(run, Mapping) and run.keys() <= RUN.keys() else {}
     preferences = preferences_of({**APPLICATION, **application})
@@ -104,18 +104,15 @@ def draw(topology: Topology) -> Drawing:
     }
 
 
-def _take_labels(extra: dict[str, Any]) -> list[dict[str, Any]]:
+def has_labels(extra: Mapping[str, Any]) -> bool:
     """Ours; another program may have left something else under that name."""
     labels = extra.get("labels")
-    if not isinstance(labels, list) or not all(
+    return isinstance(labels, list) and all(
         isinstance(label, Mapping)
         and label.keys() == {"text", "x", "y"}
         and isinstance(label["text"], str)
         for label in labels
-    ):
-        return []
-    extra.pop("labels")
-    return [dict(label) for label in labels]
+    )
 
 
 def _draw_node(node: Node, ids: Mapping[str, str], preferences: Preferences) -> Drawing:

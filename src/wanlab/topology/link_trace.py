@@ -43,9 +43,6 @@ class LinkTrace:
         """What it can carry, of packets as large as they may be."""
         return len(self.at_ms) * OPPORTUNITY_BYTES * 8000 / self.duration_ms
 
-    def without_file(self) -> LinkTrace:
-        return replace(self, file="")
-
 
 TraceWords: TypeAlias = str | Path | Sequence[int] | LinkTrace
 

@@ -57,9 +57,6 @@ class Schedule:
     changes: tuple[Change, ...]
     file: str = field(default="", compare=False)
 
-    def without_file(self) -> Schedule:
-        return replace(self, file="")
-
 
 ScheduleWords: TypeAlias = str | Path | Iterable[Mapping[str, Any]] | Schedule
 

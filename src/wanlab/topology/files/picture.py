@@ -12,6 +12,7 @@ from html import escape
 
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
+from wanlab.topology.drawing import has_labels
 from wanlab.topology.layout import arranged
 from wanlab.topology.model import Controller, Host, Link, Node, Router, Switch, Topology
 from wanlab.topology.words import words_of
@@ -40,7 +41,8 @@ def dump(topology: Topology) -> str:
     """The picture."""
     drawn = arranged(resolve(ensure(topology)))
     nodes = {node.name: node for node in drawn.nodes}
-    labels = _labels(topology)
+    said = topology.extra["labels"] if has_labels(topology.extra) else ()
+    labels = [(it["text"], float(it["x"]), float(it["y"])) for it in said]
     points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
     left = min((x for x, _ in points), default=0) - MARGIN
     top = min((y for _, y in points), default=0) - MARGIN
@@ -62,12 +64,6 @@ def dump(topology: Topology) -> str:
     for text, x, y in labels:
         parts.append(_text(x, y, text, "label"))
     return "\n".join([*parts, "</svg>", ""])
-
-
-def _labels(topology: Topology) -> list[tuple[str, float, float]]:
-    from wanlab.topology.drawing import draw
-
-    return [(it["text"], float(it["x"]), float(it["y"])) for it in draw(topology)["labels"]]
 
 
 def _line(a: Node, b: Node, kind: str = "") -> str:
