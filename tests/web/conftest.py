@@ -17,21 +17,23 @@ links:
 """
 
 
-@pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("door") / "lab"
+def lab_in(place: Path) -> Path:
+    """A working folder with a file in it."""
+    folder = place / "lab"
     folder.mkdir()
     (folder / "two.yaml").write_text(TWO_HOSTS)
-    with Server(folder) as server:
+    return folder
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(lab_in(tmp_path_factory.mktemp("door"))) as server:
         yield server
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    folder = tmp_path / "lab"
-    folder.mkdir()
-    (folder / "two.yaml").write_text(TWO_HOSTS)
-    with Server(folder) as started:
+    with Server(lab_in(tmp_path)) as started:
         yield started
 
 
@@ -44,9 +46,7 @@ def visitor(server: Server) -> Iterator[Visitor]:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """A network of two hosts that runs, for tests that leave it as it was."""
-    folder = tmp_path_factory.mktemp("running") / "lab"
-    folder.mkdir()
-    (folder / "two.yaml").write_text(TWO_HOSTS)
+    folder = lab_in(tmp_path_factory.mktemp("running"))
     with Server(folder, str(folder / "two.yaml")) as server, server.visit() as visitor:
         visitor.run()
         yield visitor

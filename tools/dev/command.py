@@ -20,6 +20,8 @@ from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
 from .setup import set_up
 
+# A machine takes one core; tests of one file share what they start, so a file stays together.
+ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
 READING = (
     ("README.md", "what wanlab is, and a first program"),
     ("docs/architecture.md", "the parts, and what imports what"),
@@ -37,10 +39,6 @@ def setup(arguments: Sequence[str]) -> int:
     _takes_nothing("setup", arguments)
     set_up()
     return 0
-
-
-# A machine takes one core; tests of one file share what they start, so a file stays together.
-ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
 
 
 def demo(arguments: Sequence[str]) -> int:

@@ -198,10 +198,14 @@ def read(document: Document) -> tuple[Topology, tuple[Problem, ...]]:
     return topology, problems
 
 
+def network_links(document: Document) -> list[Link]:
+    """Those that are links of the network, too, in its order: those to controllers are not."""
+    controllers = {node.id for node in document.nodes if node.kind == "controller"}
+    return [link for link in document.links if not {link.a, link.b} & controllers]
+
+
 def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
     """The ports that a sound document means, named and addressed by rule."""
-    controllers = {node.id for node in document.nodes if node.kind == "controller"}
-    drawn = [link for link in document.links if not {link.a, link.b} & controllers]
     meant = resolve(topology).links
     return tuple(
         LivePort(
@@ -212,7 +216,7 @@ def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
             mac=port.mac or "",
             addresses=(port.ip,) if port.ip else (),
         )
-        for link, live in zip(drawn, meant, strict=True)
+        for link, live in zip(network_links(document), meant, strict=True)
         for end, node, port in _ends(link, live)
     )
 

@@ -144,8 +144,8 @@ class Driver:
         with self._lock:
             self._is_ending = True
         self._wake.set()
-        if self.stuck_real_s > STUCK_REAL_S and self._network is not None:
-            self._network.end_stalled_process()
+        if self.stuck_real_s > STUCK_REAL_S:
+            self.end_stalled_process()
 
     def join(self, real_s: float | None = None) -> bool:
         """Whether it has ended."""
@@ -237,8 +237,6 @@ class Driver:
         except MachineError as error:
             future.set_exception(error)
             raise
-        except Stopped as error:
-            future.set_exception(error)
         except WanlabError as error:
             future.set_exception(error)
         except BaseException as error:

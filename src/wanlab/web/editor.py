@@ -119,11 +119,11 @@ class Editor:
     # -- files ------------------------------------------------------------------------------------
 
     def new(self, command: New, by: str = "") -> None:
-        self._keep_unsaved(discard=command.discard)
+        self.keep_unsaved(discard=command.discard)
         self._begin(Document(), None, UNTITLED, by)
 
     def open(self, command: Open, by: str = "") -> None:
-        self._keep_unsaved(discard=command.discard)
+        self.keep_unsaved(discard=command.discard)
         if command.text is not None:
             name = PurePosixPath(command.path).name or UNTITLED
             if len(command.text) > LARGEST_TOPOLOGY_BYTES:
@@ -186,9 +186,6 @@ class Editor:
 
     def keep_unsaved(self, *, discard: bool) -> None:
         """RefusedError where something would be lost."""
-        self._keep_unsaved(discard=discard)
-
-    def _keep_unsaved(self, *, discard: bool) -> None:
         if not discard and not self._history.is_saved:
             raise RefusedError(f"{self._name} has changes that are not saved", "", "not saved")
 

@@ -28,7 +28,7 @@ class LessonSteps:
         if number is None:
             raise WanlabError("which step?")
         step = self._lessons.step(number)
-        wheres = [self._step(n).where for n in step.enter] if step.enter else [step.where]
+        wheres = [self._lessons.step(n).where for n in step.enter] if step.enter else [step.where]
         if step.stops:
             wheres = [it.where for it in self._unit_steps() if it.starts == step.stops] or wheres
         keys = keys_of(step)
@@ -43,9 +43,6 @@ class LessonSteps:
     def _unit_steps(self) -> tuple[Step, ...]:
         assert self._lessons.unit is not None
         return self._lessons.unit.steps
-
-    def _step(self, number: int) -> Step:
-        return self._lessons.step(number)
 
     async def _terminal(self, name: str) -> Terminal:
         node = {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._running.node_called(name)

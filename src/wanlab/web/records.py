@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import time
@@ -145,8 +146,6 @@ class Records:
 
 
 def _info(place: Path) -> RecordInfo:
-    import json
-
     about: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError):
         about = json.loads((place / INDEX).read_text(encoding="utf-8"))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from wanlab import Interface, Network, Process, Topology, Visit, interfaces
 from wanlab.errors import WanlabError
 from wanlab.labs import prompt
@@ -18,6 +20,7 @@ from wanlab.labs.durations import parse_duration
 
 from . import protocol
 from .audience import Audience
+from .document import network_links
 from .driver import Clock, Driver
 from .protocol import Document, LivePort
 from .terminals import CLIENT, PROMPT, SHELL, Terminal, Terminals
@@ -131,7 +134,7 @@ class Running:
         driver = self.driver
         if driver is None:
             return
-        self._become(replace_push(self._run, phase="stopping", progress=""))
+        self._become(msgspec.structs.replace(self._run, phase="stopping", progress=""))
         driver.end()
         while not await asyncio.to_thread(driver.join, 0.5):
             driver.end()
@@ -142,14 +145,14 @@ class Running:
             return
         is_stale = meaning(document) != meaning(self.plan.document)
         if is_stale != self._run.is_stale:
-            self._become(replace_push(self._run, is_stale=is_stale))
+            self._become(msgspec.structs.replace(self._run, is_stale=is_stale))
 
     def note_link(self, link: protocol.Link) -> None:
         """The running network has a link as it is now."""
         if self.plan is not None:
             document = self.plan.document
             links = tuple(link if it.id == link.id else it for it in document.links)
-            known = Document(document.nodes, links, document.labels, document.preferences)
+            known = msgspec.structs.replace(document, links=links)
             self.plan = replace(self.plan, document=known)
 
     def node_called(self, name: str) -> str:
@@ -245,11 +248,8 @@ class Running:
         self._audience.tell(self.told_clock())
 
     def _live_ports(self, network: Network) -> Iterable[LivePort]:
-        """Links of the network are those of the document, in its order, but for those to controllers."""
         assert self.plan is not None
-        document = self.plan.document
-        controllers = {node.id for node in document.nodes if node.kind == "controller"}
-        drawn = [link for link in document.links if not {link.a, link.b} & controllers]
+        drawn = network_links(self.plan.document)
         for link, live in zip(drawn, network.topology.links, strict=True):
             yield LivePort(link.id, "a", link.a, str(live.a.name))
             yield LivePort(link.id, "b", link.b, str(live.b.name))
@@ -259,15 +259,13 @@ class Running:
             return
         ports = tuple(self._as_found(port, found) for port in self._run.ports)
         if ports != self._run.ports:
-            self._become(replace_push(self._run, ports=ports))
+            self._become(msgspec.structs.replace(self._run, ports=ports))
 
     def _as_found(self, port: LivePort, found: dict[tuple[str, str], Interface]) -> LivePort:
         one = found.get((self._names[port.node], port.name))
         if one is None:
-            return LivePort(port.link, port.end, port.node, port.name, is_up=False)
-        return LivePort(
-            port.link, port.end, port.node, port.name, one.mac, one.addresses, one.is_up
-        )
+            return msgspec.structs.replace(port, mac="", addresses=(), is_up=False)
+        return msgspec.structs.replace(port, mac=one.mac, addresses=one.addresses, is_up=one.is_up)
 
     def _take_clock(self, clock: Clock) -> None:
         self._clock = clock
@@ -419,7 +417,7 @@ class Running:
         down = {*self._run.links_down} - {command.link}
         down |= set() if command.up else {command.link}
         self._become(
-            replace_push(
+            msgspec.structs.replace(
                 self._run,
                 links_down=tuple(sorted(down)),
                 ports=tuple(self._as_found(port, found) for port in self._run.ports),
@@ -435,12 +433,6 @@ class Running:
                 network.set_port(ends[end], **said)
 
         await self.do(order)
-
-
-def replace_push(push: protocol.RunPush, **changes: Any) -> protocol.RunPush:
-    """Another one, with some things changed."""
-    said = {name: getattr(push, name) for name in push.__struct_fields__}
-    return protocol.RunPush(**{**said, **changes})
 
 
 def meaning(document: Document) -> tuple[object, ...]:
