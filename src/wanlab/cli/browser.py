@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
+
+from .display import has_display
 
 
 def web(
@@ -36,13 +37,9 @@ def web(
     """
     from wanlab.web import server
 
-    server.run(file, port=port, folder=folder, opens_browser=not no_browser)
+    server.run(file, port=port, folder=folder, opens_browser=not no_browser and has_display())
 
 
 def opens_without_a_word() -> bool:
     """`wanlab` alone opens the laboratory where somebody sits at a desktop; elsewhere it helps."""
-    return (
-        sys.stdin.isatty()
-        and sys.stdout.isatty()
-        and any(os.environ.get(name) for name in ("WAYLAND_DISPLAY", "DISPLAY"))
-    )
+    return sys.stdin.isatty() and sys.stdout.isatty() and has_display()

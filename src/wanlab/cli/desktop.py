@@ -15,7 +15,8 @@ from typing import Any
 
 from wanlab import Network, Visit
 
-DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY")
+from .display import has_display
+
 PROGRAM = "xdg-open"
 RESULTS = (".pdf", ".png", ".svg", ".txt", ".dat", ".csv", ".json", ".log", ".pcap", ".pcapng")
 
@@ -44,7 +45,7 @@ class Desktop:
             return "it is no file"
         if path.suffix.lower() not in RESULTS:
             return f"only results are opened: {' '.join(RESULTS)}"
-        if not any(self._environment.get(name) for name in DISPLAYS):
+        if not has_display(self._environment):
             return "there is no desktop to show it on"
         program = shutil.which(PROGRAM, path=self._environment.get("PATH"))
         if program is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import select
 import shutil
 import signal
@@ -21,6 +20,8 @@ import tempfile
 from pathlib import Path
 
 from wanlab import Network, Process, Visit
+
+from .display import has_display
 
 CHUNK = 65536
 GRACE_REAL_S = 1.0
@@ -80,7 +81,7 @@ def refuse(network: Network) -> None:
 
 
 def _why_not(term: str) -> str:
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if not has_display():
         return "there is none here ($DISPLAY is not set)"
     program = _command(term, "")[0]
     return "" if shutil.which(program) else f"there is no program {program} here"
