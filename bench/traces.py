@@ -17,16 +17,14 @@ link busy: each must leave it at an opportunity of the file, one after the other
 from __future__ import annotations
 
 import runpy
-import struct
 import sys
 import tempfile
 from pathlib import Path
 
+from _captured import packets
 from _report import Report
 
 from wanlab import Capture, Network, Sampling, Topology, link, traffic
-from wanlab.machine.embedded.boot import START_OF_DAY_NS
-from wanlab.measure import pcapng
 from wanlab.topology import Host, Switch
 from wanlab.topology.link_trace import OPPORTUNITY_BYTES, LinkTrace, read_trace
 
@@ -93,7 +91,8 @@ def _delivered(folder: Path, trace: LinkTrace) -> tuple[list[int], list[int]]:
                 f"wanlab-traffic udp h2 --rate {rate_bps}bps --size 1472B --time {SECONDS}s"
             )
             net.run_for(f"{SECONDS}s")
-        left_ns = [at_ns for at_ns in _times(net, capture.file) if at_ns >= BUSY_MS * 1_000_000]
+        passed = packets(net, capture.file)
+    left_ns = [at_ns for at_ns, _ in passed if at_ns >= BUSY_MS * 1_000_000]
     last_ms = left_ns[-1] // 1_000_000
     found = []
     lap_ms = 0
@@ -126,20 +125,6 @@ def _behind(trace: LinkTrace, delay: str = "0ms") -> Topology:
         nodes=(Host("h1"), Host("h2"), Switch("s1")),
         links=(link("h1", "s1", delay=delay), link("s1", "h2", a_to_b={"trace": trace})),
     )
-
-
-def _times(net: Network, path: Path) -> list[int]:
-    """Of the packets in a capture, on the network's clock."""
-    data, position = path.read_bytes(), 0
-    zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
-    found = []
-    while position < len(data):
-        kind, length = struct.unpack_from("=II", data, position)
-        if kind == pcapng.PACKET:
-            high, low = struct.unpack_from("=II", data, position + 12)
-            found.append((high << 32 | low) - zero_ns)
-        position += length
-    return found
 
 
 if __name__ == "__main__":

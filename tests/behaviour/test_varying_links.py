@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
 import pytest
+from _captured import packets
 
 from wanlab import Capture, Network, Sampling, Topology, link, plan_script, shapes, traffic
 from wanlab.errors import RequirementError, TopologyError
-from wanlab.machine.embedded.boot import START_OF_DAY_NS
-from wanlab.measure import pcapng
 from wanlab.measure.traffic import Datagrams, Flows
 from wanlab.topology.model import Host, Switch
 
@@ -60,31 +58,22 @@ def deliveries(
     return found
 
 
-def packets(net: Network, path: Path) -> list[tuple[int, int]]:
-    """(network's time in ns, bytes of the network packet) of all packets of a capture."""
-    data, position = path.read_bytes(), 0
-    zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
-    found = []
-    while position < len(data):
-        kind, length = struct.unpack_from("=II", data, position)
-        if kind == pcapng.PACKET:
-            high, low, _, size = struct.unpack_from("=IIII", data, position + 12)
-            found.append(((high << 32 | low) - zero_ns, size - ETHERNET_BYTES))
-        position += length
-    return found
-
-
 def through(
     net: Network, run: Callable[[], object]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What came from h1 to the port with a trace, and what went on beyond it."""
+    """What came from h1 to the port with a trace, and what went on beyond it: (network's time in ns,
+    bytes of the network packet) of all packets."""
     expression = f"ether src {net.port('h1-eth0').mac}"
     came = Capture("s1-eth1", file=Path(net.folder) / "came.pcapng", snaplen=96, filter=expression)
     went = Capture("s1-eth2", file=Path(net.folder) / "went.pcapng", snaplen=96, filter=expression)
     with Sampling(net, [came, went]):
         run()
         net.run_for("200ms")  # whoever still waits
-    return packets(net, came.file), packets(net, went.file)
+    came_packets, went_packets = (
+        [(time_ns, size - ETHERNET_BYTES) for time_ns, size in packets(net, capture.file)]
+        for capture in (came, went)
+    )
+    return came_packets, went_packets
 
 
 def behind_a_trace(**words: object) -> Topology:

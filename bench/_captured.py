@@ -1,0 +1,24 @@
+"""When packets passed a port, by a capture: for `traces`, and for the tests of links that vary."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from wanlab import Network
+from wanlab.machine.embedded.boot import START_OF_DAY_NS
+from wanlab.measure import pcapng
+
+
+def packets(net: Network, path: Path) -> list[tuple[int, int]]:
+    """Of all packets of a capture on virtual time: the network's time in ns, bytes of the frame."""
+    data, position = path.read_bytes(), 0
+    zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
+    found = []
+    while position < len(data):
+        kind, length = struct.unpack_from("=II", data, position)
+        if kind == pcapng.PACKET:
+            high, low, _, size = struct.unpack_from("=IIII", data, position + 12)
+            found.append(((high << 32 | low) - zero_ns, size))
+        position += length
+    return found
