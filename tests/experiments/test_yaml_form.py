@@ -67,6 +67,34 @@ def test_a_program_that_fails_fails_the_run(tmp_path: Path) -> None:
         written(tmp_path, failing).run(cache=False, here=True)
 
 
+BRACES = """
+nodes: [{host: h1}, {host: h2}]
+links:
+  - {link: [h1, h2], rate: "{rate}", delay: "{delay}", a_to_b: {queue: {limit: "{buffer}"}}}
+"""
+
+
+def in_a_file_of_its_own(folder: Path, topology: str) -> Experiment:
+    (folder / "net.yaml").write_text(topology)
+    before, _, rest = TEXT.partition("topology:")
+    return written(folder, f"{before}topology: net.yaml\n{rest[rest.index('programs:') :]}")
+
+
+@pytest.mark.machine
+def test_a_topology_in_a_file_may_have_braces_that_mean_themselves(tmp_path: Path) -> None:
+    result = in_a_file_of_its_own(tmp_path, BRACES).run(cache=False, here=True, delay="4ms")
+    assert round(result["mean"], 2) == 10.67  # as above
+
+
+def test_what_is_wrong_in_a_topology_is_told_as_it_is_written(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError) as found:
+        written(tmp_path, TEXT).run(cache=False, here=True, buffer="big")
+    assert str(found.value).startswith('topology: links[0].queue: "big" is not a size')
+    wrong = in_a_file_of_its_own(tmp_path, BRACES.replace("[h1, h2], ", "[h1, h3], "))
+    with pytest.raises(WanlabError, match=r'^net.yaml: line 4 \(links\[0\]\): .* "h3"'):
+        wrong.run(cache=False, here=True)
+
+
 def test_another_design_in_the_file_leaves_runs_known(tmp_path: Path) -> None:
     def key(text: str) -> str:
         made = written(tmp_path, text)

@@ -34,8 +34,6 @@ from .workers import Ended, Workers
 CONNECT_S = 20
 AHEAD = 2
 """Runs that are given away for each thread of the cluster: one at work, and one that waits."""
-MOST_LOSSES = 10
-"""Workers that may die with one run before it is the run's own fault."""
 
 Answer = tuple[str, float, bytes, str]
 """Status, real time in s, the run's folder as an archive, and the archive's hash."""

@@ -127,9 +127,10 @@ class SweepFolder:
         return self._found[folder].get(task.key[:DIGITS_OF_KEY], folder / task.name)
 
     def new_place(self, task: Task) -> Path:
-        """Where a run is made; each attempt has its own."""
+        """Where a run is made; each attempt has its own, and no worker of a sweep that was killed a
+        moment ago puts it away with its own."""
         self._count += 1
-        return self._unfinished / f"{self._count}-{task.key[:DIGITS_OF_KEY]}"
+        return self._unfinished / f"{os.getpid()}-{self._count}-{task.key[:DIGITS_OF_KEY]}"
 
     def result(self, task: Task) -> Result | None:
         result = read_result(self.place_of(task))

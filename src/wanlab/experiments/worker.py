@@ -154,14 +154,16 @@ def main() -> int:
     """Reads a source, then jobs, until there are no more."""
     global _is_worker
     _is_worker = True
-    commands, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "w", encoding="utf-8")
+    commands, answers = sys.stdin.buffer, os.dup(1)
     os.dup2(2, 1)  # what the experiment prints while it is loaded
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever started us says when to end
 
     def say(**told: Any) -> None:
-        answers.write(json.dumps(told) + "\n")
-        answers.flush()
+        try:
+            os.write(answers, f"{json.dumps(told)}\n".encode())
+        except BrokenPipeError:  # nobody asks any more: the sweep was killed
+            sys.exit(0)
 
     with tempfile.TemporaryDirectory(prefix="wanlab-source-") as folder:
         try:

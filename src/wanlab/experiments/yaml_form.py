@@ -52,6 +52,8 @@ from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.topology import Topology, shapes
 from wanlab.topology.files import FORMATS, yaml
+from wanlab.topology.files.fields import Fields, Problems, accept
+from wanlab.topology.files.plain import read_topology
 from wanlab.units import format_size, parse_time
 
 from .definition import Experiment, check_names
@@ -264,13 +266,18 @@ class _Written:
     def _topology(self, run: Run, said: Any, values: Mapping[str, Value]) -> Topology:
         if self.topology_file:
             path = run.file(self.topology_file)
-            text = _fill(path.read_text(encoding="utf-8"), values)
             form = yaml if path.suffix.lower() in (".yaml", ".yml") else _mn()
-            loaded: Topology = form.load(str(text), str(path))
+            loaded: Topology = form.load(
+                path.read_text(encoding="utf-8"),
+                self.topology_file,
+                folder=path.parent,
+                filled=lambda written: _filled(written, values),
+            )
             return loaded
         if isinstance(said, str):
             return shapes.from_text(said)
-        return yaml.load(yaml.dump_plain(said), str(run.folder / "topology.yaml"))
+        problems = Problems(folder=run.folder)
+        return accept(read_topology(Fields(said, "", problems)), problems, "topology")
 
     def _start(self, net: Network, values: Mapping[str, Value]) -> dict[str, Process]:
         """In order of time, and as they are written where times are equal."""

@@ -20,6 +20,10 @@ from wanlab.topology.model import Topology
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
+Filled = Callable[[Any], Any]
+"""What a file says, with its placeholders replaced by what they stand for."""
+
+
 class Problems(list[Problem]):
     """Problems of one file; `place` turns a path ("links[2].dest") into what the reader is told.
 

@@ -33,7 +33,7 @@ from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import addresses
 from wanlab.topology.check import ensure
 from wanlab.topology.files import plain
-from wanlab.topology.files.fields import Fields, Problems, accept
+from wanlab.topology.files.fields import Fields, Filled, Problems, accept
 from wanlab.topology.files.mn_preferences import (
     APPLICATION,
     Preferences,
@@ -62,10 +62,13 @@ Thing = TypeVar("Thing", Node, Link)
 Entry = dict[str, Any]
 
 
-def load(text: str, file: str = "") -> Topology:
-    """The topology of a `.mn` text."""
-    problems = Problems(folder=Path(file).parent if file else None)
-    data = _upgrade(_parse(text, problems, file), problems)
+def load(
+    text: str, file: str = "", *, folder: Path | None = None, filled: Filled | None = None
+) -> Topology:
+    """The topology of a `.mn` text; `folder` and `filled` are those of `yaml.load`."""
+    problems = Problems(folder=folder or (Path(file).parent if file else None))
+    data = _parse(text, problems, file)
+    data = _upgrade(filled(data) if filled else data, problems)
     return accept(_read_file(Fields(data, "", problems), file), problems, file)
 
 

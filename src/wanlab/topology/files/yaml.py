@@ -42,18 +42,22 @@ import yaml
 
 from wanlab.errors import Problem, TopologyError
 from wanlab.topology.check import ensure
-from wanlab.topology.files.fields import Fields, Problems, accept
+from wanlab.topology.files.fields import Fields, Filled, Problems, accept
 from wanlab.topology.files.plain import read_topology, topology_to_plain
 from wanlab.topology.model import Source, Topology
 
 WIDTH = 100
 
 
-def load(text: str, file: str = "") -> Topology:
-    """The topology that a YAML text describes."""
+def load(
+    text: str, file: str = "", *, folder: Path | None = None, filled: Filled | None = None
+) -> Topology:
+    """The topology that a YAML text describes. Other files are looked for beside it, or in `folder`;
+    `filled` makes of what is written what is meant, where that has placeholders."""
     reader = _Reader()
     data = reader.read(text, file)
-    problems = Problems(reader.place, Path(file).parent if file else None)
+    data = filled(data) if filled else data
+    problems = Problems(reader.place, folder or (Path(file).parent if file else None))
     problems.extend(reader.problems)
     topology = read_topology(Fields(data, "", problems))
     places = {path: reader.place(path) for path in reader.lines}
