@@ -39,8 +39,7 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
         raise WanlabError(
             f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
         ) from None
-    # A student's own file counts, as it would in MiniEdit.
-    own = place / (home.folder_of(unit) or home.TOPOLOGIES) / unit.file
+    own = home.own_topology(place, unit)
     topology = load(own if own.is_file() else unit.topology)
     network = network_of(unit, topology, place, seed=seed, clock=clock)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()

@@ -32,8 +32,11 @@ class Canvas:
     @property
     def topology(self) -> Topology:
         """To be run."""
-        drawn = load(self._given) if self._drawn is None else self._drawn
-        return with_addresses(drawn)
+        return with_addresses(self._shown)
+
+    @property
+    def _shown(self) -> Topology:
+        return load(self._given) if self._drawn is None else self._drawn
 
     def new(self) -> None:
         """Nothing is on it."""
@@ -44,7 +47,7 @@ class Canvas:
 
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        save(load(self._given) if self._drawn is None else self._drawn, file)
+        save(self._shown, file)
 
     def draw(self, words: Mapping[str, Any]) -> None:
         _check(words, ("hosts", "switches", "links"))
@@ -59,7 +62,7 @@ class Canvas:
         )
 
     def set_properties(self, words: Mapping[str, Mapping[str, Any]]) -> None:
-        drawn = load(self._given) if self._drawn is None else self._drawn
+        drawn = self._shown
         for name, own in words.items():
             _check(own, ("ip",))
             node = replace(drawn.node(name), ip=own.get("ip") or None)  # type: ignore[call-arg]
@@ -69,7 +72,7 @@ class Canvas:
 
     def set_preferences(self, words: Mapping[str, Any]) -> None:
         _check(words, ("ip_base", *PREFERENCES))
-        drawn = load(self._given) if self._drawn is None else self._drawn
+        drawn = self._shown
         application = dict(drawn.extra.get("application", {}))
         for word, key in PREFERENCES.items():
             if word in words:

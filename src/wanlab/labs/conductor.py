@@ -202,8 +202,8 @@ class Conductor:
     def _do(self, step: Step) -> None:
         for word, value in step.do.items():
             if word in ("open", "save"):
-                place = home.folder_of(self.unit) or home.TOPOLOGIES
-                file = home.inside(self.folder, posixpath.join(home.HOME, place, str(value)))
+                place = posixpath.join(home.HOME, home.topologies_of(self.unit))
+                file = home.inside(self.folder, posixpath.join(place, str(value)))
                 (self.canvas.open if word == "open" else self.canvas.save)(file)
             elif word == "run":
                 self.run_topology()

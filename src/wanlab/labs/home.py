@@ -44,6 +44,16 @@ def folder_of(unit: Unit) -> str:
     return f"{place}/{name}{unit.number}"
 
 
+def topologies_of(unit: Unit) -> str:
+    """Where its topologies are opened from and saved to, from home."""
+    return folder_of(unit) or TOPOLOGIES
+
+
+def own_topology(home: Path, unit: Unit) -> Path:
+    """A student's own file counts, as it would in MiniEdit; without one, what the unit comes with."""
+    return home / topologies_of(unit) / unit.file
+
+
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     """What a student finds of a unit: the name from home, and the file."""
     place = folder_of(unit)
@@ -51,7 +61,7 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     is_given = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
     if is_given and unit.topology.is_file():
         for name in (unit.file, *unit.aliases):
-            yield f"{place or TOPOLOGIES}/{Path(name).name}", unit.topology
+            yield f"{topologies_of(unit)}/{Path(name).name}", unit.topology
     if not place:
         return
     for file in sorted(unit.folder.iterdir()):

@@ -15,6 +15,8 @@ from .unit import Band, Expectation, Step
 
 REPRODUCED, EXPLAINED, OPEN = "reproduced", "explained", "open"
 NONE = Evidence()
+TEXT = 'says "'
+"""How the name of a figure begins that is no number but a text which must occur."""
 REAL_CLOCK = (
     "on the real clock the speed of this computer, and what else it has to do, has a part in it "
     "(docs/fidelity.md, A path without a limit)"
@@ -140,7 +142,7 @@ def told(words: str, output: str) -> Figure:
     is_there = " ".join(words.split()) in " ".join(output.split())
     status = REPRODUCED if is_there else OPEN
     why = "" if is_there else "it does not occur in the output"
-    return Figure(f'says "{words}"', words, float(is_there), "", Band(1, 1), status, why)
+    return Figure(f'{TEXT}{words}"', words, float(is_there), "", Band(1, 1), status, why)
 
 
 def band_text(band: Band) -> str:

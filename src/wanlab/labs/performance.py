@@ -73,7 +73,7 @@ def beginning(unit: Unit) -> tuple[Step, ...]:
 
 def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report:
     """Performs all steps, then the solution if there is one, and grades what is there then."""
-    final = results / f"{unit.folder.name}-seed{seed}"
+    final = results / unit.run_name(seed)
     folder = results / f"{final.name}.partial"
     began = time.monotonic()
     try:
@@ -103,8 +103,6 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
         "warnings": warnings,
         "folder": str(final),
     }
-    for step in [*report["steps"], *report["solution"]]:
-        step["output"] = step["output"].replace(str(folder), str(final))
     say("writing the report")
     figures = dict(_figures(unit, folder, samples, report))
     _write(folder, report, figures)
@@ -224,7 +222,7 @@ def _report(
 
 def _moved(report: Report, folder: Path, final: Path) -> Report:
     """Programs have named files by where they were during the run (`xdg-open`)."""
-    there, here = (json.dumps(str(path.absolute()))[1:-1] for path in (folder, final))
+    there, here = (json.dumps(str(path))[1:-1] for path in (folder, final))
     moved: Report = json.loads(json.dumps(report).replace(there, here))
     return moved
 

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .outcome import EXPLAINED, OPEN, REPRODUCED
+from .outcome import EXPLAINED, OPEN, REPRODUCED, TEXT
 from .page import STYLE
 
 Report = Mapping[str, Any]
 Row = dict[str, Any]
-TEXT = 'says "'
-"""How the name of a figure begins that is no number but a text which must occur."""
 STATUSES = (REPRODUCED, EXPLAINED, OPEN)
 HEADS = ("unit", "steps", "checks", *STATUSES, "wall s", "virtual s")
 

@@ -172,6 +172,10 @@ class Unit:
     def topology(self) -> Path:
         return self.folder / "topology.mn"
 
+    def run_name(self, seed: int) -> str:
+        """The folder that a run leaves among the results."""
+        return f"{self.folder.name}-seed{seed}"
+
     def variant(self, seed: int) -> int | None:
         """Number of the fault that this seed chooses, from 1; None if there is only one."""
         return (seed - 1) % len(self.variants) + 1 if self.variants else None

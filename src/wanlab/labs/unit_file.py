@@ -118,6 +118,9 @@ class Reader:
         self.wrong(place, f"{value!r} is not a number")
         return None
 
+    def whole(self, value: Any, place: str) -> int | None:
+        return None if value is None else int(self.number(value, place) or 0)
+
     def parsed(self, value: Any, place: str, parse: Callable[[str], Value]) -> Value | None:
         try:
             return None if value is None else parse(str(value))
@@ -187,7 +190,7 @@ class Reader:
             band=self.band(own, place),
             why=self.text(own.get("why"), f"{place}.why"),
             explained=self.text(own.get("explained"), f"{place}.explained"),
-            of=None if own.get("of") is None else int(self.number(own["of"], f"{place}.of") or 0),
+            of=self.whole(own.get("of"), f"{place}.of"),
         )
 
     def steps(self, value: Any, place: str = "steps") -> tuple[Step, ...]:
@@ -327,13 +330,12 @@ def read_work(path: Path) -> Work:
         own = reader.mapping(document, "", WORK_WORDS)
     elif isinstance(document, list) and document and _is_end(document[-1]):
         own = {"steps": document[:-1], **document[-1]}
-    variant, seed = own.get("variant"), own.get("seed")
     work = Work(
         steps=reader.steps(own.get("steps")),
         what=reader.text(own.get("what", own.get("title")), "what"),
         hints=reader.texts(own.get("hint", own.get("hints")), "hint"),
-        variant=None if variant is None else int(reader.number(variant, "variant") or 0),
-        seed=None if seed is None else int(reader.number(seed, "seed") or 0),
+        variant=reader.whole(own.get("variant"), "variant"),
+        seed=reader.whole(own.get("seed"), "seed"),
     )
     if reader.problems:
         raise UnitError(reader.problems, str(path))

@@ -217,8 +217,8 @@ class Laboratory:
                     raise RefusedError("a network is running", "stop it first", "running")
                 self.editor.keep_unsaved(discard=command.discard)
                 topology, path = await asyncio.to_thread(lessons.begin, command.unit)
-                self.editor.open_topology(topology, path, Path(path).name, by)
                 lessons.tell()
+                self.editor.open_topology(topology, path, Path(path).name, by)
                 return None
             case "close":
                 return lessons.close()

@@ -35,6 +35,8 @@ from .running import Plan
 
 PROGRESS = "progress.json"
 RESULTS = "results"
+SEED = 1
+"""Of a report."""
 READ_AFTER_REAL_S = 0.5
 
 
@@ -55,7 +57,7 @@ class Lessons:
         self._tell = tell
         self._path = folder.ours / PROGRESS
         self._done = _read_progress(self._path)
-        self._infos: list[tuple[str, str, str, str, int]] = []
+        self._units: list[Unit] = []
         self.unit: Unit | None = None
         self._working: str | None = None
         self._working_step = ""
@@ -69,13 +71,12 @@ class Lessons:
         await asyncio.sleep(READ_AFTER_REAL_S)
         for name in catalog.names():
             with contextlib.suppress(WanlabError):
-                unit = await asyncio.to_thread(catalog.find, name)
-                self._infos.append((unit.name, unit.kind, unit.heading, unit.goal, len(unit.steps)))
+                self._units.append(await asyncio.to_thread(catalog.find, name))
         self.tell()
 
     def told(self) -> LessonsPush:
         return LessonsPush(
-            lessons=tuple(self._info(*info) for info in self._infos),
+            lessons=tuple(map(self._info, self._units)),
             open_unit=self.unit.name if self.unit else None,
             working=self._working,
             working_step=self._working_step,
@@ -84,10 +85,18 @@ class Lessons:
     def tell(self) -> None:
         self._tell(self.told())
 
-    def _info(self, name: str, kind: str, heading: str, goal: str, steps: int) -> LessonInfo:
-        done = self._done.get(name, Done())
+    def _info(self, unit: Unit) -> LessonInfo:
+        done = self._done.get(unit.name, Done())
         return LessonInfo(
-            name, kind, heading, goal, steps, tuple(done.steps), done.points, done.of, done.report
+            unit.name,
+            unit.kind,
+            unit.heading,
+            unit.goal,
+            len(unit.steps),
+            tuple(done.steps),
+            done.points,
+            done.of,
+            done.report,
         )
 
     def page(self, name: str) -> LessonPage:
@@ -103,7 +112,7 @@ class Lessons:
             has_check=bool(unit.check),
             has_figure=(unit.folder / "figure.svg").is_file(),
             decisions=tuple(f"{it.what}: {it.decided}" for it in unit.decisions),
-            topologies=f"{unit.folder.name}/{home.folder_of(unit) or home.TOPOLOGIES}",
+            topologies=f"{unit.folder.name}/{home.topologies_of(unit)}",
         )
 
     def figure(self, name: str) -> Path:
@@ -120,7 +129,7 @@ class Lessons:
         return self._folder.place / unit.folder.name
 
     def begin(self, name: str) -> tuple[Topology, str]:
-        """Opens a unit: what is to be drawn, and the path of its file."""
+        """Opens a unit: what is to be drawn, and the path of its file. `tell` then."""
         unit = catalog.find(name)
         place = self.place_of(unit)
         try:
@@ -128,10 +137,9 @@ class Lessons:
             home.furnish(place, catalog.with_labs(unit))
         except OSError as error:
             raise WanlabError(f"cannot write to {place}: {error.strerror or error}") from None
-        own = place / (home.folder_of(unit) or home.TOPOLOGIES) / unit.file
+        own = home.own_topology(place, unit)
         topology = load(own if own.is_file() else unit.topology)
         self.unit = unit
-        self.tell()
         return topology, self._folder.path_of(own)
 
     def close(self) -> None:
@@ -210,7 +218,7 @@ class Lessons:
             raise WanlabError(f"the report of {self._working} is being made", "cancel it first")
         results = self._folder.place / RESULTS
         self._worker = await asyncio.create_subprocess_exec(
-            *unit_process.command(unit.name, "--results", str(results)),
+            *unit_process.command(unit.name, "--seed", str(SEED), "--results", str(results)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -231,7 +239,7 @@ class Lessons:
             self.tell()
         status = await worker.wait()
         self._worker, self._working = None, None
-        page = self._folder.place / RESULTS / f"{unit.folder.name}-seed1" / "report.html"
+        page = self._folder.place / RESULTS / unit.run_name(SEED) / "report.html"
         if page.is_file() and status in (0, 1):
             self._done.setdefault(unit.name, Done()).report = self._folder.path_of(page)
             self._keep()
