@@ -108,10 +108,20 @@ def lab_run(
     """
     from . import labs
 
-    chosen = {"seed": seed, "clock": clock, "results": results, "as_json": as_json}
-    if len(units) > 1 or units == ["all"] or table is not None:
-        raise typer.Exit(labs.run_several(units, jobs=jobs, table=table, **chosen))  # type: ignore[arg-type]
-    raise typer.Exit(labs.run(units[0], only_steps=steps, **chosen))  # type: ignore[arg-type]
+    if len(units) > 1 or units == [labs.ALL] or table is not None:
+        status = labs.run_several(
+            units, seed=seed, clock=clock, results=results, as_json=as_json, jobs=jobs, table=table
+        )
+    else:
+        status = labs.run(
+            units[0],
+            seed=seed,
+            clock=clock,
+            results=results,
+            as_json=as_json,
+            only_steps=steps,
+        )
+    raise typer.Exit(status)
 
 
 @lab.command("check")

@@ -158,8 +158,8 @@ def run_several(
     series = Series(names, jobs=jobs, seed=seed, clock=clock, results=results)
     ended = series.run()
     wall_s = series.progress.real_s()
-    kept = keep(ended, results, seed=seed, clock=clock, wall_s=wall_s)
-    rows = json.loads(kept.with_suffix(".json").read_text(encoding="utf-8"))["units"]
+    rows = [summary.row_of(one.name, one.status, one.report, one.error) for one in ended]
+    kept = keep(rows, results, seed=seed, clock=clock, wall_s=wall_s)
     if table is not None:
         said = _conditions(seed, clock, jobs, len(rows), wall_s)
         reports = {one.name: one.report for one in ended if one.report is not None}

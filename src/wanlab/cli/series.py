@@ -29,6 +29,8 @@ TOLD_EVERY_S = {True: 1.0, False: 30.0}
 """Whether standard error is a terminal, whose line changes."""
 END_LIMIT_S = 20.0
 USUAL_FLOW_S = 10.0
+USUAL_SCRIPT_S = 60.0
+"""Of the flows in a file that is read at the prompt."""
 OPTION = r"\s-{}\s*([\d.]+)"
 
 
@@ -135,7 +137,7 @@ class Series:
 
     def _outcome(self, one: Run) -> Ended:
         status = one.process.returncode
-        folder = self._results / f"{catalog.find(one.name).folder.name}-seed{self._seed}"
+        folder = self._results / catalog.find(one.name).run_name(self._seed)
         # An older one may lie there if this run has left none.
         with suppress(OSError, ValueError):
             path = folder / "report.json"
@@ -169,19 +171,23 @@ def expected_s(unit: Unit) -> float:
 
 def _seconds_in(line: str) -> float:
     if "iperf3" in line and " -c " in line:
-        found = [re.search(OPTION.format(letter), line) for letter in "tO"]
-        return float(found[0][1] if found[0] else USUAL_FLOW_S) + float(
-            found[1][1] if found[1] else 0
-        )
+        return _option(line, "t", USUAL_FLOW_S) + _option(line, "O", 0.0)
+    if line.startswith("source "):
+        return USUAL_SCRIPT_S
     if line.startswith("ping "):
-        count = re.search(OPTION.format("c"), line)
-        return float(count[1]) if count else 0.0
+        return _option(line, "c", 0.0)
     return 0.0
 
 
-def keep(ended: Sequence[Ended], folder: Path, *, seed: int, clock: str, wall_s: float) -> Path:
+def _option(line: str, letter: str, usual: float) -> float:
+    found = re.search(OPTION.format(letter), line)
+    return float(found[1]) if found else usual
+
+
+def keep(
+    rows: Sequence[summary.Row], folder: Path, *, seed: int, clock: str, wall_s: float
+) -> Path:
     """Writes the summary beside the units' reports: course-seed1.json and .html; the latter's path."""
-    rows = [summary.row_of(one.name, one.status, one.report, one.error) for one in ended]
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / f"course-seed{seed}.html"
