@@ -42,6 +42,12 @@ def test_a_flow_of_some_time_ends_then_and_fills_the_link(net: Network) -> None:
     assert found.goodput_bps == pytest.approx(20e6 * 1448 / 1514, rel=0.03)
 
 
+def test_a_flow_that_gets_through_after_its_time_ends_with_nothing(net: Network) -> None:
+    (flow,) = run(net, "bulk h2 --time 5ms").flows  # a round trip is 20 ms
+    assert flow.bytes == 0
+    assert 0.02 < flow.end_ns / 1e9 < 0.06
+
+
 def test_arrivals_come_at_their_instants_whatever_happens_to_others(net: Network) -> None:
     words = "poisson h2 --load 5Mbps --time 2s --sizes exponential:20KB --seed"
     first, second, other = (run(net, f"{words} {seed}") for seed in (3, 3, 4))
@@ -99,6 +105,15 @@ def test_losses_and_late_datagrams_are_told(net: Network) -> None:
         ("bulk h2 --time 10", '"10" is no time'),
         ("bulk h2 --time 1s --bytes 1MB", "not both"),
         ("poisson h2", "poisson takes --load or --per-second"),
+        ("poisson h2 --load 0bps", '"0bps" is nothing'),
+        ("poisson h2 --load 1Mbps --sizes exponential:0B", '"0B" is nothing'),
+        ("request h2 --sizes 0B", '"0B" is nothing'),
+        ("request h2 --time 0s", '"0s" is nothing'),
+        ("udp h2 --rate 0bps", '"0bps" is nothing'),
+        ("bulk h2 --bytes 0B", '"0B" is nothing'),
+        ("bulk h2 --port 70000", '"70000" is no port'),
+        ("serve --port 70000", '"70000" is no port'),
+        ("serve -x", "-x is not known here; there are --port, -D"),
         ("flood h2", '"flood" is no kind of traffic'),
     ],
 )

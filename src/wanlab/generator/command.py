@@ -43,10 +43,13 @@ All of them:
 """
 
 _READERS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(("time", "on", "off", "think", "late"), words.time),
-    **dict.fromkeys(("load", "rate", "pacing"), words.rate),
-    **dict.fromkeys(("bytes", "request", "size"), words.size),
-    **dict.fromkeys(("flows", "users", "count", "port", "per-second"), words.count),
+    **dict.fromkeys(("on", "off", "think", "late"), words.time),
+    **dict.fromkeys(("load", "rate", "pacing"), words.some(words.rate)),
+    **dict.fromkeys(("request", "size"), words.size),
+    **dict.fromkeys(("flows", "users", "count", "per-second"), words.count),
+    "time": words.some(words.time),
+    "bytes": words.some(words.size),
+    "port": words.port,
     "seed": words.whole,
     "congestion": str,
     "sizes": read_sizes,
@@ -102,7 +105,7 @@ def _main(typed: list[str]) -> int:
         return 0 if typed else 2
     kind = typed[0]
     if kind == "serve":
-        plain, given = words.read(typed[1:], {"port": words.count}, {"D"})
+        plain, given = words.read(typed[1:], {"port": words.port}, {"D"})
         if plain:
             raise UsageError(f'"{plain[0]}" is one word too many')
         options = Options(given)
@@ -226,6 +229,8 @@ def _tell_flows(told: dict[str, object], flows: list[Flow], options: Options) ->
             for flow in flows
         ]
         print(json(told))
+    elif not flows:
+        print("no flow began in this time")
     elif ended:
         marks = ", ".join(
             f"{name.removeprefix('completion_').removesuffix('_s')} {time(seconds * 1e9)}"

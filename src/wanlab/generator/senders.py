@@ -64,7 +64,7 @@ class Sender:
     def __init__(self, address: Address, family: int, congestion: str, pacing_bps: int) -> None:
         self._address, self._family = address, family
         self._congestion = congestion.encode()
-        self._pacing_bytes_ps = pacing_bps // 8
+        self._pacing_bytes_ps = max(1, pacing_bps // 8) if pacing_bps else 0
         be_punctual()
         self._began_ns = now_ns()
         self._running = 0
@@ -85,6 +85,8 @@ class Sender:
                 if not size:
                     connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
                 opened.append(connection)
+                if not size and self._began_ns + until_ns <= now_ns():
+                    _end(connection)  # it has got through too late, when the others had been ended
                 self._send_stream(connection, flow, flow.bytes or WITHOUT_END)
 
         self._begin((send, flow) for flow in flows)

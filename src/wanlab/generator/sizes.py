@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from _random import Random  # `random` loads much that is not needed here
 
-from .words import UsageError, size
+from .words import UsageError, size, some
 
 
 class Sizes:
@@ -107,9 +107,9 @@ def read_sizes(text: str) -> Sizes:
             raise UsageError(f'"{text}": {hint}') from None
         return BoundedPareto(shape, least, most)
     if colon and kind == "exponential":
-        return Exponential(size(rest))
+        return Exponential(some(size)(rest))
     if text[:1].isdecimal():
-        return Fixed(max(1, size(text)))
+        return Fixed(some(size)(text))
     return read_empirical(text)
 
 

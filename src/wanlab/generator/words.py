@@ -40,6 +40,25 @@ def size(text: str) -> int:
     return _quantity(text, _SIZES, "size")
 
 
+def some(read: Callable[[str], int]) -> Callable[[str], int]:
+    """A quantity that cannot be 0: a load of nothing, a flow of no bytes."""
+
+    def read_some(text: str) -> int:
+        value = read(text)
+        if not value:
+            raise UsageError(f'"{text}" is nothing; it has to be more')
+        return value
+
+    return read_some
+
+
+def port(text: str) -> int:
+    number = count(text)
+    if number > 65535:
+        raise UsageError(f'"{text}" is no port; the last is 65535')
+    return number
+
+
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f'"{text}" is no number from 1 on')
@@ -75,6 +94,6 @@ def read(
                 raise UsageError(f"--{name} needs a value")
             options[name] = readers[name](text)
         else:
-            known = ", ".join(f"--{name}" for name in (*readers, *flags))
+            known = ", ".join("-" * min(2, len(name)) + name for name in (*readers, *flags))
             raise UsageError(f"{word} is not known here; there are {known}")
     return plain, options
