@@ -95,10 +95,11 @@ def run(
 ) -> int:
     """One run, and its metrics."""
     experiment = _find(file)
-    parameters = {name: found[-1] for name, found in _given(values).items()}
-    for name, text in _given(values).items():
-        if len(text) > 1:
-            raise WanlabError(f"{name} has {len(text)} values: one run has one", "wanlab sweep")
+    given = _given(values)
+    for name, texts in given.items():
+        if len(texts) > 1:
+            raise WanlabError(f"{name} has {len(texts)} values: one run has one", "wanlab sweep")
+    parameters = {name: texts[0] for name, texts in given.items()}
     result = experiment.run(seed=seed, cache=not no_cache, here=here, **parameters)
     if output is not None:
         _copy(result, output)
@@ -139,11 +140,10 @@ def _given(values: Sequence[str]) -> dict[str, list[str]]:
 def _design(
     experiment: Experiment, values: Sequence[str], repeats: int | None, full: bool
 ) -> Design:
-    if full and experiment.full is None:
+    design = experiment.full if full else experiment.design
+    if design is None:
         raise WanlabError(f"{experiment.name} has no full size", "set parameters with --set")
-    design = experiment.full if full and experiment.full is not None else experiment.design
     for name, texts in _given(values).items():
-        experiment.resolve({name: texts[0]})
         design = design.with_values(name, [experiment.resolve({name: t})[name] for t in texts])
     return design if repeats is None else replace(design, repeats=repeats)
 
