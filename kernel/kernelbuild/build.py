@@ -51,12 +51,15 @@ def plan_work(
     source: Path | None = None,
     cache: Path | None = None,
     jobs: int | None = None,
+    progress: Progress,
 ) -> Work:
-    """Find and check everything that a build starts from; nothing is built."""
+    """Find and check everything that a build starts from, and fetch the source if need be; nothing is
+    built."""
     cache = cache or kernels.cache_folder()
     machine = machine_architecture()
-    archive_path = sources.find_archive(recipe, source)
     check_programs()
+    with terminated_as_interrupt(), _locked(cache, progress):
+        archive_path = sources.provide_archive(recipe, source, cache, progress)
     archive = sources.identify(recipe, archive_path, cache)
     return Work(
         recipe=recipe,
@@ -105,9 +108,9 @@ def build_image(
     if not again and source is None and (image := find_image(recipe, cache=cache)) is not None:
         return image
     kernels.prepare(cache or kernels.cache_folder())
-    work = plan_work(recipe, source=source, cache=cache, jobs=jobs)
     progress = Progress(stream or sys.stderr, recipe.steps)
-    with terminated_as_interrupt(), _locked(work, progress):
+    work = plan_work(recipe, source=source, cache=cache, jobs=jobs, progress=progress)
+    with terminated_as_interrupt(), _locked(work.cache, progress):
         if not again and (image := kernels.load(work.cache, work.manifest_hash)) is not None:
             return image
         _report_damage(work, progress)
@@ -127,9 +130,9 @@ def configure(
 ) -> str:
     """The full configuration that the fragments come to, every option checked to be in it."""
     kernels.prepare(cache or kernels.cache_folder())
-    work = plan_work(recipe, source=source, cache=cache)
     progress = Progress(stream or sys.stderr, recipe.steps)
-    with terminated_as_interrupt(), _locked(work, progress):
+    work = plan_work(recipe, source=source, cache=cache, progress=progress)
+    with terminated_as_interrupt(), _locked(work.cache, progress):
         check_disk(work.cache, recipe.disk_bytes)
         with kernels.building_folder(work.cache) as folder, _log_kept(work, folder, progress):
             tree = _configured_tree(work, folder, progress)
@@ -138,11 +141,11 @@ def configure(
 
 
 @contextlib.contextmanager
-def _locked(work: Work, progress: Progress) -> Iterator[None]:
+def _locked(cache: Path, progress: Progress) -> Iterator[None]:
     def waiting() -> None:
         progress.note("another build is at work; waiting for it")
 
-    with kernels.locked(work.cache, waiting):
+    with kernels.locked(cache, waiting):
         yield
 
 

@@ -8,6 +8,7 @@
               modules.builtin    what `modprobe` would find built in
       building-...               a build at work, or one that was killed
       lock                       held by the build at work
+      sources/                   source archives that were fetched
       sources.json               hashes of source archives, so that they are read once
 
 A folder comes into being by renaming a finished one, so a killed build leaves no half of a kernel.

@@ -33,6 +33,7 @@ class Progress:
     def phase(self, what: str) -> None:
         """A new part of the work begins."""
         self._phase_started = self._clock()
+        self._next_tenth = 1
         if self._terminal:
             self._stream.write(f"{_CLEAR}kernel: {what}")
             self._stream.flush()
@@ -42,14 +43,18 @@ class Progress:
     def step(self) -> None:
         """One more file is compiled."""
         self.steps += 1
-        fraction = min(self.steps / self._expected_steps, 0.99)
+        self.share("compiling", self.steps / self._expected_steps)
+
+    def share(self, what: str, fraction: float) -> None:
+        """So much of a phase is done."""
+        fraction = min(fraction, 0.99)
         if not self._terminal:
             if fraction * 10 >= self._next_tenth:
                 self._next_tenth = int(fraction * 10) + 1
-                self.note(self._text(fraction))
+                self.note(self._text(what, fraction))
         elif self._clock() - self._shown_at >= _EVERY_S:
             self._shown_at = self._clock()
-            self._stream.write(f"{_CLEAR}kernel: {self._text(fraction)}")
+            self._stream.write(f"{_CLEAR}kernel: {self._text(what, fraction)}")
             self._stream.flush()
 
     def note(self, text: str) -> None:
@@ -67,11 +72,11 @@ class Progress:
         """Time since the build began, for people."""
         return format_seconds(self._clock() - self._started)
 
-    def _text(self, fraction: float) -> str:
+    def _text(self, what: str, fraction: float) -> str:
         spent_s = self._clock() - self._phase_started
-        left_s = spent_s / fraction - spent_s
+        left_s = spent_s / fraction - spent_s if fraction else 0.0
         return (
-            f"compiling {fraction:4.0%}, {format_seconds(spent_s)} so far,"
+            f"{what} {fraction:4.0%}, {format_seconds(spent_s)} so far,"
             f" about {format_seconds(left_s)} left"
         )
 

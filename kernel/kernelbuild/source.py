@@ -9,11 +9,13 @@ import lzma
 import os
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from .cache import sha256_of
 from .errors import BuildError
+from .fetch import fetch
+from .progress import Progress
 from .recipe import Archive, Recipe
 
 _MEMORY_FILE = "sources.json"
@@ -35,19 +37,46 @@ _UNUSED_KINDS = ("*.[chS]", "*.dts", "*.dtsi")
 _UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
 
 
-def find_archive(recipe: Recipe, source: Path | None) -> Path:
-    """The archive to build from: the one named, or where the Debian package puts it."""
+def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: Progress) -> Path:
+    """The archive to build from: the one named; else one that the recipe knows, which is fetched if
+    it is not here; else whatever Debian's package has put here."""
     if source is not None:
         if not source.is_file():
             raise BuildError(f"there is no source archive {source}")
         return source
-    for path in recipe.source_paths:
-        if path.is_file():
+    installed = [path for path in recipe.source_paths if path.is_file()]
+    fetched = {_fetched_path(cache, archive): archive for archive in recipe.archives}
+    for path in (*installed, *fetched):
+        if path.is_file() and recipe.archive(archive_hash(path, cache)):
             return path
-    raise BuildError(
-        f"the kernel's source is not here: {recipe.source_paths[0]} does not exist",
-        f"on Debian: sudo apt-get install {recipe.package}\n"
+    try:
+        return _fetched(recipe, fetched, progress)
+    except BuildError as error:
+        if not installed:
+            raise
+        progress.note(f"{error.what}; {installed[0]} is taken instead")
+        return installed[0]
+
+
+def _fetched_path(cache: Path, archive: Archive) -> Path:
+    return cache / "sources" / f"{archive.sha256[:16]}.tar.xz"
+
+
+def _fetched(recipe: Recipe, archives: Mapping[Path, Archive], progress: Progress) -> Path:
+    problems = []
+    for path, archive in archives.items():
+        try:
+            fetch(archive, path, recipe.source_paths[0].name, progress)
+            return path
+        except BuildError as error:
+            problems.append(error.hint)
+    cures = (
+        f"on Debian: sudo apt-get install {recipe.package}",
         f"elsewhere: get an archive of Linux {recipe.series}.x and name it with --source PATH",
+    )
+    raise BuildError(
+        "the kernel's source is not here and cannot be fetched",
+        "\n".join(filter(None, (*problems, *cures))),
     )
 
 

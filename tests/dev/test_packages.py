@@ -68,6 +68,16 @@ def test_a_kernel_that_is_there_needs_no_compiler() -> None:
     assert names & {"gcc", SOURCE} == set()
 
 
+@pytest.mark.parametrize("system", ["debian", "ubuntu"])
+def test_what_only_debian_has_is_asked_of_debian_only(
+    monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
+    names = {package.name for package in packages.wanted(kernel=True, build=True)}
+    assert "gcc" in names
+    assert names & {SOURCE, "chromium"} == ({SOURCE, "chromium"} if system == "debian" else set())
+
+
 def test_checks_of_style_need_neither_kernel_nor_its_tools() -> None:
     names = {package.name for package in packages.wanted(kernel=False, build=True)}
     assert names <= {"python3-venv"}

@@ -3,13 +3,14 @@
 import hashlib
 import io
 import tarfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from kernelbuild import source as sources
 from kernelbuild.errors import BuildError
-from kernelbuild.recipe import Archive, load_recipe
+from kernelbuild.progress import Progress
+from kernelbuild.recipe import Archive, Recipe, load_recipe
 
 FILES = (
     "Makefile",
@@ -81,15 +82,104 @@ def test_the_remembered_hash_is_that_of_the_file_as_it_is_now(
     assert sources.archive_hash(archive, tmp_path) == hashlib.sha256(b"another").hexdigest()
 
 
-def test_a_missing_source_says_what_to_install(recipe_folder: Path) -> None:
-    with pytest.raises(BuildError) as raised:
-        sources.find_archive(load_recipe(recipe_folder), None)
+def provided(recipe: Recipe, cache: Path, source: Path | None = None) -> tuple[Path, str]:
+    """And what was shown meanwhile."""
+    shown = io.StringIO()
+    return sources.provide_archive(recipe, source, cache, Progress(shown, 1)), shown.getvalue()
+
+
+def test_a_missing_source_says_what_to_install(tmp_path: Path, recipe_folder: Path) -> None:
+    with pytest.raises(BuildError, match="not here and cannot be fetched") as raised:
+        provided(load_recipe(recipe_folder), tmp_path)
     assert "sudo apt-get install linux-source-6.12" in raised.value.hint
 
 
-def test_a_named_source_that_is_not_there_is_refused(recipe_folder: Path) -> None:
+def test_a_named_source_that_is_not_there_is_refused(tmp_path: Path, recipe_folder: Path) -> None:
     with pytest.raises(BuildError, match="there is no source archive /nowhere/x"):
-        sources.find_archive(load_recipe(recipe_folder), Path("/nowhere/x"))
+        provided(load_recipe(recipe_folder), tmp_path, Path("/nowhere/x"))
+
+
+@dataclass
+class Packaged:
+    """A recipe whose archive is in a Debian package at a URL, and a place to keep it."""
+
+    recipe: Recipe
+    archive: Path
+    package: Path
+    cache: Path
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, archive: Path, recipe_folder: Path) -> Packaged:
+    files = io.BytesIO()
+    with tarfile.open(fileobj=files, mode="w:xz") as members:
+        members.add(archive, "./usr/src/linux-source-6.12.tar.xz")
+    package = tmp_path / "linux-source-6.12.deb"
+    package.write_bytes(debian_package(files.getvalue()))
+    known = Archive(
+        version="6.12.1",
+        origin="a test",
+        sha256=hashlib.sha256(archive.read_bytes()).hexdigest(),
+        packages=((tmp_path / "not-there.deb").as_uri(), package.as_uri()),
+    )
+    recipe = replace(load_recipe(recipe_folder), archives=(known,))
+    return Packaged(recipe, archive, package, tmp_path / "cache")
+
+
+def debian_package(files: bytes) -> bytes:
+    """deb(5): an `ar` archive, members at even places."""
+
+    def member(name: str, content: bytes) -> bytes:
+        header = f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()
+        return header + content + b"\n" * (len(content) % 2)
+
+    inside = [("debian-binary", b"2.0\n"), ("control.tar.xz", b"odd"), ("data.tar.xz", files)]
+    return b"!<arch>\n" + b"".join(member(*one) for one in inside)
+
+
+def test_a_source_that_is_not_here_is_fetched_once(packaged: Packaged) -> None:
+    path, shown = provided(packaged.recipe, packaged.cache)
+    assert path.read_bytes() == packaged.archive.read_bytes()
+    assert f"fetching {packaged.package.as_uri()}" in shown
+    packaged.package.unlink()
+    assert provided(packaged.recipe, packaged.cache) == (path, "")
+    assert sources.identify(packaged.recipe, path, packaged.cache).version == "6.12.1"
+
+
+def test_what_is_fetched_has_the_known_hash_or_is_not_kept(packaged: Packaged) -> None:
+    known = replace(packaged.recipe.archives[0], sha256="ab" * 32)
+    with pytest.raises(BuildError) as raised:
+        provided(replace(packaged.recipe, archives=(known,)), packaged.cache)
+    assert "another hash than the recipe says" in raised.value.hint
+    assert "not-there.deb" in raised.value.hint
+    assert list((packaged.cache / "sources").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"<html>", "no Debian package"),
+        (b"!<arch>\n", "holds no files"),
+        (debian_package(b"no tar"), "truncated header"),
+    ],
+)
+def test_what_is_no_package_is_told(packaged: Packaged, content: bytes, complaint: str) -> None:
+    packaged.package.write_bytes(content)
+    with pytest.raises(BuildError) as raised:
+        provided(packaged.recipe, packaged.cache)
+    assert complaint in raised.value.hint
+
+
+def test_another_version_that_is_installed_is_taken_if_the_known_one_cannot_be_fetched(
+    packaged: Packaged, tmp_path: Path
+) -> None:
+    installed = tmp_path / "installed.tar.xz"
+    installed.write_bytes(b"another")
+    recipe = replace(packaged.recipe, source_paths=(installed,))
+    packaged.package.unlink()
+    path, shown = provided(recipe, packaged.cache)
+    assert path == installed
+    assert "is taken instead" in shown
 
 
 def test_a_patch_is_applied(tmp_path: Path, recipe_folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -28,6 +29,8 @@ class Package:
 
     name: str
     sign: str
+    is_debian_only: bool = False
+    """Others, Ubuntu too, have no package of this name, and do without."""
 
 
 TO_PREPARE = (Package("python3-venv", "python3"),)
@@ -43,10 +46,11 @@ TO_RUN = (
     Package("net-tools", "ifconfig"),
     Package("iptables", "iptables"),
     Package("tmux", "tmux"),
-    Package("chromium", "chromium"),  # tests of the browser front end
+    Package("chromium", "chromium", is_debian_only=True),  # tests of the browser front end
 )
 TO_BUILD = (
-    Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz"),
+    # Elsewhere, and where apt has another version of it, the build fetches it.
+    Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz", is_debian_only=True),
     Package("gcc", "gcc"),
     Package("binutils", "ld"),
     Package("libc6-dev", "/usr/include/stdio.h"),
@@ -68,7 +72,16 @@ def wanted(*, kernel: bool, build: bool) -> tuple[Package, ...]:
     """What there must be: for Python alone, to run the kernel too, to build it too."""
     # A Python that is not the system's (pyenv, a container's) brings its own venv.
     prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
-    return prepare + (TO_RUN if kernel else ()) + (TO_BUILD if kernel and build else ())
+    every = prepare + (TO_RUN if kernel else ()) + (TO_BUILD if kernel and build else ())
+    return tuple(package for package in every if is_debian() or not package.is_debian_only)
+
+
+def is_debian() -> bool:
+    """Itself, not a descendant."""
+    try:
+        return platform.freedesktop_os_release().get("ID") == "debian"
+    except OSError:
+        return False
 
 
 def missing(packages: Iterable[Package]) -> list[str]:
@@ -116,7 +129,7 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
     is_updated = not unknown(names, _ask_apt(names))
     if not is_updated:
         _update(prefix)
-        _refuse_unknown(unknown(names, _ask_apt(names)))
+        names = _known(names, unknown(names, _ask_apt(names)))
     chosen = [_with_version(name, source_versions) for name in names]
     command = [*prefix, *_QUIET, *_INSTALL, *chosen]
     what = f"apt-get install ({count(names)})"
@@ -167,17 +180,13 @@ def unknown(names: Iterable[str], policy: str) -> list[str]:
     return [name for name in names if name not in known]
 
 
-def _refuse_unknown(names: Collection[str]) -> None:
-    if not names:
-        return
-    hint = "enable the distribution's usual package sources, then run this again"
-    if KERNEL_SOURCE in names:
-        hint = (
-            "Debian 12 has the kernel's source as a package. Elsewhere bring an archive of it,\n"
-            "install the other packages, and run: ./dev kernel build --source ARCHIVE\n"
-            f"  {install_command([n.name for n in (*TO_RUN, *TO_BUILD) if n.name not in names])}"
-        )
-    raise DevError(f"apt does not know: {', '.join(names)}", hint)
+def _known(names: Sequence[str], unknown: Collection[str]) -> list[str]:
+    """The names without the kernel's source if that is unknown; another unknown one is an error."""
+    refused = [name for name in unknown if name != KERNEL_SOURCE]
+    if refused:
+        hint = "enable the distribution's usual package sources, then run this again"
+        raise DevError(f"apt does not know: {', '.join(refused)}", hint)
+    return [name for name in names if name not in unknown]
 
 
 def _with_version(name: str, source_versions: Sequence[str]) -> str:
