@@ -7,6 +7,9 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+
+from .interruption import Interruption
 
 CHUNK = 1 << 18
 LOOK_REAL_S = 0.01
@@ -47,6 +50,7 @@ class RealLoop:
         pipes.from_agent.setblocking(False)
         pipes.to_agent.setblocking(False)
         self._selector.register(pipes.from_agent, selectors.EVENT_READ)
+        self._interruption = Interruption()
         self._started = time.monotonic_ns()
         self.looks_often = False
         """Somebody outside may have something to say."""
@@ -72,6 +76,10 @@ class RealLoop:
         return True
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        with self._interruption:
+            self._run(until_ns, stop)
+
+    def _run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         while not stop():
             self._speak()
             left_s = (until_ns - self.now_ns) / 1e9
@@ -80,12 +88,12 @@ class RealLoop:
             if left_s <= 0:
                 return
             if left_s < GRAIN_S:
-                time.sleep(left_s)
+                self._interruption.may_end(partial(time.sleep, left_s))
                 return
             nearly_s = left_s * NEARLY - GRAIN_S / 2
             is_short = self._to_say or self.looks_often
             wait_s = min(nearly_s, LOOK_REAL_S if is_short else FOREVER_REAL_S)
-            for _ in self._selector.select(wait_s):
+            for _ in self._interruption.may_end(partial(self._selector.select, wait_s)):
                 data = receive(self._pipes.from_agent)
                 if data:
                     self._hear_agent(data)

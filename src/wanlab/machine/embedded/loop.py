@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 from wanlab.errors import MachineError
 
+from ..interruption import Interruption
 from ..loop import Lost, Pipes, receive
 from .calendar import Calendar
 
@@ -64,6 +65,7 @@ class VirtualLoop:
             end.setblocking(False)
             self._selector.register(end, selectors.EVENT_READ)
         pipes.to_agent.setblocking(False)
+        self._interruption = Interruption()
         self._unsettled_from_ns = 0
         self.goes_step_by_step: Callable[[], bool] = lambda: False
         """Whether something waits for the kernel to be settled."""
@@ -86,9 +88,15 @@ class VirtualLoop:
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         """Lets virtual time pass until `stop` is true or now is `until_ns`."""
+        with self._interruption:
+            self._run(until_ns, stop)
+
+    def _run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         self._listen()
+        until_ns = max(until_ns, self.now_ns)  # later than it seemed, if we had left a busy kernel
         self._paced_from = (time.monotonic(), self.now_ns)
         while not stop():
+            self._interruption.may_come()
             self._speak()
             if self._is_paced and not self._is_due(until_ns):
                 continue
@@ -151,8 +159,10 @@ class VirtualLoop:
             self._hear_agent(data)
 
     def _hear_until_waiting(self) -> None:
-        quiet_since = time.monotonic()
+        began = quiet_since = time.monotonic()
         while not self._calendar.is_waiting:
+            if time.monotonic() - began > LISTEN_REAL_S:
+                self._interruption.may_come()
             ready = self._selector.select(self._patience_real_s(LISTEN_REAL_S))
             if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
                 raise Lost

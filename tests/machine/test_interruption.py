@@ -1,0 +1,127 @@
+"""Ctrl-C while a machine is talked to."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from wanlab import Network, shapes
+from wanlab.machine import embedded
+from wanlab.machine.interruption import Interruption
+
+EMBEDDED = embedded.__path__[0]
+
+
+@pytest.fixture(autouse=True)
+def as_python_starts() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("leaves", ["may_come", "may_end"])
+def test_it_waits_until_it_may_come(leaves: str) -> None:
+    interruption = Interruption()
+    done = []
+    with pytest.raises(KeyboardInterrupt), interruption:
+        press()
+        done.append("the rest of what was begun")
+        interruption.may_come() if leaves == "may_come" else interruption.may_end(list)
+        done.append("what is not wanted any more")
+    assert done == ["the rest of what was begun"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_it_ends_a_wait_at_once() -> None:
+    interruption = Interruption()
+    with pytest.raises(KeyboardInterrupt), interruption:
+        interruption.may_end(press)
+
+
+def test_without_a_wait_it_comes_at_the_end() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        with Interruption():
+            press()
+            done.append(1)
+        done.append(2)
+    assert done == [1]
+
+
+def test_a_second_one_is_not_held_back() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), Interruption():
+        press()
+        done.append(1)
+        press()
+        done.append(2)
+    assert done == [1]
+
+
+def test_whoever_notes_it_is_told_once_and_the_wait_goes_on() -> None:
+    told: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
+    interruption = Interruption()
+    with interruption, interruption:
+        press()
+        assert told == []
+        assert interruption.may_end(lambda: "heard") == "heard"
+    assert told == [signal.SIGINT]
+
+
+def test_threads_and_those_who_ignore_it_are_left_alone() -> None:
+    seen: list[Any] = []
+
+    def look() -> None:
+        with Interruption():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    look()
+    assert seen == [signal.default_int_handler, signal.SIG_IGN]
+
+
+@pytest.mark.machine
+def test_wherever_it_meets_the_machine_the_network_goes_on() -> None:
+    """At each of the first calls that passing time makes, one after another."""
+    with Network(shapes.minimal(delay="5ms"), seed=1) as net:
+        net["h1"].start("ping -q -i 0.01 10.0.0.2")
+        met = 0
+        for place in range(1, 120, 2):
+            calls = iter(range(1, place + 1))
+
+            def count(
+                frame: FrameType,
+                event: str,
+                argument: Any,
+                calls: Iterator[int] = calls,
+                place: int = place,
+            ) -> None:
+                if frame.f_code.co_filename.startswith(EMBEDDED) and next(calls, 0) == place:
+                    press()
+
+            try:
+                sys.setprofile(count)
+                net.run_for("10s")
+            except KeyboardInterrupt:
+                met += 1
+            finally:
+                sys.setprofile(None)
+            before_ns = net.now_ns
+            net.run_for("1ms")
+            assert net.now_ns == before_ns + 1_000_000
+        assert met == 60
+        assert "1 received" in net["h2"].run("ping -c 1 10.0.0.1").output
