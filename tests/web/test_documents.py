@@ -90,6 +90,16 @@ def test_what_is_not_saved_is_not_thrown_away_unasked(two: Visitor) -> None:
         assert two.document["nodes"] == []
 
 
+def test_nobody_is_asked_to_save_for_what_cannot_be_opened(two: Visitor) -> None:
+    with two:
+        two.do("edit", put={"nodes": [H3]})
+        for words in ({"path": "missing.mn"}, {"path": "notes.txt", "text": "hello"}):
+            with pytest.raises(RefusedCommandError) as refused:
+                two.do("open", **words)
+            assert refused.value.code == ""
+        assert "h3" in names(two)
+
+
 def test_another_file_is_not_replaced_unasked(two: Visitor) -> None:
     with two:
         (two.server.folder / "there.mn").write_text("mine")

@@ -123,15 +123,18 @@ class Editor:
         self._begin(Document(), None, UNTITLED, by)
 
     def open(self, command: Open, by: str = "") -> None:
-        self.keep_unsaved(discard=command.discard)
-        if command.text is not None:
-            name = PurePosixPath(command.path).name or UNTITLED
+        name, path = PurePosixPath(command.path).name, None
+        if command.text is None:
+            path = command.path
+            document = _drawn(self._load(path))
+        else:
+            name = name or UNTITLED
             if len(command.text) > LARGEST_TOPOLOGY_BYTES:
                 raise WanlabError(f"{name} is too large for a topology")
-            self._begin(_drawn(loads(command.text, name)), None, name, by)
-            return
-        name = PurePosixPath(command.path).name
-        self._begin(_drawn(self._load(command.path)), command.path, name, by)
+            document = _drawn(loads(command.text, name))
+        # Only now: nobody is asked to save for what cannot be opened.
+        self.keep_unsaved(discard=command.discard)
+        self._begin(document, path, name, by)
 
     def open_topology(self, topology: Topology, path: str | None, name: str, by: str = "") -> None:
         """Instead of what is there."""
