@@ -7,6 +7,7 @@ import pytest
 
 from wanlab import Metric, Provenance, Record, Result, Table
 from wanlab.experiments.cache import Cache
+from wanlab.experiments.origin import program_hashes
 from wanlab.experiments.result import Task, read_result, write_result
 
 
@@ -70,3 +71,19 @@ def test_runs_are_forgotten_by_experiment_or_all(tmp_path: Path) -> None:
     assert cache.find("1a") is not None
     assert cache.forget() == 2
     assert cache.find("1a") is None
+
+
+def test_another_program_is_another_one_whatever_its_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = tmp_path / "tool"
+    hashes = set()
+    for answer in (1, 2):
+        program.write_text(f"#!/bin/sh\necho {answer}\n")
+        program.chmod(0o755)
+        os.utime(program, (1000, 1000))  # as packages do, of builds that can be repeated
+        program_hashes.cache_clear()  # another process
+        hashes.add(program_hashes((str(program),))[str(program)])
+    assert len(hashes) == 2
+    assert (tmp_path / "cache/wanlab/experiments/programs.json").is_file()

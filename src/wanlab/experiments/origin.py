@@ -7,7 +7,8 @@
     programs     those that experiments usually start, with the shared libraries that they load
 
 What is not in here must not change a result. A program's hash is kept with the time and the size of its
-file, so that it is computed once.
+file, so that it is computed once: the time of its last change, which, other than that of its content,
+nobody can set.
 """
 
 from __future__ import annotations
@@ -148,12 +149,12 @@ def _hash_of(path: str, known: dict[str, Any]) -> str:
         real = os.path.realpath(path)
         state = Path(real).stat()
         said = known.get(real)
-        if said and said[:2] == [state.st_mtime_ns, state.st_size]:
+        if said and said[:2] == [state.st_ctime_ns, state.st_size]:
             return str(said[2])
         digest = hashlib.sha256(Path(real).read_bytes()).hexdigest()
     except OSError as error:
         raise WanlabError(f"cannot read {path}: {error.strerror}") from None
-    known[real] = [state.st_mtime_ns, state.st_size, digest]
+    known[real] = [state.st_ctime_ns, state.st_size, digest]
     return digest
 
 
