@@ -154,8 +154,8 @@ def test_without_a_kernel_tests_are_skipped_and_it_is_said_how_to_build_one(
 
 @pytest.mark.machine
 def test_a_test_has_the_network_that_it_asks_for(run: Run, pytester: pytest.Pytester) -> None:
-    (pytester.path / "two.yaml").write_text(
-        "nodes: {h1: host, h2: host}\nlinks: [{between: [h1, h2], delay: 5ms}]\n"
+    (pytester.path / "two hosts.yaml").write_text(
+        "nodes: [{host: a}, {host: b}]\nlinks: [{link: [a, b], delay: 5ms}]\n"
     )
     result = run(
         """
@@ -169,6 +169,10 @@ def test_marked(network, tmp_path):
     network.after("5s", done.append, network.seed)
     network.run_for("5s")
     assert done == [3]
+
+@pytest.mark.topology("two hosts.yaml")
+def test_file(network):
+    assert "time=10.0 ms" in network["a"].run("ping -c 2 b").output
 
 @pytest.fixture
 def topology():
@@ -184,7 +188,7 @@ def test_two(start_network):
     assert drawn[0] != drawn[1]
 """
     )
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
     assert not (pytester.path / ".wanlab").exists()
 
 
@@ -306,3 +310,24 @@ def test_teardown(server): pass
     origin = record.read(kept.parent / "test_teardown" / "record").provenance
     assert origin.commands == ("h2$ sleep 1",)
     assert origin.warnings == ("the network was gone when this was written",)
+
+
+@pytest.mark.machine
+def test_ctrl_c_leaves_nothing_behind(
+    run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setattr(pytester, "runpytest_inprocess", pytester.runpytest_subprocess)
+    result = run(
+        """
+import signal, tempfile, pathlib
+@pytest.mark.topology("minimal")
+def test_it(network):
+    assert list(pathlib.Path(tempfile.gettempdir()).glob("wanlab-evidence-*"))
+    network.after("1s", signal.raise_signal, signal.SIGINT)
+    network.run_for("2s")
+"""
+    )
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert list(tmp_path.glob("wanlab-*")) == []

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ class Evidence:
         self._is_sealed = False
         self._notes: list[str] = []
         self._folder = Path(tempfile.mkdtemp(prefix="wanlab-evidence-"))
+        # Also where nobody is asked any more: after Ctrl-C.
+        self.discard = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._ports = _ports(network.topology, choices, self._notes)
         self._limit = network.after(choices.limit, _too_long, choices.limit)
         self._sampling = Sampling(
@@ -93,10 +96,6 @@ class Evidence:
         self._limit.cancel()
         with suppress(WanlabError):
             self._sampling.end()
-
-    def discard(self) -> None:
-        """Of the test nothing more is wanted."""
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def keep(self, folder: Path, error: BaseException | None) -> list[str]:
         """Writes all of it; says what there is, a line for each."""
