@@ -25,6 +25,7 @@ from wanlab import (
 )
 from wanlab.errors import WanlabError
 from wanlab.experiments import cache, origin
+from wanlab.experiments.folder import replace_text
 from wanlab.experiments.origin import differences, key_of, origin_of
 from wanlab.network.network import BASE_MEMORY_BYTES
 
@@ -223,6 +224,14 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
     one, other = (Sweep(losses, output=tmp_path) for _ in range(2))
     with one.folder.locked(), pytest.raises(WanlabError, match="another sweep is at work"):
         other.run()
+
+
+def test_what_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.mkdir()
+    with pytest.raises(WanlabError, match=r"cannot write results to .*: Is a directory"):
+        replace_text(page, "text")
+    assert list(tmp_path.iterdir()) == [page]
 
 
 def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,15 +49,10 @@ class SweepFolder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """As long as a sweep works in it. What a killed one has left unfinished is removed."""
-        try:
+        with writing_to(self.path):
             for folder in (self.runs, self.failed):
                 folder.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise WanlabError(
-                f"cannot write results to {self.path}: {error.strerror}",
-                "name another place with --output",
-            ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -98,10 +93,11 @@ class SweepFolder:
             ],
         }
         shutil.rmtree(self.path / "source", ignore_errors=True)
-        for name, content in source.files.items():
-            place = self.path / "source" / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+        with writing_to(self.path):
+            for name, content in source.files.items():
+                place = self.path / "source" / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
         replace_text(self.path / INDEX, in_order(said))
 
     def read_index(self) -> dict[str, Any]:
@@ -142,7 +138,8 @@ class SweepFolder:
     def take_from_cache(self, task: Task, cached: Result) -> Result:
         place = self.place_of(task)
         shutil.rmtree(place, ignore_errors=True)  # none that is whole: it was looked for
-        copy_whole(cached.folder, place)
+        with writing_to(self.path):
+            copy_whole(cached.folder, place)
         self.forget_failure(task)
         found = read_result(place, is_cached=True)
         assert found is not None
@@ -170,5 +167,21 @@ class SweepFolder:
 def replace_text(path: Path, text: str) -> None:
     """A file that is the old one or the new one, at any moment."""
     made = path.with_name(f".{path.name}.{os.getpid()}")
-    made.write_text(text, encoding="utf-8")
-    made.replace(path)
+    try:
+        with writing_to(path.parent):
+            made.write_text(text, encoding="utf-8")
+            made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """A full disk or a folder of somebody else's is told as such."""
+    try:
+        yield
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write results to {folder}: {error.strerror}",
+            "name another place with --output",
+        ) from None

@@ -27,7 +27,7 @@ from .cache import Cache
 from .definition import Experiment
 from .design import Design
 from .display import live_listener
-from .folder import SweepFolder
+from .folder import SweepFolder, writing_to
 from .origin import key_of, origin_of
 from .result import Failure, Result, Task, write_failure
 from .sentence import completed
@@ -198,7 +198,8 @@ class Sweep:
                 with self._performers(jobs, scheduler) as performers:
                     work.perform(performers, is_remote=bool(scheduler))
             results = self.results()
-            write_table(results.table, self.folder.path)
+            with writing_to(self.folder.path):
+                write_table(results.table, self.folder.path)
         if work.cache is not None:
             work.cache.trim()
         return results
