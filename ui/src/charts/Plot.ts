@@ -14,6 +14,8 @@ export interface CurveLook {
 
 const LEGEND_WIDTH = 210;
 const SMALLEST_LEGEND_AT = 420;
+/** For "0.25 Gbit/s"; the same in all charts, so that instants stand below one another. */
+const VALUES_WIDTH = 82;
 /** The charts that stand beside one another share their cursor and what is zoomed. */
 const SYNC = "wanlab";
 
@@ -116,7 +118,7 @@ export class Plot {
     };
     return {
       ...this.size(),
-      padding: [8, 8, 0, 0],
+      padding: [8, 18, 0, 0],
       legend: { show: false },
       cursor: {
         sync: { key: SYNC, scales: ["x", null] },
@@ -129,7 +131,7 @@ export class Plot {
       },
       axes: [
         { ...axis, size: 26, values: (_plot, values) => values.map((value) => `${+value.toFixed(6)} s`) },
-        { ...axis, size: 68, values: (_plot, values) => ticks(values, this.unit) },
+        { ...axis, size: VALUES_WIDTH, values: (_plot, values) => ticks(values, this.unit) },
       ],
       series: [
         {},

@@ -46,7 +46,7 @@ function LinkRow({ link, node, withAddress }: { link: Link; node: Node; withAddr
           field={`${link.id} ip`}
           title={`Address of ${port?.name ?? "the port"}`}
           value={textOf(link[`${end}_options`], "ip")}
-          placeholder="none"
+          placeholder="no address"
           check={units.address}
           onChange={(text) => setPortOption(link, end, "ip", orNothing(text))}
         />

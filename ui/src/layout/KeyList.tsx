@@ -29,7 +29,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Ctrl+X  C  V  D", "cut, copy, paste, duplicate"],
       ["Ctrl+A", "select all"],
       ["Ctrl+S, Ctrl+Shift+S", "save, save as"],
-      ["Ctrl+O", "open"],
+      ["Ctrl+O, Ctrl+Alt+N", "open, new"],
       ["Ctrl+,", "preferences"],
     ],
   ],
@@ -41,6 +41,14 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Wheel, Ctrl+wheel", "scroll, zoom"],
       ["Space and drag", "scroll; so does the middle button"],
       ["Ctrl+B, Ctrl+J", "right side, bottom"],
+    ],
+  ],
+  [
+    "Terminals",
+    [
+      ["Ctrl+Shift+C, V", "copy, paste"],
+      ["Ctrl+Shift+F", "find"],
+      ["Ctrl+plus, minus, 0", "size of the letters"],
     ],
   ],
 ];

@@ -64,7 +64,7 @@ function FileName() {
   const { fileName, path, isSaved } = useDocument();
   return (
     <span className="file-title" title={path ?? "not saved yet"}>
-      {fileName || "untitled"}
+      <span className="file-name">{fileName || "untitled"}</span>
       {!isSaved && (
         <span className="unsaved" role="img" aria-label="has changes that are not saved">
           ●

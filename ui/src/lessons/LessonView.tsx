@@ -26,6 +26,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
   const { lessons, open_unit, working, working_step } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
   const [results, setResults] = useState<readonly CheckResult[] | null>(null);
+  const [isChecking, setIsChecking] = useState(false);
 
   const note = (step: number | null) => {
     if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
@@ -39,7 +40,10 @@ export function LessonView({ unit, onRead, onList }: Props) {
     else if (/^wanlab lab check\b/.test(line)) await check();
   };
   const check = async () => {
+    if (isChecking) return;
+    setIsChecking(true);
     const found = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
+    setIsChecking(false);
     if (found !== null) setResults(found);
   };
   const step = async (one: LessonStep) => {
@@ -53,9 +57,10 @@ export function LessonView({ unit, onRead, onList }: Props) {
           ‹ All
         </button>
         {lesson && <Progress lesson={lesson} isOpen={false} />}
-        <Actions unit={unit} page={page} isOpen={open_unit === unit} onCheck={check} />
+        <Actions unit={unit} page={page} isOpen={open_unit === unit} isChecking={isChecking} onCheck={() => void check()} />
       </header>
       {working === unit && <p className="lesson-working">The report is being made: {working_step}</p>}
+      {isChecking && <p className="lesson-working">It is measured in the network that runs, which can take minutes. Stop ends it.</p>}
       {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
       {page !== null && (
         <LessonBody
@@ -125,19 +130,14 @@ interface ActionProps {
   unit: string;
   page: LessonPage | null;
   isOpen: boolean;
-  onCheck: () => Promise<void>;
+  isChecking: boolean;
+  onCheck: () => void;
 }
 
-function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
+function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
   const { lessons, working, working_step } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
-  const [isChecking, setIsChecking] = useState(false);
-  const check = async () => {
-    setIsChecking(true);
-    await onCheck();
-    setIsChecking(false);
-  };
   const report = async () => {
     await perform({ do: "lesson", unit, action: "report" });
   };
@@ -153,7 +153,7 @@ function Actions({ unit, page, isOpen, onCheck }: ActionProps) {
         </button>
       )}
       {page?.has_check && (
-        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grades the network that runs" : "The network has to run"} onClick={() => void check()}>
+        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grades the network that runs" : "The network has to run"} onClick={onCheck}>
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}
