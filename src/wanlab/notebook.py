@@ -47,16 +47,20 @@ def as_html(value: object) -> str:
     return str(value) if isinstance(value, Html) else escape(str(value))
 
 
-def table(headings: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
-    """Left-aligned, as words are read."""
-    style = ' style="text-align: left; vertical-align: top"'
+def table(
+    headings: Sequence[object], rows: Iterable[Sequence[object]], *, wraps: bool = True
+) -> Html:
+    """Left-aligned, as words are read. One whose lines do not wrap is scrolled where it is too wide."""
+    space = "" if wraps else "; white-space: nowrap"
+    style = f' style="text-align: left; vertical-align: top{space}"'
 
     def row(cells: Sequence[object], kind: str) -> str:
         inner = "".join(f"<{kind}{style}>{as_html(cell)}</{kind}>" for cell in cells)
         return f"<tr>{inner}</tr>"
 
     body = "".join(row(cells, "td") for cells in rows)
-    return Html(f"<table><thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>")
+    whole = f"<table><thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>"
+    return Html(whole if wraps else f'<div style="overflow-x: auto">{whole}</div>')
 
 
 def heading(title: object, about: object = "") -> Html:

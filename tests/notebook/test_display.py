@@ -97,6 +97,7 @@ def test_a_record_tells_what_to_know_first() -> None:
     html = Record(origin, {"qdisc": queue}, {"ping.txt": b"64 bytes\n" * 20})._repr_html_()
     assert html.index("a &lt;queue&gt; overflowed") < html.index("seed 3")
     assert "qdisc: 4 rows of 4 columns" in html
+    assert 'nowrap">s1-eth1</td>' in html  # and not "s1-", "eth1"
     assert "and 12 more lines" in html
     (curve,) = ElementTree.fromstring(f"<p>{html}</p>").iter("polyline")
     assert curve.get("points") == "0.0,21.0 160.0,1.0"  # of s1-eth2: from 1 to 9 in a second

@@ -44,7 +44,7 @@ def results_html(results: Results) -> Html:
     failed = f", {len(results.failures)} failed" if results.failures else ""
     return together(
         heading(results.experiment, f"{len(results)} runs{failed}{missing}. {results.about}"),
-        table(headings, shown) if shown else "",
+        table(headings, shown, wraps=False) if shown else "",
         left_out,
         *(
             folded(

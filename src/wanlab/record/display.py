@@ -48,7 +48,7 @@ def table_html(it: Table) -> Html:
     more = f"and {len(it) - MOST_ROWS} more rows" if len(it) > MOST_ROWS else ""
     return together(
         table(("column", "unit", "least", "mean", "most", "over time"), told),
-        table(it.names, rows),
+        table(it.names, rows, wraps=False),
         more,
     )
 
