@@ -17,7 +17,6 @@ from wanlab.errors import RequirementError
 from wanlab.units import format_size
 
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
-LEAST_FREE_FRACTION = 0.1
 
 
 def choose_memory_folder(memory_bytes: int) -> Path:
