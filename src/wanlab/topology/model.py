@@ -296,10 +296,9 @@ class Topology:
         from wanlab.topology.files import dumps
 
         try:
-            picture = dumps(self, "topology.svg")
+            return dumps(self, "topology.svg")
         except TopologyError:
             return None
-        return picture.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
     def node(self, name: str) -> Node:
         """The node of that name."""
