@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import find_image
+from wanlab import SweepProgress, find_image
 from wanlab.cli import sweeps
 from wanlab.errors import WanlabError
 
@@ -58,6 +58,19 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     assert (tmp_path / "out" / "figures" / "1-box-rtt-over-loss.svg").exists()
 
     assert wanlab(tmp_path, "sweep", "--forget").stdout == "2 runs are forgotten\n"
+
+
+def test_a_log_says_why_nothing_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "LINE_EVERY_S", 0)
+    lines = sweeps._Lines()
+    for note in ("", "", "the scheduler has no workers", "the scheduler has no workers"):
+        lines(SweepProgress(3, note=note))
+    assert capsys.readouterr().err.splitlines() == [
+        "[    0.0 s] 0 of 3 done",
+        "[    0.0 s] 0 of 3 done, the scheduler has no workers",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,25 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(
     assert table.read_bytes() == (undisturbed.folder / TABLE).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("banana", "no Dask scheduler answers at banana.*missing port"),
+        ("nothing.json", "no Dask scheduler has written nothing.json"),
+    ],
+)
+def test_a_scheduler_that_is_not_there_is_told(
+    monkeypatch: pytest.MonkeyPatch, address: str, says: str
+) -> None:
+    pytest.importorskip("distributed")
+    from wanlab.experiments import cluster
+    from wanlab.experiments.source import Source
+
+    monkeypatch.setattr(cluster, "CONNECT_S", 0)
+    with pytest.raises(WanlabError, match=says):
+        cluster.Cluster(address, Source("it.py", "it", {}))
+
+
 def test_a_record_from_a_cluster_is_whole_or_not_there(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     from wanlab.experiments.cluster import pack, unpack

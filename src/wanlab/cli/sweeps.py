@@ -180,7 +180,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last_s = 0.0
-        self._told = -1
+        self._told: tuple[int, str] | None = None
 
     def __call__(self, state: SweepProgress) -> None:
         done = state.finished + state.failed
@@ -188,10 +188,11 @@ class _Lines:
         is_over = done == state.total
         if state.event:
             print(state.event, file=sys.stderr, flush=True)
-        if done != self._told and (is_over or now_s - self._last_s >= LINE_EVERY_S):
+        told = (done, state.note)
+        if told != self._told and (is_over or now_s - self._last_s >= LINE_EVERY_S):
             said = f"[{state.real_s:7.1f} s] {_state(state)}"
             print(said, file=sys.stderr, flush=True)
-            self._told, self._last_s = done, now_s
+            self._told, self._last_s = told, now_s
 
 
 def _state(state: SweepProgress) -> str:

@@ -19,6 +19,7 @@ import queue
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,17 @@ class Cluster:
     def __init__(self, address: str, source: Source, count: int | None = None) -> None:
         try:
             import distributed
+            from distributed.comm.addressing import resolve_address
         except ModuleNotFoundError:
             raise RequirementError(
                 "dask.distributed is not installed", "pip install 'wanlab[cluster]'"
             ) from None
+        where = {"scheduler_file" if address.endswith(".json") else "address": address}
+        if "scheduler_file" in where:
+            _await_file(Path(address))
         try:
-            where = {"scheduler_file" if address.endswith(".json") else "address": address}
+            if "address" in where:
+                resolve_address(address)  # a client of what is none does not end for 40 s
             self._client: Any = distributed.Client(  # type: ignore[no-untyped-call]
                 **where, timeout=CONNECT_S, set_as_default=False, name="wanlab"
             )
@@ -120,6 +126,18 @@ class Cluster:
             return Ended(job, "lost")
         unpack(data, job)
         return Ended(job, status, real_s)
+
+
+def _await_file(path: Path) -> None:
+    """A scheduler that has just been started has not written it yet; Dask would wait for ever."""
+    latest_s = time.monotonic() + CONNECT_S
+    while not path.exists():
+        if time.monotonic() > latest_s:
+            raise WanlabError(
+                f"no Dask scheduler has written {path}",
+                "start one: dask scheduler --scheduler-file FILE.json",
+            )
+        time.sleep(0.1)
 
 
 def pack(folder: Path) -> bytes:
