@@ -223,6 +223,43 @@ def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
     )
 
 
+def test_what_is_opened_is_seen_whole_and_keys_go_on_after_a_menu(
+    pencil: Pencil, server: Any
+) -> None:
+    hosts = ", ".join(f"{{host: h{number}}}" for number in range(1, 25))
+    links = ", ".join(f"{{link: [h{number}, s1]}}" for number in range(1, 25))
+    for name in ("one", "two"):
+        text = f"nodes: [{{switch: s1}}, {hosts}]\nlinks: [{links}]"
+        (server.folder / f"{name}.yaml").write_text(text)
+    page = pencil.page
+    for name in ("one", "two"):
+        pencil.student.opens(f"{name}.yaml")
+        page.wait_for_function(
+            """() => {
+                const box = document.querySelector('.canvas').getBoundingClientRect();
+                const frames = [...document.querySelectorAll('.react-flow__node')].map(
+                    (node) => node.getBoundingClientRect());
+                return frames.length === 25 && frames.every((frame) =>
+                    frame.left >= box.left && frame.right <= box.right &&
+                    frame.top >= box.top && frame.bottom <= box.bottom);
+            }"""
+        )
+        pencil.chooses("View", "Actual size")
+        page.wait_for_function(
+            "() => document.querySelector('.react-flow__viewport').style.transform.endsWith('(1)')"
+        )
+    page.keyboard.press("Control+a")
+    expect(page.get_by_role("heading", name="49 things")).to_be_visible()
+    pencil.chooses("View", "Fit into the window")
+    pencil.node("host h1").click()
+    expect(page.get_by_role("heading", name="h1", exact=True)).to_be_visible()
+    pencil.chooses("Edit", "Duplicate")
+    page.keyboard.press("Delete")
+    pencil.has_nodes("s1", *(f"h{number}" for number in range(1, 25)))
+    page.keyboard.press("Control+z")
+    pencil.has_nodes("s1", *(f"h{number}" for number in range(1, 26)))
+
+
 def test_save_as_begins_in_the_folder_of_what_is_open(pencil: Pencil, server: Any) -> None:
     (server.folder / "mine").mkdir()
     for name in ("one.yaml", "two.yaml"):

@@ -171,7 +171,7 @@ export function Canvas() {
         onSelectionStart={startBand}
         onSelectionEnd={endBand}
         onPaneClick={place}
-        onNodeClick={nothing}
+        onNodeClick={isSelecting ? selectOnly : nothing}
         onNodeDoubleClick={(_, node) => openNode(node.id)}
         onEdgeDoubleClick={(_, edge) => {
           select([edge.id]);
@@ -244,6 +244,11 @@ function nodeUnder(target: EventTarget): string | null {
 
 /** React Flow lets pointers through nodes that have nothing to do with them; with the link tool they do. */
 function nothing(): void {}
+
+/** Also one of several that are selected is then selected alone. */
+function selectOnly(event: MouseEvent, { id }: AnyFlow): void {
+  if (!event.shiftKey && !event.ctrlKey && !event.metaKey) select([id]);
+}
 
 /** Selecting is the selection's business: it is what everybody else looks at. */
 function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkFlow>)[]): void {

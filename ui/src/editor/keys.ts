@@ -39,9 +39,7 @@ const STEP = 10;
 /** Whether what is typed belongs to a field, a terminal, a menu or a dialog. */
 function isElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
-  return (
-    target.closest("input, textarea, select, [contenteditable], [role=menu], [role=menubar], dialog, .xterm") !== null
-  );
+  return target.closest("input, textarea, select, [contenteditable], [role=menu], dialog, .xterm") !== null;
 }
 
 /** Whether the focus is on the canvas or its tools, or nowhere. */

@@ -139,9 +139,12 @@ function MenuBar() {
   const menus = menuBar({ run: () => void run(), stop: () => void stop(), client: () => void openTerminal(CLIENT) });
   const [open, setOpen] = useState<number | null>(null);
   const box = useRef<HTMLDivElement>(null);
+  // A menu that was opened by pointer gives the focus back to whom it took it from.
+  const before = useRef<HTMLElement | null>(null);
   const buttons = () => [...(box.current?.querySelectorAll<HTMLElement>(".menu-bar-button") ?? [])];
   const close = () => {
-    if (open !== null) buttons()[open]?.focus();
+    if (open !== null) (before.current ?? buttons()[open])?.focus({ preventScroll: true });
+    before.current = null;
     setOpen(null);
   };
   const step = (from: number, by: number) => {
@@ -160,6 +163,9 @@ function MenuBar() {
             aria-haspopup="menu"
             aria-expanded={open === index}
             tabIndex={index === 0 ? 0 : -1}
+            onPointerDown={() => {
+              before.current = open === null ? (document.activeElement as HTMLElement | null) : null;
+            }}
             onClick={() => setOpen(open === index ? null : index)}
             onPointerEnter={() => open !== null && setOpen(index)}
             onKeyDown={(event) => {
@@ -174,7 +180,13 @@ function MenuBar() {
           </button>
           {open === index && (
             <>
-              <div className="menu-away" onPointerDown={() => setOpen(null)} />
+              <div
+                className="menu-away"
+                onPointerDown={() => {
+                  before.current = null;
+                  setOpen(null);
+                }}
+              />
               <Menu label={title} entries={entries()} onClose={close} onSide={(by) => step(index, by)} />
             </>
           )}

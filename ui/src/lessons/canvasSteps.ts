@@ -66,9 +66,12 @@ async function draw({ hosts = [], switches = [], links = [] }: Drawn): Promise<b
     (node) => !ids.has(node.name),
   );
   for (const node of nodes) ids.set(node.name, node.id);
-  const made = links.map(([a, b]): Link => {
-    return { id: freshId("l"), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
-  });
+  const there = Object.values(useDocument.getState().links).flatMap(({ a, b }) => [`${a} ${b}`, `${b} ${a}`]);
+  const made = links
+    .map(([a, b]): Link => {
+      return { id: freshId("l"), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
+    })
+    .filter(({ a, b }) => !there.includes(`${a} ${b}`));
   const names = [...hosts, ...switches].join(", ");
   return succeeds({ do: "edit", put: { nodes, links: made, labels: [] }, label: `Draw ${names}` });
 }

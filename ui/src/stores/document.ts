@@ -30,7 +30,12 @@ export interface DocumentState {
   opened: number;
 }
 
-export const useDocument = create<DocumentState>(() => ({
+type Content = Pick<
+  DocumentState,
+  "revision" | "nodes" | "links" | "labels" | "preferences" | "undo" | "redo"
+>;
+
+const NOTHING: Content = {
   revision: 0,
   nodes: {},
   links: {},
@@ -47,6 +52,10 @@ export const useDocument = create<DocumentState>(() => ({
   },
   undo: null,
   redo: null,
+};
+
+export const useDocument = create<DocumentState>(() => ({
+  ...NOTHING,
   problems: [],
   path: null,
   fileName: "",
@@ -68,11 +77,6 @@ function changed<T extends { id: string }>(
   const kept = Object.entries(before).filter(([id]) => !drop.has(id));
   return { ...Object.fromEntries(kept), ...byId(put) };
 }
-
-type Content = Pick<
-  DocumentState,
-  "revision" | "nodes" | "links" | "labels" | "preferences" | "undo" | "redo"
->;
 
 /** What the document is after a push. */
 export function after(state: Content, push: DocumentPush): Content {
@@ -100,7 +104,7 @@ function whole(document: Document): Partial<Content> {
   };
 }
 
-let said: Content = useDocument.getState();
+let said = NOTHING;
 const unanswered = new Set<DocumentPush>();
 
 /** Shows an edit that the server has not answered yet, until the returned function is called. */
