@@ -221,8 +221,7 @@ def _print(results: Results, page: Path | None) -> None:
     if page is not None:
         print(f"the report is {page}")
     for failure in results.failures[:MOST_FAILURES]:
-        chosen = [f"{name}={failure.parameters[name]}" for name in results.varied]
-        print(f"failed: {', '.join([*chosen, f'seed {failure.seed}'])}: {failure}")
+        print(f"failed: {failure.title(results.varied)}: {failure}")
     more = len(results.failures) - MOST_FAILURES
     if more > 0:
         print(f"and {more} more: see {results.folder / 'failed'}")

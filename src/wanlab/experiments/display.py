@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wanlab.notebook import (
@@ -48,7 +47,7 @@ def results_html(results: Results) -> Html:
         left_out,
         *(
             folded(
-                f"failed: {_point(failure.parameters, results)}, seed {failure.seed}",
+                f"failed: {failure.title(results.varied)}",
                 preformatted(str(failure)),
             )
             for failure in results.failures
@@ -58,10 +57,6 @@ def results_html(results: Results) -> Html:
 
 def _cell(value: object) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
-
-
-def _point(parameters: Mapping[str, object], results: Results) -> str:
-    return ", ".join(f"{name}={parameters[name]}" for name in results.varied)
 
 
 def live_listener() -> Listener | None:

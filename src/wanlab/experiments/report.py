@@ -121,9 +121,7 @@ def _failures(results: Results) -> Iterator[str]:
     if results.failures:
         yield "<h2>Failed runs</h2>"
     for failure in results.failures:
-        names = results.varied or tuple(failure.parameters)
-        said = [f"{name}={failure.parameters[name]}" for name in names]
-        title = html.escape(", ".join([*said, f"seed {failure.seed}"]))
+        title = html.escape(failure.title(results.varied or tuple(failure.parameters)))
         yield f"<p><b>{title}</b></p><pre>{html.escape(str(failure))}</pre>"
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -57,8 +57,7 @@ class Task:
 
     def title(self) -> str:
         """In one line."""
-        said = [f"{name}={self.parameters[name]}" for name in self.varied]
-        return ", ".join([*said, f"seed {self.seed}"])
+        return _title(self.parameters, self.seed, self.varied)
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,18 @@ class Failure:
     console: str = ""
     """The last lines that the experiment printed."""
 
+    def title(self, varied: Sequence[str]) -> str:
+        """Which run of a sweep that varies these parameters."""
+        return _title(self.parameters, self.seed, varied)
+
     def __str__(self) -> str:
         said = f"{self.what} ({self.hint})" if self.hint else self.what
         lines = self.console.rstrip().splitlines()[-MOST_CONSOLE_LINES:]
         return "\n".join([said, *(f"  {line}" for line in lines)])
+
+
+def _title(parameters: Mapping[str, Value], seed: int, varied: Sequence[str]) -> str:
+    return ", ".join([*(f"{name}={parameters[name]}" for name in varied), f"seed {seed}"])
 
 
 def write_result(

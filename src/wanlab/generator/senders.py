@@ -21,9 +21,11 @@ from .messages import (
     SO_MAX_PACING_RATE,
     SO_SNDTIMEO,
     SOL_SOCKET,
+    STACK_BYTES,
     STREAM,
     TCP_NODELAY,
     TCP_NOTSENT_LOWAT,
+    WITHOUT_END,
     Address,
     Socket,
     be_punctual,
@@ -37,10 +39,9 @@ from .messages import (
 )
 from .sizes import Sizes, exponential
 
-WITHOUT_END = FOREVER_NS = 1 << 62
+FOREVER_NS = 1 << 62
 # What may wait in a sender that will be told to stop: it still goes out after that.
 UNSENT_BYTES = 128 << 10
-STACK_BYTES = 256 << 10
 
 
 class Flow:

@@ -21,8 +21,10 @@ from .messages import (
     SO_RCVTIMEO,
     SO_REUSEADDR,
     SOL_SOCKET,
+    STACK_BYTES,
     STREAM,
     TCP_NODELAY,
+    WITHOUT_END,
     Socket,
     now_ns,
     receive,
@@ -34,8 +36,6 @@ from .messages import (
 )
 
 BACKLOG = 4096
-STACK_BYTES = 256 << 10
-WITHOUT_END = 1 << 62
 
 
 def serve(port: int, is_daemon: bool) -> int:
