@@ -44,9 +44,12 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     assert said["metrics"]["lost"]["unit"] == "%"
 
     options = ["--set", "loss=20%,100%", "--repeats", "2", "--output", "out"]
-    many = wanlab(tmp_path, "sweep", LOSSES, *options, "--json", "--plot", "box rtt over loss")
+    plots = ["--plot", "box rtt over loss", "--plot", "lines los over loss"]
+    many = wanlab(tmp_path, "sweep", LOSSES, *options, "--json", *plots)
     assert many.returncode == 1  # two have failed
     assert "1 known from before" in many.stderr
+    why = "there is no metric 'los' (did you mean lost?)"
+    assert f'Warning: not drawn: "lines los over loss": {why}\n' in many.stderr
     told = json.loads(many.stdout)
     assert [run["seed"] for run in told["runs"]] == [1, 2]
     assert told["runs"][1]["metrics"] == said["metrics"]

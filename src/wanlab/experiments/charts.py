@@ -78,6 +78,15 @@ def draw(sentence: str, results: Results) -> Figure:
     return make(rows, scale, label=label, title=sentence, warnings=warnings)
 
 
+def undrawn(results: Results) -> Iterator[str]:
+    """Why figures that are asked for cannot be drawn: metrics are known when there are runs."""
+    for sentence in results.plots if results.results else ():
+        try:
+            _quantity(parse_chart(sentence), results.results)
+        except WanlabError as error:
+            yield f'"{sentence}": {error}'
+
+
 def usual(results: Results) -> list[str]:
     """Figures of a sweep that asks for none: each metric over the first parameters that vary."""
     metrics = list(results.results[0].metrics) if results.results else []

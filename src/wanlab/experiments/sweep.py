@@ -109,6 +109,12 @@ class Results:
 
         return draw(sentence, self)
 
+    def undrawn(self) -> tuple[str, ...]:
+        """Why figures that the experiment asks for cannot be drawn."""
+        from .charts import undrawn
+
+        return tuple(undrawn(self))
+
     def report(self) -> Path:
         """Writes figures and a page with all that is known; returns the page's path."""
         from .report import write_report
