@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -40,19 +40,9 @@ def started(
     processes: list[Process] = []
     processes_of[network] = processes
     network.on_process = processes.append
-    with _ended(network):
+    with ExitStack() as running:
+        running.push(network)  # ended as by `with network:`; it has been started already
         yield network
-
-
-@contextmanager
-def _ended(network: Network) -> Iterator[None]:
-    """As `with network:` ends it; it has been started already."""
-    try:
-        yield
-    except BaseException as error:
-        network.__exit__(type(error), error, error.__traceback__)
-        raise
-    network.__exit__(None, None, None)
 
 
 def _refuse(error: WanlabError, config: pytest.Config, why_no_kernel: str) -> NoReturn:
