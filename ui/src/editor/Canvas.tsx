@@ -165,9 +165,7 @@ export function Canvas() {
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
         onNodeDragStart={startDrag}
-        onSelectionDragStart={startDrag}
         onNodeDragStop={drop}
-        onSelectionDragStop={drop}
         onSelectionStart={startBand}
         onSelectionEnd={endBand}
         onPaneClick={place}
@@ -186,11 +184,6 @@ export function Canvas() {
           event.preventDefault();
           select([edge.id]);
           popUp("Link", linkMenu(edge.id), ...pointOf(event));
-        }}
-        onSelectionContextMenu={(event, chosen) => {
-          event.preventDefault();
-          const [first] = chosen;
-          if (first) popUp("Selection", thingMenu(first.id), ...pointOf(event));
         }}
         onPaneContextMenu={(event) => {
           event.preventDefault();
