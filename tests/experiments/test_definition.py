@@ -7,6 +7,7 @@ import pytest
 from wanlab import Design, Experiment, Run, experiment, find_image, load_experiment, units
 from wanlab.errors import WanlabError
 from wanlab.experiments import archive
+from wanlab.experiments.run import check_parameters
 from wanlab.experiments.source import Source
 from wanlab.units import parse_time
 
@@ -16,6 +17,16 @@ FACTOR = 3
 
 def doubled(value: float) -> float:
     return FACTOR * value
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"), [("3", 3), ("2.5", 2.5), (2.5, 2.5), (3, 3), ("1e3", 1000.0)]
+)
+def test_a_number_may_have_a_fraction_where_the_default_has_none(
+    given: str | float, taken: float
+) -> None:
+    found = check_parameters({"seconds": 2}, {"seconds": given}, "one")["seconds"]
+    assert (found, type(found)) == (taken, type(taken))
 
 
 def test_a_functions_keywords_are_the_parameters() -> None:

@@ -50,6 +50,7 @@ def test_an_empirical_distribution_is_linear_between_its_points(tmp_path: Path) 
         ("2KB 0.5\n1KB 1\n", "line 2"),
         ("1KB 0.5\n", "the last probability is 0.5"),
         ("", "the last probability is 0"),
+        ("0 1\n", "all sizes are 0"),
     ],
 )
 def test_a_wrong_line_of_a_distribution_is_named(tmp_path: Path, text: str, said: str) -> None:

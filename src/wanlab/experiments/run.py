@@ -9,6 +9,7 @@ run.keep("iperf3.json", flow.output_bytes)       a raw output, or a table
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import re
@@ -227,14 +228,11 @@ def _like(name: str, value: Value, default: Value) -> Value:
     elif isinstance(default, str):
         return str(value)
     elif not isinstance(value, bool):
-        try:
-            return (
-                int(value)
-                if isinstance(default, int) and not isinstance(value, float)
-                else float(value)
-            )
-        except ValueError:
-            pass
+        # As numbers are written: `--set seconds=2.5` may stand where the default is 2.
+        whole = isinstance(default, int) and not isinstance(value, float)
+        for number in (int, float) if whole else (float,):
+            with contextlib.suppress(ValueError):
+                return number(value)
     kind = type(default).__name__
     raise WanlabError(
         f"{name}={value} is not of the kind that {name} is", f"it is a {kind}, as {default}"

@@ -138,6 +138,8 @@ def read_empirical(path: str) -> Empirical:
     whole = points[-1][1] if points else 0.0
     if whole not in (1.0, 100.0):
         raise UsageError(f"{path}: the last probability is {whole:g}, and has to be 1 (or 100)")
+    if not points[-1][0] > 0:
+        raise UsageError(f"{path}: all sizes are 0")
     return Empirical([(at, upto / whole) for at, upto in points])
 
 

@@ -97,6 +97,7 @@ class Driver:
         """When keys were passed on last."""
         self._is_fresh = True
         self._does_order = False
+        self._ordered_real_s = 0.0
         self._stride_ns = STRIDE_LEAST_NS
         self._is_paused = False
         self._until_ns: int | None = None
@@ -232,6 +233,7 @@ class Driver:
 
     def _perform(self, network: Network, order: Order, future: Future[Any]) -> None:
         self._does_order = True
+        self._ordered_real_s = time.monotonic()
         try:
             future.set_result(order(network))
         except MachineError as error:
@@ -273,11 +275,7 @@ class Driver:
         if self._until_ns is not None:
             limit_ns = min(limit_ns, self._until_ns - network.now_ns)
         self._may_be_prompt = False
-        before_ns = network.now_ns
-        if not self._was_moving:
-            self._was_moving = True
-            self._speed_from = (time.monotonic(), before_ns)
-            self._tell_clock(network, always=True)
+        self._begin_to_move(network)
         self._moved_real_s = time.monotonic()
         self._is_striding = True
         try:
@@ -286,6 +284,12 @@ class Driver:
             self._is_striding = False
         self._look_who_works(network)
         self._tell_clock(network)
+
+    def _begin_to_move(self, network: Network) -> None:
+        if not self._was_moving:
+            self._was_moving = True
+            self._speed_from = (time.monotonic(), network.now_ns)
+            self._tell_clock(network, always=True)
 
     def _is_wanted(self) -> bool:
         if self._keys:
@@ -311,6 +315,10 @@ class Driver:
         self._moved_real_s = time.monotonic()
         if self._does_order and self._is_ending:
             raise Stopped("the network was stopped")
+        if self._does_order and self._moved_real_s - self._ordered_real_s > TELL_REAL_S:
+            assert self._network is not None
+            self._begin_to_move(self._network)
+            self._tell_clock(self._network)
         if self._keys:
             self._pass_keys_on()
 
@@ -345,7 +353,7 @@ class Driver:
         now = time.monotonic()
         if not always and now - self._told_real_s < TELL_REAL_S:
             return
-        if not always:
+        if not always and not self._does_order:
             self._every(network)
         self._told_real_s = now
         from_s, from_ns = self._speed_from

@@ -1,0 +1,84 @@
+"""The thread that owns a running network, with a stand-in for the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wanlab.web import driver
+from wanlab.web.driver import Clock, Driver
+
+SECOND_NS = 1_000_000_000
+
+
+class StandIn:
+    """A network whose time passes as it is told to."""
+
+    clock = "virtual"
+    on_time: Callable[[int, int | None], None] | None = None
+
+    def __init__(self, real: RealClock) -> None:
+        self.now_ns = 0
+        self._real = real
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def pace_to_real(self, is_paced: bool) -> None:
+        pass
+
+    def read(self, wanted: list[Any]) -> None:
+        pass
+
+    def run_until_condition(self, is_wanted: Callable[[], bool], limit_ns: int) -> None:
+        pass
+
+    def run_for(self, duration_ns: int) -> None:
+        """In ten parts, each of which takes as long on the real clock."""
+        for _ in range(10):
+            self.now_ns += duration_ns // 10
+            self._real.now_s += duration_ns / 10 / SECOND_NS
+            assert self.on_time is not None
+            self.on_time(self.now_ns, None)
+
+
+class RealClock:
+    now_s = 100.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+def test_the_clock_is_told_while_an_order_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the check of a lesson does, for a minute."""
+    real = RealClock()
+    monkeypatch.setattr(driver, "time", real)
+    told: list[Clock] = []
+    looks: list[int] = []
+    it = Driver(
+        lambda: StandIn(real),  # type: ignore[arg-type, return-value]
+        on_running=lambda network: None,
+        on_ended=lambda died: None,
+        on_clock=told.append,
+        every=lambda network: looks.append(network.now_ns),
+    )
+    it.start()
+    it.do(lambda network: None).result()
+    before = len(looks)
+
+    def order(network: Any) -> int:
+        network.run_for(60 * SECOND_NS)
+        return len(looks) - before
+
+    looks_meanwhile = it.do(order).result()
+    it.end()
+    assert it.join(10)
+    moving = [clock for clock in told if clock.is_moving and clock.now_ns]
+    assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
+    assert moving[-1].speed == pytest.approx(1)
+    assert looks_meanwhile == 0  # an order has the network for itself
