@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from machines import counts_every_byte
 
 from wanlab import Network, Nic, shapes
 
@@ -125,6 +126,7 @@ def test_losses_are_those_of_single_packets_in_a_switch_and_at_a_host(
     assert 0.005 < qdisc["drops"] / (qdisc["drops"] + qdisc["packets"]) < 0.015
 
 
+@counts_every_byte
 def test_a_card_with_and_one_without_tso_reach_the_same_goodput(start: Start) -> None:
     goodput_bps = {}
     for tso in (True, False):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machines import need
+from machines import counts_every_byte, need
 
 from wanlab import Host, Network, Port, Router, Switch, Topology, link, shapes
 from wanlab.machine import MachineKind
@@ -186,6 +186,7 @@ def test_a_speed_is_what_a_card_of_that_speed_carries(start: Start, wire: str) -
     assert goodput == pytest.approx(100e6 * MSS_BYTES / ON_THE_WIRE_BYTES, rel=0.005)
 
 
+@counts_every_byte
 def test_a_speed_is_changed_by_ethtool_and_0_is_no_limit(start: Start) -> None:
     net = start(shapes.minimal(), wire="gso")
     net["h1"].run("ethtool -s h1-eth0 speed 1000 autoneg off duplex full")

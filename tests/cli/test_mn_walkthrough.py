@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from machines import counts_every_byte
 
 pytestmark = pytest.mark.machine
 
@@ -154,6 +155,7 @@ def perform(wanlab: Any, session: Session) -> tuple[int, str]:
     return ran.status, ran.output.decode()
 
 
+@counts_every_byte
 def test_the_walkthrough(wanlab: Any, golden: Callable[[str, str], None]) -> None:
     (wanlab.folder / "topo-2sw-2host.py").write_text(CUSTOM)
     told = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from machines import counts_every_byte
 
 from wanlab import (
     Acks,
@@ -69,6 +70,7 @@ def all_that_happens() -> list[Sampler]:
     return [*traces, Capture(BOTTLENECK, "h1-eth0", snaplen=96)]
 
 
+@counts_every_byte
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
 def test_looking_changes_nothing(start: Start, wire: str) -> None:
     """Not a digit of what iperf3 says, nor the instant at which it ends."""
@@ -106,6 +108,7 @@ def test_looking_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
     assert outputs[1:] == outputs[:1] * 2
 
 
+@counts_every_byte
 def test_looking_every_hundred_microseconds_changes_nothing(start: Start) -> None:
     outputs = []
     for samplers in ([], everything()):

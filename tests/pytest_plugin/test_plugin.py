@@ -184,7 +184,7 @@ def test_by_fixture(network):
 @pytest.mark.wanlab(clock="virtual")
 def test_two(start_network):
     networks = [start_network(shapes.minimal(), seed=seed) for seed in (1, 2)]
-    drawn = [net["h1"].run("head -c 8 /dev/urandom | xxd -p").output for net in networks]
+    drawn = [net["h1"].run("head -c 8 /dev/urandom | od -An -tx1").output for net in networks]
     assert drawn[0] != drawn[1]
 """
     )

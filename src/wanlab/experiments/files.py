@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 from wanlab.errors import WanlabError, did_you_mean
 
@@ -39,9 +41,18 @@ def load_experiment(path: str | Path, name: str = "") -> Experiment:
     )
 
 
+class _AsItIsNow(SourceFileLoader):
+    """Without Python's cache of compiled files: that takes a file for unchanged which has been written
+    again within a second and is as long as before."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _experiments_in(path: Path) -> Iterator[Experiment]:
     module_name = f"wanlab_experiment_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    loader = _AsItIsNow(module_name, str(path))
+    spec = importlib.util.spec_from_file_location(module_name, path, loader=loader)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -91,7 +91,8 @@ assert errRun("sh -c 'echo e >&2; exit 4'") == ("", "e\n", 4)
 server = h2.popen("python3 -m http.server 80")
 assert waitListening(h1, h2, 80, timeout=20)
 assert not waitListening(h1, "10.0.0.2", 81, timeout=1)
-assert "Directory listing" in h1.cmd("wget -qO- 10.0.0.2 || curl -s 10.0.0.2")
+fetch = "import urllib.request as r; print(r.urlopen('http://10.0.0.2').read().decode())"
+assert "Directory listing" in h1.cmd(f'python3 -c "{fetch}"')
 server.terminate()
 server.wait()
 
