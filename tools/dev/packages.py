@@ -129,8 +129,8 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
     is_updated = not unknown(names, _ask_apt(names))
     if not is_updated:
         _update(prefix)
-        names = _known(names, unknown(names, _ask_apt(names)))
-    chosen = [_with_version(name, source_versions) for name in names]
+        _refuse_unknown([name for name in unknown(names, _ask_apt(names)) if name != KERNEL_SOURCE])
+    chosen = list(filter(None, (_with_version(name, source_versions) for name in names)))
     command = [*prefix, *_QUIET, *_INSTALL, *chosen]
     what = f"apt-get install ({count(names)})"
     if is_updated:  # with lists that were here already, and may be out of date
@@ -180,17 +180,14 @@ def unknown(names: Iterable[str], policy: str) -> list[str]:
     return [name for name in names if name not in known]
 
 
-def _known(names: Sequence[str], unknown: Collection[str]) -> list[str]:
-    """The names without the kernel's source if that is unknown; another unknown one is an error."""
-    refused = [name for name in unknown if name != KERNEL_SOURCE]
-    if refused:
+def _refuse_unknown(names: Collection[str]) -> None:
+    if names:
         hint = "enable the distribution's usual package sources, then run this again"
-        raise DevError(f"apt does not know: {', '.join(refused)}", hint)
-    return [name for name in names if name not in unknown]
+        raise DevError(f"apt does not know: {', '.join(names)}", hint)
 
 
 def _with_version(name: str, source_versions: Sequence[str]) -> str:
-    """The kernel's source in a version that the recipe knows, if apt still has it."""
+    """The kernel's source in a version that the recipe knows; empty if apt does not have one."""
     if name != KERNEL_SOURCE:
         return name
     said = subprocess.run(
@@ -200,8 +197,8 @@ def _with_version(name: str, source_versions: Sequence[str]) -> str:
 
 
 def choose_version(name: str, wanted_versions: Iterable[str], madison: str) -> str:
-    """`name=VERSION` with the first wanted version that `apt-cache madison` lists, or `name`."""
+    """`name=VERSION` with the first wanted version that `apt-cache madison` lists; empty if none."""
     rows = (line.split("|") for line in madison.splitlines())
     offered = {row[1].strip() for row in rows if len(row) > 1}
     version = next((version for version in wanted_versions if version in offered), None)
-    return f"{name}={version}" if version else name
+    return f"{name}={version}" if version else ""
