@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from wanlab import Network, shapes
+
 pytestmark = pytest.mark.machine
 
 PROGRAM = Path(__file__).parent / "experiment.py"
@@ -88,6 +90,19 @@ def test_what_else_runs_changes_nothing() -> None:
 
 def test_our_own_environment_changes_nothing() -> None:
     assert_same(run(PYTHONHASHSEED="12345", LANG="de_DE.UTF-8", TZ="Asia/Tokyo"))
+
+
+def test_where_things_lie_changes_no_random_number(tmp_path: Path) -> None:
+    """A machine makes the way to its working folder, in memory, before the network is there."""
+
+    def instants(folder: Path) -> str:
+        folder.mkdir(parents=True)
+        with Network(shapes.single(3), seed=1, folder=folder) as net:
+            return net.root.run("timeout 20 tcpdump -i s1-eth2 -nn -tt -l ip6", check=False).output
+
+    seen = instants(tmp_path / "a")
+    assert seen.count("router solicitation") >= 3
+    assert instants(tmp_path / "a" / "long" / "way" / "down") == seen
 
 
 def test_another_seed_gives_other_random_numbers() -> None:

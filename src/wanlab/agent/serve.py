@@ -71,6 +71,8 @@ class Agent:
         self._watches = watches
         if self._has_kernel:
             system.go_first()
+        if root_folder is not None:
+            system.begin_random_numbers_anew()
         self._calls = {
             "perform": self.perform,
             "start": self._processes.start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -24,6 +25,8 @@ MNT_DETACH = 2
 RB_POWER_OFF = 0x4321FEDC
 
 SYSLOG_READ_ALL, SYSLOG_SIZE_BUFFER = 3, 10
+
+RNDRESEEDCRNG = 0x5207  # include/uapi/linux/random.h
 
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
@@ -80,6 +83,17 @@ def go_first() -> None:
     with contextlib.suppress(OSError):
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(1))
+
+
+def begin_random_numbers_anew() -> None:
+    """From now on they follow from the pool alone, not from how many were used before (random(4)): a
+    folder or file in memory takes one, and how many had to be made depends on where things lie on this
+    computer."""
+    descriptor = os.open("/dev/urandom", os.O_WRONLY)
+    try:
+        fcntl.ioctl(descriptor, RNDRESEEDCRNG)
+    finally:
+        os.close(descriptor)
 
 
 def kernel_log() -> bytes:
