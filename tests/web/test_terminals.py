@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from wanlab.web.terminals import Terminals
@@ -29,4 +30,5 @@ def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
         await asyncio.sleep(0)
         assert told == [(terminal.told(),)]
 
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as thread:  # in this one Playwright may have a loop that runs
+        thread.submit(asyncio.run, run()).result()
