@@ -18,7 +18,7 @@ from urllib.response import addinfourl
 
 from .errors import BuildError
 from .progress import Progress
-from .recipe import Archive
+from .recipe import Archive, Recipe
 
 _PATIENCE_S = 30
 _PIECE_BYTES = 1 << 20
@@ -26,22 +26,23 @@ _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER_BYTES = 60
 
 
-def fetch(archive: Archive, path: Path, member: str, progress: Progress) -> None:
-    """Puts the file named `member` of the archive's package at `path`, if it has the archive's hash.
+def fetch(url: str, folder: Path, member: str, recipe: Recipe, progress: Progress) -> Path:
+    """Puts the file named `member` of the package at `url` into a folder, if the recipe knows it.
 
-    Not two at once for one path.
+    Not two at once for one folder.
     """
-    problems = []
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for url in archive.packages:
-        progress.phase(f"fetching {url}")
-        try:
-            with _opened(url, progress) as package:
-                _store(package, member, archive.sha256, path)
-            return
-        except (OSError, http.client.HTTPException, tarfile.TarError, BuildError) as error:
-            problems.append(f"{url}: {error}")
-    raise BuildError("the kernel's source cannot be fetched", "\n".join(problems))
+    progress.phase(f"fetching {url}")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _opened(url, progress) as package:
+            return _store(package, member, recipe, folder)
+    except (OSError, ValueError, http.client.HTTPException, tarfile.TarError, BuildError) as error:
+        raise BuildError("the kernel's source cannot be fetched", f"{url}: {error}") from None
+
+
+def path_of(archive: Archive, folder: Path) -> Path:
+    """Where a fetched archive is."""
+    return folder / f"{archive.sha256[:16]}.tar.xz"
 
 
 class _Arriving:
@@ -67,16 +68,17 @@ def _opened(url: str, progress: Progress) -> Iterator[_Arriving]:
         yield _Arriving(response, progress)
 
 
-def _store(package: _Arriving, member: str, sha256: str, path: Path) -> None:
-    """Whole and right, or not at all. What a kill has left is written over."""
+def _store(package: _Arriving, member: str, recipe: Recipe, folder: Path) -> Path:
+    """Whole and known, or not at all. What a kill has left is written over."""
     _skip_to_files(package)
-    part = path.with_name(f"{path.name}.part")
+    part = folder / "part"
     try:
         with tarfile.open(fileobj=package, mode="r|*") as files, part.open("wb") as file:  # type: ignore[call-overload]
-            found = _copy(_member(files, member), file)
-        if found != sha256:
-            raise BuildError(f"{member} in it has another hash than the recipe says: {found}")
-        part.replace(path)
+            sha256 = _copy(_member(files, member), file)
+        archive = recipe.archive(sha256)
+        if archive is None:
+            raise BuildError(f"{member} in it has another hash than the recipe says: {sha256}")
+        return part.replace(path_of(archive, folder))
     finally:
         part.unlink(missing_ok=True)
 

@@ -28,8 +28,6 @@ class Archive:
     version: str
     origin: str
     sha256: str
-    packages: tuple[str, ...] = ()
-    """Where Debian's package with it can be fetched, the first that answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +86,7 @@ def _recipe(folder: Path, table: Mapping[str, Any]) -> Recipe:
         series=source["series"],
         package=source["package"],
         source_paths=tuple(Path(path) for path in source["paths"]),
-        archives=tuple(
-            Archive(**{**archive, "packages": tuple(archive.get("packages", ()))})
-            for archive in source["archive"]
-        ),
+        archives=tuple(Archive(**archive) for archive in source["archive"]),
         compiler=build["compiler"],
         steps=build["steps"],
         disk_bytes=build["disk_bytes"],

@@ -9,15 +9,17 @@ import lzma
 import os
 import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from .cache import sha256_of
 from .errors import BuildError
-from .fetch import fetch
+from .fetch import fetch, path_of
 from .progress import Progress
 from .recipe import Archive, Recipe
 
+PACKAGE_VARIABLE = "WANLAB_KERNEL_PACKAGE"
+"""The address of the Debian package with the source, for computers whose apt does not have it."""
 _MEMORY_FILE = "sources.json"
 
 # Code that a User-Mode Linux without devices never compiles, four fifths of the archive. Kconfig
@@ -38,45 +40,27 @@ _UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
 
 
 def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: Progress) -> Path:
-    """The archive to build from: the one named; else one that the recipe knows, which is fetched if
-    it is not here; else whatever Debian's package has put here."""
+    """The archive to build from: the one named; else one that the recipe knows, fetched if it is not
+    here and its address is told; else whatever Debian's package has put here."""
     if source is not None:
         if not source.is_file():
             raise BuildError(f"there is no source archive {source}")
         return source
     installed = [path for path in recipe.source_paths if path.is_file()]
-    fetched = {_fetched_path(cache, archive): archive for archive in recipe.archives}
-    for path in (*installed, *fetched):
+    folder = cache / "sources"
+    for path in (*installed, *(path_of(archive, folder) for archive in recipe.archives)):
         if path.is_file() and recipe.archive(archive_hash(path, cache)):
             return path
-    try:
-        return _fetched(recipe, fetched, progress)
-    except BuildError as error:
-        if not installed:
-            raise
-        progress.note(f"{error.what}; {installed[0]} is taken instead")
+    if url := os.environ.get(PACKAGE_VARIABLE):
+        return fetch(url, folder, recipe.source_paths[0].name, recipe, progress)
+    if installed:
         return installed[0]
-
-
-def _fetched_path(cache: Path, archive: Archive) -> Path:
-    return cache / "sources" / f"{archive.sha256[:16]}.tar.xz"
-
-
-def _fetched(recipe: Recipe, archives: Mapping[Path, Archive], progress: Progress) -> Path:
-    problems = []
-    for path, archive in archives.items():
-        try:
-            fetch(archive, path, recipe.source_paths[0].name, progress)
-            return path
-        except BuildError as error:
-            problems.append(error.hint)
-    cures = (
-        f"on Debian: sudo apt-get install {recipe.package}",
-        f"elsewhere: get an archive of Linux {recipe.series}.x and name it with --source PATH",
-    )
     raise BuildError(
-        "the kernel's source is not here and cannot be fetched",
-        "\n".join(filter(None, (*problems, *cures))),
+        f"the kernel's source is not here: {recipe.source_paths[0]} does not exist",
+        f"on Debian: sudo apt-get install {recipe.package}\n"
+        f"elsewhere: put the address of that package, version {recipe.archives[0].version}, into\n"
+        f"{PACKAGE_VARIABLE}; or get an archive of Linux {recipe.series}.x and name it with\n"
+        "--source PATH",
     )
 
 

@@ -49,7 +49,7 @@ TO_RUN = (
     Package("chromium", "chromium", is_debian_only=True),  # tests of the browser front end
 )
 TO_BUILD = (
-    # Elsewhere, and where apt has another version of it, the build fetches it.
+    # Elsewhere the build says how it is had.
     Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz", is_debian_only=True),
     Package("gcc", "gcc"),
     Package("binutils", "ld"),
@@ -129,8 +129,8 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
     is_updated = not unknown(names, _ask_apt(names))
     if not is_updated:
         _update(prefix)
-        _refuse_unknown([name for name in unknown(names, _ask_apt(names)) if name != KERNEL_SOURCE])
-    chosen = list(filter(None, (_with_version(name, source_versions) for name in names)))
+        _refuse_unknown(unknown(names, _ask_apt(names)))
+    chosen = [_with_version(name, source_versions) for name in names]
     command = [*prefix, *_QUIET, *_INSTALL, *chosen]
     what = f"apt-get install ({count(names)})"
     if is_updated:  # with lists that were here already, and may be out of date
@@ -181,13 +181,20 @@ def unknown(names: Iterable[str], policy: str) -> list[str]:
 
 
 def _refuse_unknown(names: Collection[str]) -> None:
-    if names:
-        hint = "enable the distribution's usual package sources, then run this again"
-        raise DevError(f"apt does not know: {', '.join(names)}", hint)
+    if not names:
+        return
+    hint = "enable the distribution's usual package sources, then run this again"
+    if KERNEL_SOURCE in names:
+        hint = (
+            "Debian 12 has the kernel's source as a package. Elsewhere bring an archive of it,\n"
+            "install the other packages, and run: ./dev kernel build --source ARCHIVE\n"
+            f"  {install_command([n.name for n in (*TO_RUN, *TO_BUILD) if n.name not in names])}"
+        )
+    raise DevError(f"apt does not know: {', '.join(names)}", hint)
 
 
 def _with_version(name: str, source_versions: Sequence[str]) -> str:
-    """The kernel's source in a version that the recipe knows; empty if apt does not have one."""
+    """The kernel's source in a version that the recipe knows, if apt still has it."""
     if name != KERNEL_SOURCE:
         return name
     said = subprocess.run(
@@ -197,8 +204,8 @@ def _with_version(name: str, source_versions: Sequence[str]) -> str:
 
 
 def choose_version(name: str, wanted_versions: Iterable[str], madison: str) -> str:
-    """`name=VERSION` with the first wanted version that `apt-cache madison` lists; empty if none."""
+    """`name=VERSION` with the first wanted version that `apt-cache madison` lists, or `name`."""
     rows = (line.split("|") for line in madison.splitlines())
     offered = {row[1].strip() for row in rows if len(row) > 1}
     version = next((version for version in wanted_versions if version in offered), None)
-    return f"{name}={version}" if version else ""
+    return f"{name}={version}" if version else name

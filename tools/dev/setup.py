@@ -33,9 +33,7 @@ class Missing:
             lines.append("  pip install -e '.[dev]'  (their list: pyproject.toml)")
         if self.kernel:
             lines.append("build the kernel into your cache: about 4 minutes on two processors")
-            lines.append(
-                "  python3 kernel/build.py build  (fetches its source, 153 MB, where apt has none)"
-            )
+            lines.append("  python3 kernel/build.py build")
         if self.ui:
             lines.append("build the browser front end into src/wanlab/web/static: half a minute")
             lines.append("  npm ci; vite build  (in ui/, with the Node of .venv)")
