@@ -20,7 +20,7 @@ from multiprocessing import get_context
 
 from _report import Report, Table
 
-from wanlab.labs import catalog, proof
+from wanlab.labs import catalog, check_selftest
 
 LIMIT_OF_MISSED = 3
 
@@ -28,21 +28,21 @@ LIMIT_OF_MISSED = 3
 def main() -> int:
     arguments = _arguments()
     names = arguments.unit or list(catalog.names())
-    cases = [case for name in names for case in proof.cases(catalog.find(name))]
+    cases = [case for name in names for case in check_selftest.cases(catalog.find(name))]
     cases = [case for case in cases if not arguments.kind or case.kind in arguments.kind]
     cases = [case for case in cases if arguments.case in case.name]
     report = Report("course")
     report.note(f"{len(cases)} cases")
     table = report.table("cases", ("right", "points", "wall_s", "case"))
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(proof.prove, case) for case in cases]
+        running = [pool.submit(check_selftest.run_case, case) for case in cases]
         try:
             for done in as_completed(running):
                 _tell(report, table, done.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    kinds = (proof.START, proof.SOLUTION, proof.WRONG)
+    kinds = (check_selftest.START, check_selftest.SOLUTION, check_selftest.WRONG)
     report.more["totals"] = {
         kind: {"right": sum(own), "of": len(own)}
         for kind in kinds
@@ -54,7 +54,7 @@ def main() -> int:
     return report.finish(is_met=all(rights) if rights else None)
 
 
-def _tell(report: Report, table: Table, verdict: proof.Verdict) -> None:
+def _tell(report: Report, table: Table, verdict: check_selftest.Verdict) -> None:
     own = asdict(verdict)
     table.add(
         **{k: own[k] for k in ("kind", "missed", "reasons")},
@@ -74,7 +74,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("unit", nargs="*", help="ex3, prob1, ...; all if none is named")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="so many side by side")
-    parser.add_argument("--kind", action="append", choices=(proof.START, proof.SOLUTION, "wrong"))
+    parser.add_argument(
+        "--kind", action="append", choices=(check_selftest.START, check_selftest.SOLUTION, "wrong")
+    )
     parser.add_argument("--case", default="", metavar="TEXT", help="only cases in whose name it is")
     return parser.parse_args()
 

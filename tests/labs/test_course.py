@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wanlab import draw, load
-from wanlab.labs import catalog, home, unit_file
+from wanlab.labs import catalog, student_files, unit_file
 from wanlab.labs.unit import CLIENT, GUI, MININET, Unit
 
 NAMES = list(catalog.names())
@@ -78,7 +78,7 @@ def test_a_unit_with_variants_solves_each(unit: Unit) -> None:
 
 
 def test_no_two_units_put_different_files_under_one_name() -> None:
-    files = [(name, path) for n in NAMES for name, path in home.files_of(catalog.find(n))]
+    files = [(name, path) for n in NAMES for name, path in student_files.files_of(catalog.find(n))]
     counts = Counter(name for name, _ in files)
     assert [name for name, count in counts.items() if count > 1] == []
 
@@ -86,13 +86,13 @@ def test_no_two_units_put_different_files_under_one_name() -> None:
 def test_the_manuals_folders_are_furnished_and_what_a_student_changed_stays(
     unit: Unit, tmp_path: Path
 ) -> None:
-    home.furnish(tmp_path, [unit])
+    student_files.install(tmp_path, [unit])
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {str(path.relative_to(tmp_path)) for path in files} == {
-        n for n, _ in home.files_of(unit)
+        n for n, _ in student_files.files_of(unit)
     }
     for path in files:
         assert bool(path.stat().st_mode & 0o100) is (path.suffix == ".sh")
         path.write_text("mine")
-    home.furnish(tmp_path, [unit])
+    student_files.install(tmp_path, [unit])
     assert {path.read_text() for path in files} <= {"mine"}

@@ -14,9 +14,9 @@ from typing import Any
 
 from wanlab import Network, Process, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, home
-from wanlab.labs.conductor import network_of
+from wanlab.labs import catalog, student_files
 from wanlab.labs.prompt import COMMAND as PROMPT
+from wanlab.labs.runner import network_of
 from wanlab.labs.unit import Unit
 
 from . import execute
@@ -34,12 +34,12 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     place = (folder or Path(unit.folder.name)).resolve()
     try:
         place.mkdir(parents=True, exist_ok=True)
-        home.furnish(place, catalog.with_labs(unit))
+        student_files.install(place, catalog.with_labs(unit))
     except OSError as error:
         raise WanlabError(
             f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
         ) from None
-    own = home.own_topology(place, unit)
+    own = student_files.student_topology(place, unit)
     topology = load(own if own.is_file() else unit.topology)
     network = network_of(unit, topology, place, seed=seed, clock=clock)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -49,7 +49,7 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     command = tmux(unit, network, greeting) if uses_tmux else list(PROMPT)
     if not topology.nodes:
         print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
-    starter = partial(_start, network, home.environment(seed))
+    starter = partial(_start, network, student_files.environment(seed))
     return execute.run_in(network, starter, command, Manner(stdin_is_for_prompt=True))
 
 
@@ -57,16 +57,18 @@ def _start(
     network: Network, variables: dict[str, str], command: list[str], **options: Any
 ) -> Process:
     """At home, with the variables of the unit's terminals."""
-    home.move_in(network)
+    student_files.link_home(network)
     given = options.pop("environment", None) or {}
-    environment = {**variables, **given, "PWD": home.HOME}
-    return network.root.start(command, folder=home.HOME, environment=environment, **options)
+    environment = {**variables, **given, "PWD": student_files.HOME}
+    return network.root.start(
+        command, folder=student_files.HOME, environment=environment, **options
+    )
 
 
 def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
     """A session inside the machine: the prompt, the client's terminal, one for each host, the lesson. It
     takes the whole screen, so what greets the student has to stand in there, too."""
-    folder = home.folder_of(unit)
+    folder = student_files.folder_of(unit)
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
     # At the desk time would stand still for all windows while a prompt waits.

@@ -66,19 +66,19 @@ def run(
     if name.isdigit() and int(name) in labs.NUMBERS and not only_steps:
         return _run_program(int(name), seed=seed, clock=clock, results=results, as_json=as_json)
     unit = catalog.find(name)
-    from wanlab.labs import performance  # loads what draws figures: a second
+    from wanlab.labs import unit_run  # loads what draws figures: a second
 
     progress = Progress()
     try:
         progress.say(f"{unit.heading} (seed {seed}, {clock} clock, {unit.wire} wire)")
-        report = performance.run(unit, seed=seed, clock=clock, results=results, say=progress.say)
+        report = unit_run.run_unit(unit, seed=seed, clock=clock, results=results, say=progress.say)
     finally:
         progress.end()
     if as_json:
         print(json.dumps(report, indent=2, sort_keys=True))
     else:
         _print_report(report)
-    return 0 if performance.is_good(report) else 1
+    return 0 if unit_run.is_good(report) else 1
 
 
 def _print_report(report: dict[str, Any]) -> None:
@@ -216,9 +216,11 @@ def _check(
     unit: Unit, script: Path | None, seed: int, clock: str, keep: Path | None, progress: Progress
 ) -> dict[str, Any]:
     if script is not None:
-        from wanlab.labs import performance
+        from wanlab.labs import unit_run
 
-        return performance.work(unit, script, seed=seed, clock=clock, say=progress.say, keep=keep)
+        return unit_run.grade_work(
+            unit, script, seed=seed, clock=clock, say=progress.say, keep=keep
+        )
     if not INSIDE.exists():
         raise WanlabError(
             "there is nothing to grade here",

@@ -2,10 +2,10 @@
 
 catalog      the units that are here          unit, unit_file   what lab.yaml says
 home         the manual's folders             shell, prompt     terminals, typed into from outside
-conductor    performs steps                   canvas            what is drawn in the GUI
+runner    performs steps                   canvas            what is drawn in the GUI
 takes, state_takes, outcome                   numbers out of outputs, beside the manual's
-grade        checks of a student's network    performance, page runs and their reports
-proof        whether the checks are right     summary           many units in one table
+grade        checks of a student's network    unit_run, page runs and their reports
+check_selftest        whether the checks are right     summary           many units in one table
 unit_process a unit that another program runs
 
 Lab 14 is a program as well: lab, terminals, results, table.

@@ -16,8 +16,8 @@ import msgspec
 
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, home, unit_process
-from wanlab.labs.conductor import network_of
+from wanlab.labs import catalog, grade, student_files, unit_process
+from wanlab.labs.runner import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
 from .folder import WorkingFolder, write_whole
@@ -112,7 +112,7 @@ class Lessons:
             has_check=bool(unit.check),
             has_figure=(unit.folder / "figure.svg").is_file(),
             decisions=tuple(f"{it.what}: {it.decided}" for it in unit.decisions),
-            topologies=f"{unit.folder.name}/{home.topologies_of(unit)}",
+            topologies=f"{unit.folder.name}/{student_files.topology_folder_of(unit)}",
         )
 
     def figure(self, name: str) -> Path:
@@ -134,10 +134,10 @@ class Lessons:
         place = self.place_of(unit)
         try:
             place.mkdir(exist_ok=True)
-            home.furnish(place, catalog.with_labs(unit))
+            student_files.install(place, catalog.with_labs(unit))
         except OSError as error:
             raise WanlabError(f"cannot write to {place}: {error.strerror or error}") from None
-        own = home.own_topology(place, unit)
+        own = student_files.student_topology(place, unit)
         topology = load(own if own.is_file() else unit.topology)
         self.unit = unit
         return topology, self._folder.path_of(own)
@@ -163,9 +163,9 @@ class Lessons:
             document,
             topology,
             make,
-            home=home.HOME,
-            environment=home.environment(wishes.seed),
-            move_in=home.move_in,
+            home=student_files.HOME,
+            environment=student_files.environment(wishes.seed),
+            move_in=student_files.link_home,
         )
 
     def step(self, number: int) -> Step:

@@ -16,7 +16,7 @@ from types import TracebackType
 from wanlab import Network, Queues, Sampling, Table, Topology
 from wanlab.errors import MachineError, RequirementError, WanlabError, did_you_mean
 
-from . import home, outcome, takes
+from . import outcome, student_files, takes
 from .canvas import Canvas
 from .outcome import Outcome
 from .prompt import VARIABLES, PromptDesk
@@ -51,7 +51,7 @@ class Running:
     """What it had printed when the next step began."""
 
 
-class Conductor:
+class Runner:
     """Used as a context; what runs in it ends with it."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Conductor:
         self._seed = seed
         self._clock = clock
         self._say = say
-        self._environment = home.environment(seed)
+        self._environment = student_files.environment(seed)
         self._network: Network | None = None
         self._is_running = False
         self._shells: dict[str, Shell] = {}
@@ -81,7 +81,7 @@ class Conductor:
         self._typed: dict[int, tuple[Outcome, Shell]] = {}
         self._samplings: dict[int, tuple[Sampling, str]] = {}
 
-    def __enter__(self) -> Conductor:
+    def __enter__(self) -> Runner:
         return self
 
     def __exit__(
@@ -108,8 +108,8 @@ class Conductor:
         network = network_of(self.unit, topology, self.folder, seed=self._seed, clock=self._clock)
         network.start()
         self._network = network
-        home.move_in(network)
-        where = posixpath.join(home.HOME, home.folder_of(self.unit))
+        student_files.link_home(network)
+        where = posixpath.join(student_files.HOME, student_files.folder_of(self.unit))
         self._prompt = PromptDesk(network, where, self._environment)
 
     def run_topology(self) -> None:
@@ -150,7 +150,7 @@ class Conductor:
             if name not in nodes:
                 raise WanlabError(f"there is no terminal {name}", did_you_mean(name, nodes))
             node = network[name]
-        folder = home.HOME
+        folder = student_files.HOME
         shell = Shell(
             network,
             name,
@@ -202,8 +202,10 @@ class Conductor:
     def _do(self, step: Step) -> None:
         for word, value in step.do.items():
             if word in ("open", "save"):
-                place = posixpath.join(home.HOME, home.topologies_of(self.unit))
-                file = home.inside(self.folder, posixpath.join(place, str(value)))
+                place = posixpath.join(
+                    student_files.HOME, student_files.topology_folder_of(self.unit)
+                )
+                file = student_files.host_path(self.folder, posixpath.join(place, str(value)))
                 (self.canvas.open if word == "open" else self.canvas.save)(file)
             elif word == "run":
                 self.run_topology()
@@ -307,7 +309,7 @@ class Conductor:
             if not shell.is_busy and not shell.is_interrupted:
                 _check_status(step, shell, result)
         result.output += "".join(texts)
-        self._judge(result, shells[0].folder if shells else home.HOME)
+        self._judge(result, shells[0].folder if shells else student_files.HOME)
 
     def _judge(self, result: Outcome, folder: str) -> None:
         queues = self._end_sampling(result)
@@ -334,7 +336,7 @@ class Conductor:
         result.output = "".join(one.output for one, _ in waiting)
         for one, _ in waiting:
             one.output = ""  # it is seen here; nothing was before Enter
-        self._judge(result, waiting[0][1].folder if waiting else home.HOME)
+        self._judge(result, waiting[0][1].folder if waiting else student_files.HOME)
 
     def _end_named(self, step: Step, result: Outcome) -> None:
         name = step.stops or step.ends
@@ -375,7 +377,7 @@ class Conductor:
                 result.problems.append(f"{not_ended(LIMIT_NS)}: the prompt has not come back")
                 (typed or prompt).interrupt()
         result.output = (typed or prompt).take_output()
-        self._judge(result, typed.folder if typed else home.HOME)
+        self._judge(result, typed.folder if typed else student_files.HOME)
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -444,9 +446,9 @@ class Conductor:
         """Reads files as they are named in a terminal."""
 
         def read(name: str) -> bytes:
-            path = posixpath.join(folder, name.replace("~", home.HOME, 1))
+            path = posixpath.join(folder, name.replace("~", student_files.HOME, 1))
             try:
-                return home.inside(self.folder, path).read_bytes()
+                return student_files.host_path(self.folder, path).read_bytes()
             except OSError:
                 raise WanlabError(f"there is no file {name} in {folder}") from None
 

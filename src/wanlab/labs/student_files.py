@@ -44,14 +44,14 @@ def folder_of(unit: Unit) -> str:
     return f"{place}/{name}{unit.number}"
 
 
-def topologies_of(unit: Unit) -> str:
+def topology_folder_of(unit: Unit) -> str:
     """Where its topologies are opened from and saved to, from home."""
     return folder_of(unit) or TOPOLOGIES
 
 
-def own_topology(home: Path, unit: Unit) -> Path:
+def student_topology(home: Path, unit: Unit) -> Path:
     """A student's own file counts, as it would in MiniEdit; without one, what the unit comes with."""
-    return home / topologies_of(unit) / unit.file
+    return home / topology_folder_of(unit) / unit.file
 
 
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
@@ -61,7 +61,7 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     is_given = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
     if is_given and unit.topology.is_file():
         for name in (unit.file, *unit.aliases):
-            yield f"{topologies_of(unit)}/{Path(name).name}", unit.topology
+            yield f"{topology_folder_of(unit)}/{Path(name).name}", unit.topology
     if not place:
         return
     for file in sorted(unit.folder.iterdir()):
@@ -71,7 +71,7 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
             yield f"{place}/{file.name}", file
 
 
-def furnish(home: Path, units: Iterable[Unit]) -> None:
+def install(home: Path, units: Iterable[Unit]) -> None:
     """Puts there what is missing; what a student has changed stays."""
     for unit in units:
         for name, source in files_of(unit):
@@ -83,12 +83,12 @@ def furnish(home: Path, units: Iterable[Unit]) -> None:
             target.chmod(0o755 if target.suffix == ".sh" else 0o644)
 
 
-def move_in(network: Network) -> None:
+def link_home(network: Network) -> None:
     """Makes the working folder the home of the network's terminals."""
     network.root.run(["/bin/sh", "-c", LINK, "sh", str(network.folder)])
 
 
-def inside(home: Path, name: str) -> Path:
+def host_path(home: Path, name: str) -> Path:
     """A file of the machine's home, or of a folder in it, as the computer has it."""
     if name == HOME or name.startswith(f"{HOME}/"):
         return home / name[len(HOME) :].lstrip("/")

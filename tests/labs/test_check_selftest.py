@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wanlab.labs import catalog, performance, proof
+from wanlab.labs import catalog, check_selftest, unit_run
 
 QUICK = (
     "ex1: start",
@@ -16,7 +16,9 @@ QUICK = (
     "prob1: start, variant 3",
     "prob1: solution-3, variant 3",
 )
-CASES = {case.name: case for name in catalog.names() for case in proof.cases(catalog.find(name))}
+CASES = {
+    case.name: case for name in catalog.names() for case in check_selftest.cases(catalog.find(name))
+}
 
 
 def graded(*, passed: bool, hint: str = "", problems: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -35,9 +37,11 @@ def test_each_variant_has_its_start_and_its_solution() -> None:
         count = len(catalog.find(name).variants)
         assert count >= 3
         for variant in range(1, count + 1):
-            own = [case for case in proof.cases(catalog.find(name)) if case.seed == variant]
-            assert {proof.START, proof.SOLUTION} <= {case.kind for case in own}
-    assert sum(case.kind == proof.WRONG for case in CASES.values()) >= 10
+            own = [
+                case for case in check_selftest.cases(catalog.find(name)) if case.seed == variant
+            ]
+            assert {check_selftest.START, check_selftest.SOLUTION} <= {case.kind for case in own}
+    assert sum(case.kind == check_selftest.WRONG for case in CASES.values()) >= 10
 
 
 @pytest.mark.parametrize(
@@ -56,13 +60,13 @@ def test_each_variant_has_its_start_and_its_solution() -> None:
 def test_a_case_is_right_only_if_it_came_out_as_meant(
     monkeypatch: pytest.MonkeyPatch, name: str, report: dict[str, Any], is_right: bool
 ) -> None:
-    monkeypatch.setattr(performance, "work", lambda *_, **__: report)
-    assert proof.prove(CASES[name]).is_right is is_right
+    monkeypatch.setattr(unit_run, "grade_work", lambda *_, **__: report)
+    assert check_selftest.run_case(CASES[name]).is_right is is_right
 
 
 @pytest.mark.machine
 @pytest.mark.parametrize("name", QUICK)
 def test_a_case_of_the_course_comes_out_as_meant(name: str) -> None:
-    verdict = proof.prove(CASES[name])
+    verdict = check_selftest.run_case(CASES[name])
     assert verdict.reasons == ()
     assert verdict.of > 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from wanlab.errors import WanlabError
 
-from . import performance
+from . import unit_run
 from .unit import Unit
 from .unit_file import read_work
 
@@ -76,11 +76,11 @@ def cases(unit: Unit) -> Iterator[Case]:
         yield Case(unit, WRONG, file, work.seed or work.variant or 1, work.hints)
 
 
-def prove(case: Case, say: Callable[[str], None] = lambda line: None) -> Verdict:
+def run_case(case: Case, say: Callable[[str], None] = lambda line: None) -> Verdict:
     """Grades it in a network of its own."""
     began = time.monotonic()
     try:
-        report = performance.work(
+        report = unit_run.grade_work(
             case.unit, case.file, seed=case.seed, clock="virtual", say=say, quick=True
         )
     except WanlabError as error:

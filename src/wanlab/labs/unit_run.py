@@ -25,9 +25,9 @@ from typing import Any
 from wanlab import Provenance, Record, __version__, iperf3, plot, record
 from wanlab.errors import RequirementError, WanlabError
 
-from . import grade, home, page
-from .conductor import Conductor
+from . import grade, page, student_files
 from .outcome import EXPLAINED, OPEN, REPRODUCED, Outcome, count
+from .runner import Runner
 from .unit import CLIENT, Step, Unit
 from .unit_file import read_work
 
@@ -55,7 +55,7 @@ def environment_step(unit: Unit) -> tuple[Step, ...]:
     typed = any(SET_ENV in line for step in unit.steps for line in step.lines)
     if not is_there or typed:
         return ()
-    line = f"(cd ~/{home.folder_of(unit)} && sudo ./{SET_ENV})"
+    line = f"(cd ~/{student_files.folder_of(unit)} && sudo ./{SET_ENV})"
     return (Step(0, "", (CLIENT,), (line,)),)
 
 
@@ -71,7 +71,7 @@ def beginning(unit: Unit) -> tuple[Step, ...]:
     return unit.steps[: next(stops, last)]
 
 
-def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report:
+def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report:
     """Performs all steps, then the solution if there is one, and grades what is there then."""
     final = results / unit.run_name(seed)
     folder = results / f"{final.name}.partial"
@@ -84,18 +84,18 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
             f"cannot write results to {folder}: {error.strerror or error}",
             "name another place with --results",
         ) from None
-    home.furnish(folder / "home", [unit])
-    with Conductor(unit, folder / "home", seed=seed, clock=clock, say=say) as conductor:
+    student_files.install(folder / "home", [unit])
+    with Runner(unit, folder / "home", seed=seed, clock=clock, say=say) as runner:
         try:
-            steps, solved, check = _perform(unit, conductor, seed, say)
+            steps, solved, check = _perform(unit, runner, seed, say)
         except BaseException as error:
-            kept = [result.report() for result in conductor.results]
+            kept = [result.report() for result in runner.results]
             _write_json(folder, {"unit": unit.name, "interrupted": True, "steps": kept})
             error.add_note(f"what was done until then is in {folder}")
             raise
-        virtual_s = conductor.network.now_ns / 1e9
-        warnings = list(conductor.network.warnings)
-        samples = conductor.samples
+        virtual_s = runner.network.now_ns / 1e9
+        warnings = list(runner.network.warnings)
+        samples = runner.samples
     report = _moved(_report(unit, steps, solved, check, seed=seed, clock=clock), folder, final)
     report |= {
         "virtual_s": round(virtual_s, 6),
@@ -112,24 +112,24 @@ def run(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> Report
 
 
 def _perform(
-    unit: Unit, conductor: Conductor, seed: int, say: Say
+    unit: Unit, runner: Runner, seed: int, say: Say
 ) -> tuple[list[Outcome], list[Outcome], Report | None]:
     """What came of the steps, of the solution, and of the checks."""
     first = beginning(unit)
-    steps = conductor.perform(first)
+    steps = runner.perform(first)
     solved: list[Outcome] = []
     check: Report | None = None
     solution = solution_of(unit, seed)
     if solution is not None:
-        solved = conductor.perform([*environment_step(unit), *read_work(solution).steps])
+        solved = runner.perform([*environment_step(unit), *read_work(solution).steps])
     if unit.check and (solution is not None or unit.kind == "lab"):
-        conductor.run_topology()
-        check = grade.report(unit, grade.grade(unit, conductor.network, say), seed)
-    steps += conductor.perform(unit.steps[len(first) :])
+        runner.run_topology()
+        check = grade.report(unit, grade.grade(unit, runner.network, say), seed)
+    steps += runner.perform(unit.steps[len(first) :])
     return steps, solved, check
 
 
-def work(
+def grade_work(
     unit: Unit,
     script: Path | None,
     *,
@@ -144,19 +144,19 @@ def work(
     last seconds and not minutes."""
     with tempfile.TemporaryDirectory(prefix="wanlab-check-") as made:
         folder = (keep or Path(made)).resolve()
-        home.furnish(folder, [unit])
+        student_files.install(folder, [unit])
         steps = _steps_of(script, folder) if script else ()
         if quick:
             steps = [replace(step, lines=tuple(map(_shortened, step.lines))) for step in steps]
-        with Conductor(unit, folder, seed=seed, clock=clock, say=say) as conductor:
+        with Runner(unit, folder, seed=seed, clock=clock, say=say) as runner:
             begun: list[Outcome] = []
             if unit.kind == "lab":
-                conductor.run_topology()
+                runner.run_topology()
             else:
-                begun = conductor.perform([*beginning(unit), *environment_step(unit)])
-            done = conductor.perform(steps)
-            conductor.run_topology()
-            marks = grade.grade(unit, conductor.network, say)
+                begun = runner.perform([*beginning(unit), *environment_step(unit)])
+            done = runner.perform(steps)
+            runner.run_topology()
+            marks = grade.grade(unit, runner.network, say)
     report = grade.report(unit, marks, seed)
     report["problems"] = [
         f"{result.step.text.splitlines()[0]}: {problem}"

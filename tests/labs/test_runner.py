@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from wanlab import save, shapes
-from wanlab.labs import home, performance, shell, unit_file
-from wanlab.labs.conductor import Conductor
+from wanlab.labs import shell, student_files, unit_file, unit_run
 from wanlab.labs.outcome import Outcome
+from wanlab.labs.runner import Runner
 from wanlab.labs.unit import Step, Unit
 
 pytestmark = pytest.mark.machine
@@ -122,9 +122,9 @@ def unit(tmp_path: Path) -> Unit:
 
 def perform(unit: Unit, folder: Path, *steps: Step) -> list[Outcome]:
     folder.mkdir()
-    home.furnish(folder, [unit])
-    with Conductor(unit, folder) as conductor:
-        return conductor.perform(steps)
+    student_files.install(folder, [unit])
+    with Runner(unit, folder) as runner:
+        return runner.perform(steps)
 
 
 def typed(n: int, where: str, *lines: str, **more: Any) -> Step:
@@ -133,13 +133,15 @@ def typed(n: int, where: str, *lines: str, **more: Any) -> Step:
 
 def test_all_steps_are_performed_and_reported(unit: Unit, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    report = performance.run(unit, seed=3, clock="virtual", results=results, say=lambda line: None)
+    report = unit_run.run_unit(
+        unit, seed=3, clock="virtual", results=results, say=lambda line: None
+    )
     told = [figure for step in report["steps"] for figure in step["figures"]]
     assert [(f["what"], f["why"]) for f in told if f["status"] != "reproduced"] == []
     assert [step["problems"] for step in report["steps"] if step["problems"]] == []
     assert (report["performed"], len(told)) == (25, 13)
     assert (report["check"]["points"], report["check"]["passed"]) == (4, True)
-    assert performance.is_good(report)
+    assert unit_run.is_good(report)
     folder = results / "problem9-seed3"
     assert json.loads((folder / "report.json").read_text())["counts"] == report["counts"]
     page = (folder / "report.html").read_text()
@@ -152,7 +154,7 @@ def test_work_is_graded(unit: Unit, tmp_path: Path) -> None:
     def points(text: str, name: str = "work.sh") -> tuple[float, list[str]]:
         script = tmp_path / name
         script.write_text(text)
-        report = performance.work(unit, script, seed=1, clock="virtual", say=lambda line: None)
+        report = unit_run.grade_work(unit, script, seed=1, clock="virtual", say=lambda line: None)
         return report["points"], [one["hint"] for one in report["checks"] if one["hint"]]
 
     assert points(f"# mine\nfor i in 1 2; do\n  {CURE}\ndone\n") == (4, [])
