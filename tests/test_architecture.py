@@ -30,15 +30,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors", "version", "notebook"}
+DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text"}
 LIVE = {"network", "record", "topology"} | DATA
-FACE = {FRONT_DOOR, "errors"}
+FACE = {FRONT_DOOR, "errors", "fields", "yaml_text"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
     "notebook": set(),
     "units": {"errors"},
+    "fields": {"errors"},
+    "yaml_text": {"errors"},
     "topology": DATA,
     "record": DATA,
     "agent": set(),

@@ -1,7 +1,8 @@
 """Errors that a user can act on: what is wrong, as the user wrote it, and what to do about it.
 
     WanlabError             anything below; `what` names the thing and the cause, `hint` the remedy
-    +-- TopologyError       a network that cannot be built; carries all of its problems at once
+    +-- InputError          a file or another input with mistakes; carries all of them at once
+        +-- TopologyError   a network that cannot be built
     +-- RequirementError    this computer lacks something; the hint says how to get it
     +-- MachineError        the kernel or the agent was lost; carries the console's last lines
     +-- CommandError        an operation or a process failed; carries its status and output
@@ -33,7 +34,7 @@ class WanlabError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a topology: where it was written, what it is, what to do."""
+    """One mistake in an input: where it is, what it is, and what to do about it."""
 
     place: str
     what: str
@@ -45,11 +46,11 @@ class Problem:
         return f"{where}{self.what}{remedy}"
 
 
-class TopologyError(WanlabError):
-    """A topology that cannot be built, with every problem found in it."""
+class InputError(WanlabError):
+    """An input, such as a file, that cannot be used, with every problem found in it."""
 
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
-        assert problems, "a TopologyError needs at least one problem"
+        assert problems, f"{type(self).__name__} needs at least one problem"
         self.problems = tuple(problems)
         self.source = source
         lines = [str(problem) for problem in problems]
@@ -58,8 +59,12 @@ class TopologyError(WanlabError):
         what = "\n".join(lines)
         super().__init__(f"{source}: {what}" if source else what)
 
-    def __reduce__(self) -> tuple[type[TopologyError], tuple[Sequence[Problem], str]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[Sequence[Problem], str]]:
         return type(self), (self.problems, self.source)
+
+
+class TopologyError(InputError):
+    """A topology that cannot be built, with every problem found in it."""
 
 
 class RequirementError(WanlabError):

@@ -38,7 +38,7 @@ def test_a_card_counts_over_another_where_it_says_something() -> None:
 )
 def test_what_no_card_can_do_is_an_error(words: object, error: str) -> None:
     with pytest.raises(WanlabError) as raised:
-        read_nic(words)  # type: ignore[arg-type]
+        read_nic(words)
     assert str(raised.value).startswith(error)
 
 

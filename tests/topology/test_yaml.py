@@ -111,7 +111,7 @@ def test_switches_say_everything_in_yaml() -> None:
         ),
         (
             "{router: r1, frr_file: r1.conf}",
-            'line 2 (nodes[0].frr_file): "r1.conf" is beside a file, and this text is in none',
+            'line 2 (nodes[0].frr_file): "r1.conf" is a relative path, but this text is not in a file',
         ),
         (
             "{router: r1, frr_file: /nowhere/r1.conf}",

@@ -35,7 +35,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wanlab.errors import TopologyError, WanlabError, did_you_mean
+from wanlab import yaml_text
+from wanlab.errors import InputError, WanlabError, did_you_mean
+from wanlab.fields import Fields, Problems
 from wanlab.measure import (
     Acks,
     Capture,
@@ -51,8 +53,8 @@ from wanlab.measure import (
 from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.topology import Topology, shapes
+from wanlab.topology.check import accept
 from wanlab.topology.files import FORMATS, yaml
-from wanlab.topology.files.fields import Fields, Problems, accept
 from wanlab.topology.files.plain import read_topology
 from wanlab.units import format_size, parse_time
 
@@ -93,10 +95,10 @@ def read_yaml(path: Path) -> Experiment:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise WanlabError(f"cannot read {path}: {error}") from None
-    said = yaml.read_plain(text, path.name)
+    said = yaml_text.read_yaml(text, path.name)
     try:
         return _experiment(_mapping(said, "the file"), path)
-    except TopologyError:
+    except InputError:
         raise
     except WanlabError as error:
         raise WanlabError(f"{path.name}: {error.what}", error.hint) from None
@@ -144,7 +146,7 @@ def _experiment(said: Mapping[str, Any], path: Path) -> Experiment:
 
 def meaning(text: str) -> str:
     """What decides a run, of a file: another design leaves runs what they are."""
-    said = yaml.read_plain(text, "")
+    said = _mapping(yaml_text.read_yaml(text), "the file")
     left_out = {*DESIGN_KEYS, "full", "plots", "about"}
     return repr({key: value for key, value in said.items() if key not in left_out})
 
@@ -271,7 +273,7 @@ class _Written:
                 path.read_text(encoding="utf-8"),
                 self.topology_file,
                 folder=path.parent,
-                filled=lambda written: _filled(written, values),
+                fill_placeholders=lambda written: _filled(written, values),
             )
             return loaded
         if isinstance(said, str):

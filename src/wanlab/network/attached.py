@@ -12,8 +12,8 @@ from typing import Any
 
 from wanlab.agent.operations import ROOT, WriteFile
 from wanlab.errors import RequirementError
+from wanlab.fields import Fields, Problems
 from wanlab.topology.files import plain
-from wanlab.topology.files.fields import Fields, Problems
 from wanlab.topology.model import Topology
 
 from .desk import answer_to

@@ -6,7 +6,7 @@ it ("links[2].dest", "line 7"), or the thing itself ("link h1-s1") for a topolog
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Interface
 
@@ -73,6 +73,22 @@ def ensure(topology: Topology) -> Topology:
     if problems := check(topology):
         raise TopologyError(problems, topology.source.file)
     return topology
+
+
+def accept(topology: Topology, problems: Sequence[Problem], file: str) -> Topology:
+    """Return a topology that was read from a file, if neither the file nor the topology has a problem.
+
+    A field that could not be read is reported once, not again for the default that replaces it.
+    """
+    if everything := [*problems, *undamaged_problems(topology, problems)]:
+        raise TopologyError(everything, file)
+    return topology
+
+
+def undamaged_problems(topology: Topology, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the topology's problems, except inside fields that `problems` reports as unreadable."""
+    damaged = tuple(f"{problem.place}." for problem in problems if problem.place)
+    return [more for more in check(topology) if not f"{more.place}.".startswith(damaged)]
 
 
 class _Findings:

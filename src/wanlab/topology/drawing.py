@@ -23,8 +23,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from wanlab.errors import Problem
-from wanlab.topology.check import check
-from wanlab.topology.files.fields import Fields, Problems
+from wanlab.fields import Fields, Problems
+from wanlab.topology.check import undamaged_problems
 from wanlab.topology.files.mn_preferences import (
     APPLICATION,
     Preferences,
@@ -213,8 +213,7 @@ class _Reader:
             extra=self._extra(application),
             source=Source(places={path: path for path in self._paths()}),
         )
-        damaged = tuple(f"{problem.place}." for problem in self._problems if problem.place)
-        found = [more for more in check(topology) if not f"{more.place}.".startswith(damaged)]
+        found = undamaged_problems(topology, self._problems)
         self._faults += [self._fault(problem) for problem in (*self._problems, *found)]
         return topology, self._faults
 

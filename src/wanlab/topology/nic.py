@@ -41,7 +41,7 @@ class Nic:
 BY_RULE = Nic()
 
 
-def read_nic(words: Nic | Mapping[str, Any]) -> Nic:
+def read_nic(words: object) -> Nic:
     """The card that is meant by {"tso": "off", "moderation": "50us"}."""
     if isinstance(words, Nic):
         nic = words

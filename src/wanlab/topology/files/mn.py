@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
+from wanlab.fields import Fields, FillPlaceholders, Problems
 from wanlab.topology import addresses
-from wanlab.topology.check import ensure
+from wanlab.topology.check import accept, ensure
 from wanlab.topology.files import plain
-from wanlab.topology.files.fields import Fields, Filled, Problems, accept
 from wanlab.topology.files.mn_preferences import (
     APPLICATION,
     Preferences,
@@ -63,12 +63,16 @@ Entry = dict[str, Any]
 
 
 def load(
-    text: str, file: str = "", *, folder: Path | None = None, filled: Filled | None = None
+    text: str,
+    file: str = "",
+    *,
+    folder: Path | None = None,
+    fill_placeholders: FillPlaceholders | None = None,
 ) -> Topology:
-    """The topology of a `.mn` text; `folder` and `filled` are those of `yaml.load`."""
+    """Return the topology of a `.mn` text; the arguments are those of `yaml.load`."""
     problems = Problems(folder=folder or (Path(file).parent if file else None))
     data = _parse(text, problems, file)
-    data = _upgrade(filled(data) if filled else data, problems)
+    data = _upgrade(fill_placeholders(data) if fill_placeholders else data, problems)
     return accept(_read_file(Fields(data, "", problems), file), problems, file)
 
 

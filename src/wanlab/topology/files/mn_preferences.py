@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wanlab.topology.files.fields import Fields, Problems
+from wanlab.fields import Fields, Problems
 from wanlab.topology.model import NetFlow, SFlow
 
 APPLICATION: Mapping[str, Any] = {

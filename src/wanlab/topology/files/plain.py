@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
-from wanlab.topology.files.fields import Fields
+from wanlab.fields import Fields
 from wanlab.topology.link_trace import is_numbers
 from wanlab.topology.model import (
     Conditions,

@@ -1,0 +1,254 @@
+"""Read YAML and JSON field by field, and report every mistake with its position.
+
+A reader asks for each field by name and kind:
+
+    fields = Fields(data, "", problems)
+    name = fields.text("name")              # None if it is missing
+    rate = fields.parsed("rate", as_rate)
+    fields.refuse_rest()                    # "colour" is not known here (did you mean color?)
+
+A field that is missing or of the wrong kind becomes a problem, and reading goes on without it, so
+that one pass over a file finds all of its mistakes. Fields that nobody asked for remain: a reader
+keeps them (`rest`) or refuses them (`refuse_rest`). A problem's position is the path of the field
+("links[2].dest"), or what `Problems` makes of that path, such as a line number.
+
+The text of a YAML file is read by `wanlab.yaml_text`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import TypeVar
+
+from wanlab.errors import Problem, WanlabError, did_you_mean
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+MAX_QUOTED_CHARACTERS = 60
+
+Value = TypeVar("Value")
+
+FillPlaceholders = Callable[[object], object]
+"""Replace the placeholders in the data of a file by their values."""
+
+
+class Problems(list[Problem]):
+    """The problems of one file.
+
+    `locate` turns a path ("links[2].dest") into the position that is reported. `folder` is the
+    folder of the file; relative paths in the file start there.
+    """
+
+    def __init__(
+        self, locate: Callable[[str], str] = lambda path: path, folder: Path | None = None
+    ) -> None:
+        super().__init__()
+        self.folder = folder
+        self._locate = locate
+
+    def add(self, path: str, what: str, hint: str = "") -> None:
+        problem = Problem(self._locate(path), what, hint)
+        if problem not in self:
+            self.append(problem)
+
+
+class Fields:
+    """The fields of one mapping of a file."""
+
+    def __init__(self, data: object, path: str, problems: Problems) -> None:
+        self.path = path
+        self.problems = problems
+        self._requested: set[str] = set()
+        self._is_mapping = isinstance(data, Mapping)
+        self._data: Mapping[str, object] = {}
+        if isinstance(data, Mapping):
+            self._data = data
+        else:
+            problems.add(path, f"{describe(data)} is not a mapping of fields")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._data)
+
+    def path_of(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def problem(self, key: str, what: str, hint: str = "") -> None:
+        self.problems.add(self.path_of(key), what, hint)
+
+    def require(self, *keys: str) -> None:
+        """Report each of these fields that is missing."""
+        for key in keys:
+            if key not in self._data and self._is_mapping:
+                self.problem(key, f'"{key}" is missing')
+
+    # -- one value --------------------------------------------------------------------------------
+
+    def value(self, key: str) -> object:
+        """Return the value, whatever its kind; None if it is missing."""
+        self._requested.add(key)
+        return self._data.get(key)
+
+    def text(self, key: str) -> str | None:
+        """Return a text; an empty one counts as missing, as in MiniEdit's dialogs."""
+        value = self.value(key)
+        if isinstance(value, str):
+            return value or None
+        self._refuse_unless_missing(key, "a text")
+        return None
+
+    def text_of_file(self, key: str) -> str | None:
+        """Return the content of the file that the field names, relative to this file's folder."""
+        name = self.text(key)
+        if name is None:
+            return None
+        if self.problems.folder is None and not name.startswith("/"):
+            self.problem(key, f'"{name}" is a relative path, but this text is not in a file')
+            return None
+        path = (self.problems.folder or Path()) / name
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            self.problem(key, f"cannot read {path}: {error.strerror or error}")
+        except UnicodeDecodeError:
+            self.problem(key, f"{path} is not UTF-8 text")
+        return None
+
+    def word(self, key: str) -> str | None:
+        """Return a text that some programs write as a number."""
+        value = self.value(key)
+        return str(value) if _is_number(value) else self.text(key)
+
+    def integer(self, key: str) -> int | None:
+        """Return a whole number; MiniEdit writes some of them as texts."""
+        value = self.value(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if isinstance(value, str) and _INTEGER.fullmatch(value):
+            return int(value)
+        self._refuse_unless_missing(key, "a whole number")
+        return None
+
+    def number(self, key: str) -> float | None:
+        """Return a finite number; MiniEdit writes coordinates as texts, and "1e6" is one in YAML."""
+        value = self.value(key)
+        try:
+            if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+                number = float(value)
+                if isfinite(number):
+                    return number
+        except (ValueError, OverflowError):
+            pass  # reported below, like everything else that is not a number
+        self._refuse_unless_missing(key, "a number")
+        return None
+
+    def flag(self, key: str) -> bool | None:
+        value = self.value(key)
+        if isinstance(value, bool):
+            return value
+        self._refuse_unless_missing(key, "true or false")
+        return None
+
+    def parsed(self, key: str, parse: Callable[[object], Value]) -> Value | None:
+        """Return what `parse` makes of the value; None if it is missing or `parse` fails."""
+        value = self.value(key)
+        try:
+            return None if value is None else parse(value)
+        except WanlabError as error:
+            self.problem(key, error.what, error.hint)
+            return None
+
+    # -- values inside ----------------------------------------------------------------------------
+
+    def mapping(self, key: str) -> Fields:
+        """Return the fields of a mapping inside; no fields if it is missing."""
+        value = self.value(key)
+        return Fields({} if value is None else value, self.path_of(key), self.problems)
+
+    def items(self, key: str) -> Iterator[tuple[str, object]]:
+        """Yield the path and value of each item of a list; nothing if the list is missing."""
+        value = self.value(key)
+        if not isinstance(value, list):
+            self._refuse_unless_missing(key, "a list")
+            return
+        for index, item in enumerate(value):
+            yield f"{self.path_of(key)}[{index}]", item
+
+    def mappings(self, key: str) -> Iterator[Fields]:
+        """Yield the fields of each mapping in a list."""
+        for path, item in self.items(key):
+            yield Fields(item, path, self.problems)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        texts = []
+        for path, value in self.items(key):
+            if isinstance(value, str):
+                texts.append(value)
+            else:
+                self.problems.add(path, f"{describe(value)} is not a text")
+        return tuple(texts)
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return one text, or a list of them; numbers count as texts."""
+        value = self.value(key)
+        if isinstance(value, list):
+            words = []
+            for path, item in self.items(key):
+                if isinstance(item, str) or _is_number(item):
+                    words.append(str(item))
+                else:
+                    self.problems.add(path, f"{describe(item)} is not a text")
+            return tuple(words)
+        word = self.word(key)
+        return () if word is None else (word,)
+
+    # -- the remaining fields ---------------------------------------------------------------------
+
+    def rest(self) -> dict[str, object]:
+        """Return the fields that nobody asked for."""
+        return {key: value for key, value in self._data.items() if key not in self._requested}
+
+    def rest_unlike(self, canonical: Mapping[str, object]) -> dict[str, object]:
+        """Return the fields that `canonical` lacks or writes differently."""
+        return {
+            key: value for key, value in self._data.items() if not _is_same(canonical, key, value)
+        }
+
+    def refuse_rest(self) -> None:
+        """Report every field that nobody asked for."""
+        for key in self.rest():
+            hint = did_you_mean(str(key), sorted(self._requested))
+            self.problem(key, f'"{key}" is not known here', hint)
+
+    def _refuse_unless_missing(self, key: str, kind: str) -> None:
+        value = self._data.get(key)
+        if value is not None:
+            self.problem(key, f"{describe(value)} is not {kind}")
+
+
+def describe(value: object) -> str:
+    """Return a value as the author of the file would recognise it."""
+    if isinstance(value, str):
+        is_short = len(value) <= MAX_QUOTED_CHARACTERS
+        return f'"{value}"' if is_short else f'"{value[:MAX_QUOTED_CHARACTERS]}..."'
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "true", False: "false"}[value]
+    return repr(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_same(canonical: Mapping[str, object], key: str, value: object) -> bool:
+    """Compare kinds, too: 1, 1.0 and true are equal in Python and different in a file."""
+    return key in canonical and repr(canonical[key]) == repr(value)

@@ -1,0 +1,167 @@
+"""Read YAML with the line of every value, and write it.
+
+Texts stay texts: only `true`, `false`, `null` and decimal numbers mean something else. A MAC address
+is not taken for a number of base 60, as in YAML 1.1, and a host may be called `no`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from wanlab.errors import InputError, Problem
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class YamlDocument:
+    """What a YAML text says, and where."""
+
+    data: object
+    lines: Mapping[str, int]
+    """The line of each value, by its path: `{"links[2].dest": 7}`."""
+    problems: tuple[Problem, ...] = ()
+    """Keys that occur twice."""
+
+    def locate(self, path: str) -> str:
+        """Return "line 7 (links[2].dest)"; for a missing value, the line of what should have it."""
+        known = path
+        while known and known not in self.lines:
+            known = known.rpartition(".")[0]
+        line = f"line {self.lines.get(known, 1)}"
+        return f"{line} ({path})" if path else line
+
+
+def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> YamlDocument:
+    """Parse a YAML text; raise InputError, with the line, if it is not YAML.
+
+    References (`*name`) are refused unless they are allowed: a few lines of them can stand for more
+    than fits into memory.
+    """
+    try:
+        loader = (_ReferenceLoader if allow_references else _PlainLoader)(text)
+        node = loader.get_single_node()
+        parser = _Parser(loader)
+        data = None if node is None else parser.value(node, "")
+        return YamlDocument(data, parser.lines, tuple(parser.problems))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        position = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        what = f"this is not YAML: {error.problem or error.context}"
+        raise InputError([Problem(position, what)], file) from None
+    except yaml.YAMLError as error:
+        what = f"this is not YAML: {str(error).splitlines()[0]}"
+        raise InputError([Problem("", what)], file) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError([Problem("", f"cannot read this YAML: {error}")], file) from None
+
+
+def read_yaml(text: str, file: str = "") -> object:
+    """Return what a YAML text says; raise InputError if it is not YAML or a key occurs twice."""
+    document = parse_yaml(text, file)
+    if document.problems:
+        raise InputError(document.problems, file)
+    return document.data
+
+
+def dump_yaml(data: object, *, short_in_one_line: bool = False) -> str:
+    """Return the YAML text of mappings, lists, texts and numbers.
+
+    short_in_one_line: write mappings and lists without inner ones as `{host: h1}` and `[h1, s1]`.
+    """
+    text: str = yaml.dump(
+        data,
+        Dumper=_PlainDumper,
+        sort_keys=False,
+        default_flow_style=None if short_in_one_line else False,
+        allow_unicode=True,
+        width=WIDTH,
+    )
+    return text
+
+
+_STANDARD = "tag:yaml.org,2002:"
+_UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Repeat what occurs twice, instead of referring to it."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        """Quote and escape texts with line ends that YAML 1.1 would join."""
+        style = '"' if _UNUSUAL_LINE_ENDS & set(data) else None
+        return self.represent_scalar(f"{_STANDARD}str", data, style=style)
+
+
+class _ReferenceLoader(yaml.SafeLoader):
+    """Take fewer texts for something else than YAML 1.1 does."""
+
+
+class _PlainLoader(_ReferenceLoader):
+    """Refuse references, too."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem="references (*name) are not used here", problem_mark=mark
+            )
+        return super().compose_node(parent, index)
+
+
+_PlainDumper.add_representer(str, _PlainDumper.represent_text)
+_MEANINGS = {
+    "null": (r"~|null|", ["~", "n", ""]),
+    "bool": (r"true|false", ["t", "f"]),
+    "int": (r"-?(?:0|[1-9][0-9]{0,999})", list("-0123456789")),
+    "float": (r"-?[0-9]+\.[0-9]*(?:e[-+][0-9]+)?", list("-0123456789")),
+}
+for _loader in (_ReferenceLoader, _PlainLoader):
+    _loader.yaml_implicit_resolvers = {}
+    for _tag, (_pattern, _beginnings) in _MEANINGS.items():
+        _loader.add_implicit_resolver(
+            f"{_STANDARD}{_tag}", re.compile(f"(?:{_pattern})$"), _beginnings
+        )
+
+
+class _Parser:
+    """Turn nodes into values, and note the line of each."""
+
+    def __init__(self, loader: _ReferenceLoader) -> None:
+        self._loader = loader
+        self.lines: dict[str, int] = {}
+        self.problems: list[Problem] = []
+
+    def value(self, node: yaml.Node, path: str) -> object:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if node.tag.removeprefix(_STANDARD) not in (*_MEANINGS, "str", "seq", "map"):
+            raise yaml.MarkedYAMLError(
+                problem=f"the tag {node.tag} is not used here", problem_mark=node.start_mark
+            )
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, f"{path}[{i}]") for i, item in enumerate(node.value)]
+        value: object = self._loader.construct_object(node)
+        return value
+
+    def _mapping(self, node: yaml.MappingNode, path: str) -> dict[str, object]:
+        mapping: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
+            inside = f"{path}.{key}" if path else key
+            line = key_node.start_mark.line + 1
+            if key in mapping:
+                self.problems.append(
+                    Problem(f"line {line} ({inside})", f'"{key}" stands here twice', "keep one")
+                )
+            self.lines[inside] = line
+            mapping[key] = self.value(value_node, inside)
+        return mapping
