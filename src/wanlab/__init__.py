@@ -25,7 +25,8 @@ This is the front door: what stands here is public, and faces use nothing else.
                                  read_results; load_experiment: from a file; forget_runs: no cache
     plot                         figures of it
     Here                         counters of the machine that one is in
-    ask, answer_to, Visit        what a program inside asks of the user's side
+    call_host, open_request, Connection
+                                 requests of a program inside to the user's side
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     )
     from wanlab.measure.here import Here, NodeCounters
     from wanlab.measure.interfaces import Interface, interfaces
-    from wanlab.network import Finished, Network, Process, Visit, answer_to, ask
+    from wanlab.network import Connection, Finished, Network, Process, call_host, open_request
     from wanlab.plan import plan_script
     from wanlab.plot import Panel
     from wanlab.record import Provenance, Record, Table
@@ -150,10 +151,10 @@ _PLACES = {
     "Switch": "topology",
     "Table": "record",
     "Topology": "topology",
-    "Visit": "network",
-    "answer_to": "network",
+    "Connection": "network",
+    "call_host": "network",
     "arranged": "topology.layout",
-    "ask": "network",
+    "open_request": "network",
     "checkup": "machine.checkup",
     "draw": "topology",
     "dumps": "topology",
@@ -192,6 +193,7 @@ __all__ = [
     "Capture",
     "Checkup",
     "Conditions",
+    "Connection",
     "Controller",
     "Cpu",
     "Design",
@@ -234,10 +236,8 @@ __all__ = [
     "Switch",
     "Table",
     "Topology",
-    "Visit",
-    "answer_to",
     "arranged",
-    "ask",
+    "call_host",
     "checkup",
     "draw",
     "dumps",
@@ -252,6 +252,7 @@ __all__ = [
     "load",
     "load_experiment",
     "loads",
+    "open_request",
     "ping",
     "plan_script",
     "plot",

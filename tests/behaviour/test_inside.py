@@ -1,11 +1,11 @@
-"""Programs inside a machine: they make networks of their own, and ask the user's side at the desk."""
+"""Programs inside a machine make networks of their own and send requests to the user's side."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from wanlab import Network, Topology, Visit, shapes
+from wanlab import Connection, Network, Topology, shapes
 from wanlab.errors import CommandError, RequirementError
 
 pytestmark = pytest.mark.machine
@@ -94,42 +94,42 @@ def test_a_process_of_the_embedded_machine_is_not_ours_to_start(tmp_path: Path) 
         net.machine.prefix("h1", "/")
 
 
-# -- the desk ---------------------------------------------------------------------------------------
+# -- the host service -----------------------------------------------------------------------------
 
 ASKING = """
 import time
-from wanlab import answer_to
+from wanlab import call_host
 before = time.monotonic_ns()
 print("asked", flush=True)
-print(answer_to({"do": "name", "of": "it"}), time.monotonic_ns() - before < 1_000_000)
+print(call_host({"do": "name", "of": "it"}), time.monotonic_ns() - before < 1_000_000)
 """
 
 
-def test_a_visit_takes_no_time_and_comes_after_what_was_printed(tmp_path: Path) -> None:
+def test_a_request_takes_no_time_and_comes_after_what_was_printed(tmp_path: Path) -> None:
     heard: list[bytes] = []
     with Network(Topology(), folder=tmp_path) as net:
         (tmp_path / "ask.py").write_text(ASKING)
 
-        def handle(visit: Visit) -> None:
+        def handle(connection: Connection) -> None:
             assert b"".join(heard) == b"asked\n"
-            visit.answer({"name": visit.request["of"]})
+            connection.answer({"name": connection.request["of"]})
 
-        net.desk["name"] = handle
+        net.host_service["name"] = handle
         assert net.root.start([PYTHON, "ask.py"], on_output=heard.append).wait() == 0
     assert b"".join(heard) == b"asked\n{'name': 'it'} True\n"
 
 
 def test_nobody_there_is_an_answer(tmp_path: Path) -> None:
     program = """
-from wanlab import answer_to
+from wanlab import call_host
 from wanlab.errors import RequirementError
 try:
-    answer_to({"do": "nothing"})
+    call_host({"do": "nothing"})
 except RequirementError as error:
     print(error.what)
 """
     with Network(Topology(), folder=tmp_path) as net:
-        assert run_inside(net, tmp_path, program) == "nobody here answers 'nothing'\n"
+        assert run_inside(net, tmp_path, program) == "nothing here answers 'nothing'\n"
 
 
 @pytest.mark.parametrize("request_line", ["no json", "[]", "{}", '"text"'])
@@ -137,19 +137,19 @@ def test_a_request_that_makes_no_sense_is_told_so(tmp_path: Path, request_line: 
     program = f"""
 import socket
 connection = socket.socket(socket.AF_UNIX)
-connection.connect("/run/wanlab/desk")
+connection.connect("/run/wanlab/host-service")
 connection.sendall({request_line!r}.encode() + b"\\n")
 print(connection.makefile().readline())
 """
     with Network(Topology(), folder=tmp_path) as net:
         said = json.loads(run_inside(net, tmp_path, program))
-    assert said == {"error": 'a request is one line of JSON: {"do": "...", ...}'}
+    assert said == {"error": 'a request must be one line of JSON: {"do": "...", ...}'}
 
 
-def test_a_visit_carries_bytes_both_ways_until_one_side_ends_it(tmp_path: Path) -> None:
+def test_a_request_carries_bytes_both_ways_until_one_side_ends_it(tmp_path: Path) -> None:
     program = """
-from wanlab import ask
-with ask({"do": "echo"}) as connection:
+from wanlab import open_request
+with open_request({"do": "echo"}) as connection:
     sent = bytes(range(256)) * 4096
     connection.sendall(sent)
     received = b""
@@ -159,12 +159,12 @@ with ask({"do": "echo"}) as connection:
 """
     ended: list[bool] = []
 
-    def echo(visit: Visit) -> None:
-        visit.on_data = visit.send
-        visit.on_end = lambda: ended.append(True)
+    def echo(connection: Connection) -> None:
+        connection.on_data = connection.send
+        connection.on_end = lambda: ended.append(True)
 
     with Network(Topology(), folder=tmp_path) as net:
-        net.desk["echo"] = echo
+        net.host_service["echo"] = echo
         assert run_inside(net, tmp_path, program) == "True\n"
         net.run_for("1s")
     assert ended == [True]

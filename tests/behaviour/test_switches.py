@@ -375,19 +375,20 @@ def test_a_controller_on_the_users_computer_is_reached_over_a_relay(
 @needs_ovs
 def test_only_controllers_of_the_topology_are_reached_outside(start: Start) -> None:
     net = start(ovs(Controller("c0", kind="outside", port=6690)))
-    answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", "22"]).output
+    answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "22"]).output
     assert answer == '{"error": "127.0.0.1:22 is no controller outside in this topology"}\n'
-    answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", "6690"]).output
+    answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "6690"]).output
     assert answer == '{"error": "127.0.0.1:6690: Connection refused"}\n'
 
 
-ASK_AT_DESK = """
+CONNECT_THROUGH_HOST = """
 import json, socket, sys
-desk = socket.socket(socket.AF_UNIX)
-desk.connect("/run/wanlab/desk")
-desk.sendall(json.dumps({"do": "connect", "address": sys.argv[1], "port": int(sys.argv[2])}).encode())
-desk.sendall(b"\\n")
-print(desk.makefile().readline(), end="")
+connection = socket.socket(socket.AF_UNIX)
+connection.connect("/run/wanlab/host-service")
+request = {"do": "connect", "address": sys.argv[1], "port": int(sys.argv[2])}
+connection.sendall(json.dumps(request).encode())
+connection.sendall(b"\\n")
+print(connection.makefile().readline(), end="")
 """
 
 
@@ -395,9 +396,13 @@ def test_what_may_be_reached_is_said_outside(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         net = start(Topology(), reach=[f"127.0.0.1:{port}"])
-        answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", str(port)]).output
+        answer = net.root.run(
+            ["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", str(port)]
+        ).output
         assert answer == '{"connected": true}\n'
-        answer = net.root.run(["python3", "-c", ASK_AT_DESK, "127.0.0.1", str(port - 1)]).output
+        answer = net.root.run(
+            ["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", str(port - 1)]
+        ).output
         assert answer.startswith('{"error": ')
 
 

@@ -4,7 +4,7 @@
     python3 -I -S FOLDER DESCRIPTOR native   as the first process of fresh namespaces
 
 DESCRIPTOR is its end of the channel, inherited. In a machine that is there already, the agent that is
-there forks (see `desk`).
+there forks (see `host_service`).
 
 The rest of wanlab is neither needed nor imported: a stand-in for the package lets `wanlab.agent` be
 found without running the front door.

@@ -15,14 +15,14 @@ too, chosen by whoever starts it; its streams and its end travel under that.
                                       <-  ERRORS   3  bytes of its stderr
                                       <-  ENDED    3  {"status": 0, ...}
 
-A program in the machine may ask the user's side for something (see `desk`): a visit, whose number the
-agent chooses.
+A program in the machine may send requests to the user's side (see `host_service`). The agent
+chooses the number of each of these connections.
 
-                                      <-  VISIT       1  {"do": "line", ...}
-                                      <-  VISIT_DATA  1  further bytes
+                                      <-  REQUEST       1  {"do": "line", ...}
+                                      <-  REQUEST_DATA  1  further bytes
     ANSWER      1  bytes              ->
     ANSWER_END  1                     ->
-                                      <-  VISIT_END   1
+                                      <-  REQUEST_END   1
 
 Nothing may be said to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are
 JSON; DATA answers a call with raw bytes.
@@ -50,9 +50,9 @@ class Kind(IntEnum):
     ERRORS = 8
     ENDED = 9
     READY = 10
-    VISIT = 11
-    VISIT_DATA = 12
-    VISIT_END = 13
+    REQUEST = 11
+    REQUEST_DATA = 12
+    REQUEST_END = 13
     ANSWER = 14
     ANSWER_END = 15
 

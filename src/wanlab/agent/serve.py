@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from . import root, system
 from .counters import Counters
-from .desk import Desk
+from .host_service import HostServiceSocket
 from .messages import Frame, FrameReader, Kind, encode, encode_json
 from .namespaces import ROOT, Namespaces
 from .perform import Performer
@@ -39,7 +39,7 @@ class Agent:
         self._has_kernel = has_kernel
         self._is_guest = is_guest
         self._poll = select.epoll()
-        self._desk: Desk | None = None
+        self._host_service: HostServiceSocket | None = None
         self._watches: Watches | None = None
         self._calls: dict[str, Callable[..., Any]] = {"prepare": self.prepare}
 
@@ -60,7 +60,9 @@ class Agent:
         namespaces = Namespaces()
         if furniture is not None:
             root.furnish(**furniture)
-            self._desk = Desk(self._poll, self._send, {"paths": namespaces.paths}, self._fork_for)
+            self._host_service = HostServiceSocket(
+                self._poll, self._send, {"paths": namespaces.paths}, self._fork_for
+            )
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
             self._performer.set_link_state(ROOT, "lo", True)
@@ -113,8 +115,8 @@ class Agent:
         return Probe(self._namespaces).probe(**wanted)
 
     def _fork_for(self, connection: int) -> None:
-        """An agent of its own for a program inside, whose channel is its connection to the desk. All
-        that a new Python would have to load first is there already."""
+        """Fork an agent for a program inside; the program's connection becomes its channel. A fork
+        starts faster than a new Python, which would have to import everything again."""
         if os.fork():
             return
         status = 1
@@ -165,8 +167,8 @@ class Agent:
                 elif descriptor == child_ended:
                     os.read(child_ended, CHUNK)
                     self._processes.reap()
-                elif self._desk is not None and self._desk.owns(descriptor):
-                    self._desk.ready(descriptor, events)
+                elif self._host_service is not None and self._host_service.owns(descriptor):
+                    self._host_service.ready(descriptor, events)
                 elif self._watches is not None and self._watches.owns(descriptor):
                     self._watches.ready(descriptor)
                 else:
@@ -177,10 +179,10 @@ class Agent:
             self._processes.feed(frame.number, frame.body)
         elif frame.kind is Kind.INPUT_END:
             self._processes.end_input(frame.number)
-        elif frame.kind is Kind.ANSWER and self._desk is not None:
-            self._desk.answer(frame.number, frame.body)
-        elif frame.kind is Kind.ANSWER_END and self._desk is not None:
-            self._desk.answer_end(frame.number)
+        elif frame.kind is Kind.ANSWER and self._host_service is not None:
+            self._host_service.answer(frame.number, frame.body)
+        elif frame.kind is Kind.ANSWER_END and self._host_service is not None:
+            self._host_service.answer_end(frame.number)
         else:
             self._answer(frame)
 

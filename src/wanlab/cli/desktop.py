@@ -1,4 +1,4 @@
-"""A result on the user's desktop: what `xdg-open` inside a machine asks for at the desk.
+"""A result on the user's desktop: what `xdg-open` inside a machine requests.
 
 A program inside is not the user. So only results are shown, by their suffix, and only from the working
 folder, which is the one place that both share.
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wanlab import Network, Visit
+from wanlab import Connection, Network
 
 from .display import has_display
 
@@ -29,11 +29,11 @@ class Desktop:
         self._environment = environment
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def take(self, visit: Visit) -> None:
+    def take(self, connection: Connection) -> None:
         """{"do": "open", "path": ...}: answered by {"opened": true}, or by why it is not."""
-        why = self.show(str(visit.request.get("path", "")))
+        why = self.show(str(connection.request.get("path", "")))
         answer: dict[str, Any] = {"opened": not why}
-        visit.answer(answer | ({"why": why} if why else {}))
+        connection.answer(answer | ({"why": why} if why else {}))
 
     def show(self, name: str) -> str:
         """Opens a file; "" or why that is not done."""
@@ -65,4 +65,4 @@ class Desktop:
 
 def offer(network: Network) -> None:
     """Programs in the network may show results from now on."""
-    network.desk["open"] = Desktop(network.folder).take
+    network.host_service["open"] = Desktop(network.folder).take

@@ -15,7 +15,7 @@ from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError
 
 from . import Ended, desktop, topologies
-from .lines import VARIABLES, LineDesk, StreamLines
+from .lines import VARIABLES, LineService, StreamLines
 from .manner import PLAIN, Manner
 from .streams import Abandoned, Input, Output, are_one
 from .strides import LISTEN_REAL_S, Strides
@@ -63,11 +63,11 @@ def run_in(
             network.pace_to_real()
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
-                from .terminal import attend
+                from .terminal import serve
 
-                status = attend(network, start, command, manner)
+                status = serve(network, start, command, manner)
             else:
-                status = _attend(network, start, command, manner)
+                status = _serve(network, start, command, manner)
         except CommandError as error:
             if error.status not in (NOT_EXECUTABLE, NOT_FOUND):
                 raise
@@ -76,7 +76,7 @@ def run_in(
     return status if status >= 0 else 128 - status
 
 
-def _attend(
+def _serve(
     network: Network, start: Callable[..., Process], command: list[str], manner: Manner
 ) -> int:
     """Starts the command with our own streams and waits for it; returns its status."""
@@ -84,7 +84,7 @@ def _attend(
     refuse(network)
     try:
         with Interrupts() as interrupts:
-            lines = LineDesk(network) if manner.stdin_is_for_prompt else None
+            lines = LineService(network) if manner.stdin_is_for_prompt else None
             process = start(
                 command,
                 stdin=lines is None,
@@ -100,7 +100,7 @@ def _attend(
                 if lines
                 else Input(process)
             )
-            status = Attendance(network, process, output, errors, interrupts, stdin).attend()
+            status = Attendance(network, process, output, errors, interrupts, stdin).serve()
     except Abandoned:
         status = -signal.SIGPIPE
     for stream, name in ((output, "output"), (errors, "errors")):
@@ -120,19 +120,19 @@ def _as_a_shell(error: CommandError, name: str, network: Network) -> str:
 class PromptInput:
     """Our standard input, for a prompt in the machine that asks for a line when it wants one."""
 
-    def __init__(self, desk: LineDesk, lines: StreamLines) -> None:
-        self._desk = desk
+    def __init__(self, line_service: LineService, lines: StreamLines) -> None:
+        self._line_service = line_service
         self._lines = lines
 
     @property
     def is_wanted(self) -> bool:
-        return self._desk.is_wanted
+        return self._line_service.is_wanted
 
     def pass_on(self) -> bool:
         """Whether anything was."""
         if not self.is_wanted:
             return False
-        self._desk.serve(self._lines)
+        self._line_service.serve(self._lines)
         return True
 
     def wait(self, real_s: float) -> bool:
@@ -215,7 +215,7 @@ class Attendance:
         self._hints = iter((signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL))
         self._lost_bytes = 0
 
-    def attend(self) -> int:
+    def serve(self) -> int:
         """Returns its status; negative: the signal that ended it."""
         while self._process.is_running:
             self._stride()

@@ -71,7 +71,7 @@ def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
     folder = student_files.folder_of(unit)
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
-    # At the desk time would stand still for all windows while a prompt waits.
+    # At the host service time would stand still for all windows while a prompt waits.
     prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
     prompt += f"; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]

@@ -1,4 +1,4 @@
-"""Lines for prompts in the machine: a program inside asks for one at the desk and we ask the user.
+"""Lines for prompts in the machine: a program inside requests one, and the user types it outside.
 
 No time passes in the machine meanwhile, except where it is meant to keep up with the real clock.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from wanlab import Network, Visit
+from wanlab import Connection, Network
 from wanlab.mininet.words import Words
 
 from .strides import SHORT_NS
 
-# Tells programs inside that lines are to be had at the desk.
-VARIABLES = {"WANLAB_PROMPT": "desk"}
+# Tells programs inside that the host service provides lines.
+VARIABLES = {"WANLAB_PROMPT": "host-service"}
 CHUNK = 65536
 LISTEN_REAL_S = 0.2
 
@@ -31,46 +31,46 @@ class Source(Protocol):
     def read(self, prompt: str, words: Words, typed: str) -> Answer: ...
 
 
-class LineDesk:
-    """Notes that a line is wanted; it is read by whoever attends the machine, when that stands still."""
+class LineService:
+    """Notes that a line is wanted. Whoever serves the machine reads it while time stands still."""
 
     def __init__(self, network: Network) -> None:
-        self._visit: Visit | None = None
+        self._connection: Connection | None = None
         self.is_used = False
         """Somebody has asked already."""
         self.reads_keys = False
         """The program that runs now does its own line editing, as a shell or an editor does."""
-        network.desk["line"] = self._take
-        network.desk["keys"] = self._note_keys
+        network.host_service["line"] = self._take
+        network.host_service["keys"] = self._note_keys
 
     @property
     def is_wanted(self) -> bool:
-        return self._visit is not None and not self._visit.is_over
+        return self._connection is not None and not self._connection.is_over
 
     def serve(self, source: Source) -> None:
         """Reads a line and answers with it."""
-        visit, self._visit = self._visit, None
-        assert visit is not None
+        connection, self._connection = self._connection, None
+        assert connection is not None
         self.reads_keys = False
-        request = visit.request
-        visit.answer(
+        request = connection.request
+        connection.answer(
             source.read(
                 str(request.get("prompt", "")),
-                request.get("words") or {},
+                cast(Words, request.get("words") or {}),
                 str(request.get("typed", "")),
             )
         )
 
-    def _take(self, visit: Visit) -> None:
+    def _take(self, connection: Connection) -> None:
         if self.is_wanted:
-            visit.answer({"error": "somebody else is at the prompt"})
+            connection.answer({"error": "somebody else is at the prompt"})
             return
         self.is_used = True
-        self._visit = visit
+        self._connection = connection
 
-    def _note_keys(self, visit: Visit) -> None:
+    def _note_keys(self, connection: Connection) -> None:
         self.reads_keys = True
-        visit.answer({})
+        connection.answer({})
 
 
 class StreamLines:

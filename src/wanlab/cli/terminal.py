@@ -22,7 +22,7 @@ from types import FrameType, TracebackType
 from wanlab import Network, Process
 
 from .editor import Editor
-from .lines import VARIABLES, LineDesk
+from .lines import VARIABLES, LineService
 from .manner import Manner
 from .streams import Output
 from .strides import LISTEN_REAL_S, SHORT_NS, Strides
@@ -35,7 +35,7 @@ WATCH_REAL_S = 0.5
 STUCK_REAL_S = 1.0
 
 
-def attend(
+def serve(
     network: Network, start: Callable[..., Process], command: list[str], manner: Manner
 ) -> int:
     """Starts the command in a terminal and passes keys on until it ends; returns its status."""
@@ -50,7 +50,7 @@ def attend(
         )
         session = Session(network, process, output, ours, manner)
         ours.on_watch = session.look_while_stuck
-        session.attend()
+        session.serve()
     assert process.status is not None
     return process.status
 
@@ -139,18 +139,18 @@ class Session:
         self._windows = Windows(network)
         self._always_goes_on = manner.goes_on(network)
         self._strides = Strides(always_short=self._always_goes_on)
-        self._lines = LineDesk(network)
+        self._lines = LineService(network)
         self._editor = Editor(output, self._let_time_pass)
         self._moved_real_s = time.monotonic()
 
-    def attend(self) -> None:
+    def serve(self) -> None:
         """Lets time pass until the process has ended."""
         try:
-            self._attend()
+            self._serve()
         finally:
             self._windows.close()
 
-    def _attend(self) -> None:
+    def _serve(self) -> None:
         said_bytes = 0
         while self._process.is_running:
             self._pass_on()

@@ -1,8 +1,8 @@
 """Terminal windows on the user's display, each with a program of the machine in it: `xterm h1`.
 
-A program inside asks at the desk: {"do": "terminal", "title", "command", "folder", "term"}. The answer
-is {"opened": true} or {"error"}; the window closes with the visit, and the visit ends with the window.
-While one is open time goes on as on the user's watch.
+A program inside sends the request {"do": "terminal", "title", "command", "folder", "term"}. The answer
+is {"opened": true} or {"error"}. The window closes when the connection ends, and the other way round.
+While a window is open, time passes at the pace of the real clock.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import cast
 
-from wanlab import Network, Process, Visit
+from wanlab import Connection, Network, Process
 
 from .display import has_display
 
@@ -37,7 +38,7 @@ class Windows:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._open: list[Window] = []
-        network.desk["terminal"] = self._take
+        network.host_service["terminal"] = self._take
 
     @property
     def are_open(self) -> bool:
@@ -61,23 +62,23 @@ class Windows:
         while self._open:
             self._open.pop().close()
 
-    def _take(self, visit: Visit) -> None:
-        request = visit.request
+    def _take(self, connection: Connection) -> None:
+        request = connection.request
         why_not = _why_not(str(request["term"]))
         if why_not:
-            visit.answer({"error": why_not})
+            connection.answer({"error": why_not})
             return
-        self._open.append(Window(visit))
-        visit.send(json.dumps({"opened": True}).encode() + b"\n")
+        self._open.append(Window(connection))
+        connection.send(json.dumps({"opened": True}).encode() + b"\n")
 
 
 def refuse(network: Network) -> None:
     """Where nobody attends windows."""
 
-    def take(visit: Visit) -> None:
-        visit.answer({"error": _why_not(str(visit.request["term"])) or NO_TERMINAL})
+    def take(connection: Connection) -> None:
+        connection.answer({"error": _why_not(str(connection.request["term"])) or NO_TERMINAL})
 
-    network.desk["terminal"] = take
+    network.host_service["terminal"] = take
 
 
 def _why_not(term: str) -> str:
@@ -96,9 +97,9 @@ def _command(term: str, title: str) -> list[str]:
 class Window:
     """One window, its relay, and the program in it. `end`: to be read when something comes."""
 
-    def __init__(self, visit: Visit) -> None:
-        self._visit = visit
-        self._request = visit.request
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._request = connection.request
         self._folder = tempfile.TemporaryDirectory(prefix="wanlab-window-")
         address = f"{self._folder.name}/socket"
         self.end = socket.socket(socket.AF_UNIX)
@@ -119,7 +120,7 @@ class Window:
     @property
     def has_ended(self) -> bool:
         return (
-            self._visit.is_over
+            self._connection.is_over
             or self._window.poll() is not None
             or (self._process is not None and not self._process.is_running)
         )
@@ -166,7 +167,7 @@ class Window:
             self._process.resize(rows, columns)
             return
         self._process = network.root.start(
-            [str(word) for word in self._request["command"]],
+            [str(word) for word in cast("list[object]", self._request["command"])],
             terminal=(rows, columns),
             on_output=self._show,
             environment={"TERM": "xterm-256color"},
@@ -189,5 +190,5 @@ class Window:
                 break
             except subprocess.TimeoutExpired:
                 hint()
-        self._visit.end()
+        self._connection.end()
         self._folder.cleanup()

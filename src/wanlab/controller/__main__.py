@@ -35,13 +35,13 @@ class Server:
         while True:
             for descriptor, events in self._poll.poll():
                 if descriptor == self._listener.fileno():
-                    self._welcome()
+                    self._accept()
                 elif events & ~select.EPOLLOUT:
                     self._hear(descriptor)
                 else:
                     self._speak(descriptor)
 
-    def _welcome(self) -> None:
+    def _accept(self) -> None:
         connection, _ = self._listener.accept()
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

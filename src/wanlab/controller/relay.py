@@ -1,9 +1,10 @@
 """Brings switches in a machine to a controller on the user's own computer: `wanlab-relay ADDRESS PORT`.
 
-    switch --TCP--> relay, 127.0.0.1:PORT --the machine's desk--> user's side --TCP--> ADDRESS:PORT
+    switch --TCP--> relay, 127.0.0.1:PORT --host service--> user's side --TCP--> ADDRESS:PORT
 
-Each connection is a visit at the desk: a line of JSON that says where to, a line that answers, and then
-bytes both ways. What comes from there comes when that computer likes, so such a run does not repeat.
+Each TCP connection becomes a request to the host service: a line of JSON with the destination, a line
+with the answer, and then bytes both ways. The controller answers on the real clock, so such a run
+cannot be repeated exactly.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import threading
 
 from wanlab.controller import service
 
-DESK = "/run/wanlab/desk"
+HOST_SERVICE = "/run/wanlab/host-service"
 CHUNK = 65536
 
 
@@ -38,23 +39,23 @@ def relay(connection: socket.socket, address: str, port: int) -> None:
 
 def reach(address: str, port: int) -> socket.socket:
     """A connection to the controller. ConnectionError with the reason if there is none."""
-    desk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        desk.connect(DESK)
+        connection.connect(HOST_SERVICE)
         request = {"do": "connect", "address": address, "port": port}
-        desk.sendall(json.dumps(request).encode() + b"\n")
+        connection.sendall(json.dumps(request).encode() + b"\n")
         line = b""
         while not line.endswith(b"\n"):
-            byte = desk.recv(1)
+            byte = connection.recv(1)
             if not byte:
                 raise ConnectionError("the user's side has gone")
             line += byte
         if "error" in (answer := json.loads(line)):
             raise ConnectionError(answer["error"])
     except BaseException:
-        desk.close()
+        connection.close()
         raise
-    return desk
+    return connection
 
 
 def pass_on(one: socket.socket, other: socket.socket) -> None:

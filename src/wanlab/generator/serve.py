@@ -59,19 +59,19 @@ def serve(port: int, is_daemon: bool) -> int:
     _thread.start_new_thread(arrivals.take_all, ())
     while True:
         descriptor, _ = listener._accept()  # type: ignore[attr-defined]
-        _thread.start_new_thread(_attend, (Socket(fileno=descriptor), arrivals))
+        _thread.start_new_thread(_serve_connection, (Socket(fileno=descriptor), arrivals))
 
 
-def _attend(connection: Socket, arrivals: Arrivals) -> None:
+def _serve_connection(connection: Socket, arrivals: Arrivals) -> None:
     try:
-        _attend_to(connection, arrivals)
+        _serve_request(connection, arrivals)
     except OSError as error:
         print(f"wanlab-traffic: {error.strerror}", file=sys.stderr)
     finally:
         connection.close()
 
 
-def _attend_to(connection: Socket, arrivals: Arrivals) -> None:
+def _serve_request(connection: Socket, arrivals: Arrivals) -> None:
     header = receive(connection, HEADER.size)
     if not header:
         return

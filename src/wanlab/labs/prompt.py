@@ -1,16 +1,16 @@
-"""Typing at Mininet's prompt in the machine, from outside: the prompt asks for its lines at the desk."""
+"""Types at Mininet's prompt in the machine: answers its requests for lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from wanlab import Network, Process, Visit
+from wanlab import Connection, Network, Process
 
 from .shell import INTERRUPT, SIZE, let_pass, plain
 
-VARIABLES = {"WANLAB_PROMPT": "desk"}
-"""Tells a prompt in the machine that lines are to be had at the desk."""
+VARIABLES = {"WANLAB_PROMPT": "host-service"}
+"""Tells a prompt in the machine that the host service provides lines."""
 PROMPT = "mininet> "
 COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
 CLOSE_LIMIT_NS = 10_000_000_000
@@ -25,16 +25,16 @@ class PromptDesk:
         self._network = network
         self._folder = folder
         self._environment = environment
-        self._visit: Visit | None = None
+        self._connection: Connection | None = None
         self._process: Process | None = None
         self._output = bytearray()
-        network.desk["line"] = self._take
-        network.desk["keys"] = lambda visit: visit.answer({})
+        network.host_service["line"] = self._take
+        network.host_service["keys"] = lambda connection: connection.answer({})
 
     @property
     def is_waiting(self) -> bool:
         """Whether a prompt waits for a line."""
-        return self._visit is not None and not self._visit.is_over
+        return self._connection is not None and not self._connection.is_over
 
     @property
     def is_attached(self) -> bool:
@@ -99,9 +99,9 @@ class PromptDesk:
         return self.is_waiting or (self._process is not None and not self._process.is_running)
 
     def _answer(self, answer: dict[str, Any]) -> None:
-        visit, self._visit = self._visit, None
-        assert visit is not None, "no prompt waits for a line"
-        visit.answer(answer)
+        connection, self._connection = self._connection, None
+        assert connection is not None, "no prompt waits for a line"
+        connection.answer(answer)
 
-    def _take(self, visit: Visit) -> None:
-        self._visit = visit
+    def _take(self, connection: Connection) -> None:
+        self._connection = connection

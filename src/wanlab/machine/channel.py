@@ -40,10 +40,10 @@ class Channel:
         self._numbers = count(1)
         self._answers: dict[int, Frame | None] = {}
         self._listeners: dict[int, Listener] = {}
-        self._visits: deque[Frame] = deque()
-        self.on_visit: Callable[[Frame], None] | None = None
-        """Told of visits (VISIT, VISIT_DATA, VISIT_END) when all else that was said has been heard."""
-        self.attend: Callable[[], None] = lambda: None
+        self._requests: deque[Frame] = deque()
+        self.on_request: Callable[[Frame], None] | None = None
+        """Called with each REQUEST, REQUEST_DATA and REQUEST_END frame, after all other frames."""
+        self.serve: Callable[[], None] = lambda: None
         """Called again and again while time may pass: who hears of something outside says it then."""
         self.is_ready = False
 
@@ -79,31 +79,31 @@ class Channel:
     def end_input(self, number: int) -> None:
         self._write(encode(Kind.INPUT_END, number))
 
-    def answer_visit(self, number: int, data: bytes) -> None:
+    def answer_request(self, number: int, data: bytes) -> None:
         self._write(encode(Kind.ANSWER, number, data))
 
-    def end_visit(self, number: int) -> None:
+    def end_request(self, number: int) -> None:
         self._write(encode(Kind.ANSWER_END, number))
 
     @property
-    def has_visits(self) -> bool:
+    def has_requests(self) -> bool:
         """Somebody has come whom nobody has attended to yet."""
-        return bool(self._visits)
+        return bool(self._requests)
 
-    def attended(
+    def serving(
         self, stop: Callable[[], bool], is_settled: Callable[[], bool]
     ) -> Callable[[], bool]:
         """The same question, asked after the visitors have been attended to. Until then time stands
         still. They wait until `is_settled`: until what they printed before they came has been heard."""
 
-        def stop_after_visits() -> bool:
-            if self._visits and is_settled():
-                while self._visits and self.on_visit is not None:
-                    self.on_visit(self._visits.popleft())
-            self.attend()
+        def stop_after_requests() -> bool:
+            if self._requests and is_settled():
+                while self._requests and self.on_request is not None:
+                    self.on_request(self._requests.popleft())
+            self.serve()
             return stop()
 
-        return stop_after_visits
+        return stop_after_requests
 
     def feed(self, data: bytes) -> None:
         """Takes what the agent said. PeerError if it makes no sense."""
@@ -123,8 +123,8 @@ class Channel:
                 raise PeerError(f"the agent answered call {frame.number}, which awaits no answer")
             self._answers[frame.number] = frame
             return
-        if frame.kind in (Kind.VISIT, Kind.VISIT_DATA, Kind.VISIT_END):
-            self._visits.append(frame)
+        if frame.kind in (Kind.REQUEST, Kind.REQUEST_DATA, Kind.REQUEST_END):
+            self._requests.append(frame)
             return
         listener = self._listeners.get(frame.number)
         if listener is None:

@@ -196,7 +196,7 @@ class RemoteController(Controller):
         """A relay listens for it in the machine, if it answers outside."""
         request = {"do": "connect", "address": self.ip, "port": port}
         try:
-            with wanlab.ask(request) as visit, visit.makefile("rb") as lines:
+            with wanlab.open_request(request) as connection, connection.makefile("rb") as lines:
                 answer = json.loads(lines.readline() or b"{}")
         except (WanlabError, ValueError):
             return False

@@ -16,7 +16,7 @@ import tty
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from wanlab import answer_to
+from wanlab import call_host
 from wanlab.errors import RequirementError
 
 CHUNK = 65536
@@ -66,11 +66,11 @@ class Keyboard:
 
     def _tell_that_keys_are_read(self) -> None:
         """To whoever lets time pass: a shell or an editor runs, somebody is at work. Not in a machine
-        without a desk."""
+        without a host service."""
         if not self._has_told and not termios.tcgetattr(self._output)[3] & termios.ICANON:
             self._has_told = True
             with contextlib.suppress(RequirementError):
-                answer_to({"do": "keys"})
+                call_host({"do": "keys"})
 
     def _resized(self, number: int, frame: FrameType | None) -> None:
         self._resize()

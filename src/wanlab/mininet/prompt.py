@@ -1,8 +1,8 @@
 """Where the lines of the prompt come from.
 
 The user's own side edits lines, with history and completion, and no time passes in the network
-meanwhile: a line is asked for at the desk. A program that has no desk to ask at, or whose prompt reads
-a stream of its own, reads that.
+meanwhile: the prompt requests each line from the host service. A program without a host service, or
+whose prompt reads a stream of its own, reads from that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import termios
 import tty
 from typing import IO, Any, Protocol
 
-from wanlab import answer_to
+from wanlab import call_host
 from wanlab.errors import RequirementError
 
 from .words import Words, suggestions
 
-# Set by whoever attends us, if lines are to be had there.
-DESK_VARIABLE = "WANLAB_PROMPT"
+# Set by the program outside if it provides lines.
+HOST_PROMPT_VARIABLE = "WANLAB_PROMPT"
 CHUNK = 65536
 
 
@@ -34,7 +34,7 @@ class Prompt(Protocol):
 
 def prompt_for(stdin: IO[str]) -> Prompt:
     """The best there is for this standard input."""
-    if stdin is sys.stdin and DESK_VARIABLE in os.environ:
+    if stdin is sys.stdin and HOST_PROMPT_VARIABLE in os.environ:
         return DeskPrompt(stdin)
     if stdin is sys.stdin and stdin.isatty():
         return TerminalPrompt()
@@ -58,7 +58,7 @@ class DeskPrompt:
         sys.stdout.flush()
         sys.stderr.flush()
         try:
-            answer = answer_to(request)
+            answer = call_host(request)
         except RequirementError:
             return prompt_without_desk(self._stdin).line(prompt, words)
         if "line" in answer:

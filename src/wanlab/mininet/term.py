@@ -1,7 +1,7 @@
 """Terminal windows of nodes, on the display of whoever runs the machine.
 
-A machine has no display. The window is opened on the user's side, which is asked for it at the desk;
-where there is no display, the error says how to get a terminal.
+A machine has no display, so the program requests the window from the host service, which opens it on
+the user's side. Where there is no display, the error says how to get a terminal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def makeTerm(
         "folder": str(Path.cwd()),
         "term": term,
     }
-    connection = wanlab.ask(request)
+    connection = wanlab.open_request(request)
     answer = json.loads(_line_of(connection) or '{"error": "the user\'s side has gone"}')
     if "error" in answer:
         error(f"Error: Cannot connect to display: {answer['error']}\n")

@@ -1,8 +1,8 @@
 """A live network and the handles to it."""
 
-from .desk import Visit, answer_to, ask
+from .host_service import Connection, call_host, open_request
 from .network import Network
 from .node import LiveNode
 from .process import Finished, Process
 
-__all__ = ["Finished", "LiveNode", "Network", "Process", "Visit", "answer_to", "ask"]
+__all__ = ["Connection", "Finished", "LiveNode", "Network", "Process", "call_host", "open_request"]

@@ -16,7 +16,7 @@ from wanlab.fields import Fields, Problems
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 
-from .desk import answer_to
+from .host_service import call_host
 
 NETWORK_FILE = Path("/run/wanlab/network.json")
 
@@ -41,4 +41,4 @@ def announced() -> Topology:
 def places_of(topology: Topology) -> dict[str, dict[str, Any]]:
     """Where the namespaces of all its hosts and routers are found, and the machine's root ones."""
     names = [node.name for node in (*topology.hosts, *topology.routers)]
-    return {name: answer_to({"do": "paths", "node": name}) for name in (ROOT, *names)}
+    return {name: call_host({"do": "paths", "node": name}) for name in (ROOT, *names)}

@@ -48,9 +48,9 @@ from wanlab.units import parse_rate, parse_size, parse_time
 
 from .appointments import Appointment, Appointments
 from .attached import announced, announcement, places_of
-from .desk import Desk
 from .fitness import cautions, look_for_programs, refuse_unfit
 from .growth import addition, beyond, with_speed, without_link, without_node
+from .host_service import HostService
 from .limits import dropped_at_ports, dropped_packets, memory_limits, neighbour_limits, warnings_of
 from .machines import (
     Needs,
@@ -157,7 +157,7 @@ class Network:
         self._appointments = Appointments()
         self._is_paced = False
         self._outside = Outside(self._pace_for_others)
-        self.desk = Desk()
+        self.host_service = HostService()
         """Who answers what programs in the machine ask of this side, by what is asked for."""
         self._nodes = {node.name: self._live(node) for node in self.topology.nodes}
         self.root = LiveNode(self, "root", ROOT)
@@ -233,7 +233,7 @@ class Network:
             ),
         )
         self._machine = machine
-        self.desk.attach(machine.channel)
+        self.host_service.attach(machine.channel)
         self._reach_outside()
         try:
             if self._is_attached:
@@ -325,8 +325,8 @@ class Network:
     def _reach_outside(self) -> None:
         self._outside.allowed = {*outside_of(self.topology), *self._may_reach}
         if self._outside.allowed:
-            self.desk["connect"] = self._outside.take
-            self.machine.channel.attend = self._outside.attend
+            self.host_service["connect"] = self._outside.take
+            self.machine.channel.serve = self._outside.serve
 
     def end_stalled_process(self) -> None:
         """Kills the process that computes without a pause and so keeps virtual time from passing. May be

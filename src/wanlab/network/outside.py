@@ -1,4 +1,4 @@
-"""Connections from a machine to controllers on the user's own computer: the desk's "connect".
+"""Connections from a machine to controllers on the user's own computer: the host service's "connect".
 
     {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from wanlab.errors import WanlabError
 from wanlab.topology.model import Topology
 
-from .desk import Visit
+from .host_service import Connection
 
 CHUNK = 65536
 PATIENCE_REAL_S = 3.0
@@ -29,7 +29,7 @@ class Outside:
 
     def __init__(self, pace: Callable[[], None]) -> None:
         self._pace = pace
-        self._open: dict[socket.socket, Visit] = {}
+        self._open: dict[socket.socket, Connection] = {}
         self.allowed: set[tuple[str, int]] = set()
 
     @property
@@ -37,28 +37,30 @@ class Outside:
         """Whether somebody is connected."""
         return bool(self._open)
 
-    def take(self, visit: Visit) -> None:
+    def take(self, connection: Connection) -> None:
         """A program wants to be connected."""
-        address, port = str(visit.request.get("address")), visit.request.get("port")
+        address, port = str(connection.request.get("address")), connection.request.get("port")
         if not isinstance(port, int) or (address, port) not in self.allowed:
-            visit.answer({"error": f"{address}:{port} is no controller outside in this topology"})
+            connection.answer(
+                {"error": f"{address}:{port} is no controller outside in this topology"}
+            )
             return
         try:
             end = socket.create_connection((address, port), timeout=PATIENCE_REAL_S)
         except OSError as error:
-            visit.answer({"error": f"{address}:{port}: {error.strerror or error}"})
+            connection.answer({"error": f"{address}:{port}: {error.strerror or error}"})
             return
         end.settimeout(None)
         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        visit.on_data = lambda data: self._say(end, data)
-        visit.on_end = lambda: self._close(end)
-        self._open[end] = visit
-        visit.send(json.dumps({"connected": True}).encode() + b"\n")
+        connection.on_data = lambda data: self._say(end, data)
+        connection.on_end = lambda: self._close(end)
+        self._open[end] = connection
+        connection.send(json.dumps({"connected": True}).encode() + b"\n")
         self._pace()
 
-    def attend(self) -> None:
+    def serve(self) -> None:
         """Passes on what has come."""
-        for end, visit in list(self._open.items()):
+        for end, connection in list(self._open.items()):
             try:
                 data = end.recv(CHUNK, socket.MSG_DONTWAIT)
             except BlockingIOError:
@@ -66,9 +68,9 @@ class Outside:
             except OSError:
                 data = b""
             if data:
-                visit.send(data)
+                connection.send(data)
             else:
-                visit.end()
+                connection.end()
                 self._close(end)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from wanlab import Interface, Network, Process, Topology, Visit, interfaces
+from wanlab import Connection, Interface, Network, Process, Topology, interfaces
 from wanlab.errors import WanlabError
 from wanlab.labs import prompt
 from wanlab.labs.durations import parse_duration
@@ -175,8 +175,8 @@ class Running:
     def _is_there(self, network: Network) -> None:
         assert self.plan is not None
         self.plan.move_in(network)
-        network.desk["open"] = self._take_open
-        network.desk["terminal"] = self._take_terminal
+        network.host_service["open"] = self._take_open
+        network.host_service["terminal"] = self._take_terminal
         for call in self.on_running:
             call(network)
         found = interfaces(network)
@@ -204,27 +204,27 @@ class Running:
             terminal.is_busy = terminal.name in busy
         self._tell_terminals()
 
-    def _take_open(self, visit: Visit) -> None:
+    def _take_open(self, connection: Connection) -> None:
         """`xdg-open FILE` in a terminal."""
-        why = self._show(Path(str(visit.request.get("path", ""))))
-        visit.answer({"opened": not why} | ({"why": why} if why else {}))
+        why = self._show(Path(str(connection.request.get("path", ""))))
+        connection.answer({"opened": not why} | ({"why": why} if why else {}))
 
-    def _take_terminal(self, visit: Visit) -> None:
+    def _take_terminal(self, connection: Connection) -> None:
         """`xterm h1` at the prompt: a terminal of the browser's."""
-        command = visit.request.get("command")
-        title = str(visit.request.get("title", "terminal"))
+        command = connection.request.get("command")
+        title = str(connection.request.get("title", "terminal"))
         if not isinstance(command, list) or not command:
-            visit.answer({"error": "a terminal needs a command"})
+            connection.answer({"error": "a terminal needs a command"})
             return
         words = [str(word) for word in command]
-        folder = visit.request.get("folder")
+        folder = connection.request.get("folder")
 
         def open_it(_: Any) -> None:
             with contextlib.suppress(WanlabError):
                 self._open(CLIENT, title, words, (24, 80), folder=str(folder) if folder else None)
 
         self._later(open_it)(None)
-        visit.answer({"opened": True})
+        connection.answer({"opened": True})
 
     # -- in the loop ------------------------------------------------------------------------------
 

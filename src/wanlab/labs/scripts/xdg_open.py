@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from wanlab import answer_to
+from wanlab import call_host
 from wanlab.errors import RequirementError, WanlabError
 
 from . import one_file, run
@@ -38,7 +38,7 @@ def show(path: Path) -> None:
         print(f"{path} is in the machine only: copy it to {folder} to see it")
         return
     try:
-        answer = answer_to({"do": "open", "path": str(path)})
+        answer = call_host({"do": "open", "path": str(path)})
     except RequirementError:
         answer = {}
     if not answer.get("opened"):

@@ -89,7 +89,7 @@ class EmbeddedMachine:
             self._loop = VirtualLoop(
                 self._kernel.pipes, Calendar(START_OF_DAY_NS), self.channel.feed, self._stalled
             )
-            self._loop.goes_step_by_step = lambda: self.channel.has_visits
+            self._loop.goes_step_by_step = lambda: self.channel.has_requests
         else:
             self._loop = RealLoop(self._kernel.pipes, self.channel.feed)
         try:
@@ -138,7 +138,7 @@ class EmbeddedMachine:
         if self._closed:
             raise MachineError("the machine has been closed")
         try:
-            self._loop.run(until_ns, self.channel.attended(stop, self._loop.is_settled))
+            self._loop.run(until_ns, self.channel.serving(stop, self._loop.is_settled))
         except Lost:
             raise self._death() from None
         except PeerError as error:

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from wanlab.agent.desk import ADDRESS as DESK
-from wanlab.agent.desk import FOR_AN_AGENT
+from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
+from wanlab.agent.host_service import FOR_AN_AGENT
 from wanlab.errors import MachineError, RequirementError
 
 from .. import Clock
@@ -111,7 +111,7 @@ def ask_for_agent() -> socket.socket:
     """A channel to an agent of our own."""
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        end.connect(DESK)
+        end.connect(HOST_SERVICE)
         end.sendall(FOR_AN_AGENT + b"\n")
     except OSError as error:
         end.close()

@@ -104,7 +104,7 @@ class NativeMachine:
         if self._closed:
             raise MachineError("the machine has been closed")
         try:
-            self._loop.run(until_ns, self.channel.attended(stop, self._loop.is_settled))
+            self._loop.run(until_ns, self.channel.serving(stop, self._loop.is_settled))
         except Lost:
             raise self._death() from None
         except PeerError as error:
