@@ -185,8 +185,7 @@ def _build(work: Work, folder: Path, progress: Progress) -> Image:
         "hash": work.manifest_hash,
         "inputs": work.inputs,
         "patches": [
-            {"file": patch.file, "reason": patch.reason, "page": patch.page}
-            for patch in work.recipe.patches
+            {"file": patch.file, "subject": patch.subject} for patch in work.recipe.patches
         ],
         "options": {option.name: option.value for option in work.recipe.options},
         "release": (tree / "include/config/kernel.release").read_text(encoding="utf-8").strip(),

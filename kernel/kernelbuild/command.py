@@ -91,7 +91,7 @@ def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
             for option in recipe.options
         ],
         "patches": [
-            {"file": patch.file, "reason": patch.reason, "page": patch.page}
+            {"file": patch.file, "subject": patch.subject, "message": patch.message}
             for patch in recipe.patches
         ],
     }
@@ -101,9 +101,7 @@ def info_text(recipe: Recipe, image: Image | None) -> str:
     """What `info` prints."""
     lines = [f"{name:10}{value}" for name, value in _facts(image)]
     lines += ["", f"patches ({len(recipe.patches)})"]
-    lines += [
-        f"  {patch.file}\n      {patch.reason} (patches/{patch.page})" for patch in recipe.patches
-    ]
+    lines += [f"  {patch.file}\n      {patch.subject}" for patch in recipe.patches]
     lines += ["", f"options ({len(recipe.options)})"]
     lines += [f"  {option}\n      {option.reason}" for option in recipe.options]
     return "\n".join(lines)

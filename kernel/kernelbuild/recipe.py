@@ -1,14 +1,15 @@
-"""The recipe: what the kernel is made from. Read from a folder, checked as a whole, frozen.
+"""The recipe: everything the kernel is made from, read from a folder and checked as a whole.
 
-recipe.toml      source, known archives, a table for each patch
-config/          fragments (see fragments.py)
-patches/series   names of patches in the order in which they are applied
-patches/         *.patch, and for each a page (*.md) that says why
+recipe.toml      the source, the known archives, settings of the build
+config/          configuration fragments (see fragments.py)
+patches/series   names of the patches in the order in which they are applied
+patches/         our changes; the message at the top of each says why it exists
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """A source archive that is known and may be built from."""
+    """A known source archive, from which the kernel may be built."""
 
     version: str
     origin: str
@@ -32,17 +33,20 @@ class Archive:
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """A change of ours to the kernel: file, hash, why in one line, and the page that explains."""
+    """One of our changes to the kernel.
+
+    `sha256` covers the diff and not the message: rewording a message builds no new kernel.
+    """
 
     file: str
     sha256: str
-    reason: str
-    page: str
+    subject: str
+    message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """All that a kernel is made from, but for the compiler."""
+    """Everything a kernel is made from except the compiler."""
 
     folder: Path
     series: str
@@ -57,12 +61,12 @@ class Recipe:
     options: tuple[Option, ...]
 
     def archive(self, sha256: str) -> Archive | None:
-        """The known archive with this hash."""
+        """Return the known archive with this hash, or None."""
         return next((archive for archive in self.archives if archive.sha256 == sha256), None)
 
 
 def load_recipe(folder: Path) -> Recipe:
-    """Read a recipe's folder; whatever is missing or does not agree is an error."""
+    """Read a recipe from its folder. Raise BuildError for missing or inconsistent parts."""
     path = folder / "recipe.toml"
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -74,12 +78,12 @@ def load_recipe(folder: Path) -> Recipe:
     try:
         return _recipe(folder, table)
     except (KeyError, TypeError) as error:
-        raise BuildError(f"{path}: {error} is missing or has another form than expected") from None
+        raise BuildError(f"{path}: {error} is missing or has the wrong type") from None
 
 
 def _recipe(folder: Path, table: Mapping[str, Any]) -> Recipe:
     if table["format"] != FORMAT:
-        raise BuildError(f"recipe.toml has format {table['format']}, this program reads {FORMAT}")
+        raise BuildError(f"recipe.toml has format {table['format']}; this program reads {FORMAT}")
     source, build = table["source"], table["build"]
     return Recipe(
         folder=folder,
@@ -91,60 +95,53 @@ def _recipe(folder: Path, table: Mapping[str, Any]) -> Recipe:
         steps=build["steps"],
         disk_bytes=build["disk_bytes"],
         timestamp=build["timestamp"],
-        patches=load_patches(folder / "patches", table.get("patch", [])),
+        patches=load_patches(folder / "patches"),
         options=load_fragments(folder / "config"),
     )
 
 
-def load_patches(folder: Path, tables: list[dict[str, str]]) -> tuple[Patch, ...]:
-    """The patches in the order of `series`; every one needs its table, its file and a reason."""
-    by_name = {table["file"]: table for table in tables}
+def load_patches(folder: Path) -> tuple[Patch, ...]:
+    """Read the patches in the order of `series`, which must name every patch once."""
     order = _series(folder)
     files = {path.name for path in folder.glob("*.patch")}
-    problems = [f"{name}: named twice in patches/series" for name in order if order.count(name) > 1]
-    problems += [
-        f"{name}: in patches/series, but no such file" for name in sorted({*order} - files)
+    problems = [
+        f"{name}: listed twice in patches/series" for name in order if order.count(name) > 1
     ]
     problems += [
-        f"{name}: a file that patches/series does not name" for name in sorted(files - {*order})
+        f"{name}: listed in patches/series, but there is no such file"
+        for name in sorted({*order} - files)
     ]
-    problems += [
-        f"{name}: no [[patch]] table in recipe.toml" for name in order if name not in by_name
-    ]
-    problems += [
-        f"{name}: a [[patch]] table for a patch that patches/series does not name"
-        for name in by_name
-        if name not in order
-    ]
-    problems += [
-        f"{name}: its reason is empty" for name in by_name if not by_name[name]["reason"].strip()
-    ]
+    problems += [f"{name}: not listed in patches/series" for name in sorted(files - {*order})]
     if problems:
-        raise BuildError(
-            "the list of patches does not agree with itself:\n  " + "\n  ".join(problems)
-        )
-    return tuple(
-        Patch(
-            file=name,
-            sha256=hashlib.sha256((folder / name).read_bytes()).hexdigest(),
-            reason=by_name[name]["reason"],
-            page=by_name[name]["page"],
-        )
-        for name in order
+        raise BuildError("patches/series is inconsistent:\n  " + "\n  ".join(problems))
+    return tuple(_patch(folder / name) for name in order)
+
+
+def _patch(path: Path) -> Patch:
+    """Split a patch in the format of `git format-patch` into its message and its diff."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    start = re.search(r"^(diff --git|--- )", text, re.MULTILINE)
+    if start is None:
+        raise BuildError(f"{path.name}: there is no diff in it")
+    header, _, rest = text[: start.start()].partition("\n\n")
+    subject = re.search(r"^Subject: (?:\[[^]]*\] )?(.*(?:\n .*)*)", header, re.MULTILINE)
+    message = f"\n{rest}".partition("\n---\n")[0].strip()
+    if subject is None or not message:
+        raise BuildError(f"{path.name}: its message does not say why the patch exists")
+    diff = text[start.start() :].encode("utf-8", errors="surrogateescape")
+    return Patch(
+        file=path.name,
+        sha256=hashlib.sha256(diff).hexdigest(),
+        subject=" ".join(subject[1].split()),
+        message=message,
     )
 
 
 def _series(folder: Path) -> list[str]:
     path = folder / "series"
     if not path.is_file():
-        raise BuildError(f"{path} is missing", "it names the patches in the order to apply them")
+        raise BuildError(f"{path} is missing", "it lists the patches in the order to apply them")
     lines = (
         line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()
     )
     return [line for line in lines if line]
-
-
-def missing_pages(recipe: Recipe) -> list[str]:
-    """Pages that patches name and that are not there. A build does not need them; readers do."""
-    folder = recipe.folder / "patches"
-    return [patch.page for patch in recipe.patches if not (folder / patch.page).is_file()]

@@ -1,4 +1,4 @@
-"""The kernel's recipe stands outside the package: make it importable, and make small recipes."""
+"""Makes the recipe, which lies outside the package, importable, and provides small recipes."""
 
 import sys
 from pathlib import Path
@@ -22,11 +22,22 @@ compiler = "gcc"
 steps = 10
 disk_bytes = 1
 timestamp = "2024-11-17"
-[[patch]]
-file = "0001-a.patch"
-reason = "a reason"
-page = "0001-a.md"
 """
+
+PATCH = """
+From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
+From: The wanlab authors <>
+Date: Sun, 22 Nov 2026 00:00:00 +0000
+Subject: [PATCH 1/1] net: a subject that is
+ longer than one line
+
+A reason.
+---
+ x | 2 +-
+
+--- a/x
++++ b/x
+""".lstrip()
 
 
 @pytest.fixture
@@ -38,6 +49,5 @@ def recipe_folder(tmp_path: Path) -> Path:
     (folder / "recipe.toml").write_text(RECIPE)
     (folder / "config" / "net.config").write_text("# Sockets.\nCONFIG_NET=y\n")
     (folder / "patches" / "series").write_text("0001-a.patch\n")
-    (folder / "patches" / "0001-a.patch").write_text("--- a/x\n+++ b/x\n")
-    (folder / "patches" / "0001-a.md").write_text("why\n")
+    (folder / "patches" / "0001-a.patch").write_text(PATCH)
     return folder

@@ -53,10 +53,9 @@ def test_the_hash_changes_with_every_file_of_the_recipe(
 
 def test_the_hash_changes_with_the_order_of_patches(recipe_folder: Path) -> None:
     patches = recipe_folder / "patches"
-    (patches / "0002-b.patch").write_text("another\n")
-    table = '[[patch]]\nfile = "0002-b.patch"\nreason = "r"\npage = "0001-a.md"\n'
-    with (recipe_folder / "recipe.toml").open("a") as file:
-        file.write(table)
+    (patches / "0002-b.patch").write_text(
+        (patches / "0001-a.patch").read_text().replace("a/x", "a/y")
+    )
     hashes = set()
     for series in ("0001-a.patch\n0002-b.patch\n", "0002-b.patch\n0001-a.patch\n"):
         (patches / "series").write_text(series)
@@ -84,8 +83,8 @@ def test_the_hash_changes_with_source_compiler_linker_processor_and_builder(
     ("file", "old", "new"),
     [
         ("config/net.config", "# Sockets.", "# Sockets, of all kinds."),
-        ("patches/0001-a.md", "why", "why, in other words"),
-        ("recipe.toml", "a reason", "another reason"),
+        ("patches/0001-a.patch", "A reason.", "A reason, in other words."),
+        ("patches/0001-a.patch", "a subject", "another subject"),
         ("recipe.toml", "steps = 10", "steps = 11"),
     ],
 )

@@ -1,10 +1,10 @@
-"""The recipe is read as a whole, and its list of patches agrees with itself."""
+"""The recipe is read as a whole, and its list of patches is consistent."""
 
 from pathlib import Path
 
 import pytest
 from kernelbuild.errors import BuildError
-from kernelbuild.recipe import load_recipe, missing_pages
+from kernelbuild.recipe import load_recipe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -12,8 +12,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def test_a_recipe_holds_its_archives_patches_and_options(recipe_folder: Path) -> None:
     recipe = load_recipe(recipe_folder)
     assert [archive.version for archive in recipe.archives] == ["6.12.1"]
-    assert [(patch.file, patch.reason) for patch in recipe.patches] == [
-        ("0001-a.patch", "a reason")
+    assert [(patch.file, patch.subject, patch.message) for patch in recipe.patches] == [
+        ("0001-a.patch", "net: a subject that is longer than one line", "A reason.")
     ]
     assert [str(option) for option in recipe.options] == ["CONFIG_NET=y"]
 
@@ -21,11 +21,17 @@ def test_a_recipe_holds_its_archives_patches_and_options(recipe_folder: Path) ->
 def test_our_recipe_has_a_reason_for_every_option_and_patch() -> None:
     recipe = load_recipe(REPOSITORY / "kernel")
     assert [option for option in recipe.options if not option.reason] == []
-    assert [patch for patch in recipe.patches if not patch.reason] == []
+    assert [patch for patch in recipe.patches if len(patch.message) < 100] == []
 
 
-def test_our_recipe_has_a_page_for_every_patch() -> None:
-    assert missing_pages(load_recipe(REPOSITORY / "kernel")) == []
+def test_our_patches_are_numbered_as_they_are_applied_and_name_no_invented_author() -> None:
+    folder = REPOSITORY / "kernel" / "patches"
+    names = [patch.file for patch in load_recipe(folder.parent).patches]
+    for number, name in enumerate(names, 1):
+        header = (folder / name).read_text(errors="replace").partition("\n\n")[0]
+        assert name.startswith(f"{number:04}-")
+        assert f"[PATCH {number:02}/{len(names)}]" in header
+        assert "From: The wanlab authors <>" in header
 
 
 def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:
@@ -41,13 +47,16 @@ def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("series", ""), "0001-a.patch: a file that patches/series does not name"),
+        (("series", ""), "0001-a.patch: not listed in patches/series"),
         (
             ("series", "0001-a.patch\n0002-b.patch\n"),
-            "0002-b.patch: in patches/series, but no such file",
+            "0002-b.patch: listed in patches/series, but there is no such file",
         ),
-        (("series", "0001-a.patch\n0001-a.patch\n"), "0001-a.patch: named twice in patches/series"),
-        (("0002-b.patch", "x"), "0002-b.patch: a file that patches/series does not name"),
+        (
+            ("series", "0001-a.patch\n0001-a.patch\n"),
+            "0001-a.patch: listed twice in patches/series",
+        ),
+        (("0002-b.patch", "x"), "0002-b.patch: not listed in patches/series"),
     ],
 )
 def test_a_list_of_patches_that_does_not_agree_is_refused(
@@ -60,22 +69,10 @@ def test_a_list_of_patches_that_does_not_agree_is_refused(
     assert message in [line.strip() for line in raised.value.what.splitlines()]
 
 
-def test_a_patch_without_its_page_is_found(recipe_folder: Path) -> None:
-    (recipe_folder / "patches" / "0001-a.md").unlink()
-    assert missing_pages(load_recipe(recipe_folder)) == ["0001-a.md"]
-
-
-def test_a_patch_without_a_reason_is_refused(recipe_folder: Path) -> None:
-    path = recipe_folder / "recipe.toml"
-    path.write_text(path.read_text().replace('"a reason"', '" "'))
-    with pytest.raises(BuildError, match=r"0001-a.patch: its reason is empty"):
-        load_recipe(recipe_folder)
-
-
-def test_a_patch_without_its_table_is_refused(recipe_folder: Path) -> None:
-    path = recipe_folder / "recipe.toml"
-    path.write_text(path.read_text().partition("[[patch]]")[0])
-    with pytest.raises(BuildError, match=r"0001-a.patch: no \[\[patch\]\] table in recipe.toml"):
+def test_a_patch_that_does_not_say_why_is_refused(recipe_folder: Path) -> None:
+    path = recipe_folder / "patches" / "0001-a.patch"
+    path.write_text(path.read_text().replace("A reason.\n", ""))
+    with pytest.raises(BuildError, match=r"0001-a.patch: its message does not say why"):
         load_recipe(recipe_folder)
 
 

@@ -187,7 +187,8 @@ def test_another_version_that_is_installed_is_taken_if_no_address_is_told(
 
 def test_a_patch_is_applied(tmp_path: Path, recipe_folder: Path) -> None:
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
-    (recipe_folder / "patches" / "0001-a.patch").write_text(text)
+    path = recipe_folder / "patches" / "0001-a.patch"
+    path.write_text(path.read_text().partition("--- a/x")[0] + text)
     (tmp_path / "x").write_text("one\ntwo\n")
     sources.apply_patches(load_recipe(recipe_folder), tmp_path)
     assert (tmp_path / "x").read_text() == "one\nzwei\n"
@@ -195,7 +196,8 @@ def test_a_patch_is_applied(tmp_path: Path, recipe_folder: Path) -> None:
 
 def test_a_patch_that_does_not_fit_is_refused(tmp_path: Path, recipe_folder: Path) -> None:
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
-    (recipe_folder / "patches" / "0001-a.patch").write_text(text)
+    path = recipe_folder / "patches" / "0001-a.patch"
+    path.write_text(path.read_text().partition("--- a/x")[0] + text)
     (tmp_path / "x").write_text("one\nthree\n")
     with pytest.raises(BuildError, match=r"0001-a.patch does not fit this source"):
         sources.apply_patches(load_recipe(recipe_folder), tmp_path)

@@ -1,0 +1,102 @@
+"""The kernel runs on processors with any amount of extended registers, and keeps all of them.
+
+The size of the XSTATE differs between processors (576 to 11,008 bytes); `fake_xstate.c` shows the
+kernel under test any size on any computer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wanlab import Host, Network, Topology
+from wanlab.errors import MachineError
+from wanlab.machine.embedded import find_image
+
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here"),
+]
+
+SOURCES = Path(__file__).parent / "xstate"
+CHECKS = ("threads", "page faults", "fork", "signals", "damaged frame", "debugger")
+
+
+def compiled(source: str, target: Path, *options: str) -> Path:
+    command = ["gcc", "-O1", *options, "-o", str(target), str(SOURCES / source)]
+    subprocess.run([*command, "-lpthread", "-ldl"], check=True)
+    return target
+
+
+@pytest.fixture(scope="session")
+def fake_xstate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("xstate") / "fake_xstate.so"
+    return compiled("fake_xstate.c", target, "-shared", "-fPIC")
+
+
+def simulate_processor(size: str, library: Path, folder: Path) -> Path:
+    """Make an image whose kernel sees an XSTATE of another size than the computer's."""
+    image = find_image().folder
+    shutil.copytree(image, folder)
+    (folder / "linux").rename(folder / "linux.real")
+    wrapper = (
+        "#!/bin/sh\n"
+        f"LD_PRELOAD='{library}' FAKE_XSTATE={size} exec '{folder}/linux.real' \"$@\"\n"
+    )
+    (folder / "linux").write_text(wrapper)
+    (folder / "linux").chmod(0o755)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["linux"] = {
+        "size_bytes": len(wrapper),
+        "sha256": hashlib.sha256(wrapper.encode()).hexdigest(),
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("size", "registers"),
+    [
+        ("0", "sse"),
+        ("576", "sse"),
+        ("832", "avx"),
+        ("2696", "avx512"),
+        ("11008", "avx512"),
+        ("16384", "avx512"),
+    ],
+)
+def test_all_registers_survive_with_an_xstate_of_any_size(
+    size: str,
+    registers: str,
+    fake_xstate: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image = simulate_processor(size, fake_xstate, tmp_path / "image")
+    monkeypatch.setenv("WANLAB_KERNEL", str(image))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    compiled("registers.c", folder / "registers")
+    with Network(Topology(nodes=(Host("h1"),)), folder=folder) as net:
+        output = net["h1"].run(f"{folder}/registers {registers}").output
+    assert output.splitlines()[1:] == [f"{check}: ok" for check in CHECKS]
+
+
+def test_a_host_that_cannot_restore_the_registers_is_named_at_boot(
+    fake_xstate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = simulate_processor("broken", fake_xstate, tmp_path / "image")
+    monkeypatch.setenv("WANLAB_KERNEL", str(image))
+    with pytest.raises(MachineError) as raised, Network(Topology(nodes=(Host("h1"),))):
+        pass
+    assert "this computer lacks" in str(raised.value)
+    assert "NT_X86_XSTATE" in str(raised.value)
+    assert "wanlab doctor" in str(raised.value)
+    assert os.strerror(14) in str(raised.value)  # EFAULT, which the simulated host gives
+    assert "R15" not in str(raised.value)
