@@ -46,8 +46,7 @@ def simulate_processor(size: str, library: Path, folder: Path) -> Path:
     shutil.copytree(image, folder)
     (folder / "linux").rename(folder / "linux.real")
     wrapper = (
-        "#!/bin/sh\n"
-        f"LD_PRELOAD='{library}' FAKE_XSTATE={size} exec '{folder}/linux.real' \"$@\"\n"
+        f"#!/bin/sh\nLD_PRELOAD='{library}' FAKE_XSTATE={size} exec '{folder}/linux.real' \"$@\"\n"
     )
     (folder / "linux").write_text(wrapper)
     (folder / "linux").chmod(0o755)
@@ -99,4 +98,4 @@ def test_a_host_that_cannot_restore_the_registers_is_named_at_boot(
     assert "NT_X86_XSTATE" in str(raised.value)
     assert "wanlab doctor" in str(raised.value)
     assert os.strerror(14) in str(raised.value)  # EFAULT, which the simulated host gives
-    assert "R15" not in str(raised.value)
+    assert raised.value.console == ""

@@ -213,6 +213,13 @@ class EmbeddedMachine:
 
 def death(status: int | None, console: str) -> MachineError:
     """What a kernel died of, from its exit status (None: it has not ended) and its console."""
+    # The kernel checks the host before it starts (start_up.c, patch 20).
+    lacking = re.search(r"The host lacks: (.*)", console)
+    if lacking:
+        return MachineError(
+            f"this computer lacks what the machine's kernel needs: {lacking[1]}",
+            "sandboxes that emulate ptrace cannot run it; `wanlab doctor` checks this computer",
+        )
     panic = re.search(r"Kernel panic - not syncing: (.*)", console)
     if panic:
         what = f"the machine's kernel panicked: {panic[1]}"
