@@ -71,8 +71,8 @@ class Fields:
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
-    def keys(self) -> tuple[str, ...]:
-        return tuple(self._data)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
 
     def path_of(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key

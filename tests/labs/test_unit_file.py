@@ -62,13 +62,13 @@ def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None
     text = GOOD.replace("kind: lab", "kind: labour").replace("for: 1500ms", "four: 1500ms")
     text = text.replace("at_least: 800", "atleast: 800").replace("stops: server", "stops: serwer")
     text = text.replace("netem.loss_percent", "netem.loss")
-    told = problems(tmp_path, text)
-    assert sorted(line.split(":")[0] for line in told) == [
-        "check[0].take",
-        "kind",
-        "steps[2].expect[0].atleast",
-        "steps[2].four",
-        "steps[3].stops",
+    reported = problems(tmp_path, text)
+    assert [line.split(":")[0] for line in reported] == [
+        "line 2 (kind)",
+        "line 16 (steps[2].expect[0].atleast)",
+        "line 14 (steps[2].four)",
+        "line 17 (steps[3].stops)",
+        "line 21 (check[0].take)",
     ]
 
 
@@ -76,12 +76,16 @@ def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None
     ("before", "after", "told"),
     [
         ("enter: [5]", "enter: [4]", "nothing waits for Enter in step 4"),
-        ("of: 5", "of: 12", "there is no step 12 before"),
-        ("at_least: 800", "at_least: 8000", "nothing is at least 8000.0 and at most 1000.0"),
+        ("of: 5", "of: 12", "there is no step 12 before this one"),
+        ("at_least: 800", "at_least: 8000", "no number is at least 8000.0 and at most 1000.0"),
         ("for: 1500ms", "for: soon", "'soon' is not a duration"),
-        ("do: {open: Lab 9.mn}", "do: {dance: true}", "steps[0].do.dance: unknown"),
-        ("title: A small one\n", "", "title: is missing"),
-        (", hint: look", "", "check[0].hint: is missing"),
+        (
+            "do: {open: Lab 9.mn}",
+            "do: {dance: true}",
+            'line 8 (steps[0].do.dance): "dance" is not known here',
+        ),
+        ("title: A small one\n", "", '"title" is missing'),
+        (", hint: look", "", '(check[0].hint): "hint" is missing'),
     ],
 )
 def test_a_mistake_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
@@ -101,5 +105,5 @@ def test_a_solution_may_be_a_list_or_say_more(tmp_path: Path) -> None:
 
 def test_what_is_not_yaml_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text("number: 1\nkind: [\n")
-    with pytest.raises(Exception, match="line 3: this is not YAML"):
+    with pytest.raises(Exception, match="line 3, column 1: this is not YAML"):
         unit_file.read(tmp_path)

@@ -1,6 +1,6 @@
-"""Reads lab.yaml, and solution.yaml, into a Unit; tells all that is wrong in it at once.
+"""Read lab.yaml and solution.yaml; report everything that is wrong in them at once.
 
-A word that is not known is an error with its place: `steps[6].expect[0].atleast`.
+A word that is not known is an error with its position: `line 31 (steps[6].expect[0].atleast)`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import yaml
-
-from wanlab.errors import Problem, WanlabError, did_you_mean
+from wanlab.errors import InputError, WanlabError, did_you_mean
+from wanlab.fields import Fields, Problems
+from wanlab.yaml_text import YamlDocument, parse_yaml
 
 from . import takes
 from .durations import parse_duration
@@ -22,290 +22,13 @@ GUI_WORDS = {
     *("open", "run", "stop", "terminal", "close", "new", "draw", "properties", "preferences"),
     *("save", "look"),
 }
-BAND_WORDS = {"at_least", "at_most"}
-EXPECT_WORDS = {"what", "take", "of", "manual", "unit", "why", "explained", *BAND_WORDS}
-STEP_WORDS = {
-    *(
-        "n",
-        "at",
-        "where",
-        "type",
-        "for",
-        "do",
-        "starts",
-        "stops",
-        "ends",
-        "waits_for",
-        "enter",
-        "printed",
-    ),
-    *("note", "optional", "skip", "status", "expect", "says", "file"),
-}
-CHECK_WORDS = {
-    *("what", "measure", "state", "in", "take", "points", "hint", "says", "unit", "why"),
-    *BAND_WORDS,
-}
-UNIT_WORDS = {
-    *("number", "kind", "title", "goal", "file", "aliases", "wire", "wire_why", "line_rate"),
-    *("line_rate_why", "sysctls", "hours", "steps", "check", "decisions", "variants"),
-}
-WORK_WORDS = {"steps", "hint", "hints", "what", "why", "title", "variant", "seed", "note"}
-NOT_TYPED = {"do", "stops", "ends", "enter", "skip"}
+WITHOUT_LINES = ("do", "stops", "ends", "enter", "skip")
+"""Words that make a step in which nothing is typed."""
 Value = TypeVar("Value")
 
 
-class UnitError(WanlabError):
+class UnitError(InputError):
     """A unit that cannot be used, with every problem found in it."""
-
-    def __init__(self, problems: list[Problem], source: str) -> None:
-        self.problems = tuple(problems)
-        lines = [str(problem) for problem in problems]
-        if len(lines) > 1:
-            lines = [f"{len(lines)} problems", *(f"  {line}" for line in lines)]
-        super().__init__(f"{source}: " + "\n".join(lines))
-
-
-class Reader:
-    """Takes values out of mappings and notes what is wrong with them."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    def wrong(self, place: str, what: str, hint: str = "") -> None:
-        self.problems.append(Problem(place, what, hint))
-
-    def mapping(self, value: Any, place: str, known: set[str] | None) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            self.wrong(place, f"{value!r} is not a mapping")
-            return {}
-        for word in value:
-            if known is not None and word not in known:
-                self.wrong(f"{place}.{word}".lstrip("."), "unknown", did_you_mean(str(word), known))
-        return dict(value)
-
-    def list(self, value: Any, place: str) -> list[Any]:
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self.wrong(place, f"{value!r} is not a list")
-            return []
-        return value
-
-    def text(self, value: Any, place: str, *, needed: bool = False) -> str:
-        if value is None or value == "":
-            if needed:
-                self.wrong(place, "is missing")
-            return ""
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            self.wrong(place, f"{value!r} is not a text")
-            return ""
-        return str(value)
-
-    def texts(self, value: Any, place: str) -> tuple[str, ...]:
-        """One, or a list."""
-        values = value if isinstance(value, list) else [] if value is None else [value]
-        return tuple(self.text(one, f"{place}[{i}]") for i, one in enumerate(values))
-
-    def number(self, value: Any, place: str) -> float | None:
-        if value is None:
-            return None
-        # YAML reads 1e6 as a text.
-        if not isinstance(value, bool):
-            try:
-                return float(value)
-            except (TypeError, ValueError):
-                pass
-        self.wrong(place, f"{value!r} is not a number")
-        return None
-
-    def whole(self, value: Any, place: str) -> int | None:
-        return None if value is None else int(self.number(value, place) or 0)
-
-    def parsed(self, value: Any, place: str, parse: Callable[[str], Value]) -> Value | None:
-        try:
-            return None if value is None else parse(str(value))
-        except WanlabError as error:
-            self.wrong(place, error.what, error.hint)
-            return None
-
-    def band(self, own: Mapping[str, Any], place: str) -> Band:
-        band = Band(*(self.number(own.get(w), f"{place}.{w}") for w in ("at_least", "at_most")))
-        if band.at_least is not None and band.at_most is not None and band.at_least > band.at_most:
-            self.wrong(place, f"nothing is at least {band.at_least} and at most {band.at_most}")
-        return band
-
-    # -- steps ------------------------------------------------------------------------------------
-
-    def step(self, value: Any, place: str, count: int) -> Step:
-        own = self.mapping(value, place, STEP_WORDS)
-        where = tuple(
-            name.strip() for name in self.text(own.get("where"), f"{place}.where").split(",")
-        )
-        do = own.get("do") or {}
-        do = {do: True} if isinstance(do, str) else self.mapping(do, f"{place}.do", GUI_WORDS)
-        lines = self.texts(own.get("type"), f"{place}.type")
-        if not lines and not NOT_TYPED & set(own):
-            self.wrong(place, "nothing is done", f"it needs one of: type, {', '.join(NOT_TYPED)}")
-        if lines and where == (GUI,):
-            self.wrong(f"{place}.type", "nothing is typed into a GUI", "name a terminal in `where`")
-        if not where[0] and "skip" not in own:
-            self.wrong(f"{place}.where", "is missing")
-        if own.get("waits_for") not in (None, "enter"):
-            self.wrong(f"{place}.waits_for", f"{own['waits_for']!r} is unknown", "it may be: enter")
-        numbers = own.get("enter")
-        numbers = numbers if isinstance(numbers, list) else [numbers] if numbers else []
-        return Step(
-            n=int(self.number(own.get("n", count), f"{place}.n") or 0),
-            at=self.text(own.get("at"), f"{place}.at"),
-            where=where,
-            lines=lines,
-            for_ns=self.parsed(own.get("for"), f"{place}.for", parse_duration),
-            do=do,
-            starts=self.text(own.get("starts"), f"{place}.starts"),
-            stops=self.text(own.get("stops"), f"{place}.stops"),
-            ends=self.text(own.get("ends"), f"{place}.ends"),
-            waits_for_enter=own.get("waits_for") == "enter",
-            enter=tuple(int(self.number(n, f"{place}.enter") or 0) for n in numbers),
-            printed=self.text(own.get("printed"), f"{place}.printed"),
-            note=self.text(own.get("note"), f"{place}.note"),
-            is_optional=bool(own.get("optional")),
-            skip=self.text(own.get("skip"), f"{place}.skip"),
-            status=None if own.get("status") is None else int(own["status"]),
-            expect=tuple(
-                self.expectation(one, f"{place}.expect[{i}]")
-                for i, one in enumerate(self.list(own.get("expect"), f"{place}.expect"))
-            ),
-            says=self.texts(own.get("says"), f"{place}.says"),
-        )
-
-    def expectation(self, value: Any, place: str) -> Expectation:
-        own = self.mapping(value, place, EXPECT_WORDS)
-        take = self.text(own.get("take"), f"{place}.take", needed=True)
-        self.parsed(take or None, f"{place}.take", takes.parse)
-        return Expectation(
-            what=self.text(own.get("what"), f"{place}.what", needed=True),
-            take=take,
-            manual=self.text(own.get("manual"), f"{place}.manual"),
-            unit=self.text(own.get("unit"), f"{place}.unit"),
-            band=self.band(own, place),
-            why=self.text(own.get("why"), f"{place}.why"),
-            explained=self.text(own.get("explained"), f"{place}.explained"),
-            of=self.whole(own.get("of"), f"{place}.of"),
-        )
-
-    def steps(self, value: Any, place: str = "steps") -> tuple[Step, ...]:
-        listed = self.list(value, place)
-        steps = tuple(self.step(one, f"{place}[{i}]", i + 1) for i, one in enumerate(listed))
-        waiting: set[int] = set()
-        running: set[str] = set()
-        earlier: set[int] = set()
-        for i, step in enumerate(steps):
-            earlier.add(step.n)
-            for j, one in enumerate(step.expect):
-                if one.of is not None and one.of not in earlier:
-                    self.wrong(f"{place}[{i}].expect[{j}].of", f"there is no step {one.of} before")
-            waiting |= {step.n} if step.waits_for_enter else set()
-            for number in step.enter:
-                if number not in waiting:
-                    self.wrong(f"{place}[{i}].enter", f"nothing waits for Enter in step {number}")
-                waiting.discard(number)
-            for word, name in (("stops", step.stops), ("ends", step.ends)):
-                if name and name not in running:
-                    hint = did_you_mean(name, running)
-                    self.wrong(f"{place}[{i}].{word}", f"{name} does not run", hint)
-                running.discard(name)
-            running |= {step.starts} if step.starts else set()
-        if waiting:
-            self.wrong(place, f"step {min(waiting)} waits for Enter, and nobody presses it")
-        return steps
-
-    # -- checks -----------------------------------------------------------------------------------
-
-    def check(self, value: Any, place: str) -> Check:
-        own = self.mapping(value, place, CHECK_WORDS)
-        take = self.text(own.get("take"), f"{place}.take")
-        self.parsed(take or None, f"{place}.take", takes.parse)
-        if not take and "says" not in own:
-            self.wrong(place, "nothing is looked at", "it needs take or says")
-        flows = own.get("measure")
-        flows = flows if isinstance(flows, list) else [] if flows is None else [flows]
-        if bool(flows) == ("state" in own):
-            self.wrong(place, "it needs either measure or state")
-        return Check(
-            what=self.text(own.get("what"), f"{place}.what", needed=True),
-            points=self.number(own.get("points", 1), f"{place}.points") or 0.0,
-            hint=self.text(own.get("hint"), f"{place}.hint", needed=True),
-            take=take,
-            band=self.band(own, place),
-            says=self.texts(own.get("says"), f"{place}.says"),
-            flows=tuple(self.flow(one, f"{place}.measure") for one in flows),
-            state=self.text(own.get("state"), f"{place}.state"),
-            place=self.text(own.get("in", CLIENT), f"{place}.in"),
-        )
-
-    def flow(self, value: Any, place: str) -> Flow:
-        own = self.mapping(value, place, {"server", "client", "flow"})
-        words = ("server", "client", "flow")
-        return Flow(*(self.text(own.get(w), f"{place}.{w}", needed=True) for w in words))
-
-    def decision(self, value: Any, place: str) -> Decision:
-        own = self.mapping(value, place, {"what", "decided", "because"})
-        words = ("what", "decided", "because")
-        return Decision(*(self.text(own.get(w), f"{place}.{w}", needed=True) for w in words))
-
-    # -- the whole --------------------------------------------------------------------------------
-
-    def unit(self, value: Any, folder: Path) -> Unit:
-        own = self.mapping(value, "", UNIT_WORDS)
-        kind = self.text(own.get("kind"), "kind", needed=True)
-        if kind and kind not in KINDS:
-            self.wrong("kind", f"{kind!r} is unknown", did_you_mean(kind, KINDS))
-        wire = self.text(own.get("wire", "gso"), "wire")
-        if wire not in ("mtu", "gso"):
-            self.wrong("wire", f"{wire!r} is unknown", "it may be: mtu, gso")
-        sysctls = self.mapping(own.get("sysctls") or {}, "sysctls", None)
-        title, goal, file = (self.text(own.get(w), w, needed=True) for w in _NEEDED)
-        return Unit(
-            folder=folder,
-            number=int(self.number(own.get("number"), "number") or 0),
-            kind=kind,
-            title=title,
-            goal=goal,
-            file=file,
-            aliases=self.texts(own.get("aliases"), "aliases"),
-            wire=wire,
-            wire_why=self.text(own.get("wire_why"), "wire_why"),
-            line_rate=self.text(own.get("line_rate", "0"), "line_rate"),
-            line_rate_why=self.text(own.get("line_rate_why"), "line_rate_why"),
-            sysctls={name: str(setting) for name, setting in sysctls.items()},
-            hours=self.number(own.get("hours", 1), "hours") or 0.0,
-            steps=self.steps(own.get("steps")),
-            check=tuple(
-                self.check(one, f"check[{i}]")
-                for i, one in enumerate(self.list(own.get("check"), "check"))
-            ),
-            decisions=tuple(
-                self.decision(one, f"decisions[{i}]")
-                for i, one in enumerate(self.list(own.get("decisions"), "decisions"))
-            ),
-            variants=tuple(
-                self.mapping(one, f"variants[{i}]", None)
-                for i, one in enumerate(self.list(own.get("variants"), "variants"))
-            ),
-        )
-
-
-_NEEDED = ("title", "goal", "file")
-
-
-def read(folder: Path) -> Unit:
-    """The unit in a folder. UnitError with everything that is wrong in its lab.yaml."""
-    path = folder / "lab.yaml"
-    reader = Reader()
-    unit = reader.unit(_document(path), folder)
-    if reader.problems:
-        raise UnitError(reader.problems, str(path))
-    return unit
 
 
 @dataclass(frozen=True)
@@ -315,45 +38,284 @@ class Work:
     steps: tuple[Step, ...]
     what: str = ""
     hints: tuple[str, ...] = ()
-    """Words that the check must say."""
+    """Texts that the check must print."""
     variant: int | None = None
     """The variant of the unit that it is meant for."""
     seed: int | None = None
 
 
-def read_work(path: Path) -> Work:
-    """UnitError with everything that is wrong in it."""
-    reader = Reader()
+def read(folder: Path) -> Unit:
+    """Read the unit in a folder; raise UnitError with everything that is wrong in its lab.yaml."""
+    path = folder / "lab.yaml"
     document = _document(path)
-    own: dict[str, Any] = {"steps": document}
-    if isinstance(document, Mapping):
-        own = reader.mapping(document, "", WORK_WORDS)
-    elif isinstance(document, list) and document and _is_end(document[-1]):
-        own = {"steps": document[:-1], **document[-1]}
-    work = Work(
-        steps=reader.steps(own.get("steps")),
-        what=reader.text(own.get("what", own.get("title")), "what"),
-        hints=reader.texts(own.get("hint", own.get("hints")), "hint"),
-        variant=reader.whole(own.get("variant"), "variant"),
-        seed=reader.whole(own.get("seed"), "seed"),
+    return _checked(document.data, document, path, lambda fields: _unit(fields, folder))
+
+
+def read_work(path: Path) -> Work:
+    """Read a solution; raise UnitError with everything that is wrong in it.
+
+    It is a mapping, or a list of steps, which may end with {hint: ...}.
+    """
+    document = _document(path)
+    data = document.data
+    if isinstance(data, list):
+        last = data[-1] if data else None
+        if isinstance(last, Mapping) and set(last) <= {"hint", "hints"}:
+            data = {"steps": data[:-1], **last}
+        else:
+            data = {"steps": data}
+    return _checked(data, document, path, _work)
+
+
+def _checked(
+    data: object, document: YamlDocument, path: Path, read_fields: Callable[[Fields], Value]
+) -> Value:
+    """Return what `read_fields` reads, if neither the YAML nor the reading has a problem."""
+    is_list = isinstance(document.data, list)
+    problems = Problems(
+        lambda field: document.locate(field.removeprefix("steps") if is_list else field)
     )
-    if reader.problems:
-        raise UnitError(reader.problems, str(path))
+    problems.extend(document.problems)
+    value = read_fields(Fields(data, "", problems))
+    if problems:
+        raise UnitError(problems, str(path))
+    return value
+
+
+def _document(path: Path) -> YamlDocument:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+    # Some units repeat steps by reference; they are our own files, so no text is too large.
+    return parse_yaml(text, str(path), allow_references=True)
+
+
+# -- the whole file -------------------------------------------------------------------------------
+
+
+def _unit(fields: Fields, folder: Path) -> Unit:
+    fields.require("title", "goal", "file", "kind")
+    kind = fields.word("kind") or ""
+    if kind and kind not in KINDS:
+        fields.problem("kind", f"{kind!r} is unknown", did_you_mean(kind, KINDS))
+    wire = fields.word("wire") or "gso"
+    if wire not in ("mtu", "gso"):
+        fields.problem("wire", f"{wire!r} is unknown", "it may be: mtu, gso")
+    hours = fields.number("hours")
+    unit = Unit(
+        folder=folder,
+        number=fields.integer("number") or 0,
+        kind=kind,
+        title=fields.word("title") or "",
+        goal=fields.word("goal") or "",
+        file=fields.word("file") or "",
+        aliases=fields.words("aliases"),
+        wire=wire,
+        wire_why=fields.word("wire_why") or "",
+        line_rate=fields.word("line_rate") or "0",
+        line_rate_why=fields.word("line_rate_why") or "",
+        sysctls={name: str(value) for name, value in fields.mapping("sysctls").rest().items()},
+        hours=1.0 if hours is None else hours,
+        steps=_steps(fields),
+        check=tuple(_check(item) for item in fields.mappings("check")),
+        decisions=tuple(_decision(item) for item in fields.mappings("decisions")),
+        variants=tuple(item.rest() for item in fields.mappings("variants")),
+    )
+    fields.refuse_rest()
+    return unit
+
+
+def _work(fields: Fields) -> Work:
+    fields.value("why")
+    fields.value("note")
+    work = Work(
+        steps=_steps(fields),
+        what=fields.word("what") or fields.word("title") or "",
+        hints=fields.words("hint") or fields.words("hints"),
+        variant=fields.integer("variant"),
+        seed=fields.integer("seed"),
+    )
+    fields.word("title")
+    fields.words("hints")
+    fields.refuse_rest()
     return work
 
 
-def _is_end(value: Any) -> bool:
-    """A list of steps may end with {hint: ...}."""
-    return isinstance(value, Mapping) and set(value) <= {"hint", "hints"}
+# -- steps ----------------------------------------------------------------------------------------
 
 
-def _document(path: Path) -> Any:
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        line = f"line {place.line + 1}: " if place else ""
-        what = getattr(error, "problem", None) or str(error)
-        raise WanlabError(f"{path}: {line}this is not YAML: {what}") from None
+def _steps(fields: Fields) -> tuple[Step, ...]:
+    steps = tuple(_step(item, count) for count, item in enumerate(fields.mappings("steps"), 1))
+    waiting: set[int] = set()
+    running: set[str] = set()
+    earlier: set[int] = set()
+    for i, step in enumerate(steps):
+        path = f"{fields.path_of('steps')}[{i}]"
+        earlier.add(step.n)
+        for j, expected in enumerate(step.expect):
+            if expected.of is not None and expected.of not in earlier:
+                what = f"there is no step {expected.of} before this one"
+                fields.problems.add(f"{path}.expect[{j}].of", what)
+        waiting |= {step.n} if step.waits_for_enter else set()
+        for number in step.enter:
+            if number not in waiting:
+                fields.problems.add(f"{path}.enter", f"nothing waits for Enter in step {number}")
+            waiting.discard(number)
+        for word, name in (("stops", step.stops), ("ends", step.ends)):
+            if name and name not in running:
+                hint = did_you_mean(name, running)
+                fields.problems.add(f"{path}.{word}", f"{name} is not running", hint)
+            running.discard(name)
+        running |= {step.starts} if step.starts else set()
+    if waiting:
+        fields.problem("steps", f"step {min(waiting)} waits for Enter, and nobody presses it")
+    return steps
+
+
+def _step(fields: Fields, count: int) -> Step:
+    where = tuple(name.strip() for name in (fields.word("where") or "").split(","))
+    lines = fields.words("type")
+    if not lines and not any(word in fields for word in WITHOUT_LINES):
+        hint = f"it needs one of: type, {', '.join(WITHOUT_LINES)}"
+        fields.problems.add(fields.path, "this step does nothing", hint)
+    if lines and where == (GUI,):
+        hint = "name a terminal in `where`"
+        fields.problem("type", "nothing can be typed into the GUI", hint)
+    if not where[0] and "skip" not in fields:
+        fields.problem("where", '"where" is missing')
+    waits_for = fields.value("waits_for")
+    if waits_for not in (None, "enter"):
+        fields.problem("waits_for", f"{waits_for!r} is unknown", "it may be: enter")
+    number = fields.integer("n")
+    step = Step(
+        n=count if number is None else number,
+        at=fields.word("at") or "",
+        where=where,
+        lines=lines,
+        for_ns=fields.parsed("for", lambda text: parse_duration(str(text))),
+        do=_gui_actions(fields),
+        starts=fields.word("starts") or "",
+        stops=fields.word("stops") or "",
+        ends=fields.word("ends") or "",
+        waits_for_enter=waits_for == "enter",
+        enter=_step_numbers(fields, "enter"),
+        printed=fields.word("printed") or "",
+        note=fields.word("note") or "",
+        is_optional=bool(fields.value("optional")),
+        skip=fields.word("skip") or "",
+        status=fields.integer("status"),
+        expect=tuple(_expectation(item) for item in fields.mappings("expect")),
+        says=fields.words("says"),
+    )
+    fields.value("file")
+    fields.refuse_rest()
+    return step
+
+
+def _gui_actions(fields: Fields) -> Mapping[str, object]:
+    """Read `do: run`, or `do: {open: FILE, run: true}`."""
+    action = fields.value("do")
+    if isinstance(action, str) and action:
+        return {action: True}
+    actions = fields.mapping("do")
+    for word in actions:
+        if word not in GUI_WORDS:
+            actions.problem(word, f'"{word}" is not known here', did_you_mean(word, GUI_WORDS))
+    return actions.rest()
+
+
+def _step_numbers(fields: Fields, key: str) -> tuple[int, ...]:
+    """Read one number of a step, or a list of them."""
+    if not isinstance(fields.value(key), list):
+        number = fields.integer(key)
+        return () if number is None else (number,)
+    numbers = []
+    for path, value in fields.items(key):
+        if isinstance(value, int):
+            numbers.append(value)
+        else:
+            fields.problems.add(path, f"{value!r} is not the number of a step")
+    return tuple(numbers)
+
+
+def _expectation(fields: Fields) -> Expectation:
+    fields.require("what", "take")
+    expectation = Expectation(
+        what=fields.word("what") or "",
+        take=_metric(fields),
+        manual=fields.word("manual") or "",
+        unit=fields.word("unit") or "",
+        band=_band(fields),
+        why=fields.word("why") or "",
+        explained=fields.word("explained") or "",
+        of=fields.integer("of"),
+    )
+    fields.refuse_rest()
+    return expectation
+
+
+def _metric(fields: Fields) -> str:
+    fields.parsed("take", lambda text: takes.parse(str(text)))
+    return fields.word("take") or ""
+
+
+def _band(fields: Fields) -> Band:
+    band = Band(fields.number("at_least"), fields.number("at_most"))
+    if band.at_least is not None and band.at_most is not None and band.at_least > band.at_most:
+        what = f"no number is at least {band.at_least} and at most {band.at_most}"
+        fields.problems.add(fields.path, what)
+    return band
+
+
+# -- checks ---------------------------------------------------------------------------------------
+
+
+def _check(fields: Fields) -> Check:
+    fields.require("what", "hint")
+    for word in ("unit", "why"):
+        fields.value(word)
+    if "take" not in fields and "says" not in fields:
+        fields.problems.add(fields.path, "this checks nothing", "it needs take or says")
+    flows = _flows(fields)
+    if bool(flows) == ("state" in fields):
+        fields.problems.add(fields.path, "it needs either measure or state")
+    points = fields.number("points")
+    check = Check(
+        what=fields.word("what") or "",
+        points=1.0 if points is None else points,
+        hint=fields.word("hint") or "",
+        take=_metric(fields),
+        band=_band(fields),
+        says=fields.words("says"),
+        flows=flows,
+        state=fields.word("state") or "",
+        place=fields.word("in") or CLIENT,
+    )
+    fields.refuse_rest()
+    return check
+
+
+def _flows(fields: Fields) -> tuple[Flow, ...]:
+    """Read one flow, or a list of them."""
+    value = fields.value("measure")
+    if value is None:
+        return ()
+    if isinstance(value, list):
+        return tuple(_flow(item) for item in fields.mappings("measure"))
+    return (_flow(fields.mapping("measure")),)
+
+
+def _flow(fields: Fields) -> Flow:
+    return Flow(*_required_words(fields, "server", "client", "flow"))
+
+
+def _decision(fields: Fields) -> Decision:
+    return Decision(*_required_words(fields, "what", "decided", "because"))
+
+
+def _required_words(fields: Fields, *keys: str) -> tuple[str, ...]:
+    fields.require(*keys)
+    words = tuple(fields.word(key) or "" for key in keys)
+    fields.refuse_rest()
+    return words
