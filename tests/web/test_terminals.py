@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from wanlab.web.terminals import Terminals
+from wanlab.web.terminals import TerminalList
 
 
 class Process:
@@ -23,7 +23,7 @@ def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
 
     async def run() -> None:
         told = []
-        terminals = Terminals(lambda: told.append(terminals.told().terminals))
+        terminals = TerminalList(lambda: told.append(terminals.told().terminals))
         terminal = terminals.new("id", "h1")
         assert terminals.told().terminals == ()
         terminal.begin(Driver(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]

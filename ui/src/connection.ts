@@ -9,7 +9,7 @@
  *     onPush("samples", (push) => ...)           every push of that kind, until the returned function is called
  */
 import { create } from "zustand";
-import type { AnyCommand, AnyPush, Captured, Comparison, Trouble as Refused, Opened, Saved } from "./protocol";
+import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, OpenedTerminal, SavedFile } from "./protocol";
 import { toast } from "./stores/toasts";
 
 export type Status = "connecting" | "open" | "lost" | "refused";
@@ -31,9 +31,9 @@ export const useConnection = create<Connection>(() => ({
 
 /** What comes back for a command; for all others nothing that one needs. */
 interface Replies {
-  save: Saved;
-  terminal: Opened;
-  capture: Captured | null;
+  save: SavedFile;
+  terminal: OpenedTerminal;
+  capture: CaptureFile | null;
   compare: Comparison;
 }
 
@@ -46,9 +46,9 @@ export class CommandError extends Error {
   readonly what: string;
   readonly hint: string;
   readonly code: string;
-  readonly place: Refused["place"];
+  readonly place: ErrorBody["place"];
 
-  constructor(error: Partial<Refused> & { what: string }) {
+  constructor(error: Partial<ErrorBody> & { what: string }) {
     super(error.what);
     this.what = error.what;
     this.hint = error.hint ?? "";
@@ -171,7 +171,7 @@ function receive(message: Record<string, unknown>): void {
   if (typeof message.reply === "number") {
     const one = waiting.get(message.reply);
     waiting.delete(message.reply);
-    if (message.error !== undefined) one?.fail(new CommandError(message.error as Refused));
+    if (message.error !== undefined) one?.fail(new CommandError(message.error as ErrorBody));
     else one?.done(message.ok as never);
   } else if (typeof message.push === "string") {
     deliver(message as unknown as AnyPush);

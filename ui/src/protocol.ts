@@ -4,74 +4,74 @@ export type NodeKind = "host" | "switch" | "router" | "controller";
 export type ClockKind = "virtual" | "real";
 export type Wire = "mtu" | "gso";
 export type Pace = "real" | "fast";
+export type End = "a" | "b";
 export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
 export type Severity = "error" | "warning";
 export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops";
-export type End = "a" | "b";
 
-export interface Saved {
+export interface SavedFile {
   path: string;
 }
 
-export interface Opened {
+export interface OpenedTerminal {
   terminal: string;
 }
 
-export interface Captured {
+export interface CaptureFile {
   path: string;
 }
 
 /** Where something is wrong: the thing ("" is the whole), and its field as the document has it:
  * "name", "options.ip", "a_options.rate", "preferences.ip_base". */
-export interface Place {
+export interface Location {
   id: string;
   field: string;
 }
 
 /** What is wrong, and what to do. */
-export interface Problem {
+export interface DrawingProblem {
   what: string;
   hint: string;
-  place: Place;
+  place: Location;
   severity: Severity;
 }
 
 /** Why a command was not carried out. `code`, where the browser can do something about it:
  * "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`). */
-export interface Trouble {
+export interface ErrorBody {
   what: string;
   hint: string;
-  place: Place | null;
+  place: Location | null;
   code: string;
 }
 
-export interface Reply {
+export interface CommandReply {
   reply: number;
   ok: unknown;
 }
 
-export interface Refusal {
+export interface CommandRefusal {
   reply: number;
-  error: Trouble;
+  error: ErrorBody;
 }
 
 /** Things as they are from now on; those of ids that are new are added. */
-export interface Put {
-  nodes: Node[];
-  links: Link[];
-  labels: Label[];
+export interface Elements {
+  nodes: DrawnNode[];
+  links: DrawnLink[];
+  labels: DrawnLabel[];
 }
 
 /** What the editor edits. */
 export interface Document {
-  nodes: Node[];
-  links: Link[];
-  labels: Label[];
-  preferences: Preferences;
+  nodes: DrawnNode[];
+  links: DrawnLink[];
+  labels: DrawnLabel[];
+  preferences: DocumentPreferences;
 }
 
 /** Options are those of the YAML format: ip, default_route, kind (of a switch), ... */
-export interface Node {
+export interface DrawnNode {
   id: string;
   kind: NodeKind;
   name: string;
@@ -86,7 +86,7 @@ export interface Node {
  * a_options   of the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and what holds
  *             for packets that leave through it only: rate, delay, ...
  * b_options   the same at b */
-export interface Link {
+export interface DrawnLink {
   id: string;
   a: string;
   b: string;
@@ -96,7 +96,7 @@ export interface Link {
 }
 
 /** A text on the canvas. */
-export interface Label {
+export interface DrawnLabel {
   id: string;
   text: string;
   x: number;
@@ -105,7 +105,7 @@ export interface Label {
 
 /** Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
  * sflow, startCLI, switchType, terminalType. */
-export interface Preferences {
+export interface DocumentPreferences {
   name: string;
   ip_base: string;
   clock: ClockKind;
@@ -117,10 +117,10 @@ export interface Preferences {
 }
 
 /** From one revision to the next. */
-export interface Changes {
-  put: Put;
+export interface DocumentChanges {
+  put: Elements;
   drop: string[];
-  preferences: Preferences | null;
+  preferences: DocumentPreferences | null;
 }
 
 /** A port of the running network. */
@@ -135,7 +135,7 @@ export interface LivePort {
 }
 
 /** `status`: of a program that has ended; negative, the signal that ended it. */
-export interface Terminal {
+export interface TerminalInfo {
   id: string;
   node: string;
   title: string;
@@ -144,7 +144,7 @@ export interface Terminal {
 }
 
 /** Samples of one curve: `values[i]` at `times_s[i]`, null where there is none. */
-export interface Column {
+export interface SampleColumn {
   kind: SeriesKind;
   port: string;
   flow: string;
@@ -155,7 +155,7 @@ export interface Column {
 
 /** What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
  * all hosts without one. */
-export interface Series {
+export interface WatchedSeries {
   kind: SeriesKind;
   port: string;
 }
@@ -244,12 +244,12 @@ export interface Comparison {
 }
 
 /** WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed. */
-export interface Resize {
+export interface TerminalResize {
   resize: [number, number];
 }
 
 /** WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last. */
-export interface Ack {
+export interface OutputAck {
   ack: number;
 }
 
@@ -277,7 +277,7 @@ export interface DocumentPush {
   push: "document";
   revision: number;
   document: Document | null;
-  changes: Changes | null;
+  changes: DocumentChanges | null;
   by: string;
   label: string;
   undo: string | null;
@@ -286,7 +286,7 @@ export interface DocumentPush {
 
 export interface ProblemsPush {
   push: "problems";
-  problems: Problem[];
+  problems: DrawingProblem[];
 }
 
 /** The ports that the document means, with the names and addresses that they get by rule;
@@ -314,13 +314,12 @@ export interface DraftPush {
 export interface RunPush {
   push: "run";
   phase: Phase;
-  error: Trouble | null;
+  error: ErrorBody | null;
   progress: string;
   ports: LivePort[];
   links_down: string[];
   is_stale: boolean;
   warnings: string[];
-  reach: string[];
 }
 
 export interface ClockPush {
@@ -336,13 +335,13 @@ export interface ClockPush {
 
 export interface TerminalsPush {
   push: "terminals";
-  terminals: Terminal[];
+  terminals: TerminalInfo[];
 }
 
 /** What came since the last one. */
 export interface SamplesPush {
   push: "samples";
-  columns: Column[];
+  columns: SampleColumn[];
 }
 
 export interface RecordsPush {
@@ -384,9 +383,9 @@ export interface MessagePush {
 }
 
 /** One action of the user: one step of undo. Links of dropped nodes are dropped with them. */
-export interface Edit {
+export interface EditCommand {
   do: "edit";
-  put?: Put;
+  put?: Elements;
   drop?: string[];
   preferences?: Record<string, unknown> | null;
   base?: number;
@@ -395,26 +394,26 @@ export interface Edit {
 }
 
 /** Takes the last edit back, whoever made it. */
-export interface Undo {
+export interface UndoCommand {
   do: "undo";
   id?: number;
 }
 
 /** Makes the last edit taken back again. */
-export interface Redo {
+export interface RedoCommand {
   do: "redo";
   id?: number;
 }
 
 /** An empty document. RefusedError where something is not saved, unless `discard`. */
-export interface New {
+export interface NewCommand {
   do: "new";
   discard?: boolean;
   id?: number;
 }
 
 /** A file of the working folder; or a text of the user's disk, under its name. */
-export interface Open {
+export interface OpenCommand {
   do: "open";
   path: string;
   text?: string | null;
@@ -423,7 +422,7 @@ export interface Open {
 }
 
 /** Into the working folder; without a path where it came from. */
-export interface Save {
+export interface SaveCommand {
   do: "save";
   path?: string | null;
   overwrite?: boolean;
@@ -431,27 +430,27 @@ export interface Save {
 }
 
 /** What a server before this one had not saved: take it, or throw it away. */
-export interface TakeDraft {
+export interface DraftCommand {
   do: "draft";
   take: boolean;
   id?: number;
 }
 
 /** Makes the document a network. With a lesson open, as that one wants it. */
-export interface Run {
+export interface RunCommand {
   do: "run";
   id?: number;
 }
 
 /** Ends the network and everything in it. */
-export interface Stop {
+export interface StopCommand {
   do: "stop";
   id?: number;
 }
 
 /** `node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
  * `command`: a program instead of a shell. */
-export interface OpenTerminal {
+export interface OpenTerminalCommand {
   do: "terminal";
   node: string;
   rows?: number;
@@ -460,14 +459,14 @@ export interface OpenTerminal {
   id?: number;
 }
 
-export interface CloseTerminal {
+export interface CloseTerminalCommand {
   do: "close_terminal";
   terminal: string;
   id?: number;
 }
 
 /** As if it were typed in that terminal. */
-export interface TypeText {
+export interface TypeCommand {
   do: "type";
   terminal: string;
   text: string;
@@ -476,7 +475,7 @@ export interface TypeText {
 
 /** Changes a link of the running network, and of the document; what is not named stays. Without
  * `end`, both directions; a word that is null goes away. */
-export interface SetLink {
+export interface SetLinkCommand {
   do: "set_link";
   link: string;
   options: Record<string, unknown>;
@@ -485,7 +484,7 @@ export interface SetLink {
 }
 
 /** Pulls the plug of the running network's link, or puts it back. */
-export interface LinkUp {
+export interface LinkUpCommand {
   do: "link_up";
   link: string;
   up: boolean;
@@ -493,36 +492,36 @@ export interface LinkUp {
 }
 
 /** Of virtual time: never faster than the real clock, or as fast as it can be computed. */
-export interface SetPace {
+export interface PaceCommand {
   do: "pace";
   pace: Pace;
   id?: number;
 }
 
 /** Virtual time stands still until the next one. */
-export interface Pause {
+export interface PauseCommand {
   do: "pause";
   paused: boolean;
   id?: number;
 }
 
 /** Lets so much virtual time pass ("100ms"), and pauses. */
-export interface StepTime {
+export interface StepCommand {
   do: "step";
   duration: string;
   id?: number;
 }
 
 /** All that this browser wants to see from now on; nothing ends it. */
-export interface Watch {
+export interface WatchCommand {
   do: "watch";
-  series: Series[];
+  series: WatchedSeries[];
   interval_ms?: number;
   id?: number;
 }
 
 /** Begins to record, or ends it and writes the record. */
-export interface RecordRun {
+export interface RecordCommand {
   do: "record";
   on: boolean;
   name?: string;
@@ -530,20 +529,20 @@ export interface RecordRun {
 }
 
 /** The same quantities of several records. */
-export interface Compare {
+export interface CompareCommand {
   do: "compare";
   records: string[];
   id?: number;
 }
 
-export interface DropRecord {
+export interface DeleteRecordCommand {
   do: "drop_record";
   name: string;
   id?: number;
 }
 
 /** The packets of a port go to a file of the working folder, until it is told to end. */
-export interface Capture {
+export interface CaptureCommand {
   do: "capture";
   port: string;
   on: boolean;
@@ -553,7 +552,7 @@ export interface Capture {
 /** start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
  * step's commands into its terminals; progress: notes a step as done or not; check: grades the running
  * network; report: performs all steps of the unit in a machine of its own and makes a page. */
-export interface Lesson {
+export interface LessonCommand {
   do: "lesson";
   unit: string;
   action: "start" | "close" | "type" | "progress" | "check" | "report" | "cancel_report";
@@ -564,29 +563,29 @@ export interface Lesson {
 }
 
 export type AnyCommand =
-  | Edit
-  | Undo
-  | Redo
-  | New
-  | Open
-  | Save
-  | TakeDraft
-  | Run
-  | Stop
-  | OpenTerminal
-  | CloseTerminal
-  | TypeText
-  | SetLink
-  | LinkUp
-  | SetPace
-  | Pause
-  | StepTime
-  | Watch
-  | RecordRun
-  | Compare
-  | DropRecord
-  | Capture
-  | Lesson;
+  | EditCommand
+  | UndoCommand
+  | RedoCommand
+  | NewCommand
+  | OpenCommand
+  | SaveCommand
+  | DraftCommand
+  | RunCommand
+  | StopCommand
+  | OpenTerminalCommand
+  | CloseTerminalCommand
+  | TypeCommand
+  | SetLinkCommand
+  | LinkUpCommand
+  | PaceCommand
+  | PauseCommand
+  | StepCommand
+  | WatchCommand
+  | RecordCommand
+  | CompareCommand
+  | DeleteRecordCommand
+  | CaptureCommand
+  | LessonCommand;
 
 export type AnyPush =
   | StatePush

@@ -18,9 +18,9 @@ from wanlab.errors import WanlabError
 
 from . import protocol
 from .folder import LARGEST_UPLOAD_BYTES, OutsideError
-from .laboratory import Laboratory, trouble
-from .live import live
+from .laboratory import Laboratory, error_body
 from .terminal_socket import terminal_socket
+from .websocket import live_socket
 
 STATIC = Path(__file__).parent / "static"
 NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
@@ -47,7 +47,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/lessons", _lessons),
         Route("/api/lessons/{unit}", _lesson),
         Route("/api/lessons/{unit}/figure.svg", _figure),
-        WebSocketRoute("/api/live", live),
+        WebSocketRoute("/api/live", live_socket),
         WebSocketRoute("/api/terminals/{name}", terminal_socket),
     ]
     if (static / "assets").is_dir():
@@ -72,7 +72,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 async def _refuse(request: Request, error: WanlabError) -> Response:
-    return _json(trouble(error), 404 if isinstance(error, OutsideError) else 400)
+    return _json(error_body(error), 404 if isinstance(error, OutsideError) else 400)
 
 
 def _laboratory(request: Request) -> Laboratory:
@@ -103,11 +103,11 @@ async def _file(request: Request) -> Response:
     if request.method == "PUT":
         data = await _body(request, LARGEST_UPLOAD_BYTES)
         await run_in_threadpool(folder.write_bytes, path, data)
-        _laboratory(request).audience.tell(protocol.FilesPush(paths=(path,)))
-        return _json(protocol.Saved(path))
+        _laboratory(request).broadcast.tell(protocol.FilesPush(paths=(path,)))
+        return _json(protocol.SavedFile(path))
     place = folder.resolve(path)
     if not place.is_file():
-        return _json(protocol.Trouble(f"there is no file {path}"), 404)
+        return _json(protocol.ErrorBody(f"there is no file {path}"), 404)
     kind = "text/plain" if place.suffix.lower() in AS_TEXT else mimetypes.guess_type(place.name)[0]
     wants_file = "download" in request.query_params or kind not in SHOWN
     way = "attachment" if wants_file else "inline"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from wanlab import Flows, Network, Ports, Queues, Sampling, Table, plot
 from wanlab.errors import WanlabError
 
-from .protocol import Column, SamplesPush, Series, SeriesKind
+from .commands import SeriesKind, WatchedSeries
+from .protocol import SampleColumn, SamplesPush
 
 MOST_POINTS = 60
 """Of one curve in one piece: time may pass much faster than anybody can see."""
@@ -36,7 +37,7 @@ class Curves:
 
     def __init__(self, tell: Callable[[SamplesPush], None]) -> None:
         self._tell = tell
-        self._series: tuple[Series, ...] = ()
+        self._series: tuple[WatchedSeries, ...] = ()
         self._interval_ms = 100
         self._sampling: Sampling | None = None
         self._samplers: list[Sampler] = []
@@ -44,7 +45,7 @@ class Curves:
         self._drops: dict[str, float] = {}
         self._nodes: dict[str, str] = {}
 
-    def watch(self, network: Network, series: Iterable[Series], interval_ms: int) -> None:
+    def watch(self, network: Network, series: Iterable[WatchedSeries], interval_ms: int) -> None:
         """From now on these, and no others. Ports that there are not are left out."""
         known = {port.name: port.node for link in network.topology.links for port in link.ports}
         wanted = tuple(one for one in dict.fromkeys(series) if not one.port or one.port in known)
@@ -107,7 +108,7 @@ class Curves:
         if columns:
             self._tell(SamplesPush(columns=columns))
 
-    def _columns(self, tables: dict[str, Table]) -> Iterator[Column]:
+    def _columns(self, tables: dict[str, Table]) -> Iterator[SampleColumn]:
         wanted = {(one.kind, one.port) for one in self._series}
         quantities = plot.quantities.QUANTITIES
         of_ports: tuple[tuple[SeriesKind, str, str], ...] = (
@@ -129,7 +130,9 @@ class Curves:
         if "tcp" in tables:
             yield from self._of_flows(tables["tcp"], wanted)
 
-    def _of_flows(self, table: Table, wanted: set[tuple[SeriesKind, str]]) -> Iterator[Column]:
+    def _of_flows(
+        self, table: Table, wanted: set[tuple[SeriesKind, str]]
+    ) -> Iterator[SampleColumn]:
         nodes, flows = list(table["node"]), list(table["flow"])
         times_s = np.asarray(table["time_ns"]) / 1e9
         first = times_s[0] if len(times_s) else 0.0
@@ -159,7 +162,7 @@ class Curves:
         unit: str,
         times_s: Values,
         values: Values,
-    ) -> Iterator[Column]:
+    ) -> Iterator[SampleColumn]:
         if not len(times_s):
             return
         times, numbers = times_s + self._began_ns / 1e9, values.astype(float)
@@ -167,4 +170,4 @@ class Curves:
             keep = np.linspace(0, len(times) - 1, MOST_POINTS).astype(int)
             times, numbers = times[keep], numbers[keep]
         plain = tuple(None if value != value else value for value in numbers.round(9).tolist())
-        yield Column(kind, port, flow, unit, tuple(times.round(6).tolist()), plain)
+        yield SampleColumn(kind, port, flow, unit, tuple(times.round(6).tolist()), plain)

@@ -17,30 +17,19 @@ import wanlab
 from wanlab import Port, Topology, draw, read_drawing, resolve
 from wanlab.errors import WanlabError
 
-from .protocol import (
-    Changes,
-    Document,
-    Edit,
-    End,
-    Label,
-    Link,
-    LivePort,
-    Node,
-    Place,
-    Preferences,
-    Problem,
-    Put,
-)
+from .commands import EditCommand
+from .model import Document, DocumentPreferences, DrawnLabel, DrawnLink, DrawnNode, Elements, End
+from .protocol import DocumentChanges, DrawingProblem, LivePort, Location
 
-MOST_STEPS = 500
-MOST_THINGS = 5000
+MAX_UNDO_STEPS = 500
+MAX_ELEMENTS = 5000
 ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
-Thing = TypeVar("Thing", Node, Link, Label)
+Element = TypeVar("Element", DrawnNode, DrawnLink, DrawnLabel)
 
 
 @dataclass(frozen=True)
-class Step:
+class UndoStep:
     """An edit that can be taken back."""
 
     before: Document
@@ -55,8 +44,8 @@ class History:
         self.document = document
         self.saved: Document | None = document
         """As it is in its file."""
-        self._done: list[Step] = []
-        self._undone: list[Step] = []
+        self._done: list[UndoStep] = []
+        self._undone: list[UndoStep] = []
 
     @property
     def is_saved(self) -> bool:
@@ -70,18 +59,18 @@ class History:
     def redo_label(self) -> str | None:
         return self._undone[-1].label if self._undone else None
 
-    def edit(self, edit: Edit) -> Changes:
+    def edit(self, edit: EditCommand) -> DocumentChanges:
         """Carries out an edit; what has changed."""
         before = self.document
         self.document = edited(before, edit)
         changes = changes_between(before, self.document)
-        if changes != Changes():
-            self._done.append(Step(before, self.document, edit.label or "Edit"))
-            del self._done[:-MOST_STEPS]
+        if changes != DocumentChanges():
+            self._done.append(UndoStep(before, self.document, edit.label or "Edit"))
+            del self._done[:-MAX_UNDO_STEPS]
             self._undone.clear()
         return changes
 
-    def undo(self) -> tuple[Changes, str]:
+    def undo(self) -> tuple[DocumentChanges, str]:
         """Takes the last edit back."""
         if not self._done:
             raise WanlabError("there is nothing to undo")
@@ -89,7 +78,7 @@ class History:
         self._undone.append(step)
         return self._become(step.before), step.label
 
-    def redo(self) -> tuple[Changes, str]:
+    def redo(self) -> tuple[DocumentChanges, str]:
         """Makes the last edit that was taken back again."""
         if not self._undone:
             raise WanlabError("there is nothing to do again")
@@ -97,16 +86,16 @@ class History:
         self._done.append(step)
         return self._become(step.after), step.label
 
-    def _become(self, document: Document) -> Changes:
+    def _become(self, document: Document) -> DocumentChanges:
         changes = changes_between(self.document, document)
         self.document = document
         return changes
 
 
-def edited(document: Document, edit: Edit) -> Document:
+def edited(document: Document, edit: EditCommand) -> Document:
     """The document after an edit. WanlabError where the edit makes no sense."""
     put, drop = edit.put, set(edit.drop)
-    for thing in _things(put):
+    for thing in _elements(put):
         if not ID.fullmatch(thing.id):
             raise WanlabError(f'"{thing.id}" cannot be an id', "letters, digits, and _ . : - serve")
         if thing.id in drop:
@@ -119,9 +108,9 @@ def edited(document: Document, edit: Edit) -> Document:
     links = tuple(link for link in links if link.a in known and link.b in known)
     labels = _merged(document.labels, put.labels, drop)
     made = Document(nodes, links, labels, document.preferences)
-    ids = [thing.id for thing in _things(made)]
-    if len(ids) > MOST_THINGS:
-        raise WanlabError(f"that would be {len(ids)} things", f"{MOST_THINGS} have room")
+    ids = [thing.id for thing in _elements(made)]
+    if len(ids) > MAX_ELEMENTS:
+        raise WanlabError(f"that would be {len(ids)} things", f"{MAX_ELEMENTS} have room")
     if len(set(ids)) < len(ids):
         raise WanlabError("two things would have one id")
     if edit.preferences is None:
@@ -129,13 +118,15 @@ def edited(document: Document, edit: Edit) -> Document:
     return Document(nodes, links, labels, _with(document.preferences, edit.preferences))
 
 
-def _merged(things: tuple[Thing, ...], put: tuple[Thing, ...], drop: set[str]) -> tuple[Thing, ...]:
+def _merged(
+    things: tuple[Element, ...], put: tuple[Element, ...], drop: set[str]
+) -> tuple[Element, ...]:
     """Each in its old place, new ones behind."""
     merged = {thing.id: thing for thing in things if thing.id not in drop}
     return tuple((merged | {thing.id: thing for thing in put}).values())
 
 
-def _check_ends(link: Link, known: dict[str, Node]) -> None:
+def _check_ends(link: DrawnLink, known: dict[str, DrawnNode]) -> None:
     for end in (link.a, link.b):
         if end not in known:
             raise WanlabError(
@@ -143,22 +134,22 @@ def _check_ends(link: Link, known: dict[str, Node]) -> None:
             )
 
 
-def _with(preferences: Preferences, said: dict[str, Any]) -> Preferences:
-    unknown = said.keys() - set(Preferences.__struct_fields__)
+def _with(preferences: DocumentPreferences, said: dict[str, Any]) -> DocumentPreferences:
+    unknown = said.keys() - set(DocumentPreferences.__struct_fields__)
     if unknown:
         raise WanlabError(f'there is no preference "{min(unknown)}"')
     try:
-        return msgspec.convert(msgspec.to_builtins(preferences) | said, Preferences)
+        return msgspec.convert(msgspec.to_builtins(preferences) | said, DocumentPreferences)
     except msgspec.ValidationError as error:
         raise WanlabError(f"these preferences are not understood: {error}") from None
 
 
-def changes_between(before: Document, after: Document) -> Changes:
+def changes_between(before: Document, after: Document) -> DocumentChanges:
     """What leads from one document to another."""
-    old = {thing.id for thing in _things(before)}
-    new = {thing.id for thing in _things(after)}
-    return Changes(
-        Put(
+    old = {thing.id for thing in _elements(before)}
+    new = {thing.id for thing in _elements(after)}
+    return DocumentChanges(
+        Elements(
             _changed(before.nodes, after.nodes),
             _changed(before.links, after.links),
             _changed(before.labels, after.labels),
@@ -168,13 +159,13 @@ def changes_between(before: Document, after: Document) -> Changes:
     )
 
 
-def _things(document: Document | Put) -> Iterable[Node | Link | Label]:
+def _elements(document: Document | Elements) -> Iterable[DrawnNode | DrawnLink | DrawnLabel]:
     yield from document.nodes
     yield from document.links
     yield from document.labels
 
 
-def _changed(before: tuple[Thing, ...], after: tuple[Thing, ...]) -> tuple[Thing, ...]:
+def _changed(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[Element, ...]:
     old = {thing.id: thing for thing in before}
     return tuple(
         thing for thing in after if (known := old.get(thing.id)) is not thing and known != thing
@@ -189,16 +180,16 @@ def document_of(topology: Topology) -> Document:
     return msgspec.convert(draw(topology), Document)
 
 
-def read(document: Document) -> tuple[Topology, tuple[Problem, ...]]:
+def read(document: Document) -> tuple[Topology, tuple[DrawingProblem, ...]]:
     """The topology of a document, as far as it can be understood, and what is wrong."""
     topology, faults = read_drawing(msgspec.to_builtins(document))
     problems = tuple(
-        Problem(fault.what, fault.hint, Place(fault.id, fault.field)) for fault in faults
+        DrawingProblem(fault.what, fault.hint, Location(fault.id, fault.field)) for fault in faults
     )
     return topology, problems
 
 
-def network_links(document: Document) -> list[Link]:
+def network_links(document: Document) -> list[DrawnLink]:
     """Those that are links of the network, too, in its order: those to controllers are not."""
     controllers = {node.id for node in document.nodes if node.kind == "controller"}
     return [link for link in document.links if not {link.a, link.b} & controllers]
@@ -221,5 +212,5 @@ def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
     )
 
 
-def _ends(link: Link, live: wanlab.Link) -> tuple[tuple[End, str, Port], ...]:
+def _ends(link: DrawnLink, live: wanlab.DrawnLink) -> tuple[tuple[End, str, Port], ...]:
     return ("a", link.a, live.a), ("b", link.b, live.b)

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from .folder import write_whole
-from .protocol import Document, DraftPush
+from .model import Document
+from .protocol import DraftPush
 
 
 class Draft(msgspec.Struct, frozen=True):

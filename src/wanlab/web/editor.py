@@ -9,29 +9,31 @@ from pathlib import PurePosixPath
 from wanlab import Topology, arranged, errors, load, loads, save
 from wanlab.errors import TopologyError, WanlabError
 
-from .audience import Audience
+from .broadcast import Broadcast
+from .commands import (
+    DraftCommand,
+    EditCommand,
+    NewCommand,
+    OpenCommand,
+    RedoCommand,
+    SaveCommand,
+    UndoCommand,
+)
 from .document import History, document_of, ports_of, read
 from .drafts import Drafts
 from .folder import LARGEST_TOPOLOGY_BYTES, WorkingFolder
+from .model import Document
 from .protocol import (
-    Changes,
-    Document,
+    DocumentChanges,
     DocumentPush,
     DraftPush,
-    Edit,
+    DrawingProblem,
     FilePush,
     FilesPush,
     MessagePush,
-    New,
-    Open,
     PortsPush,
-    Problem,
     ProblemsPush,
-    Redo,
-    Save,
-    Saved,
-    TakeDraft,
-    Undo,
+    SavedFile,
 )
 
 UNTITLED = "untitled.mn"
@@ -46,12 +48,12 @@ class RefusedError(WanlabError):
         self.code = code
 
 
-class Editor:
+class DocumentEditor:
     """One for all browsers. What it does is done when its methods return; they never wait."""
 
-    def __init__(self, folder: WorkingFolder, audience: Audience) -> None:
+    def __init__(self, folder: WorkingFolder, broadcast: Broadcast) -> None:
         self._folder = folder
-        self._audience = audience
+        self._broadcast = broadcast
         self._drafts = Drafts(folder.ours)
         self._history = History(Document())
         self._path: str | None = None
@@ -97,32 +99,32 @@ class Editor:
 
     # -- edits ------------------------------------------------------------------------------------
 
-    def edit(self, command: Edit, by: str = "") -> dict[str, int]:
+    def edit(self, command: EditCommand, by: str = "") -> dict[str, int]:
         changes = self._history.edit(command)
         return self._changed(changes, command.label, by)
 
-    def undo(self, command: Undo, by: str = "") -> dict[str, int]:
+    def undo(self, command: UndoCommand, by: str = "") -> dict[str, int]:
         changes, label = self._history.undo()
         return self._changed(changes, f"Undo {label}", by)
 
-    def redo(self, command: Redo, by: str = "") -> dict[str, int]:
+    def redo(self, command: RedoCommand, by: str = "") -> dict[str, int]:
         changes, label = self._history.redo()
         return self._changed(changes, f"Redo {label}", by)
 
-    def _changed(self, changes: Changes, label: str, by: str) -> dict[str, int]:
-        if changes != Changes():
+    def _changed(self, changes: DocumentChanges, label: str, by: str) -> dict[str, int]:
+        if changes != DocumentChanges():
             self._revision += 1
-            self._audience.tell(self._document_push(changes=changes, by=by, label=label))
+            self._broadcast.tell(self._document_push(changes=changes, by=by, label=label))
             self._look()
         return {"revision": self._revision}
 
     # -- files ------------------------------------------------------------------------------------
 
-    def new(self, command: New, by: str = "") -> None:
+    def new(self, command: NewCommand, by: str = "") -> None:
         self.keep_unsaved(discard=command.discard)
         self._begin(Document(), None, UNTITLED, by)
 
-    def open(self, command: Open, by: str = "") -> None:
+    def open(self, command: OpenCommand, by: str = "") -> None:
         name, path = PurePosixPath(command.path).name, None
         if command.text is None:
             path = command.path
@@ -147,7 +149,7 @@ class Editor:
         except TopologyError as error:
             raise TopologyError(error.problems, path) from None
 
-    def save(self, command: Save, by: str = "") -> Saved:
+    def save(self, command: SaveCommand, by: str = "") -> SavedFile:
         path = command.path or self._path
         if path is None:
             raise RefusedError("it has no name yet", "say where to save it", "no name")
@@ -158,8 +160,8 @@ class Editor:
         self._path, self._name = path, PurePosixPath(path).name
         self._history.saved = self.document
         self._look_at_file(always=True)
-        self._audience.tell(FilesPush(paths=(path,)))
-        return Saved(path)
+        self._broadcast.tell(FilesPush(paths=(path,)))
+        return SavedFile(path)
 
     def _write(self, topology: Topology, path: str) -> None:
         """All of it or nothing."""
@@ -176,7 +178,7 @@ class Editor:
         finally:
             part.unlink(missing_ok=True)
 
-    def take_draft(self, command: TakeDraft, by: str = "") -> None:
+    def take_draft(self, command: DraftCommand, by: str = "") -> None:
         if self._drafts.offered is None:
             raise WanlabError("there is no draft")
         if command.take:
@@ -185,7 +187,7 @@ class Editor:
             self._history.saved = None
             self._look_at_file(always=True)
         self._drafts.answer()
-        self._audience.tell(self.told_draft())
+        self._broadcast.tell(self.told_draft())
 
     def keep_unsaved(self, *, discard: bool) -> None:
         """RefusedError where something would be lost."""
@@ -197,8 +199,8 @@ class Editor:
         self._path, self._name = path, name
         self._ports = ()
         self._revision += 1
-        self._audience.tell(self._document_push(document=document, by=by, label=f"Open {name}"))
-        self._audience.tell(self.told_ports())
+        self._broadcast.tell(self._document_push(document=document, by=by, label=f"Open {name}"))
+        self._broadcast.tell(self.told_ports())
         self._look_at_file(always=True)
         self._look()
 
@@ -208,7 +210,7 @@ class Editor:
         self,
         *,
         document: Document | None = None,
-        changes: Changes | None = None,
+        changes: DocumentChanges | None = None,
         by: str = "",
         label: str = "",
     ) -> DocumentPush:
@@ -226,18 +228,18 @@ class Editor:
         self.topology, problems = read(self.document)
         if problems != self.problems:
             self.problems = problems
-            self._audience.tell(self.told_problems())
+            self._broadcast.tell(self.told_problems())
         if not problems:  # otherwise those of before stay
             ports = ports_of(self.document, self.topology)
             if ports != self._ports:
                 self._ports = ports
-                self._audience.tell(self.told_ports())
+                self._broadcast.tell(self.told_ports())
         self._look_at_file()
 
     def _look_at_file(self, *, always: bool = False) -> None:
         if always or self._history.is_saved != self._was_saved:
             self._was_saved = self._history.is_saved
-            self._audience.tell(self.told_file())
+            self._broadcast.tell(self.told_file())
         if self._draft_timer is None:
             loop = asyncio.get_running_loop()
             wait_s = self._drafted_at_s + DRAFT_AFTER_S - loop.time()
@@ -259,10 +261,10 @@ class Editor:
                 self._drafts.keep(self.document, self._path, self._name)
         except OSError as error:
             what = f"the draft cannot be written: {error.strerror or error}"
-            self._audience.tell(MessagePush(level="warning", what=what, hint="save your work"))
+            self._broadcast.tell(MessagePush(level="warning", what=what, hint="save your work"))
 
 
-def _plain(document: Document, problem: Problem) -> errors.Problem:
+def _plain(document: Document, problem: DrawingProblem) -> errors.Problem:
     names: dict[str, str] = {node.id: node.name for node in document.nodes}
     names |= {link.id: f"link {names.get(link.a)}-{names.get(link.b)}" for link in document.links}
     place = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))

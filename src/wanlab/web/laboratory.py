@@ -13,16 +13,16 @@ from typing import Any
 from wanlab import Network, Topology, __version__, dumps, plan_script
 from wanlab.errors import TopologyError, WanlabError, did_you_mean
 
-from . import protocol
-from .audience import Audience, Browser
-from .editor import Editor, RefusedError
+from . import commands, protocol
+from .broadcast import Broadcast, Browser
+from .editor import DocumentEditor, RefusedError
 from .folder import WorkingFolder
 from .lesson_steps import LessonSteps
 from .lessons import Lessons
 from .link_changes import changed_link, words_of_ends
-from .measuring import Measuring
-from .protocol import Document
-from .running import Plan, Running
+from .measurements import Measurements
+from .model import Document, Elements
+from .session import NetworkSession, Plan
 
 Does = Callable[[Any, str], Any]
 WATCH_REAL_S = 1.0
@@ -41,12 +41,12 @@ class Laboratory:
 
     def __init__(self, place: Path) -> None:
         self.folder = WorkingFolder(place)
-        self.audience = Audience()
-        tell = self.audience.tell
-        self.editor = Editor(self.folder, self.audience)
-        self.running = Running(self.audience, trouble, self._show)
-        self.measuring = Measuring(
-            self.folder, self.audience, self.running, lambda: self.editor.stem
+        self.broadcast = Broadcast()
+        tell = self.broadcast.tell
+        self.editor = DocumentEditor(self.folder, self.broadcast)
+        self.running = NetworkSession(self.broadcast, error_body, self._show)
+        self.measuring = Measurements(
+            self.folder, self.broadcast, self.running, lambda: self.editor.stem
         )
         self.lessons = Lessons(self.folder, tell)
         self._steps = LessonSteps(self.lessons, self.running)
@@ -56,28 +56,28 @@ class Laboratory:
         self._spawn(self._load_what_is_needed_later())
         editor, running, measuring = self.editor, self.running, self.measuring
         self._does: dict[type, Does] = {
-            protocol.Edit: editor.edit,
-            protocol.Undo: editor.undo,
-            protocol.Redo: editor.redo,
-            protocol.New: self._new,
-            protocol.Open: self._open,
-            protocol.Save: editor.save,
-            protocol.TakeDraft: editor.take_draft,
-            protocol.Run: self._run,
-            protocol.Stop: running.stop,
-            protocol.OpenTerminal: running.open_terminal,
-            protocol.CloseTerminal: running.close_terminal,
-            protocol.TypeText: running.type,
-            protocol.SetLink: self._set_link,
-            protocol.LinkUp: running.link_up,
-            protocol.SetPace: running.set_pace,
-            protocol.Pause: running.pause,
-            protocol.StepTime: running.step,
-            protocol.RecordRun: measuring.record,
-            protocol.Compare: measuring.compare,
-            protocol.DropRecord: measuring.drop_record,
-            protocol.Capture: measuring.capture,
-            protocol.Lesson: self._lesson,
+            commands.EditCommand: editor.edit,
+            commands.UndoCommand: editor.undo,
+            commands.RedoCommand: editor.redo,
+            commands.NewCommand: self._new,
+            commands.OpenCommand: self._open,
+            commands.SaveCommand: editor.save,
+            commands.DraftCommand: editor.take_draft,
+            commands.RunCommand: self._run,
+            commands.StopCommand: running.stop,
+            commands.OpenTerminalCommand: running.open_terminal,
+            commands.CloseTerminalCommand: running.close_terminal,
+            commands.TypeCommand: running.type,
+            commands.SetLinkCommand: self._set_link,
+            commands.LinkUpCommand: running.link_up,
+            commands.PaceCommand: running.set_pace,
+            commands.PauseCommand: running.pause,
+            commands.StepCommand: running.step,
+            commands.RecordCommand: measuring.record,
+            commands.CompareCommand: measuring.compare,
+            commands.DeleteRecordCommand: measuring.drop_record,
+            commands.CaptureCommand: measuring.capture,
+            commands.LessonCommand: self._lesson,
         }
 
     def _spawn(self, work: Any) -> None:
@@ -116,22 +116,22 @@ class Laboratory:
         )
 
     async def perform(
-        self, command: protocol.Command, browser: Browser
-    ) -> protocol.Reply | protocol.Refusal:
+        self, command: commands.Command, browser: Browser
+    ) -> protocol.CommandReply | protocol.CommandRefusal:
         """Carries out a command of a browser's."""
         try:
-            if isinstance(command, protocol.Watch):
+            if isinstance(command, commands.WatchCommand):
                 await self.measuring.watch(browser, command)
-                return protocol.Reply(command.id)
+                return protocol.CommandReply(command.id)
             before = self.editor.document
             done = self._does[type(command)](command, browser.name)
             if inspect.isawaitable(done):
                 done = await done
             if self.editor.document is not before:
                 self.running.note_edit(self.editor.document)
-            return protocol.Reply(command.id, done)
+            return protocol.CommandReply(command.id, done)
         except WanlabError as error:
-            return protocol.Refusal(command.id, trouble(error))
+            return protocol.CommandRefusal(command.id, error_body(error))
 
     def export(self, form: str) -> tuple[str, str, str]:
         """Name, text and type of the document in another format."""
@@ -147,7 +147,7 @@ class Laboratory:
 
     async def leave(self, browser: Browser) -> None:
         """A browser has gone."""
-        self.audience.leave(browser)
+        self.broadcast.leave(browser)
         with contextlib.suppress(WanlabError):
             await self.measuring.watch_for_all()
 
@@ -161,16 +161,16 @@ class Laboratory:
 
     # -- what takes several parts -----------------------------------------------------------------
 
-    def _new(self, command: protocol.New, by: str) -> None:
+    def _new(self, command: commands.NewCommand, by: str) -> None:
         self.editor.new(command, by)
         self.lessons.close()
 
-    def _open(self, command: protocol.Open, by: str) -> None:
+    def _open(self, command: commands.OpenCommand, by: str) -> None:
         self.editor.open(command, by)
         if self.lessons.unit is not None and self.lessons.has_left(command.path):
             self.lessons.close()
 
-    def _run(self, command: protocol.Run, by: str) -> None:
+    def _run(self, command: commands.RunCommand, by: str) -> None:
         topology = self.editor.sound_topology()
         document = self.editor.document
         if self.lessons.unit is not None:
@@ -189,7 +189,7 @@ class Laboratory:
 
         return Plan(document, topology, make)
 
-    async def _set_link(self, command: protocol.SetLink, by: str) -> None:
+    async def _set_link(self, command: commands.SetLinkCommand, by: str) -> None:
         """In the running network first: if that refuses, the document stays as it is."""
         link = next((it for it in self.editor.document.links if it.id == command.link), None)
         if link is None:
@@ -206,10 +206,10 @@ class Laboratory:
                 },
             )
             self.running.note_link(changed)
-        edit = protocol.Edit(put=protocol.Put(links=(changed,)), label="Change link")
+        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Change link")
         self.editor.edit(edit, by)
 
-    async def _lesson(self, command: protocol.Lesson, by: str) -> Any:
+    async def _lesson(self, command: commands.LessonCommand, by: str) -> Any:
         lessons = self.lessons
         match command.action:
             case "start":
@@ -229,7 +229,7 @@ class Laboratory:
                     raise WanlabError("which step?")
                 return lessons.note(command.unit, command.step, is_done=command.done)
             case "check":
-                return await self._steps.check(self.audience.tell)
+                return await self._steps.check(self.broadcast.tell)
             case "report":
                 return await lessons.report(command.unit)
             case "cancel_report":
@@ -245,15 +245,15 @@ class Laboratory:
             return f"only what is in {self.folder.place} is shown"
         loop = self.running.loop
         push = protocol.ShowPush(path=name)
-        loop.call_soon_threadsafe(self.audience.tell, push)
+        loop.call_soon_threadsafe(self.broadcast.tell, push)
         return ""
 
 
-def trouble(error: WanlabError) -> protocol.Trouble:
+def error_body(error: WanlabError) -> protocol.ErrorBody:
     """An error as a browser is told of it."""
     code = error.code if isinstance(error, RefusedError) else ""
     if isinstance(error, TopologyError):
-        return protocol.Trouble(str(error), code=code)
+        return protocol.ErrorBody(str(error), code=code)
     text = str(error)
     what = error.what if text in (error.what, f"{error.what} ({error.hint})") else text
-    return protocol.Trouble(what, error.hint if what == error.what else "", code=code)
+    return protocol.ErrorBody(what, error.hint if what == error.what else "", code=code)

@@ -10,16 +10,16 @@ from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.labs.unit import CLIENT, MININET, Step
 
-from . import protocol
+from . import commands, protocol
 from .lessons import Lessons, check, keys_of
-from .running import Running
+from .session import NetworkSession
 from .terminals import PROMPT, Terminal
 
 
 class LessonSteps:
     """Types into terminals that are open, and opens those that are not."""
 
-    def __init__(self, lessons: Lessons, running: Running) -> None:
+    def __init__(self, lessons: Lessons, running: NetworkSession) -> None:
         self._lessons = lessons
         self._running = running
 
@@ -49,7 +49,7 @@ class LessonSteps:
         for terminal in self._running.terminals:
             if terminal.node == node and terminal.status is None:
                 return terminal
-        opened = await self._running.open_terminal(protocol.OpenTerminal(node=node))
+        opened = await self._running.open_terminal(commands.OpenTerminalCommand(node=node))
         return self._running.terminals[opened.terminal]
 
     async def check(self, tell: Callable[[protocol.Push], None]) -> list[protocol.CheckResult]:

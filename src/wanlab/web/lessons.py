@@ -21,9 +21,9 @@ from wanlab.labs.runner import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
 from .folder import WorkingFolder, write_whole
+from .model import Document
 from .protocol import (
     CheckResult,
-    Document,
     LessonInfo,
     LessonPage,
     LessonsPush,
@@ -31,7 +31,7 @@ from .protocol import (
     MessagePush,
     Push,
 )
-from .running import Plan
+from .session import Plan
 
 PROGRESS = "progress.json"
 RESULTS = "results"

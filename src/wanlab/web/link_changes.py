@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .protocol import End, Link
+from .model import DrawnLink, End
 
 OF_PORTS = ("name", "ip", "mac", "number", "speed", "mtu", "vlan", "trunks", "nic")
 
 
-def changed_link(link: Link, said: dict[str, Any], end: End | None) -> Link:
+def changed_link(link: DrawnLink, said: dict[str, Any], end: End | None) -> DrawnLink:
     """What is said holds from now on, in both directions or for what leaves at one end. None takes a
     word away."""
     both, a, b = dict(link.options), dict(link.a_options), dict(link.b_options)
@@ -30,10 +30,10 @@ def changed_link(link: Link, said: dict[str, Any], end: End | None) -> Link:
         if word in own and own[word] == other.get(word):
             both[word] = own.pop(word)
             del other[word]
-    return Link(link.id, link.a, link.b, both, a, b)
+    return DrawnLink(link.id, link.a, link.b, both, a, b)
 
 
-def words_of_ends(link: Link) -> dict[End, dict[str, Any]]:
+def words_of_ends(link: DrawnLink) -> dict[End, dict[str, Any]]:
     """By end, what holds for packets that leave there."""
     both = {word: value for word, value in link.options.items() if word != "extra"}
     return {

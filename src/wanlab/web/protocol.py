@@ -15,237 +15,39 @@ from typing import Any, Literal
 
 import msgspec
 
-from .things import (
+from .commands import SeriesKind, WatchedSeries
+from .model import (
     ClockKind,
     Document,
+    DocumentPreferences,
+    DrawnLabel,
+    DrawnLink,
+    DrawnNode,
+    Elements,
     End,
-    Label,
-    Link,
-    Node,
-    NodeKind,
     Pace,
-    Preferences,
-    Put,
-    Wire,
 )
-
-# Of the document, for those who speak of it as a part of the protocol.
-__all__ = [
-    "ClockKind",
-    "Document",
-    "End",
-    "Label",
-    "Link",
-    "Node",
-    "NodeKind",
-    "Pace",
-    "Preferences",
-    "Put",
-    "Wire",
-]
 
 Phase = Literal["stopped", "starting", "running", "stopping", "failed"]
 Severity = Literal["error", "warning"]
-SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
-
-
-# -- commands ---------------------------------------------------------------------------------------
-
-
-class Command(
-    msgspec.Struct, frozen=True, tag_field="do", kw_only=True, forbid_unknown_fields=True
-):
-    """What a browser asks for. `id` comes back in the reply."""
-
-    id: int = 0
-
-
-class Edit(Command, frozen=True, tag="edit"):
-    """One action of the user: one step of undo. Links of dropped nodes are dropped with them."""
-
-    put: Put = Put()
-    drop: tuple[str, ...] = ()
-    preferences: dict[str, Any] | None = None
-    base: int = 0
-    """The revision that the browser saw."""
-    label: str = ""
-    """As undo calls it: "Move h1"."""
-
-
-class Undo(Command, frozen=True, tag="undo"):
-    """Takes the last edit back, whoever made it."""
-
-
-class Redo(Command, frozen=True, tag="redo"):
-    """Makes the last edit taken back again."""
-
-
-class New(Command, frozen=True, tag="new"):
-    """An empty document. RefusedError where something is not saved, unless `discard`."""
-
-    discard: bool = False
-
-
-class Open(Command, frozen=True, tag="open"):
-    """A file of the working folder; or a text of the user's disk, under its name."""
-
-    path: str
-    text: str | None = None
-    discard: bool = False
-
-
-class Save(Command, frozen=True, tag="save"):
-    """Into the working folder; without a path where it came from."""
-
-    path: str | None = None
-    overwrite: bool = False
-    """Another file of that name may be replaced."""
-
-
-class Saved(msgspec.Struct, frozen=True):
-    path: str
-
-
-class TakeDraft(Command, frozen=True, tag="draft"):
-    """What a server before this one had not saved: take it, or throw it away."""
-
-    take: bool
-
-
-class Run(Command, frozen=True, tag="run"):
-    """Makes the document a network. With a lesson open, as that one wants it."""
-
-
-class Stop(Command, frozen=True, tag="stop"):
-    """Ends the network and everything in it."""
-
-
-class OpenTerminal(Command, frozen=True, tag="terminal"):
-    """`node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
-    `command`: a program instead of a shell."""
-
-    node: str
-    rows: int = 24
-    columns: int = 80
-    command: str | None = None
-
-
-class Opened(msgspec.Struct, frozen=True):
-    terminal: str
-
-
-class CloseTerminal(Command, frozen=True, tag="close_terminal"):
-    terminal: str
-
-
-class TypeText(Command, frozen=True, tag="type"):
-    """As if it were typed in that terminal."""
-
-    terminal: str
-    text: str
-
-
-class SetLink(Command, frozen=True, tag="set_link"):
-    """Changes a link of the running network, and of the document; what is not named stays. Without
-    `end`, both directions; a word that is null goes away."""
-
-    link: str
-    options: dict[str, Any]
-    end: End | None = None
-
-
-class LinkUp(Command, frozen=True, tag="link_up"):
-    """Pulls the plug of the running network's link, or puts it back."""
-
-    link: str
-    up: bool
-
-
-class SetPace(Command, frozen=True, tag="pace"):
-    """Of virtual time: never faster than the real clock, or as fast as it can be computed."""
-
-    pace: Pace
-
-
-class Pause(Command, frozen=True, tag="pause"):
-    """Virtual time stands still until the next one."""
-
-    paused: bool
-
-
-class StepTime(Command, frozen=True, tag="step"):
-    """Lets so much virtual time pass ("100ms"), and pauses."""
-
-    duration: str
-
-
-class Series(msgspec.Struct, frozen=True):
-    """What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
-    all hosts without one."""
-
-    kind: SeriesKind
-    port: str = ""
-
-
-class Watch(Command, frozen=True, tag="watch"):
-    """All that this browser wants to see from now on; nothing ends it."""
-
-    series: tuple[Series, ...]
-    interval_ms: int = 100
-    """Of the network's time."""
-
-
-class RecordRun(Command, frozen=True, tag="record"):
-    """Begins to record, or ends it and writes the record."""
-
-    on: bool
-    name: str = ""
-
-
-class Compare(Command, frozen=True, tag="compare"):
-    """The same quantities of several records."""
-
-    records: tuple[str, ...]
-
-
-class DropRecord(Command, frozen=True, tag="drop_record"):
-    name: str
-
-
-class Capture(Command, frozen=True, tag="capture"):
-    """The packets of a port go to a file of the working folder, until it is told to end."""
-
-    port: str
-    on: bool
-
-
-class Captured(msgspec.Struct, frozen=True):
-    path: str
-
-
-class Lesson(Command, frozen=True, tag="lesson"):
-    """start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
-    step's commands into its terminals; progress: notes a step as done or not; check: grades the running
-    network; report: performs all steps of the unit in a machine of its own and makes a page."""
-
-    unit: str
-    action: Literal["start", "close", "type", "progress", "check", "report", "cancel_report"]
-    step: int | None = None
-    done: bool = True
-    discard: bool = False
-
-
-COMMANDS = (
-    *(Edit, Undo, Redo, New, Open, Save, TakeDraft),
-    *(Run, Stop, OpenTerminal, CloseTerminal, TypeText, SetLink, LinkUp),
-    *(SetPace, Pause, StepTime, Watch, RecordRun, Compare, DropRecord, Capture, Lesson),
-)
 
 
 # -- replies ----------------------------------------------------------------------------------------
 
 
-class Place(msgspec.Struct, frozen=True):
+class SavedFile(msgspec.Struct, frozen=True):
+    path: str
+
+
+class OpenedTerminal(msgspec.Struct, frozen=True):
+    terminal: str
+
+
+class CaptureFile(msgspec.Struct, frozen=True):
+    path: str
+
+
+class Location(msgspec.Struct, frozen=True):
     """Where something is wrong: the thing ("" is the whole), and its field as the document has it:
     "name", "options.ip", "a_options.rate", "preferences.ip_base"."""
 
@@ -253,33 +55,33 @@ class Place(msgspec.Struct, frozen=True):
     field: str = ""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class DrawingProblem(msgspec.Struct, frozen=True):
     """What is wrong, and what to do."""
 
     what: str
     hint: str = ""
-    place: Place = Place()
+    place: Location = Location()
     severity: Severity = "error"
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class ErrorBody(msgspec.Struct, frozen=True):
     """Why a command was not carried out. `code`, where the browser can do something about it:
     "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`)."""
 
     what: str
     hint: str = ""
-    place: Place | None = None
+    place: Location | None = None
     code: str = ""
 
 
-class Reply(msgspec.Struct, frozen=True):
+class CommandReply(msgspec.Struct, frozen=True):
     reply: int
     ok: Any = None
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class CommandRefusal(msgspec.Struct, frozen=True):
     reply: int
-    error: Trouble
+    error: ErrorBody
 
 
 # -- pushes -----------------------------------------------------------------------------------------
@@ -289,12 +91,12 @@ class Push(msgspec.Struct, frozen=True, tag_field="push", kw_only=True):
     """What a server tells everybody."""
 
 
-class Changes(msgspec.Struct, frozen=True):
+class DocumentChanges(msgspec.Struct, frozen=True):
     """From one revision to the next."""
 
-    put: Put = Put()
+    put: Elements = Elements()
     drop: tuple[str, ...] = ()
-    preferences: Preferences | None = None
+    preferences: DocumentPreferences | None = None
 
 
 class DocumentPush(Push, frozen=True, tag="document"):
@@ -302,7 +104,7 @@ class DocumentPush(Push, frozen=True, tag="document"):
 
     revision: int
     document: Document | None = None
-    changes: Changes | None = None
+    changes: DocumentChanges | None = None
     by: str = ""
     """The browser that did it."""
     label: str = ""
@@ -312,7 +114,7 @@ class DocumentPush(Push, frozen=True, tag="document"):
 
 
 class ProblemsPush(Push, frozen=True, tag="problems"):
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DrawingProblem, ...] = ()
 
 
 class FilePush(Push, frozen=True, tag="file"):
@@ -354,14 +156,13 @@ class PortsPush(Push, frozen=True, tag="ports"):
 
 class RunPush(Push, frozen=True, tag="run"):
     phase: Phase = "stopped"
-    error: Trouble | None = None
+    error: ErrorBody | None = None
     progress: str = ""
     ports: tuple[LivePort, ...] = ()
     links_down: tuple[str, ...] = ()
     is_stale: bool = False
     """The document has changed since in a way that the running network does not know."""
     warnings: tuple[str, ...] = ()
-    reach: tuple[str, ...] = ()
 
 
 class ClockPush(Push, frozen=True, tag="clock"):
@@ -376,7 +177,7 @@ class ClockPush(Push, frozen=True, tag="clock"):
     """A program that computes without a pause keeps time from passing: what is known of it."""
 
 
-class Terminal(msgspec.Struct, frozen=True):
+class TerminalInfo(msgspec.Struct, frozen=True):
     """`status`: of a program that has ended; negative, the signal that ended it."""
 
     id: str
@@ -387,10 +188,10 @@ class Terminal(msgspec.Struct, frozen=True):
 
 
 class TerminalsPush(Push, frozen=True, tag="terminals"):
-    terminals: tuple[Terminal, ...] = ()
+    terminals: tuple[TerminalInfo, ...] = ()
 
 
-class Column(msgspec.Struct, frozen=True):
+class SampleColumn(msgspec.Struct, frozen=True):
     """Samples of one curve: `values[i]` at `times_s[i]`, null where there is none."""
 
     kind: SeriesKind
@@ -405,7 +206,7 @@ class Column(msgspec.Struct, frozen=True):
 class SamplesPush(Push, frozen=True, tag="samples"):
     """What came since the last one."""
 
-    columns: tuple[Column, ...] = ()
+    columns: tuple[SampleColumn, ...] = ()
 
 
 class RecordInfo(msgspec.Struct, frozen=True):
@@ -577,21 +378,42 @@ class Comparison(msgspec.Struct, frozen=True):
     panels: dict[str, tuple[ComparedColumn, ...]]
 
 
-class Resize(msgspec.Struct, frozen=True):
+class TerminalResize(msgspec.Struct, frozen=True):
     """WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed."""
 
     resize: tuple[int, int]
 
 
-class Ack(msgspec.Struct, frozen=True):
+class OutputAck(msgspec.Struct, frozen=True):
     """WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last."""
 
     ack: int
 
 
 REST = (
-    *(Saved, Opened, Captured, Place, Problem, Trouble, Reply, Refusal),
-    *(Put, Document, Node, Link, Label, Preferences, Changes, LivePort, Terminal, Column, Series),
+    *(
+        SavedFile,
+        OpenedTerminal,
+        CaptureFile,
+        Location,
+        DrawingProblem,
+        ErrorBody,
+        CommandReply,
+        CommandRefusal,
+    ),
+    *(
+        Elements,
+        Document,
+        DrawnNode,
+        DrawnLink,
+        DrawnLabel,
+        DocumentPreferences,
+        DocumentChanges,
+        LivePort,
+        TerminalInfo,
+        SampleColumn,
+        WatchedSeries,
+    ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
-    *(ComparedColumn, Comparison, Resize, Ack),
+    *(ComparedColumn, Comparison, TerminalResize, OutputAck),
 )

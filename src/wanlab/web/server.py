@@ -18,10 +18,10 @@ import uvicorn
 
 from wanlab.errors import WanlabError
 
-from . import protocol
+from . import commands
 from .app import STATIC, application
+from .auth import AuthMiddleware
 from .folder import WorkingFolder
-from .gate import Gate
 from .laboratory import Laboratory
 
 ADDRESS = "127.0.0.1"
@@ -113,8 +113,8 @@ async def _serve_alone(
 ) -> None:
     laboratory = Laboratory(place)
     if path is not None:
-        laboratory.editor.open(protocol.Open(path=path))
-    gate = Gate(application(laboratory, STATIC), port=listening.getsockname()[1])
+        laboratory.editor.open(commands.OpenCommand(path=path))
+    gate = AuthMiddleware(application(laboratory, STATIC), port=listening.getsockname()[1])
     server = _Server(
         uvicorn.Config(
             gate,

@@ -11,14 +11,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from wanlab.errors import WanlabError
 
 from .laboratory import Laboratory
-from .protocol import Ack, Resize
+from .protocol import OutputAck, TerminalResize
 from .terminals import Terminal, Viewer
 
 PIECE_BYTES = 64 << 10
 MOST_KEYS_BYTES = 1 << 20
 IS_NOT_THERE, HAS_ENDED, TRY_AGAIN_LATER = 4404, 4410, 1013
-RESIZE = msgspec.json.Decoder(Resize)
-ACK = msgspec.json.Decoder(Ack)
+RESIZE = msgspec.json.Decoder(TerminalResize)
+ACK = msgspec.json.Decoder(OutputAck)
 
 
 async def terminal_socket(socket: WebSocket) -> None:

@@ -16,7 +16,7 @@ from wanlab import Network, Process
 from wanlab.errors import WanlabError, did_you_mean
 
 from . import protocol
-from .driver import Driver
+from .worker import NetworkWorker
 
 WINDOW_BYTES = 64 << 10
 SCROLLBACK_BYTES = 512 << 10
@@ -80,14 +80,14 @@ class Terminal:
         self._room_given = 0
         self._has_shown: Callable[[int], None] | None = None
 
-    def told(self) -> protocol.Terminal:
-        return protocol.Terminal(self.name, self.node, self.title, self.status, self.is_busy)
+    def told(self) -> protocol.TerminalInfo:
+        return protocol.TerminalInfo(self.name, self.node, self.title, self.status, self.is_busy)
 
     # -- in the network's thread ------------------------------------------------------------------
 
     def begin(
         self,
-        driver: Driver,
+        driver: NetworkWorker,
         start: Callable[..., Process],
         command: list[str],
         *,
@@ -185,7 +185,7 @@ class Terminal:
         self._changed()
 
 
-class Terminals:
+class TerminalList:
     """All that are open. They end with the network."""
 
     def __init__(self, changed: Callable[[], None]) -> None:

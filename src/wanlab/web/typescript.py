@@ -9,16 +9,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from . import protocol
+from . import commands, model, protocol
 
 HEAD = """// Written by `python -m wanlab.web.typescript` from src/wanlab/web/protocol.py: change that.
 """
 SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 ALIASES = {
-    getattr(protocol, name): name
-    for name in (
-        *("NodeKind", "ClockKind", "Wire", "Pace", "Phase", "Severity", "SeriesKind", "End"),
+    getattr(module, name): name
+    for module, names in (
+        (model, ("NodeKind", "ClockKind", "Wire", "Pace", "End")),
+        (protocol, ("Phase", "Severity")),
+        (commands, ("SeriesKind",)),
     )
+    for name in names
 }
 
 
@@ -31,10 +34,10 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for alias, name in ALIASES.items():
         yield f"export type {name} = {_union(get_args(alias))};"
-    for kind in (*protocol.REST, *protocol.PUSHES, *protocol.COMMANDS):
+    for kind in (*protocol.REST, *protocol.PUSHES, *commands.COMMANDS):
         yield ""
         yield from _interface(kind)
-    for name, kinds in (("AnyCommand", protocol.COMMANDS), ("AnyPush", protocol.PUSHES)):
+    for name, kinds in (("AnyCommand", commands.COMMANDS), ("AnyPush", protocol.PUSHES)):
         yield ""
         yield f"export type {name} ="
         yield "\n".join(f"  | {kind.__name__}" for kind in kinds) + ";"
@@ -49,7 +52,7 @@ def _interface(kind: type[msgspec.Struct]) -> Iterator[str]:
     if config.tag is not None:
         yield f'  {config.tag_field}: "{config.tag}";'
     hints = get_type_hints(kind)
-    may_be_left_out = issubclass(kind, protocol.Command)
+    may_be_left_out = issubclass(kind, commands.Command)
     for field in msgspec.structs.fields(kind):
         mark = "?" if may_be_left_out and not field.required else ""
         yield f"  {field.name}{mark}: {_type(hints[field.name])};"

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { Series, SeriesKind } from "../protocol";
+import type { WatchedSeries, SeriesKind } from "../protocol";
 import { onSamples, tables, type Curve } from "../stores/samples";
 import { isDark, useView } from "../stores/view";
 import { PanelFrame } from "./PanelFrame";
@@ -11,7 +11,7 @@ const DRAW_MS = 100;
 
 interface Props {
   kind: SeriesKind;
-  series: readonly Series[];
+  series: readonly WatchedSeries[];
 }
 
 /** One quantity: a curve for each port or flow, drawn as samples come. */
@@ -68,7 +68,7 @@ export function LivePanel({ kind, series }: Props) {
 }
 
 /** Curves of the series that are wanted now; a table also has those that were wanted before. */
-function wanted(kind: SeriesKind, series: readonly Series[]): Curve[] {
+function wanted(kind: SeriesKind, series: readonly WatchedSeries[]): Curve[] {
   const own = series.filter((one) => one.kind === kind);
   const ports = new Set(own.map((one) => one.port));
   const curves = [...tables[kind].columns.values()].filter((curve) => ports.has("") || ports.has(curve.port));

@@ -1,8 +1,8 @@
 /** Which curves are wanted: those of what is selected, or of the ports that one has fixed. */
 
-import type { LivePort, Series, SeriesKind } from "../protocol";
+import type { LivePort, WatchedSeries, SeriesKind } from "../protocol";
 import type { ById } from "../stores/document";
-import type { Link, Node } from "../protocol";
+import type { DrawnLink, DrawnNode } from "../protocol";
 
 const OF_FLOWS: readonly SeriesKind[] = ["cwnd", "rtt"];
 
@@ -19,7 +19,7 @@ export function seriesOf(
   kinds: readonly SeriesKind[],
   ports: readonly LivePort[],
   isHost: (node: string) => boolean,
-): Series[] {
+): WatchedSeries[] {
   const atHosts = ports.filter((port) => isHost(port.node));
   return kinds.flatMap((kind) => {
     if (!OF_FLOWS.includes(kind)) return ports.map((port) => ({ kind, port: port.name }));
@@ -29,7 +29,7 @@ export function seriesOf(
 }
 
 /** What the selection is called. */
-export function namesOf(selected: ReadonlySet<string>, nodes: ById<Node>, links: ById<Link>): string {
+export function namesOf(selected: ReadonlySet<string>, nodes: ById<DrawnNode>, links: ById<DrawnLink>): string {
   const names = [...selected].flatMap((id) => {
     const link = links[id];
     if (nodes[id]) return [nodes[id].name];

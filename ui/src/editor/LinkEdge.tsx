@@ -1,6 +1,6 @@
 import { useInternalNode, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
-import type { Link } from "../protocol";
+import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
 import { addressesShown, usePort } from "../stores/ports";
 import { useRunning } from "../stores/running";
@@ -62,7 +62,7 @@ function centreOf(corner: Point): Point {
 }
 
 /** Width by how much passes, colour by how full the link is. */
-function loadOf(link: Link, { a_bps, b_bps }: Traffic): { width: number; level: string } | null {
+function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic): { width: number; level: string } | null {
   const most = Math.max(a_bps, b_bps);
   if (most < 100) return null;
   const width = Math.min(9, 2.4 + Math.max(0, Math.log10(most) - 3) * 0.95);
@@ -75,7 +75,7 @@ function loadOf(link: Link, { a_bps, b_bps }: Traffic): { width: number; level: 
 }
 
 /** Name and address of a port, where its end of the line leaves the tile. */
-function End({ link, end, node, line }: { link: Link; end: "a" | "b"; node: string; line: Course }) {
+function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node: string; line: Course }) {
   const port = usePort(link.id, end);
   const showsPorts = useView((state) => state.showsPorts);
   const showsAddresses = useView((state) => state.showsAddresses);
@@ -126,7 +126,7 @@ function angleOf(line: Course): number {
 }
 
 interface MiddleProps {
-  link: Link;
+  link: DrawnLink;
   line: Course;
   traffic: Traffic | undefined;
   isDown: boolean;

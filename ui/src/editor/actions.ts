@@ -1,5 +1,5 @@
 /** What can be done to the document on the canvas. Each is one edit. */
-import type { Label, Link, Node } from "../protocol";
+import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { select, useSelection } from "../stores/selection";
@@ -21,7 +21,7 @@ export function nodeNamed(id: string): string {
   return useDocument.getState().nodes[id]?.name ?? "?";
 }
 
-export function linkName(link: Link): string {
+export function linkName(link: DrawnLink): string {
   return `${nodeNamed(link.a)}–${nodeNamed(link.b)}`;
 }
 
@@ -40,7 +40,7 @@ export function addNode(kind: Kind, at: Point): string {
   const info = KINDS[kind];
   const number = nextNumber(info, Object.values(useDocument.getState().nodes));
   const counts = kind === "controller" ? {} : { number };
-  const node: Node = {
+  const node: DrawnNode = {
     id: freshId("n"),
     kind: info.nodeKind,
     name: `${info.prefix}${number}`,
@@ -54,7 +54,7 @@ export function addNode(kind: Kind, at: Point): string {
 }
 
 export function addLabel(at: Point): string {
-  const label: Label = { id: freshId("t"), text: "Text", x: Math.round(at.x), y: Math.round(at.y) };
+  const label: DrawnLabel = { id: freshId("t"), text: "Text", x: Math.round(at.x), y: Math.round(at.y) };
   void edit("Add label", { labels: [label] });
   select([label.id]);
   return label.id;
@@ -75,13 +75,13 @@ export function addLink(a: string, b: string): string | null {
     toast("warning", wrong.what, wrong.hint);
     return null;
   }
-  const link: Link = { id: freshId("l"), a, b, options: {}, a_options: {}, b_options: {} };
+  const link: DrawnLink = { id: freshId("l"), a, b, options: {}, a_options: {}, b_options: {} };
   void edit(`Link ${from.name} and ${to.name}`, { links: [link] });
   select([link.id]);
   return link.id;
 }
 
-function refusal(a: Node, b: Node, links: readonly Link[]): { what: string; hint: string } | null {
+function refusal(a: DrawnNode, b: DrawnNode, links: readonly DrawnLink[]): { what: string; hint: string } | null {
   const controller = a.kind === "controller" ? a : b.kind === "controller" ? b : null;
   if (controller === null) return null;
   const other = controller === a ? b : a;
@@ -163,9 +163,9 @@ let pasted = { text: "", times: 0 };
 
 interface Clip {
   is: typeof MARK;
-  nodes: Node[];
-  links: Link[];
-  labels: Label[];
+  nodes: DrawnNode[];
+  links: DrawnLink[];
+  labels: DrawnLabel[];
 }
 
 /** What is selected, and the links between; as text, so that it goes into any other tab. */
@@ -217,7 +217,7 @@ function without(options: Record<string, unknown>, words: readonly string[]): Re
 function putCopies(clip: Clip, step: number, label: string): void {
   const known = Object.values(useDocument.getState().nodes);
   const ids = new Map<string, string>();
-  const nodes: Node[] = [];
+  const nodes: DrawnNode[] = [];
   for (const node of clip.nodes) {
     const id = freshId("n");
     ids.set(node.id, id);
@@ -244,7 +244,7 @@ function putCopies(clip: Clip, step: number, label: string): void {
   select([...nodes, ...labels].map(({ id }) => id));
 }
 
-function renamed(node: Node, known: readonly Node[]): Node {
+function renamed(node: DrawnNode, known: readonly DrawnNode[]): DrawnNode {
   const info = { ...KINDS[node.kind === "switch" ? "bridge" : node.kind] };
   const letters = /^[A-Za-z_.-]+(?=\d+$)/.exec(node.name);
   if (letters !== null) info.prefix = letters[0];

@@ -3,7 +3,7 @@
  * `a_options` and `b_options` what holds for packets that leave at that end only. Here a word always
  * stands at one of these places: equal in both directions at the link, else at its ends.
  */
-import type { Link } from "../protocol";
+import type { DrawnLink } from "../protocol";
 
 /** Words of what a link does to packets; everything else in `a_options` is of the port. */
 const CONDITION_WORDS = [
@@ -24,13 +24,13 @@ const CONDITION_WORDS = [
 export type Direction = "both" | "a" | "b";
 
 /** What holds for packets that leave at an end. */
-export function valueAt(link: Link, end: "a" | "b", word: string): unknown {
+export function valueAt(link: DrawnLink, end: "a" | "b", word: string): unknown {
   return link[`${end}_options`][word] ?? link.options[word];
 }
 
 /** The value of a direction; `differs` if both are asked for and they are not the same. */
 export function valueOf(
-  link: Link,
+  link: DrawnLink,
   direction: Direction,
   word: string,
 ): { value: unknown; differs: boolean } {
@@ -41,7 +41,7 @@ export function valueOf(
 }
 
 /** The link with a word set in a direction; undefined takes it away. */
-export function withValue(link: Link, direction: Direction, word: string, value: unknown): Link {
+export function withValue(link: DrawnLink, direction: Direction, word: string, value: unknown): DrawnLink {
   const a = direction === "b" ? valueAt(link, "a", word) : value;
   const b = direction === "a" ? valueAt(link, "b", word) : value;
   const isSame = same(a, b);
@@ -69,7 +69,7 @@ function same(a: unknown, b: unknown): boolean {
 const BETWEEN = " · ";
 
 /** What stands beside the line: "10Mbps 20ms"; with an arrow, what holds one way only. */
-export function summary(link: Link): { both: string; a: string; b: string } {
+export function summary(link: DrawnLink): { both: string; a: string; b: string } {
   const own = (end: "a" | "b") =>
     shown({ ...link.options, ...only(link[`${end}_options`]) });
   const a = own("a");

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { Link, Node } from "../protocol";
+import type { DrawnLink, DrawnNode } from "../protocol";
 import { summary, valueOf, withValue } from "./conditions";
 import { align, aligned, course, distributed, freePlace, laneOf } from "./geometry";
 import { KINDS, kindOf } from "./kinds";
 import { nextNumber } from "./names";
 
-function node(name: string, kind: Node["kind"] = "host", options = {}): Node {
+function node(name: string, kind: DrawnNode["kind"] = "host", options = {}): DrawnNode {
   return { id: name, kind, name, x: 0, y: 0, options };
 }
 
-const LINK: Link = { id: "l1", a: "n1", b: "n2", options: {}, a_options: {}, b_options: {} };
+const LINK: DrawnLink = { id: "l1", a: "n1", b: "n2", options: {}, a_options: {}, b_options: {} };
 
 describe("names", () => {
   test("a new node's number comes after the largest", () => {

@@ -1,18 +1,18 @@
 /** From the document to what React Flow draws. What did not change stays the same object. */
 import type { Edge, Node as FlowNode } from "@xyflow/react";
-import type { Label, Link, Node } from "../protocol";
+import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import type { ById } from "../stores/document";
 import { laneOf, TILE } from "./geometry";
 
-export type DeviceFlow = FlowNode<{ node: Node }, "device">;
-export type LabelFlow = FlowNode<{ label: Label }, "label">;
+export type DeviceFlow = FlowNode<{ node: DrawnNode }, "device">;
+export type LabelFlow = FlowNode<{ label: DrawnLabel }, "label">;
 export type AnyFlow = DeviceFlow | LabelFlow;
-export type LinkFlow = Edge<{ link: Link; lane: number; isForward: boolean; isControl: boolean }, "link">;
+export type LinkFlow = Edge<{ link: DrawnLink; lane: number; isForward: boolean; isControl: boolean }, "link">;
 
 /** `before`: as it is drawn now. What is being dragged stays where the pointer has it. */
 export function flowNodes(
-  nodes: ById<Node>,
-  labels: ById<Label>,
+  nodes: ById<DrawnNode>,
+  labels: ById<DrawnLabel>,
   selected: ReadonlySet<string>,
   before: readonly AnyFlow[],
 ): AnyFlow[] {
@@ -22,7 +22,7 @@ export function flowNodes(
   return [...devices, ...texts];
 }
 
-function device(node: Node, selected: boolean, old: AnyFlow | undefined): AnyFlow {
+function device(node: DrawnNode, selected: boolean, old: AnyFlow | undefined): AnyFlow {
   const isKept = old?.type === "device" && old.data.node === node;
   if (isKept && old.selected === selected) return old;
   if (isKept) return { ...old, selected };
@@ -40,7 +40,7 @@ function device(node: Node, selected: boolean, old: AnyFlow | undefined): AnyFlo
   };
 }
 
-function text(label: Label, selected: boolean, old: AnyFlow | undefined): AnyFlow {
+function text(label: DrawnLabel, selected: boolean, old: AnyFlow | undefined): AnyFlow {
   const isKept = old?.type === "label" && old.data.label === label;
   if (isKept && old.selected === selected) return old;
   if (isKept) return { ...old, selected };
@@ -57,8 +57,8 @@ function text(label: Label, selected: boolean, old: AnyFlow | undefined): AnyFlo
 }
 
 export function flowLinks(
-  links: ById<Link>,
-  nodes: ById<Node>,
+  links: ById<DrawnLink>,
+  nodes: ById<DrawnNode>,
   selected: ReadonlySet<string>,
   before: readonly LinkFlow[],
 ): LinkFlow[] {

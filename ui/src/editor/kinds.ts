@@ -1,5 +1,5 @@
 /** The kinds of things that the palette offers, and what a new one is like. */
-import type { Node, NodeKind } from "../protocol";
+import type { DrawnNode, NodeKind } from "../protocol";
 
 export type Kind = "host" | "bridge" | "ovs" | "router" | "controller";
 export type Tool = "select" | Kind | "link" | "label";
@@ -37,7 +37,7 @@ export const KINDS: Readonly<Record<Kind, KindInfo>> = {
 };
 
 /** Which of the palette's kinds a node is. */
-export function kindOf(node: Node): Kind {
+export function kindOf(node: DrawnNode): Kind {
   if (node.kind !== "switch") return node.kind;
   return (node.options.kind ?? "bridge") === "bridge" ? "bridge" : "ovs";
 }

@@ -1,5 +1,5 @@
 /** Names and ids that nothing else has yet. */
-import type { Node } from "../protocol";
+import type { DrawnNode } from "../protocol";
 import type { KindInfo } from "./kinds";
 
 /** Unlike any other, in this tab and in all others: two may draw at the same time. */
@@ -10,7 +10,7 @@ export function freshId(prefix: "n" | "l" | "t"): string {
 
 /** The number after the largest that is taken; as in MiniEdit, a deleted node's comes back only if it
  *  was the last. */
-export function nextNumber({ prefix, first }: KindInfo, nodes: Iterable<Node>): number {
+export function nextNumber({ prefix, first }: KindInfo, nodes: Iterable<DrawnNode>): number {
   let next = first;
   for (const { name } of nodes) {
     if (!name.startsWith(prefix)) continue;

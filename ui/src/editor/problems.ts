@@ -1,21 +1,21 @@
 /** Problems of one thing, and the way to it. */
 import { useShallow } from "zustand/react/shallow";
-import type { Problem } from "../protocol";
+import type { DrawingProblem } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { showSide } from "../stores/view";
 import { show } from "./viewport";
 
-export function useProblemsOf(id: string): readonly Problem[] {
+export function useProblemsOf(id: string): readonly DrawingProblem[] {
   return useDocument(useShallow((state) => state.problems.filter(({ place }) => place.id === id)));
 }
 
-export function told(problems: readonly Problem[]): string {
+export function told(problems: readonly DrawingProblem[]): string {
   return problems.map(({ what, hint }) => (hint === "" ? what : `${what}: ${hint}`)).join("\n");
 }
 
 /** Select the thing that a problem is about, bring it into view, and put the cursor into its field. */
-export function goTo({ place }: Problem): void {
+export function goTo({ place }: DrawingProblem): void {
   const { nodes, links, labels } = useDocument.getState();
   const thing = nodes[place.id] ?? labels[place.id];
   const link = links[place.id];

@@ -1,7 +1,7 @@
 /** The document and files: new, open, save; the working folder, and the user's own disk. */
 import { CommandError, send, showError, type CommandOf } from "../connection";
 import { ask, closeDialog, showDialog } from "../layout/dialogs";
-import type { New, Open } from "../protocol";
+import type { NewCommand, OpenCommand } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { toast } from "../stores/toasts";
@@ -20,7 +20,7 @@ async function replacing<C extends CommandOf<"new"> | CommandOf<"open">>(
   command: C & { do: "new" | "open" },
 ): Promise<boolean> {
   try {
-    await send(command as Omit<New, "id"> & Omit<Open, "id">);
+    await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id">);
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== "not saved") {
       showError(error);

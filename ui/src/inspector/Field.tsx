@@ -4,11 +4,11 @@
  * at the field and at the thing, and nothing that was typed is lost.
  */
 import { createContext, useContext, useEffect, useId, useState, type ReactNode } from "react";
-import type { Problem } from "../protocol";
+import type { DrawingProblem } from "../protocol";
 import type { Check } from "./units";
 
 /** Problems of the thing whose form this is, by the field that they are about. */
-const Problems = createContext<readonly Problem[]>([]);
+const Problems = createContext<readonly DrawingProblem[]>([]);
 export const FieldProblems = Problems.Provider;
 
 function useProblem(field: string, alias?: readonly string[]): string {

@@ -2,7 +2,7 @@ import { alignSelected, deleteSelected, distributeSelected, duplicateSelected, l
 import { Icon } from "../editor/icons";
 import { KINDS, kindOf } from "../editor/kinds";
 import { useProblemsOf } from "../editor/problems";
-import type { Node } from "../protocol";
+import type { DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useSelection } from "../stores/selection";
 import { FieldProblems } from "./Field";
@@ -56,7 +56,7 @@ function One({ id }: { id: string }) {
   );
 }
 
-function NodeForm({ node }: { node: Node }) {
+function NodeForm({ node }: { node: DrawnNode }) {
   const kind = kindOf(node);
   const Fields = FORMS[node.kind];
   return (

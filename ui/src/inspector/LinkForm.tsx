@@ -3,7 +3,7 @@ import { useState } from "react";
 import { perform } from "../connection";
 import { linkName } from "../editor/actions";
 import { queueName, valueOf, withValue, type Direction } from "../editor/conditions";
-import type { Link } from "../protocol";
+import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { usePort } from "../stores/ports";
@@ -57,7 +57,7 @@ const MORE: readonly Field[] = [
 ];
 
 /** Sets a word of links: of a running network at once, by set_link; otherwise as an edit. */
-function setWord(links: readonly Link[], direction: Direction, word: string, value: unknown): void {
+function setWord(links: readonly DrawnLink[], direction: Direction, word: string, value: unknown): void {
   const isLive = useRunning.getState().run.phase === "running";
   if (isLive) {
     for (const link of links) {
@@ -78,14 +78,14 @@ function setWord(links: readonly Link[], direction: Direction, word: string, val
 }
 
 /** The value that all links have in a direction. */
-function shared(links: readonly Link[], direction: Direction, word: string): { value: unknown; differs: boolean } {
+function shared(links: readonly DrawnLink[], direction: Direction, word: string): { value: unknown; differs: boolean } {
   const found = links.map((link) => valueOf(link, direction, word));
   const first = JSON.stringify(found[0]?.value);
   const differs = found.some((it) => it.differs || JSON.stringify(it.value) !== first);
   return differs ? { value: undefined, differs } : { value: found[0]?.value, differs };
 }
 
-export function LinkForm({ link }: { link: Link }) {
+export function LinkForm({ link }: { link: DrawnLink }) {
   const a = useDocument((state) => state.nodes[link.a]);
   const b = useDocument((state) => state.nodes[link.b]);
   if (a === undefined || b === undefined) return null;
@@ -107,7 +107,7 @@ export function LinkForm({ link }: { link: Link }) {
 }
 
 /** What one or several links do to packets. */
-export function Conditions({ links, names }: { links: readonly Link[]; names?: readonly [string, string] }) {
+export function Conditions({ links, names }: { links: readonly DrawnLink[]; names?: readonly [string, string] }) {
   const [direction, setDirection] = useState<Direction>("both");
   const isRunning = useRunning((state) => state.run.phase === "running");
   const one = links.length === 1 ? links[0] : undefined;
@@ -191,7 +191,7 @@ function Directions({ names: [from, to], chosen, onChoose }: DirectionsProps) {
   );
 }
 
-function differing(links: readonly Link[], word: string): string {
+function differing(links: readonly DrawnLink[], word: string): string {
   const [only] = links;
   if (links.length !== 1 || only === undefined) return "differs";
   const values = (["a", "b"] as const).map((end) => valueOf(only, end, word).value ?? "none");
@@ -211,7 +211,7 @@ function queueOf(value: unknown): QueueValue {
   return { kind: "" };
 }
 
-function QueueFields({ links, direction }: { links: readonly Link[]; direction: Direction }) {
+function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direction: Direction }) {
   const { value, differs } = shared(links, direction, "queue");
   const queue = queueOf(value);
   const part = direction === "both" ? "options" : `${direction}_options`;
@@ -264,13 +264,13 @@ function QueueFields({ links, direction }: { links: readonly Link[]; direction: 
   );
 }
 
-function differingQueues(links: readonly Link[]): string {
+function differingQueues(links: readonly DrawnLink[]): string {
   const [only] = links;
   if (links.length !== 1 || only === undefined) return "several";
   return (["a", "b"] as const).map((end) => queueName(valueOf(only, end, "queue").value) || "default").join(" / ");
 }
 
-function PortSection({ link, end, name, kind }: { link: Link; end: "a" | "b"; name: string; kind: string }) {
+function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b"; name: string; kind: string }) {
   const options = link[`${end}_options`];
   const port = usePort(link.id, end);
   const nic = (options.nic ?? {}) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { addressesShown } from "../stores/ports";
 import { useShallow } from "zustand/react/shallow";
-import type { Link, Node } from "../protocol";
+import type { DrawnLink, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { usePort } from "../stores/ports";
@@ -11,7 +11,7 @@ import { orNothing, textOf } from "./options";
 import * as units from "./units";
 
 /** The links of a node: each leads to its properties. A router's addresses are those of its ports. */
-export function LinkList({ node, withAddresses = false }: { node: Node; withAddresses?: boolean }) {
+export function LinkList({ node, withAddresses = false }: { node: DrawnNode; withAddresses?: boolean }) {
   const links = useDocument(
     useShallow((state) => Object.values(state.links).filter(({ a, b }) => a === node.id || b === node.id)),
   );
@@ -26,7 +26,7 @@ export function LinkList({ node, withAddresses = false }: { node: Node; withAddr
   );
 }
 
-function LinkRow({ link, node, withAddress }: { link: Link; node: Node; withAddress: boolean }) {
+function LinkRow({ link, node, withAddress }: { link: DrawnLink; node: DrawnNode; withAddress: boolean }) {
   const end = link.a === node.id ? "a" : "b";
   const other = useDocument((state) => state.nodes[end === "a" ? link.b : link.a]);
   const port = usePort(link.id, end);
@@ -55,7 +55,7 @@ function LinkRow({ link, node, withAddress }: { link: Link; node: Node; withAddr
   );
 }
 
-export function setPortOption(link: Link, end: "a" | "b", word: string, value: unknown): void {
+export function setPortOption(link: DrawnLink, end: "a" | "b", word: string, value: unknown): void {
   const { links, nodes } = useDocument.getState();
   const now = links[link.id] ?? link;
   const key = `${end}_options` as const;

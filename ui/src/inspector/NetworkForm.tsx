@@ -1,5 +1,5 @@
 /** Preferences: of the network, of how it runs, and MiniEdit's own. */
-import type { Preferences } from "../protocol";
+import type { DocumentPreferences } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { Choice, FieldProblems, Flag, Section, TextField } from "./Field";
@@ -7,7 +7,7 @@ import { useProblemsOf } from "../editor/problems";
 import { wholeOrText } from "./options";
 import * as units from "./units";
 
-function set(title: string, preferences: Partial<Preferences>): void {
+function set(title: string, preferences: Partial<DocumentPreferences>): void {
   void edit(`Set ${title}`, { preferences });
 }
 
@@ -53,7 +53,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               ["virtual", "virtual"],
               ["real", "real"],
             ]}
-            onChange={(clock) => set("clock", { clock: clock as Preferences["clock"] })}
+            onChange={(clock) => set("clock", { clock: clock as DocumentPreferences["clock"] })}
           />
           <Choice
             field="preferences.pace"
@@ -64,7 +64,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               ["real", "as real time"],
               ["fast", "as fast as possible"],
             ]}
-            onChange={(pace) => set("pace", { pace: pace as Preferences["pace"] })}
+            onChange={(pace) => set("pace", { pace: pace as DocumentPreferences["pace"] })}
           />
           <Choice
             field="preferences.wire"
@@ -75,7 +75,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               ["gso", "gso"],
             ]}
             hint={preferences.wire === "mtu" ? "packets as on a real wire" : "super-packets: as Mininet, faster"}
-            onChange={(wire) => set("wire", { wire: wire as Preferences["wire"] })}
+            onChange={(wire) => set("wire", { wire: wire as DocumentPreferences["wire"] })}
           />
           <TextField
             field="preferences.seed"

@@ -1,5 +1,5 @@
 /** Properties of a host, a switch, a router, a controller, a label: MiniEdit's fields, and wanlab's. */
-import type { Label, Node } from "../protocol";
+import type { DrawnLabel, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { usePlanned, portsOf } from "../stores/ports";
@@ -9,7 +9,7 @@ import { decimalOrText, listOf, orNothing, rename, setOption, setOptions, textOf
 import * as units from "./units";
 
 interface Props {
-  node: Node;
+  node: DrawnNode;
 }
 
 function NameField({ node }: Props) {
@@ -364,7 +364,7 @@ export function ControllerForm({ node }: Props) {
   );
 }
 
-export function LabelForm({ label }: { label: Label }) {
+export function LabelForm({ label }: { label: DrawnLabel }) {
   return (
     <TextField
       field="text"

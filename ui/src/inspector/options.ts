@@ -1,7 +1,7 @@
 /** Options of a node as the fields of a form have them: texts in, texts out. */
 import { nodeNamed } from "../editor/actions";
 import { withOption } from "../editor/conditions";
-import type { Node } from "../protocol";
+import type { DrawnNode } from "../protocol";
 import { edit } from "../stores/edits";
 import { useDocument } from "../stores/document";
 
@@ -16,18 +16,18 @@ export function listOf(options: Readonly<Record<string, unknown>>, word: string)
 }
 
 /** Set an option, as one edit; undefined takes it away. */
-export function setOption(node: Node, word: string, value: unknown): void {
+export function setOption(node: DrawnNode, word: string, value: unknown): void {
   setOptions(node, { [word]: value }, word.replaceAll("_", " "));
 }
 
-export function setOptions(node: Node, values: Readonly<Record<string, unknown>>, what: string): void {
+export function setOptions(node: DrawnNode, values: Readonly<Record<string, unknown>>, what: string): void {
   const now = useDocument.getState().nodes[node.id] ?? node;
   let { options } = now;
   for (const [word, value] of Object.entries(values)) options = withOption(options, word, value);
   void edit(`Set ${what} of ${nodeNamed(node.id)}`, { nodes: [{ ...now, options }] });
 }
 
-export function rename(node: Node, name: string): void {
+export function rename(node: DrawnNode, name: string): void {
   const now = useDocument.getState().nodes[node.id] ?? node;
   void edit(`Rename ${node.name} to ${name}`, { nodes: [{ ...now, name }] });
 }

@@ -3,7 +3,7 @@ import { linkName } from "../editor/actions";
 import { Icon } from "../editor/icons";
 import { useDocument, type DocumentState } from "../stores/document";
 import { useRunning } from "../stores/running";
-import type { Problem } from "../protocol";
+import type { DrawingProblem } from "../protocol";
 
 /** Everything that is wrong with the document; each line leads to where it is. */
 export function ProblemList() {
@@ -41,7 +41,7 @@ export function ProblemList() {
   );
 }
 
-function where({ place }: Problem, { nodes, links, labels }: DocumentState): string {
+function where({ place }: DrawingProblem, { nodes, links, labels }: DocumentState): string {
   const link = links[place.id];
   if (link !== undefined) return linkName(link);
   return nodes[place.id]?.name ?? (labels[place.id] ? "label" : "network");

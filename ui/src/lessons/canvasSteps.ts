@@ -11,7 +11,7 @@
 import { succeeds } from "../connection";
 import { freshId } from "../editor/names";
 import { newDocument, openPath, savePath } from "../files/topologies";
-import type { LessonStep, Link, Node, NodeKind, Preferences } from "../protocol";
+import type { LessonStep, DrawnLink, DrawnNode, NodeKind, DocumentPreferences } from "../protocol";
 import { useDocument } from "../stores/document";
 import { comesUp, useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
@@ -68,7 +68,7 @@ async function draw({ hosts = [], switches = [], links = [] }: Drawn): Promise<b
   for (const node of nodes) ids.set(node.name, node.id);
   const there = Object.values(useDocument.getState().links).flatMap(({ a, b }) => [`${a} ${b}`, `${b} ${a}`]);
   const made = links
-    .map(([a, b]): Link => {
+    .map(([a, b]): DrawnLink => {
       return { id: freshId("l"), a: ids.get(a)!, b: ids.get(b)!, options: {}, a_options: {}, b_options: {} };
     })
     .filter(({ a, b }) => !there.includes(`${a} ${b}`));
@@ -77,7 +77,7 @@ async function draw({ hosts = [], switches = [], links = [] }: Drawn): Promise<b
 }
 
 /** In a row, the switches above the middle of the hosts. */
-function placed(names: readonly string[], kind: NodeKind, y: number): Node[] {
+function placed(names: readonly string[], kind: NodeKind, y: number): DrawnNode[] {
   const first = kind === "host" ? LEFT : LEFT + SPACING / 2;
   return names.map((name, index) => {
     const number = Number(/\d+$/.exec(name)?.[0] ?? index + 1);
@@ -104,7 +104,7 @@ async function setProperties(words: Record<string, Record<string, unknown>>): Pr
 async function setPreferences(words: Record<string, unknown>): Promise<boolean> {
   const { application } = useDocument.getState().preferences;
   const { start_cli, ...rest } = words;
-  const preferences: Partial<Preferences> = { ...rest };
+  const preferences: Partial<DocumentPreferences> = { ...rest };
   if (start_cli !== undefined) preferences.application = { ...application, startCLI: start_cli ? "1" : "0" };
   return succeeds({ do: "edit", preferences: { ...preferences }, label: "Preferences" });
 }

@@ -7,21 +7,21 @@
  */
 import { create } from "zustand";
 import { onPush } from "../connection";
-import type { Document, DocumentPush, Label, Link, Node, Preferences, Problem } from "../protocol";
+import type { Document, DocumentPush, DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences, DrawingProblem } from "../protocol";
 
 export type ById<T> = Readonly<Record<string, T>>;
 
 export interface DocumentState {
   /** 0: nothing has come yet. */
   revision: number;
-  nodes: ById<Node>;
-  links: ById<Link>;
-  labels: ById<Label>;
-  preferences: Preferences;
+  nodes: ById<DrawnNode>;
+  links: ById<DrawnLink>;
+  labels: ById<DrawnLabel>;
+  preferences: DocumentPreferences;
   /** What undo and redo would do: "Move h1"; null if there is nothing. */
   undo: string | null;
   redo: string | null;
-  problems: readonly Problem[];
+  problems: readonly DrawingProblem[];
   /** In the working folder; null if it has never been saved. */
   path: string | null;
   fileName: string;

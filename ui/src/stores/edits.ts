@@ -3,15 +3,15 @@
  * and goes again if the server refuses it.
  */
 import { perform, send, showError } from "../connection";
-import type { Label, Link, Node, Preferences } from "../protocol";
+import type { DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences } from "../protocol";
 import { show, useDocument } from "./document";
 
 export interface Change {
-  nodes?: readonly Node[];
-  links?: readonly Link[];
-  labels?: readonly Label[];
+  nodes?: readonly DrawnNode[];
+  links?: readonly DrawnLink[];
+  labels?: readonly DrawnLabel[];
   drop?: readonly string[];
-  preferences?: Partial<Preferences>;
+  preferences?: Partial<DocumentPreferences>;
 }
 
 /** `label` is how undo calls it: "Move h1". */

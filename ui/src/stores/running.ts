@@ -31,7 +31,6 @@ export const useRunning = create<Running>(() => ({
     links_down: [],
     is_stale: false,
     warnings: [],
-    reach: [],
   },
   clock: {
     push: "clock",

@@ -1,10 +1,10 @@
 import { expect, it, vi } from "vitest";
-import type { Column } from "../protocol";
+import type { SampleColumn } from "../protocol";
 
 vi.mock("../connection", () => ({ onPush: () => () => undefined, perform: () => Promise.resolve(null) }));
 const { addTo, emptyTable } = await import("./samples");
 
-function column(port: string, times_s: number[], values: (number | null)[]): Column {
+function column(port: string, times_s: number[], values: (number | null)[]): SampleColumn {
   return { kind: "queue", port, flow: "", unit: "B", times_s, values };
 }
 

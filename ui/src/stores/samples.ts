@@ -10,7 +10,7 @@
  */
 
 import { perform, onPush } from "../connection";
-import type { Column, Series, SeriesKind } from "../protocol";
+import type { SampleColumn, WatchedSeries, SeriesKind } from "../protocol";
 
 export type Value = number | null;
 
@@ -42,7 +42,7 @@ export const tables: Record<SeriesKind, Table> = {
   drops: emptyTable(),
 };
 
-const wishes = new Map<string, readonly Series[]>();
+const wishes = new Map<string, readonly WatchedSeries[]>();
 const listeners = new Set<() => void>();
 let told = "";
 
@@ -55,7 +55,7 @@ export function keyOf(column: { port: string; flow: string }): string {
 }
 
 /** What `owner` wants to see from now on. */
-export function want(owner: string, series: readonly Series[]): void {
+export function want(owner: string, series: readonly WatchedSeries[]): void {
   if (series.length) wishes.set(owner, series);
   else wishes.delete(owner);
   tell();
@@ -67,7 +67,7 @@ export function onSamples(heard: () => void): () => void {
 }
 
 function tell(): void {
-  const all = new Map<string, Series>();
+  const all = new Map<string, WatchedSeries>();
   for (const series of wishes.values()) for (const one of series) all.set(`${one.kind} ${one.port}`, one);
   const wanted = JSON.stringify([...all.keys()].sort());
   if (wanted === told) return;
@@ -76,7 +76,7 @@ function tell(): void {
 }
 
 /** Adds what came to a table; all of it is later than what is there, or at the last instants. */
-export function addTo(table: Table, columns: readonly Column[]): void {
+export function addTo(table: Table, columns: readonly SampleColumn[]): void {
   const filled = table.times_s.length;
   const known = new Set(table.columns.keys());
   const times = [...new Set(columns.flatMap((column) => column.times_s))].sort((a, b) => a - b);
@@ -107,7 +107,7 @@ function rowOf(table: Table, time: number): number {
   return row;
 }
 
-function curveOf(table: Table, column: Column): Curve {
+function curveOf(table: Table, column: SampleColumn): Curve {
   const key = keyOf(column);
   const known = table.columns.get(key);
   if (known) return known;

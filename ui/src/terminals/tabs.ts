@@ -6,14 +6,14 @@
 
 import { create } from "zustand";
 import { onPush, perform } from "../connection";
-import type { Terminal } from "../protocol";
+import type { TerminalInfo } from "../protocol";
 import { useRunning } from "../stores/running";
 import { showDock } from "../stores/view";
 import * as panes from "./panes";
 import type { TabId } from "./panes";
 
 interface Tabs extends panes.Panes {
-  known: Readonly<Record<string, Terminal>>;
+  known: Readonly<Record<string, TerminalInfo>>;
   /** The tab that is to have the focus as soon as it is there. */
   wantsFocus: TabId | null;
 }
@@ -61,7 +61,7 @@ export function rearrange(how: (state: panes.Panes) => panes.Panes): void {
 }
 
 /** New ones stand behind what is in front; those that have been closed, here or elsewhere, go. */
-function takeTerminals(terminals: readonly Terminal[]): void {
+function takeTerminals(terminals: readonly TerminalInfo[]): void {
   useTabs.setState((state) => {
     const known = Object.fromEntries(terminals.map((one) => [one.id, one]));
     const here = Object.keys(known).map(panes.terminalTab);

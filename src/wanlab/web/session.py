@@ -18,12 +18,13 @@ from wanlab.errors import WanlabError
 from wanlab.labs import prompt
 from wanlab.labs.durations import parse_duration
 
-from . import protocol
-from .audience import Audience
+from . import commands, protocol
+from .broadcast import Broadcast
 from .document import network_links
-from .driver import Clock, Driver
-from .protocol import Document, LivePort
-from .terminals import CLIENT, PROMPT, SHELL, Terminal, Terminals
+from .model import ClockKind, Document, DrawnLink, End
+from .protocol import LivePort
+from .terminals import CLIENT, PROMPT, SHELL, Terminal, TerminalList
+from .worker import Clock, NetworkWorker
 
 LOOK_AT_PORTS_REAL_S = 1.0
 LONGEST_STEP_NS = 3600 * 10**9
@@ -43,21 +44,21 @@ class Plan:
     move_in: Callable[[Network], None] = lambda network: None
 
 
-class Running:
+class NetworkSession:
     """One network at a time."""
 
     def __init__(
         self,
-        audience: Audience,
-        told_trouble: Callable[[WanlabError], protocol.Trouble],
+        broadcast: Broadcast,
+        error_body: Callable[[WanlabError], protocol.ErrorBody],
         show: Callable[[Path], str],
     ) -> None:
-        self._audience = audience
-        self._told_trouble = told_trouble
+        self._broadcast = broadcast
+        self._error_body = error_body
         self._show = show
         self.loop = asyncio.get_running_loop()
-        self.terminals = Terminals(self._tell_terminals)
-        self.driver: Driver | None = None
+        self.terminals = TerminalList(self._tell_terminals)
+        self.driver: NetworkWorker | None = None
         self.plan: Plan | None = None
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it is there."""
@@ -67,7 +68,7 @@ class Running:
         """Called in the loop when it has gone."""
         self._run = protocol.RunPush()
         self._clock = Clock()
-        self._clock_kind: protocol.ClockKind = "virtual"
+        self._clock_kind: ClockKind = "virtual"
         self._names: dict[str, str] = {}
         self._looked_at_ports = 0.0
         self._busy: set[str] = set()
@@ -101,7 +102,7 @@ class Running:
             stalled=stalled,
         )
 
-    def network_driver(self) -> Driver:
+    def network_driver(self) -> NetworkWorker:
         if self.driver is None or not self.is_running:
             raise WanlabError("the network is not running", "press Run")
         return self.driver
@@ -119,7 +120,7 @@ class Running:
             self.terminals.close(terminal.name)
         self.plan = plan
         self._clock = Clock(is_paced=is_paced)
-        self.driver = Driver(
+        self.driver = NetworkWorker(
             plan.make,
             on_running=self._is_there,
             on_ended=self._later(self._has_ended),
@@ -147,7 +148,7 @@ class Running:
         if is_stale != self._run.is_stale:
             self._become(msgspec.structs.replace(self._run, is_stale=is_stale))
 
-    def note_link(self, link: protocol.Link) -> None:
+    def note_link(self, link: DrawnLink) -> None:
         """The running network has a link as it is now."""
         if self.plan is not None:
             document = self.plan.document
@@ -230,7 +231,7 @@ class Running:
 
     def _become(self, run: protocol.RunPush) -> None:
         self._run = run
-        self._audience.tell(run)
+        self._broadcast.tell(run)
 
     def _now_runs(self, told: tuple[Network, dict[tuple[str, str], Interface]]) -> None:
         network, found = told
@@ -245,7 +246,7 @@ class Running:
                 warnings=tuple(network.warnings),
             )
         )
-        self._audience.tell(self.told_clock())
+        self._broadcast.tell(self.told_clock())
 
     def _live_ports(self, network: Network) -> Iterable[LivePort]:
         assert self.plan is not None
@@ -269,7 +270,7 @@ class Running:
 
     def _take_clock(self, clock: Clock) -> None:
         self._clock = clock
-        self._audience.tell(self.told_clock())
+        self._broadcast.tell(self.told_clock())
 
     def _has_ended(self, died: BaseException | None) -> None:
         self.driver = None
@@ -280,23 +281,25 @@ class Running:
             self._become(protocol.RunPush())
         else:
             error = died if isinstance(died, WanlabError) else WanlabError(f"{died!r}")
-            self._become(protocol.RunPush(phase="failed", error=self._told_trouble(error)))
+            self._become(protocol.RunPush(phase="failed", error=self._error_body(error)))
         self._clock = replace(self._clock, is_moving=False, speed=0.0)
-        self._audience.tell(self.told_clock())
+        self._broadcast.tell(self.told_clock())
 
     def tell_if_stuck(self) -> None:
         """Called now and then: a program that computes without a pause is told of."""
         is_stuck = bool(self.told_clock().stalled)
         if is_stuck != self._stall_told:
             self._stall_told = is_stuck
-            self._audience.tell(self.told_clock())
+            self._broadcast.tell(self.told_clock())
 
     # -- terminals --------------------------------------------------------------------------------
 
     def _tell_terminals(self) -> None:
-        self._audience.tell(self.terminals.told())
+        self._broadcast.tell(self.terminals.told())
 
-    async def open_terminal(self, command: protocol.OpenTerminal, by: str = "") -> protocol.Opened:
+    async def open_terminal(
+        self, command: commands.OpenTerminalCommand, by: str = ""
+    ) -> protocol.OpenedTerminal:
         size = (_within(command.rows, 2, 500), _within(command.columns, 10, 1000))
         words = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
         title = command.node
@@ -311,7 +314,7 @@ class Running:
         except WanlabError:
             self.terminals.close(terminal.name)
             raise
-        return protocol.Opened(terminal.name)
+        return protocol.OpenedTerminal(terminal.name)
 
     def _open(
         self,
@@ -350,13 +353,13 @@ class Running:
                 return one.name
         raise WanlabError("that is not in the running network", "stop and run again")
 
-    async def close_terminal(self, command: protocol.CloseTerminal, by: str = "") -> None:
+    async def close_terminal(self, command: commands.CloseTerminalCommand, by: str = "") -> None:
         process = self.terminals.close(command.terminal)
         if process is not None and self.driver is not None:
             with contextlib.suppress(WanlabError):
                 await self.do(lambda network: _hang_up(process))
 
-    def type(self, command: protocol.TypeText, by: str = "") -> None:
+    def type(self, command: commands.TypeCommand, by: str = "") -> None:
         self.keys(self.terminals[command.terminal], command.text.encode())
 
     def keys(self, terminal: Terminal, data: bytes) -> None:
@@ -382,15 +385,15 @@ class Running:
 
     # -- the clock --------------------------------------------------------------------------------
 
-    async def set_pace(self, command: protocol.SetPace, by: str = "") -> None:
+    async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
         driver = self.network_driver()
         await self.do(lambda network: driver.set_pace(network, is_paced=command.pace == "real"))
 
-    async def pause(self, command: protocol.Pause, by: str = "") -> None:
+    async def pause(self, command: commands.PauseCommand, by: str = "") -> None:
         driver = self.network_driver()
         await self.do(lambda network: driver.pause(network, is_paused=command.paused))
 
-    async def step(self, command: protocol.StepTime, by: str = "") -> None:
+    async def step(self, command: commands.StepCommand, by: str = "") -> None:
         driver, duration_ns = self.network_driver(), parse_duration(command.duration)
         if not 0 < duration_ns <= LONGEST_STEP_NS:
             raise WanlabError(f"{command.duration} is no step", 'as in "100ms"')
@@ -405,7 +408,7 @@ class Running:
             raise WanlabError("that link is not in the running network", "stop and run again")
         return names[0], names[1]
 
-    async def link_up(self, command: protocol.LinkUp, by: str = "") -> None:
+    async def link_up(self, command: commands.LinkUpCommand, by: str = "") -> None:
         ports = self.ports_of(command.link)
 
         def order(network: Network) -> dict[tuple[str, str], Interface]:
@@ -424,7 +427,7 @@ class Running:
             )
         )
 
-    async def set_link(self, link: str, words: Mapping[protocol.End, dict[str, Any]]) -> None:
+    async def set_link(self, link: str, words: Mapping[End, dict[str, Any]]) -> None:
         """Conditions of a running link: by end, the words as they shall be."""
         ends = dict(zip("ab", self.ports_of(link), strict=True))
 

@@ -9,12 +9,12 @@ from typing import Union
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from . import protocol
-from .audience import Browser
+from . import commands, protocol
+from .broadcast import Browser
 from .laboratory import Laboratory
 
-DECODER: msgspec.json.Decoder[protocol.Command] = msgspec.json.Decoder(
-    Union[protocol.COMMANDS]  # noqa: UP007
+DECODER: msgspec.json.Decoder[commands.Command] = msgspec.json.Decoder(
+    Union[commands.COMMANDS]  # noqa: UP007
 )
 TRY_AGAIN_LATER = 1013
 
@@ -23,11 +23,11 @@ class _Id(msgspec.Struct):
     id: int = 0
 
 
-async def live(socket: WebSocket) -> None:
+async def live_socket(socket: WebSocket) -> None:
     """A browser's connection, from its first message to its last."""
     laboratory: Laboratory = socket.app.state.laboratory
     await socket.accept()
-    browser = laboratory.audience.welcome()
+    browser = laboratory.broadcast.welcome()
     browser.tell(laboratory.state(browser.name))
     writing = asyncio.create_task(_write(socket, browser))
     working: set[asyncio.Task[None]] = set()
@@ -60,8 +60,8 @@ async def _perform(laboratory: Laboratory, browser: Browser, text: str | bytes) 
     try:
         command = DECODER.decode(text)
     except msgspec.MsgspecError as error:
-        trouble = protocol.Trouble(f"this is not a command: {error}")
-        browser.tell(protocol.Refusal(_id_of(text), trouble))
+        error_body = protocol.ErrorBody(f"this is not a command: {error}")
+        browser.tell(protocol.CommandRefusal(_id_of(text), error_body))
         return
     browser.tell(await laboratory.perform(command, browser))
 

@@ -40,7 +40,7 @@ NO_COOKIE = (
 )
 
 
-class Gate:
+class AuthMiddleware:
     """An application around the one that does the work. `close_code` of a refused WebSocket: 403."""
 
     def __init__(self, app: ASGIApp, *, port: int, token: str = "") -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from wanlab.web import driver
-from wanlab.web.driver import Clock, Driver
+from wanlab.web import worker
+from wanlab.web.worker import Clock, NetworkWorker
 
 SECOND_NS = 1_000_000_000
 
@@ -57,27 +57,27 @@ class RealClock:
 def test_the_clock_is_told_while_an_order_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the check of a lesson does, for a minute."""
     real = RealClock()
-    monkeypatch.setattr(driver, "time", real)
+    monkeypatch.setattr(worker, "time", real)
     told: list[Clock] = []
     looks: list[int] = []
-    it = Driver(
+    network_worker = NetworkWorker(
         lambda: StandIn(real),  # type: ignore[arg-type, return-value]
         on_running=lambda network: None,
         on_ended=lambda died: None,
         on_clock=told.append,
         every=lambda network: looks.append(network.now_ns),
     )
-    it.start()
-    it.do(lambda network: None).result()
+    network_worker.start()
+    network_worker.do(lambda network: None).result()
     before = len(looks)
 
     def order(network: Any) -> int:
         network.run_for(60 * SECOND_NS)
         return len(looks) - before
 
-    looks_meanwhile = it.do(order).result()
-    it.end()
-    assert it.join(10)
+    looks_meanwhile = network_worker.do(order).result()
+    network_worker.end()
+    assert network_worker.join(10)
     moving = [clock for clock in told if clock.is_moving and clock.now_ns]
     assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
     assert moving[-1].speed == pytest.approx(1)

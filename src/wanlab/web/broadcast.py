@@ -8,7 +8,8 @@ from collections import deque
 
 import msgspec
 
-from .protocol import Push, Refusal, Reply, SamplesPush, Series
+from .commands import WatchedSeries
+from .protocol import CommandRefusal, CommandReply, Push, SamplesPush
 
 MOST_WAITING = 2000
 
@@ -18,7 +19,7 @@ class Browser:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.series: tuple[Series, ...] = ()
+        self.series: tuple[WatchedSeries, ...] = ()
         """What it watches."""
         self.interval_ms = 100
         self.is_lost = False
@@ -26,7 +27,7 @@ class Browser:
         self._waiting: deque[bytes] = deque()
         self._has_some = asyncio.Event()
 
-    def tell(self, message: Push | Reply | Refusal) -> None:
+    def tell(self, message: Push | CommandReply | CommandRefusal) -> None:
         self.tell_text(msgspec.json.encode(message), may_be_lost=isinstance(message, SamplesPush))
 
     def tell_text(self, text: bytes, *, may_be_lost: bool = False) -> None:
@@ -45,7 +46,7 @@ class Browser:
         return self._waiting.popleft()
 
 
-class Audience:
+class Broadcast:
     """All of them."""
 
     def __init__(self) -> None:

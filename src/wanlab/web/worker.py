@@ -52,11 +52,11 @@ class Clock:
     is_paced: bool = True
 
 
-class Stopped(WanlabError):  # noqa: N818  (an order that was not done is no mistake)
+class NetworkStopped(WanlabError):  # noqa: N818  (an order that was not done is no mistake)
     """The network was stopped before, or while, an order was done."""
 
 
-class Driver:
+class NetworkWorker:
     """`make` gives a network that is not yet started. What is told is told from the thread:
 
     on_running   it is there; on_ended: it is gone, with the error that it died of
@@ -119,7 +119,7 @@ class Driver:
         future: Future[Result] = Future()
         with self._lock:
             if self._has_ended or self._is_ending:
-                future.set_exception(Stopped("the network is not running"))
+                future.set_exception(NetworkStopped("the network is not running"))
                 return future
             self._orders.append((order, future))
         self._wake.set()
@@ -211,7 +211,7 @@ class Driver:
                 self._has_ended = True
                 left, self._orders = list(self._orders), deque()
             for _, future in left:
-                future.set_exception(Stopped("the network was stopped"))
+                future.set_exception(NetworkStopped("the network was stopped"))
             self._on_ended(died)
 
     def _turn(self, network: Network) -> None:
@@ -314,7 +314,7 @@ class Driver:
         """Asked again and again, also while an order lets time pass."""
         self._moved_real_s = time.monotonic()
         if self._does_order and self._is_ending:
-            raise Stopped("the network was stopped")
+            raise NetworkStopped("the network was stopped")
         if self._does_order and self._moved_real_s - self._ordered_real_s > TELL_REAL_S:
             assert self._network is not None
             self._begin_to_move(self._network)

@@ -13,7 +13,7 @@ Wire = Literal["mtu", "gso"]
 Pace = Literal["real", "fast"]
 
 
-class Node(msgspec.Struct, frozen=True):
+class DrawnNode(msgspec.Struct, frozen=True):
     """Options are those of the YAML format: ip, default_route, kind (of a switch), ..."""
 
     id: str
@@ -24,7 +24,7 @@ class Node(msgspec.Struct, frozen=True):
     options: dict[str, Any] = {}
 
 
-class Link(msgspec.Struct, frozen=True):
+class DrawnLink(msgspec.Struct, frozen=True):
     """A link to a controller is what a switch obeys, and has no options.
 
     options     of both directions: rate, delay, jitter, loss, queue, ... (words of the YAML format)
@@ -41,7 +41,7 @@ class Link(msgspec.Struct, frozen=True):
     b_options: dict[str, Any] = {}
 
 
-class Label(msgspec.Struct, frozen=True):
+class DrawnLabel(msgspec.Struct, frozen=True):
     """A text on the canvas."""
 
     id: str
@@ -50,7 +50,7 @@ class Label(msgspec.Struct, frozen=True):
     y: float = 0.0
 
 
-class Preferences(msgspec.Struct, frozen=True):
+class DocumentPreferences(msgspec.Struct, frozen=True):
     """Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
     sflow, startCLI, switchType, terminalType."""
 
@@ -68,15 +68,15 @@ class Preferences(msgspec.Struct, frozen=True):
 class Document(msgspec.Struct, frozen=True):
     """What the editor edits."""
 
-    nodes: tuple[Node, ...] = ()
-    links: tuple[Link, ...] = ()
-    labels: tuple[Label, ...] = ()
-    preferences: Preferences = Preferences()
+    nodes: tuple[DrawnNode, ...] = ()
+    links: tuple[DrawnLink, ...] = ()
+    labels: tuple[DrawnLabel, ...] = ()
+    preferences: DocumentPreferences = DocumentPreferences()
 
 
-class Put(msgspec.Struct, frozen=True):
+class Elements(msgspec.Struct, frozen=True):
     """Things as they are from now on; those of ids that are new are added."""
 
-    nodes: tuple[Node, ...] = ()
-    links: tuple[Link, ...] = ()
-    labels: tuple[Label, ...] = ()
+    nodes: tuple[DrawnNode, ...] = ()
+    links: tuple[DrawnLink, ...] = ()
+    labels: tuple[DrawnLabel, ...] = ()

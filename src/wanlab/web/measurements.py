@@ -10,28 +10,28 @@ from typing import Any
 from wanlab import Capture, Network, Record, Sampling
 from wanlab.errors import WanlabError
 
-from . import protocol
-from .audience import Audience, Browser
+from . import commands, protocol
+from .broadcast import Broadcast, Browser
 from .folder import WorkingFolder
 from .records import Recorder, Records
-from .running import Running
+from .session import NetworkSession
 
 
-class Measuring:
+class Measurements:
     """What browsers ask is asked here; what is done with the network is done in its thread."""
 
     def __init__(
         self,
         folder: WorkingFolder,
-        audience: Audience,
-        running: Running,
+        broadcast: Broadcast,
+        running: NetworkSession,
         drawing: Callable[[], str],
     ) -> None:
         self._drawing = drawing
         self._folder = folder
-        self._audience = audience
+        self._broadcast = broadcast
         self._running = running
-        self.records = Records(folder, audience.tell)
+        self.records = Records(folder, broadcast.tell)
         self._curves: Any = None
         self._captures: dict[str, tuple[Sampling, Path]] = {}
         running.on_running.append(self._begin)
@@ -49,7 +49,7 @@ class Measuring:
 
     # -- curves -----------------------------------------------------------------------------------
 
-    async def watch(self, browser: Browser, command: protocol.Watch) -> None:
+    async def watch(self, browser: Browser, command: commands.WatchCommand) -> None:
         browser.series = command.series
         browser.interval_ms = command.interval_ms
         await self.watch_for_all()
@@ -58,7 +58,7 @@ class Measuring:
         """All that somebody wants to see."""
         if not self._running.is_running:
             return
-        browsers = [one for one in self._audience.browsers if one.series]
+        browsers = [one for one in self._broadcast.browsers if one.series]
         series = [it for browser in browsers for it in browser.series]
         interval_ms = min((browser.interval_ms for browser in browsers), default=100)
 
@@ -75,11 +75,11 @@ class Measuring:
 
     def _tell_samples(self, push: protocol.SamplesPush) -> None:
         with contextlib.suppress(RuntimeError):
-            self._running.loop.call_soon_threadsafe(self._audience.tell, push)
+            self._running.loop.call_soon_threadsafe(self._broadcast.tell, push)
 
     # -- records ----------------------------------------------------------------------------------
 
-    async def record(self, command: protocol.RecordRun, by: str = "") -> str:
+    async def record(self, command: commands.RecordCommand, by: str = "") -> str:
         if command.on:
             self._running.network_driver()
             name = self.records.begin(command.name)
@@ -97,10 +97,10 @@ class Measuring:
         finally:
             self.records.has_ended()
 
-    def compare(self, command: protocol.Compare, by: str = "") -> protocol.Comparison:
+    def compare(self, command: commands.CompareCommand, by: str = "") -> protocol.Comparison:
         return self.records.compare(command.records)
 
-    def drop_record(self, command: protocol.DropRecord, by: str = "") -> None:
+    def drop_record(self, command: commands.DeleteRecordCommand, by: str = "") -> None:
         self.records.drop(command.name)
 
     # -- captures ---------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Measuring:
     def told_captures(self) -> protocol.CapturesPush:
         return protocol.CapturesPush(ports=tuple(self._captures))
 
-    async def capture(self, command: protocol.Capture, by: str = "") -> protocol.Captured:
+    async def capture(self, command: commands.CaptureCommand, by: str = "") -> protocol.CaptureFile:
         port = command.port
         if command.on == (port in self._captures):
             raise WanlabError(f"{port} is {'' if command.on else 'not '}being captured")
@@ -118,10 +118,10 @@ class Measuring:
         else:
             sampling, place = await self._running.do(self._begin_capture(port))
             self._captures[port] = (sampling, place)
-        self._audience.tell(self.told_captures())
+        self._broadcast.tell(self.told_captures())
         path = self._folder.path_of(place)
-        self._audience.tell(protocol.FilesPush(paths=(path,)))
-        return protocol.Captured(path)
+        self._broadcast.tell(protocol.FilesPush(paths=(path,)))
+        return protocol.CaptureFile(path)
 
     def _begin_capture(self, port: str) -> Any:
         def order(network: Network) -> tuple[Sampling, Path]:
@@ -137,6 +137,6 @@ class Measuring:
     def _has_ended(self) -> None:
         self._curves = None
         self._captures.clear()
-        self._audience.tell(self.told_captures())
+        self._broadcast.tell(self.told_captures())
         if self.records.recording is not None:
             self.records.has_ended()
