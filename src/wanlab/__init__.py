@@ -20,11 +20,11 @@ This is the front door: what stands here is public, and faces use nothing else.
     ping, iperf3, traffic        what programs say
     Record, Table, Provenance    what was measured, with its origin
     experiment, Run, Design      a recipe of a measurement, one run of it, and which runs a sweep has;
-                                 Experiment, Between, Result, Metric, Failure
+                                 Experiment, Uniform, Result, Metric, Failure
     Sweep, Results               many runs on all cores or a cluster, and what came of them;
                                  read_results; load_experiment: from a file; forget_runs: no cache
     plot                         figures of it
-    Here                         counters of the machine that one is in
+    LocalView                         counters of the machine that one is in
     call_host, open_request, Connection
                                  requests of a program inside to the user's side
 """
@@ -39,7 +39,6 @@ from wanlab.version import VERSION
 if TYPE_CHECKING:
     from wanlab import plot, record
     from wanlab.experiments import (
-        Between,
         Design,
         Experiment,
         Failure,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         Run,
         Sweep,
         SweepProgress,
+        Uniform,
         experiment,
         forget_runs,
         load_experiment,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     )
     from wanlab.machine.checkup import Checkup, Finding, checkup
     from wanlab.machine.embedded import EmbeddedMachine, find_image
-    from wanlab.machine.leftovers import leftovers
+    from wanlab.machine.stale import find_stale
     from wanlab.measure import (
         Acks,
         Capture,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         sample,
         traffic,
     )
-    from wanlab.measure.here import Here, NodeCounters
+    from wanlab.measure.here import LocalView, NodeCounters
     from wanlab.measure.interfaces import Interface, interfaces
     from wanlab.network import Connection, Finished, Network, Process, call_host, open_request
     from wanlab.plan import plan_script
@@ -111,7 +111,7 @@ __version__ = VERSION
 
 # Loaded when first used: the command line must not wait for libraries that it does not need.
 _PLACES = {
-    "Between": "experiments",
+    "Uniform": "experiments",
     "Design": "experiments",
     "Experiment": "experiments",
     "Failure": "experiments",
@@ -132,7 +132,7 @@ _PLACES = {
     "Fault": "topology",
     "Finding": "machine.checkup",
     "Finished": "network",
-    "Here": "measure.here",
+    "LocalView": "measure.here",
     "Host": "topology",
     "Interface": "measure.interfaces",
     "Link": "topology",
@@ -159,7 +159,7 @@ _PLACES = {
     "draw": "topology",
     "dumps": "topology",
     "find_image": "machine.embedded",
-    "leftovers": "machine.leftovers",
+    "find_stale": "machine.stale",
     "link": "topology",
     "load": "topology",
     "loads": "topology",
@@ -189,7 +189,6 @@ _MODULES = {"plot": "plot", "record": "record", "shapes": "topology.shapes"}
 
 __all__ = [
     "Acks",
-    "Between",
     "Capture",
     "Checkup",
     "Conditions",
@@ -205,10 +204,10 @@ __all__ = [
     "Finding",
     "Finished",
     "Flows",
-    "Here",
     "Host",
     "Interface",
     "Link",
+    "LocalView",
     "Metric",
     "NetFlow",
     "Network",
@@ -236,6 +235,7 @@ __all__ = [
     "Switch",
     "Table",
     "Topology",
+    "Uniform",
     "arranged",
     "call_host",
     "checkup",
@@ -243,11 +243,11 @@ __all__ = [
     "dumps",
     "experiment",
     "find_image",
+    "find_stale",
     "forget_runs",
     "interfaces",
     "iperf3",
     "iperf3_text",
-    "leftovers",
     "link",
     "load",
     "load_experiment",

@@ -156,7 +156,7 @@ def test_a_folder_below_tmp_can_be_shown(start: Callable[..., Network], tmp_path
     for name in ("shown", "hidden", "work"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
-    net = start(shapes.minimal(), folder=tmp_path / "work", shown=[tmp_path / "shown"])
+    net = start(shapes.minimal(), folder=tmp_path / "work", visible_folders=[tmp_path / "shown"])
     script = "cat file; echo; cat ../shown/file; echo; ls ..; touch ../shown/file"
     told = net["h1"].run(script, check=False)
     assert told.output.split() == ["work", "shown", "shown", "work"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, find_image, leftovers, shapes
+from wanlab import Network, find_image, find_stale, shapes
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine.embedded import EmbeddedMachine, loop
 
@@ -231,15 +231,15 @@ def test_a_kernel_that_somebody_else_keeps_alive_is_found_and_ended(
     )
     assert victim.stdout is not None
     assert victim.stdout.readline() == b"up\n"
-    assert leftovers() == []  # it runs
+    assert find_stale() == []  # it runs
     family = children(victim.pid)
     victim.kill()
     victim.wait()
     victim.stdout.close()
-    (left,) = leftovers()
+    (left,) = find_stale()
     assert "which still runs" in left.what
     left.remove()
-    assert leftovers() == []
+    assert find_stale() == []
     assert until(lambda: sum(map(is_running, family)) == 1)  # what it had forked is none of ours
     (forked,) = filter(is_running, family)
     os.kill(forked, signal.SIGKILL)

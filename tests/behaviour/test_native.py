@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from machines import native_findings, why_no_native
 
-from wanlab import Host, Network, Port, Topology, leftovers, link, shapes
+from wanlab import Host, Network, Port, Topology, find_stale, link, shapes
 from wanlab.errors import CommandError, MachineError, RequirementError
 from wanlab.machine.native import NativeMachine
 
@@ -211,9 +211,9 @@ def test_a_program_that_is_killed_at_any_moment_leaves_only_a_note(
         victim.wait(30)
         victim.stdout.close()
         assert until_gone(family) == []
-        for leftover in leftovers():
-            assert "only the note is left" in leftover.what
-            leftover.remove()
+        for item in find_stale():
+            assert "only the note is left" in item.what
+            item.remove()
         assert [path.name for path in (tmp_path / "wanlab" / "runs").glob("*")] == []
 
 

@@ -395,7 +395,7 @@ print(connection.makefile().readline(), end="")
 def test_what_may_be_reached_is_said_outside(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        net = start(Topology(), reach=[f"127.0.0.1:{port}"])
+        net = start(Topology(), allow_connect=[f"127.0.0.1:{port}"])
         answer = net.root.run(
             ["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", str(port)]
         ).output
@@ -409,4 +409,4 @@ def test_what_may_be_reached_is_said_outside(start: Start) -> None:
 @pytest.mark.parametrize("text", ["6653", ":6653", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:0"])
 def test_a_place_to_reach_has_an_address_and_a_port(text: str) -> None:
     with pytest.raises(WanlabError, match="does not say where to connect to"):
-        Network(Topology(), reach=[text])
+        Network(Topology(), allow_connect=[text])

@@ -96,9 +96,9 @@ def test_what_was_sampled_is_handed_over_and_not_sampled_anew(network: Network) 
     sampling = Sampling(network, [ports], every="100ms")
     sampling.begin()
     network.run_for("250ms")
-    sampling.hand_over()
+    sampling.flush()
     assert [reading.time_ns for reading in ports.readings] == [0, 100_000_000, 200_000_000]
     network.run_for("100ms")
-    sampling.hand_over()
+    sampling.flush()
     assert ports.readings[-1].time_ns == 300_000_000
     sampling.end()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from wanlab import Between, Design
+from wanlab import Design, Uniform
 from wanlab.errors import WanlabError
 
 
@@ -25,7 +25,7 @@ def test_true_and_one_are_two_values() -> None:
 
 
 def test_the_same_seed_draws_the_same_points() -> None:
-    choices = {"rate": Between("10Mbps", "1000Mbps", logarithmic=True), "n": Between(1, 8)}
+    choices = {"rate": Uniform("10Mbps", "1000Mbps", logarithmic=True), "n": Uniform(1, 8)}
     one, other = (Design.random(5, choices, seed=7) for _ in range(2))
     assert one == other
     assert one != Design.random(5, choices, seed=8)
@@ -44,7 +44,7 @@ def test_values_given_later_replace_those_of_axes_and_of_points() -> None:
 )
 def test_what_has_nothing_between_is_refused(low: str | int, high: str | int) -> None:
     with pytest.raises(WanlabError):
-        Between(low, high).draw(random.Random(1))
+        Uniform(low, high).draw(random.Random(1))
 
 
 def test_a_design_without_values_or_repeats_is_refused() -> None:

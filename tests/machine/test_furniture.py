@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from wanlab.machine.furniture import compile_ahead, furniture, programs, shown_folders
+from wanlab.machine.furniture import compile_ahead, furniture, programs, required_folders
 
 # Lines for Mininet's prompt, whose `source` looks on PATH, too.
 FOR_THE_PROMPT = {
@@ -23,7 +23,7 @@ def test_the_python_of_a_machine_is_ours(tmp_path: Path) -> None:
     script.write_text(furniture({})["programs"]["wanlab-python"])
     script.chmod(0o755)
     with os.popen(f"{script} -c 'import sys; print(sys.prefix)'") as output:
-        assert output.read().strip() in shown_folders()
+        assert output.read().strip() in required_folders()
 
 
 def test_packages_are_found_under_the_names_that_programs_import() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.machine import leftovers, runs
+from wanlab.machine import runs, stale
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_a_machine_that_runs_is_no_leftover(folder: Path, sleeper: subprocess.Po
     note = runs.note("native", sleeper.pid)
     (run,) = runs.runs()
     assert (run.kind, run.owner.pid, run.machine.pid) == ("native", os.getpid(), sleeper.pid)
-    assert leftovers.leftovers() == []
+    assert stale.find_stale() == []
     runs.forget(note)
     assert list(folder.iterdir()) == []
 
@@ -54,12 +54,12 @@ def test_a_machine_that_outlives_its_killed_program_is_found_and_ended(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     killed_program(sleeper.pid)
-    (leftover,) = leftovers.leftovers()
-    assert f"which still runs (process {sleeper.pid})" in leftover.what
+    (item,) = stale.find_stale()
+    assert f"which still runs (process {sleeper.pid})" in item.what
     assert sleeper.poll() is None  # looking removes nothing
-    leftover.remove()
+    item.remove()
     assert sleeper.wait() == -9
-    assert leftovers.leftovers() == []
+    assert stale.find_stale() == []
     assert list(folder.iterdir()) == []
 
 
@@ -71,9 +71,9 @@ def test_another_process_with_the_same_pid_is_left_alone(
     said = json.loads(file.read_text())
     said["machine"][1] -= 1  # it began at another time
     file.write_text(json.dumps(said))
-    (leftover,) = leftovers.leftovers()
-    assert "only the note is left" in leftover.what
-    leftover.remove()
+    (item,) = stale.find_stale()
+    assert "only the note is left" in item.what
+    item.remove()
     assert sleeper.poll() is None
     assert list(folder.iterdir()) == []
 
@@ -85,7 +85,7 @@ def test_a_note_of_another_boot_or_another_container_is_not_ours(
     (file,) = folder.iterdir()
     said = json.loads(file.read_text())
     file.write_text(json.dumps({**said, "system": "another"}))
-    assert leftovers.leftovers() == []
+    assert stale.find_stale() == []
     assert file.exists()
 
 
@@ -107,7 +107,7 @@ def test_a_note_from_before_the_computer_was_started_anew_is_removed(
 def test_a_note_that_was_not_written_to_its_end_is_no_error(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "1-x.run").write_text('{"owner": [1')
-    assert leftovers.leftovers() == []
+    assert stale.find_stale() == []
 
 
 def test_the_next_machine_removes_notes_of_which_nothing_is_left(
@@ -140,8 +140,8 @@ def test_what_a_killed_kernel_build_left_is_removed_unless_one_is_at_work(tmp_pa
     (cache / "0123456789abcdef").mkdir()
     with (cache / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert leftovers.leftovers() == []
-    (leftover,) = leftovers.leftovers()
-    assert "building-kernel" in leftover.what
-    leftover.remove()
+        assert stale.find_stale() == []
+    (item,) = stale.find_stale()
+    assert "building-kernel" in item.what
+    item.remove()
     assert sorted(path.name for path in cache.iterdir()) == ["0123456789abcdef", "lock"]

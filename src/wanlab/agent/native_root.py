@@ -20,8 +20,8 @@ HOSTS_FILE = "/etc/hosts"
 RUN = "/run"
 
 
-def prepare(host_name: str, shown_folders: list[str]) -> None:
-    """`shown_folders`: what must be seen where it is, even if that is below /run."""
+def prepare(host_name: str, visible_folders: list[str]) -> None:
+    """`visible_folders`: what must be seen where it is, even if that is below /run."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     system.mount("proc", "/proc", "proc")
     # What is not of a network namespace belongs to the whole computer.
@@ -29,7 +29,7 @@ def prepare(host_name: str, shown_folders: list[str]) -> None:
     system.mount("sys", "/sys", "sysfs")
     system.mount("pts", "/dev/pts", "devpts", options="newinstance,ptmxmode=0666,mode=0620")
     system.mount("/dev/pts/ptmx", "/dev/ptmx", flags=system.MS_BIND)
-    _empty_run(shown_folders)
+    _empty_run(visible_folders)
     if os.path.exists(HOSTS_FILE):
         own = f"{RUN_FOLDER}/hosts"
         with open(own, "w", encoding="ascii") as file:
@@ -46,8 +46,8 @@ def _protect(folder: str, except_for: str) -> None:
     os.close(inner)
 
 
-def _empty_run(shown_folders: list[str]) -> None:
-    seen = [it for it in shown_folders if it.startswith(f"{RUN}/") and os.path.isdir(it)]
+def _empty_run(visible_folders: list[str]) -> None:
+    seen = [it for it in visible_folders if it.startswith(f"{RUN}/") and os.path.isdir(it)]
     handles = [(folder, os.open(folder, os.O_PATH | os.O_CLOEXEC)) for folder in seen]
     system.mount("run", RUN, "tmpfs", options="mode=755")
     for folder, handle in handles:

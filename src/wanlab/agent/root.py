@@ -35,11 +35,11 @@ def prepare(
     host_name: str,
     kernel_config: str,
     built_in: list[str],
-    shown_folders: list[str],
-    folder_inside: str = "",
+    visible_folders: list[str],
+    guest_folder: str = "",
 ) -> None:
     """Builds the root described above and moves into it. `kernel_config` is a path on the computer.
-    `folder_inside`: where the working folder is seen, if not at its own path."""
+    `guest_folder`: where the working folder is seen, if not at its own path."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read(kernel_config)  # it may be in the folder that is hidden next
     system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
@@ -66,8 +66,8 @@ def prepare(
             system.mount(kind, root + folder, kind)
     _links_of_dev(root)
 
-    place = folder_inside or working_folder
-    for folder in shown_folders:
+    place = guest_folder or working_folder
+    for folder in visible_folders:
         if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{place}/"):
             os.makedirs(root + folder, exist_ok=True)
             system.mount("shown", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)

@@ -94,13 +94,13 @@ class Watch:
             self._keep(place, time_ns, reader())
         self._drain(time_ns)
 
-    def hand_over(self) -> None:
+    def flush(self) -> None:
         """All that was read so far. It is not looked at for that."""
         if self._failure is not None:
             raise self._failure
         self._tell()
 
-    def look(self, time_ns: int) -> None:
+    def snapshot(self, time_ns: int) -> None:
         """A sample between the regular ones, and all that was read so far."""
         if self._failure is not None:
             raise self._failure
@@ -198,11 +198,11 @@ class Watches:
             self._poll.register(timer.descriptor, select.EPOLLIN)
         return watch.about()
 
-    def hand_over(self, number: int) -> None:
-        self._watches[number].hand_over()
+    def flush(self, number: int) -> None:
+        self._watches[number].flush()
 
-    def look(self, number: int, time_ns: int) -> None:
-        self._watches[number].look(time_ns)
+    def snapshot(self, number: int, time_ns: int) -> None:
+        self._watches[number].snapshot(time_ns)
 
     def unwatch(self, number: int, time_ns: int) -> list[int]:
         """Ends one."""

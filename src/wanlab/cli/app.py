@@ -160,7 +160,8 @@ def python(context: typer.Context) -> None:
       --seed NUMBER               of all random numbers in the machine
       --line-rate RATE            of a cable (1Gbps)
       --memory SIZE               of the machine
-      --reach ADDRESS:PORT        where it may connect to on your computer: a controller, for example
+      --allow-connect ADDRESS:PORT
+                              where it may connect to on your computer: a controller, for example
 
     Exit status: the script's.
     """

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from wanlab import leftovers
+from wanlab import find_stale
 
 
 def run(*, dry_run: bool = False) -> int:
     """Says what it finds and removes exactly that."""
-    found = leftovers()
-    for leftover in found:
+    found = find_stale()
+    for item in found:
         if not dry_run:
-            leftover.remove()
-        print(f"{'would remove' if dry_run else 'removed'}: {leftover.what}")
+            item.remove()
+        print(f"{'would remove' if dry_run else 'removed'}: {item.what}")
     if not found:
         print("nothing to clean")
     return 0

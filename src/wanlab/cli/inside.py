@@ -47,7 +47,9 @@ def run_mn(arguments: Sequence[str]) -> int:
     own_kernel = {} if _is_native(split.machine) else {"memory": _memory(values.topo)}
     machine = {**own_kernel, **split.machine}
     if remote := options.remote_controllers(values.controller):
-        machine["reach"] = ",".join(filter(None, [machine.get("reach", ""), *remote]))
+        machine["allow-connect"] = ",".join(
+            filter(None, [machine.get("allow-connect", ""), *remote])
+        )
     # Mininet's own tests need none of the libraries that are installed, and a tenth of a second less.
     bare = [] if values.custom or not values.test else ["-S"]
     command = [sys.executable, SAFE_PATH, *bare, "-m", "mininet", *split.rest]
@@ -69,8 +71,8 @@ def _run(machine: Mapping[str, str], command: list[str], *, stdin_is_for_prompt:
     chosen: dict[str, Any] = {} if _is_native(machine) else {"line_rate": options.LINE_RATE}
     chosen |= {name.replace("-", "_"): value for name, value in machine.items()}
     paces_to_real = chosen.pop("pace", "") == "real"
-    if "reach" in chosen:
-        chosen["reach"] = chosen["reach"].split(",")
+    if "allow_connect" in chosen:
+        chosen["allow_connect"] = chosen["allow_connect"].split(",")
     if "seed" in chosen:
         chosen["seed"] = int(chosen["seed"])
     network = Network(Topology(), **chosen)

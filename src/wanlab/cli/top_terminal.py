@@ -12,7 +12,7 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wanlab import Here
+from wanlab import LocalView
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 
 from .top import KEYS, ORDERS, Look, View, text
@@ -27,7 +27,7 @@ def run(*, batch: bool, times: int | None, every_s: float, sort: str, idle: bool
     if times is not None and times < 1:
         raise WanlabError("-n must be at least 1")
     view = View(sorting=sorting_key(sort), shows_idle=idle)
-    with Here() as here:
+    with LocalView() as here:
         if batch:
             return _run_batch(Looker(here), times, every_s, view)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -51,7 +51,7 @@ def sorting_key(name: str) -> str:
 class Looker:
     """Looks, on a clock that begins with the first look."""
 
-    def __init__(self, here: Here) -> None:
+    def __init__(self, here: LocalView) -> None:
         self._here = here
         self._start_s = time.monotonic()
 
@@ -60,7 +60,7 @@ class Looker:
         return time.monotonic() - self._start_s
 
     def look(self) -> Look:
-        return Look(self.now_s, self._here.look())
+        return Look(self.now_s, self._here.snapshot())
 
     def about(self, look: Look) -> str:
         flows = sum(len(node.flows) for node in look.nodes)

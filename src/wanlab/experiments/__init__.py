@@ -16,14 +16,13 @@ charts.py       figures of results; report.py: a page with all of them
 
 from wanlab.experiments.cache import forget_runs
 from wanlab.experiments.definition import Experiment, experiment
-from wanlab.experiments.design import Between, Design
+from wanlab.experiments.design import Design, Uniform
 from wanlab.experiments.files import load_experiment
 from wanlab.experiments.result import Failure, Result
 from wanlab.experiments.run import Metric, Run
 from wanlab.experiments.sweep import Results, Sweep, SweepProgress, read_results
 
 __all__ = [
-    "Between",
     "Design",
     "Experiment",
     "Failure",
@@ -33,6 +32,7 @@ __all__ = [
     "Run",
     "Sweep",
     "SweepProgress",
+    "Uniform",
     "experiment",
     "forget_runs",
     "load_experiment",

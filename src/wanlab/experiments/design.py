@@ -2,7 +2,7 @@
 
     Design.grid({"buffer": ["0.5bdp", "1bdp"], "algorithm": ["reno", "cubic"]}, repeats=3)
     Design.listed([{"rate": "10Mbps", "rtt": "100ms"}, {"rate": "1Gbps", "rtt": "5ms"}])
-    Design.random(50, {"rate": Between("10Mbps", "1Gbps", logarithmic=True), "rtt": ["5ms", "50ms"]})
+    Design.random(50, {"rate": Uniform("10Mbps", "1Gbps", logarithmic=True), "rtt": ["5ms", "50ms"]})
 
 The order of a design is the order of its table: points as they are written, the last parameter of a
 grid varies fastest, seeds within a point. It does not depend on how the runs are performed.
@@ -28,7 +28,7 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Between:
+class Uniform:
     """Any value from one to another, both in the same unit: "10ms" to "200ms", 1 to 8."""
 
     low: Value
@@ -92,7 +92,7 @@ class Design:
     def random(
         cls,
         count: int,
-        choices: Mapping[str, Sequence[Value] | Between],
+        choices: Mapping[str, Sequence[Value] | Uniform],
         *,
         seed: int = 1,
         repeats: int = 1,
@@ -100,8 +100,8 @@ class Design:
         """So many points, each parameter drawn by itself; the same seed draws the same points."""
         numbers = random_numbers.Random(seed)
 
-        def draw(choice: Sequence[Value] | Between) -> Value:
-            return choice.draw(numbers) if isinstance(choice, Between) else numbers.choice(choice)
+        def draw(choice: Sequence[Value] | Uniform) -> Value:
+            return choice.draw(numbers) if isinstance(choice, Uniform) else numbers.choice(choice)
 
         return cls.listed(
             [{name: draw(choice) for name, choice in choices.items()} for _ in range(count)],

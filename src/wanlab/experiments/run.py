@@ -30,7 +30,7 @@ from wanlab.units import parse_rate, parse_size, parse_time
 
 from .design import Parameters, Value
 
-FOLDER_INSIDE = "/run/experiment"
+GUEST_FOLDER = "/run/experiment"
 """Where programs find the run's folder: the same in every run, so that its name changes nothing."""
 METRICS = "metrics"
 _BDP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:bdp|BDP)\s*")
@@ -80,13 +80,13 @@ class Run:
         """The run's network, live. Options are those of `Network` but seed and folder."""
         if self._network is not None:
             raise WanlabError("a run has one network", "make two experiments of it")
-        if odd := {"seed", "folder", "folder_inside"} & set(options):
+        if odd := {"seed", "folder", "guest_folder"} & set(options):
             raise WanlabError(
                 f"{', '.join(sorted(odd))}: the run chooses it", "leave it out of run.network(...)"
             )
         seed = None if options.get("machine") == "native" else self.seed
         made = Network(
-            topology, seed=seed, folder=self.folder, folder_inside=FOLDER_INSIDE, **options
+            topology, seed=seed, folder=self.folder, guest_folder=GUEST_FOLDER, **options
         )
         with made as net:
             self._network = net

@@ -59,7 +59,7 @@ from wanlab.topology.files.plain import read_topology
 from wanlab.units import format_size, parse_time
 
 from .definition import Experiment, check_names
-from .design import Between, Design, Value
+from .design import Design, Uniform, Value
 from .run import Run
 from .sentence import parse_chart
 from .takes import Evidence, Take, parse_take
@@ -175,12 +175,12 @@ def _random(said: dict[str, Any]) -> Sequence[Mapping[str, Value]]:
     count, seed = said.pop("count", None), said.pop("seed", 1)
     if not isinstance(count, int) or not isinstance(seed, int):
         raise WanlabError("random does not say how many points", "random: {count: 20, ...}")
-    choices: dict[str, Sequence[Value] | Between] = {}
+    choices: dict[str, Sequence[Value] | Uniform] = {}
     for name, choice in said.items():
         if isinstance(choice, Mapping):
             _refuse_unknown(choice, ("from", "to", "logarithmic"), f"random: {name}")
             low, high = choice.get("from", ""), choice.get("to", "")
-            choices[name] = Between(low, high, bool(choice.get("logarithmic", False)))
+            choices[name] = Uniform(low, high, bool(choice.get("logarithmic", False)))
         else:
             choices[name] = _list(choice, f"random: {name}")
     return Design.random(count, choices, seed=seed).points

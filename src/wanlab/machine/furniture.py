@@ -67,7 +67,7 @@ def programs() -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
 
 
-def shown_folders() -> list[str]:
+def required_folders() -> list[str]:
     """Folders of the computer that the programs need, wherever they are: Python's and wanlab's."""
     return list(dict.fromkeys([sys.base_prefix, sys.prefix, str(PACKAGE)]))
 

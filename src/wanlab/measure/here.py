@@ -4,8 +4,8 @@ A sampler reads from outside and at booked instants; this reads from inside, as 
 machine can, whenever it is told. The nodes are those that have a namespace in /run/netns, and "root",
 where the switches and their ports are.
 
-    with Here() as here:
-        for node in here.look():
+    with LocalView() as here:
+        for node in here.snapshot():
             print(node.name, [port.name for port in node.ports])
 """
 
@@ -61,7 +61,7 @@ class NodeCounters:
         return {name: port_queue(qdiscs) for name, qdiscs in by_port.items()}
 
 
-class Here:
+class LocalView:
     """Reads counters of all nodes. Root's rights are needed, which everybody has in a machine."""
 
     def __init__(self, namespaces: str | os.PathLike[str] = NETNS_FOLDER) -> None:
@@ -82,7 +82,7 @@ class Here:
         self._sockets.clear()
         os.close(self._own)
 
-    def __enter__(self) -> Here:
+    def __enter__(self) -> LocalView:
         return self
 
     def __exit__(
@@ -101,7 +101,7 @@ class Here:
             names = []
         return [ROOT, *sorted(names, key=lambda name: (len(name), name))]
 
-    def look(self) -> list[NodeCounters]:
+    def snapshot(self) -> list[NodeCounters]:
         """All nodes; one that goes away meanwhile is left out."""
         names = self.nodes()
         for node, protocol in [key for key in self._sockets if key[0] not in names]:
@@ -109,12 +109,12 @@ class Here:
         found = []
         for name in names:
             try:
-                found.append(self.look_at(name))
+                found.append(self.node_snapshot(name))
             except FileNotFoundError:
                 continue
         return found
 
-    def look_at(self, node: str) -> NodeCounters:
+    def node_snapshot(self, node: str) -> NodeCounters:
         """One node."""
         for attempt in range(ATTEMPTS):
             try:
@@ -130,14 +130,18 @@ class Here:
     def node_of(self, port: str) -> str:
         """The node that has a port. A name that several have means the one of our own node."""
         having = {
-            node.name: node for node in self.look() if port in {link.name for link in node.ports}
+            node.name: node
+            for node in self.snapshot()
+            if port in {link.name for link in node.ports}
         }
         own = self._own_node()
         if own in having or len(having) == 1:
             return own if own in having else next(iter(having))
         if having:
             raise WanlabError(f"several nodes have a port {port}: {', '.join(having)}")
-        known = [link.name for node in self.look() for link in node.ports if not link.is_loopback]
+        known = [
+            link.name for node in self.snapshot() for link in node.ports if not link.is_loopback
+        ]
         raise WanlabError(f"there is no port {port}", did_you_mean(port, known))
 
     def _own_node(self) -> str:

@@ -149,15 +149,15 @@ class Sampling:
             if is_ours:
                 self.end()
 
-    def hand_over(self) -> None:
+    def flush(self) -> None:
         """The samplers have all that was read so far: for those who look while it goes on."""
         if self._watch is not None:
-            self._watch.hand_over()
+            self._watch.flush()
 
     def sample(self) -> None:
         """One reading, now."""
         if self._watch is not None:
-            self._watch.look()
+            self._watch.snapshot()
             return
         time_ns = self._network.now_ns - self.began_ns
         parts = self._network.read([list(source) for source in self._sources])

@@ -188,7 +188,7 @@ class RemoteController(Controller):
                 return
         for port in ports:
             warn(f"Unable to contact the remote controller at {self.ip}:{port}\n")
-        warn(f"(one on your own computer is reached with: --reach {self.ip}:{ports[0]})\n")
+        warn(f"(one on your own computer is reached with: --allow-connect {self.ip}:{ports[0]})\n")
         if not self._is_port_given:
             info(f"Setting remote controller to {self.ip}:{self.port}\n")
 

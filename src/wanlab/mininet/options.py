@@ -89,7 +89,7 @@ MACHINE_OPTIONS = (
         f"of the cable that a link is ({LINE_RATE}); what a link with bw carries is said by bw",
     ),
     MachineOption(
-        "reach",
+        "allow-connect",
         "ADDRESS:PORT",
         "where programs inside may connect to on your computer; several with commas. What --controller"
         " remote names is among it",

@@ -22,8 +22,8 @@ class Needs:
     """What a network asks of its machine."""
 
     folder: Path
-    folder_inside: str
-    shown: tuple[str, ...]
+    guest_folder: str
+    visible_folders: tuple[str, ...]
     clock: Clock
     seed: int | None
     memory_bytes: int
@@ -44,19 +44,19 @@ def start_machine(kind: MachineKind, needs: Needs) -> Machine:
     if kind == "native":
         from wanlab.machine.native import NativeMachine
 
-        return NativeMachine(needs.folder, shown=needs.shown, about=about)
+        return NativeMachine(needs.folder, visible_folders=needs.visible_folders, about=about)
     from wanlab.machine.embedded import EmbeddedMachine
 
     assert needs.seed is not None
     return EmbeddedMachine(
         needs.folder,
-        shown=needs.shown,
+        visible_folders=needs.visible_folders,
         clock=needs.clock,
         seed=needs.seed,
         memory_bytes=needs.memory_bytes,
         line_rate_bps=needs.line_rate_bps,
         about=about,
-        folder_inside=needs.folder_inside,
+        guest_folder=needs.guest_folder,
     )
 
 

@@ -89,14 +89,17 @@ class Network:
                 {"tso": "off", "gro": "on", "moderation": "50us"}, or a Nic.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
-    folder_inside  where programs in the embedded machine see it, if not at its own path.
+    guest_folder
+                where programs in the embedded machine see the working folder, if not at its own path.
     sysctls     kernel parameters of every node.
     line_rate   of the wire out of every port that has no speed of its own; 0 is no limit.
     memory      of the machine; by default it follows the number of nodes.
-    reach       where programs inside may connect to on your computer: "127.0.0.1:6653". Otherwise only
-                controllers that the topology says to be outside are reached.
-    shown       folders that programs may read although they lie where a machine has its own: in /tmp,
-                /run, /dev. Everything else of your computer they see in any case.
+    allow_connect
+                addresses that programs inside may connect to from your computer: ["127.0.0.1:6653"].
+                Otherwise they reach only controllers that the topology marks as "outside".
+    visible_folders
+                folders below /tmp, /run or /dev that programs may read: a machine has its own there.
+                The rest of your computer is visible in any case.
     """
 
     def __init__(
@@ -109,12 +112,12 @@ class Network:
         nic: Nic | Mapping[str, Any] | None = None,
         seed: int | None = None,
         folder: str | Path = ".",
-        folder_inside: str = "",
+        guest_folder: str = "",
         sysctls: Mapping[str, str] | None = None,
         memory: str | int | None = None,
         line_rate: str | int | None = None,
-        reach: Sequence[str] = (),
-        shown: Sequence[str | Path] = (),
+        allow_connect: Sequence[str] = (),
+        visible_folders: Sequence[str | Path] = (),
     ) -> None:
         self.topology = resolve(ensure(topology))
         self.machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
@@ -127,7 +130,7 @@ class Network:
         self.nic = read_nic(given["nic"])
         self.seed: int | None = given["seed"]
         self.line_rate_bps: int = given["line_rate_bps"]
-        self._may_reach = [read_address(text) for text in reach]
+        self._may_reach = [read_address(text) for text in allow_connect]
         self.sysctls = dict(sysctls or {})
         self._is_native = is_native(self.machine_kind)
         self._kernel: Kernel | None = None
@@ -135,9 +138,9 @@ class Network:
         refuse_unfit(self.topology, self.machine_kind, self.clock)
         self.plan = self._plan(self.topology)
         self.folder = _absolute(Path(folder))
-        is_elsewhere = folder_inside and self.machine_kind == "embedded"
-        self.folder_inside = folder_inside if is_elsewhere else str(self.folder)
-        self._shown = tuple(str(_absolute(Path(one))) for one in shown)
+        is_elsewhere = guest_folder and self.machine_kind == "embedded"
+        self.guest_folder = guest_folder if is_elsewhere else str(self.folder)
+        self._visible_folders = tuple(str(_absolute(Path(one))) for one in visible_folders)
         self.warnings: list[str] = list(cautions(self.topology, self.clock))
         self._memory_bytes = (
             BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * len(self.topology.nodes)
@@ -222,8 +225,8 @@ class Network:
             self.machine_kind,
             Needs(
                 folder=self.folder,
-                folder_inside=self.folder_inside,
-                shown=self._shown,
+                guest_folder=self.guest_folder,
+                visible_folders=self._visible_folders,
                 clock=self.clock,
                 seed=self.seed,
                 memory_bytes=self._memory_bytes,

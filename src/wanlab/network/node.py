@@ -59,7 +59,7 @@ class LiveNode:
         arguments = ["/bin/bash", "-c", command] if isinstance(command, str) else command
         process.start(
             arguments,
-            folder or self._network.folder_inside,
+            folder or self._network.guest_folder,
             {
                 **self._network.environment,
                 **({"TERM": DEFAULT_TERMINAL} if terminal else {}),

@@ -2,8 +2,8 @@
 
     {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
 
-Only controllers that the topology says to be outside may be reached, and what `Network(reach=...)`
-names; otherwise networks are closed.
+Programs may connect only to controllers that the topology marks as "outside", and to the addresses in
+`Network(allow_connect=...)`.
 While one is connected virtual time is never faster than the real clock, on which the controller lives,
 and the run does not repeat.
 """

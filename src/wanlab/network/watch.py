@@ -51,13 +51,13 @@ class Watch:
         self.clock_began_ns: int = told["began_ns"]
         """On the clock of the machine's kernel, which is on events."""
 
-    def hand_over(self) -> None:
+    def flush(self) -> None:
         """All that was read so far has been given on when this returns."""
-        self._network.machine.call("hand_over", number=self._number)
+        self._network.machine.call("flush", number=self._number)
 
-    def look(self) -> None:
+    def snapshot(self) -> None:
         """A sample now, between the regular ones; all that was read so far has been given on then."""
-        self._network.machine.call("look_at", number=self._number, time_ns=self._time_ns())
+        self._network.machine.call("snapshot", number=self._number, time_ns=self._time_ns())
 
     def end(self) -> list[int]:
         """A last sample, and no more. What was lost of each stream."""

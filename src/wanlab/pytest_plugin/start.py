@@ -27,10 +27,10 @@ def started(
 ) -> Iterator[Network]:
     """A live network. The project can be seen in it, wherever it lies."""
     project = dict.fromkeys([config.rootpath, config.invocation_params.dir])
-    shown = [*project, *options.get("shown", ())]
+    visible_folders = [*project, *options.get("visible_folders", ())]
     with _kernel(choices.kernel):
         try:
-            network = Network(topology, **{**options, "shown": shown})
+            network = Network(topology, **{**options, "visible_folders": visible_folders})
             network.start()
         except WanlabError as error:
             may_lack_kernel = options.get("machine") != "native" and isinstance(

@@ -98,7 +98,7 @@ class Curves:
         """What came since the last time goes out."""
         if self._sampling is None:
             return
-        self._sampling.hand_over()
+        self._sampling.flush()
         tables: dict[str, Table] = {}
         for sampler in self._samplers:
             tables |= sampler.tables()

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from wanlab import Here, Provenance, Record, Table, __version__
+from wanlab import LocalView, Provenance, Record, Table, __version__
 from wanlab.errors import WanlabError
 
 from . import Usage, chart, csv_file, run
@@ -72,7 +72,7 @@ class Readings:
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
-    with Here() as here:
+    with LocalView() as here:
         port = options.port
         node = here.node_of(port)
         with _screen(port) as (show, is_stopped):
@@ -104,7 +104,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def watch(
-    here: Here,
+    here: LocalView,
     node: str,
     port: str,
     options: argparse.Namespace,
@@ -118,7 +118,7 @@ def watch(
     shown_s = -REDRAW_S
     while True:
         now_s = time.monotonic() - start_s
-        queue = here.look_at(node).queues.get(port)
+        queue = here.node_snapshot(node).queues.get(port)
         if queue is None:
             return readings, f"{port} has gone"
         words = " + ".join(queue.kinds) or (ONLY_A_DELAY_LINE if queue.delays else NO_QUEUE)

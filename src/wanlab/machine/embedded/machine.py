@@ -16,7 +16,7 @@ from wanlab.errors import CommandError, MachineError, PeerError, RequirementErro
 
 from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, runs
 from ..channel import Channel
-from ..furniture import ENVIRONMENT, furniture, shown_folders
+from ..furniture import ENVIRONMENT, furniture, required_folders
 from ..loop import Lost, RealLoop
 from ..working_folder import check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
@@ -36,9 +36,10 @@ StallReport = Callable[[str], None]
 class EmbeddedMachine:
     """Boots at once; ends at `close`, and when this process ends in whatever way.
 
-    `shown`: more folders that programs may read wherever they are. `seed` makes its random numbers.
+    `visible_folders`: more folders that programs may read, wherever they are. `seed`: of its random
+    numbers.
     `line_rate_bps`: of the wire out of every port, 0 is no limit.
-    `about`: what machine.json says besides. `folder_inside`: where the working folder is seen inside, if
+    `about`: what machine.json says besides. `guest_folder`: where the working folder is seen inside, if
     not at its own path.
     `on_stall` is told when a process keeps virtual time from passing.
     """
@@ -47,14 +48,14 @@ class EmbeddedMachine:
         self,
         working_folder: Path,
         *,
-        shown: Sequence[str] = (),
+        visible_folders: Sequence[str] = (),
         clock: Clock = "virtual",
         seed: int = 1,
         line_rate_bps: int = DEFAULT_LINE_RATE_BPS,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         host_name: str = "wanlab",
         about: Mapping[str, Any] | None = None,
-        folder_inside: str = "",
+        guest_folder: str = "",
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
@@ -102,8 +103,8 @@ class EmbeddedMachine:
                     "host_name": host_name,
                     "kernel_config": str(self.image.config),
                     "built_in": self.image.built_in(),
-                    "shown_folders": [*shown_folders(), *shown],
-                    "folder_inside": folder_inside,
+                    "visible_folders": [*required_folders(), *visible_folders],
+                    "guest_folder": guest_folder,
                 },
                 furniture=furniture({**self.describe(), **(about or {})}),
             )

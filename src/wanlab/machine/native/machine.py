@@ -15,7 +15,7 @@ from wanlab.errors import MachineError, PeerError, RequirementError
 from .. import Clock, runs
 from ..beside import AgentProcess
 from ..channel import AgentFailure, Channel
-from ..furniture import ENVIRONMENT, furniture, shown_folders
+from ..furniture import ENVIRONMENT, furniture, required_folders
 from ..loop import Lost, Pipes, RealLoop
 from ..working_folder import check_working_folder
 from .isolate import REFUSED
@@ -43,7 +43,7 @@ class NativeMachine:
         self,
         working_folder: Path,
         *,
-        shown: Sequence[str] = (),
+        visible_folders: Sequence[str] = (),
         host_name: str = "wanlab",
         about: Mapping[str, Any] | None = None,
     ) -> None:
@@ -66,7 +66,12 @@ class NativeMachine:
                 environment=self.environment,
                 native_root={
                     "host_name": host_name,
-                    "shown_folders": [str(folder), *shown_folders(), *shown, *SYSTEM_FOLDERS],
+                    "visible_folders": [
+                        str(folder),
+                        *required_folders(),
+                        *visible_folders,
+                        *SYSTEM_FOLDERS,
+                    ],
                 },
                 furniture=furniture({**self.describe(), **(about or {})}),
             )

@@ -23,19 +23,19 @@ BUILDING = "building-"
 
 
 @dataclass(frozen=True)
-class Leftover:
+class StaleItem:
     """`remove` takes it away, and nothing else."""
 
     what: str
     remove: Callable[[], None]
 
 
-def leftovers() -> list[Leftover]:
+def find_stale() -> list[StaleItem]:
     """Looks; removes nothing."""
     return [*_killed_runs(), *_killed_builds(cache_folder())]
 
 
-def _killed_runs() -> Iterator[Leftover]:
+def _killed_runs() -> Iterator[StaleItem]:
     for run in runs.runs():
         if run.is_stale:
             state = (
@@ -44,13 +44,13 @@ def _killed_runs() -> Iterator[Leftover]:
                 else "of which only the note is left"
             )
             owner = f"a program that was killed (process {run.owner.pid})"
-            yield Leftover(f"the {run.kind} machine of {owner}, {state}", run.clean)
+            yield StaleItem(f"the {run.kind} machine of {owner}, {state}", run.clean)
 
 
-def _killed_builds(cache: Path) -> Iterator[Leftover]:
+def _killed_builds(cache: Path) -> Iterator[StaleItem]:
     for folder in sorted(cache.glob(f"{BUILDING}*")):
         if _is_free(cache):
-            yield Leftover(
+            yield StaleItem(
                 f"{folder}, of a kernel build that was killed", lambda: _remove_build(cache)
             )
 
