@@ -26,7 +26,7 @@ import numpy as np
 
 from wanlab import Flows, Host, Link, Port, Queues, Sampling, Switch, Table, Topology, link
 from wanlab.plan import Wire
-from wanlab.plan.card import MODERATION_NS
+from wanlab.plan.nic import COALESCE_NS
 from wanlab.units import parse_rate, parse_time
 
 from .figure import Case, Figure
@@ -114,7 +114,7 @@ def goodput(wire: Wire, limit: Limit) -> list[Figure]:
 
 def _flaws(wire: Wire, limit: Limit, passed: Passed) -> str:
     # The receiver's card hands bulk traffic up once in so long.
-    moderated_bytes = parse_rate(limit.rate) * MODERATION_NS // 8_000_000_000
+    moderated_bytes = parse_rate(limit.rate) * COALESCE_NS // 8_000_000_000
     most_ahead_bytes = MOST_AHEAD_BYTES[wire] + (moderated_bytes if wire == "mtu" else 0)
     found = list(passed.warnings)
     if passed.lost_packets:

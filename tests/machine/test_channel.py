@@ -51,11 +51,11 @@ def test_answers_may_come_in_any_order(channel: Channel) -> None:
 
 def test_a_failure_says_what_and_at_which_place(channel: Channel) -> None:
     number = channel.call("perform")
-    told = {"error": "File exists", "kind": "FileExistsError", "place": 3}
+    told = {"error": "File exists", "kind": "FileExistsError", "index": 3}
     channel.feed(encode_json(Kind.FAILURE, number, told))
     with pytest.raises(AgentFailure) as caught:
         channel.answer(number)
-    assert (caught.value.what, caught.value.kind, caught.value.place) == (
+    assert (caught.value.what, caught.value.kind, caught.value.index) == (
         "File exists",
         "FileExistsError",
         3,

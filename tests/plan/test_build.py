@@ -5,8 +5,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from wanlab.agent import belongings, operations, services, varying
-from wanlab.agent.operations import (
+from wanlab import operations
+from wanlab.agent.perform import Performer
+from wanlab.errors import TopologyError
+from wanlab.operations import (
     ROOT,
     AddAddress,
     AddLink,
@@ -16,8 +18,6 @@ from wanlab.agent.operations import (
     SetSpeed,
     SetSysctl,
 )
-from wanlab.agent.perform import Performer
-from wanlab.errors import TopologyError
 from wanlab.plan import plan, settling_point
 from wanlab.plan.change import reshape
 from wanlab.plan.needs import needs
@@ -38,8 +38,7 @@ from wanlab.topology import (
 KINDS = sorted(
     {
         kind
-        for module in (operations, belongings, services, varying)
-        for kind in vars(module).values()
+        for kind in vars(operations).values()
         if inspect.isclass(kind) and issubclass(kind, Operation) and kind is not Operation
     },
     key=lambda kind: kind.__name__,
@@ -59,14 +58,14 @@ def example(kind: type[Operation]) -> Operation:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_agent_performs_every_operation_with_its_arguments(kind: type[Operation]) -> None:
-    name, arguments = example(kind).request()
-    inspect.signature(getattr(Performer, name)).bind(None, **arguments)
+    verb, arguments = example(kind).request()
+    inspect.signature(getattr(Performer, verb)).bind(None, **arguments)
 
 
 def test_the_agent_performs_nothing_else() -> None:
     performed = {name for name in vars(Performer) if not name.startswith("_")}
     performed -= {"perform", "undo"}
-    assert performed == {kind.name for kind in KINDS}
+    assert performed == {kind.verb for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,7 +79,7 @@ def test_operations_come_in_an_order_in_which_they_can_be_done() -> None:
     firsts = sorted(set(names), key=names.index)
     assert firsts == [
         *("SetSysctl", "AddNamespace", "AddBridge", "AddLink", "AddAddress"),
-        *("SetWire", "SetOffloads", "SetModeration", "Shape", "WriteFile", "JoinBridge"),
+        *("SetWire", "SetOffloads", "SetCoalesce", "Shape", "WriteFile", "JoinBridge"),
     ]
 
 
@@ -102,7 +101,7 @@ def test_sysctls_hold_in_every_node() -> None:
 
 def test_a_gso_wire_leaves_the_ports_as_they_are() -> None:
     names = {type(it).__name__ for it in plan(resolve(shapes.single(2)), wire="gso")}
-    assert names & {"SetWire", "SetOffloads", "SetModeration"} == set()
+    assert names & {"SetWire", "SetOffloads", "SetCoalesce"} == set()
 
 
 def test_a_speed_is_given_in_whole_megabits() -> None:
@@ -185,10 +184,10 @@ def test_a_vlan_interface_has_an_address_of_its_own() -> None:
 
 def test_a_share_of_the_processors_is_a_matter_of_real_time() -> None:
     topology = with_host(cpu=0.25, cores="0")()
-    (limit,) = commands_of(topology, "processors of h1")
+    (limit,) = commands_of(topology, "CPU of h1")
     assert limit[-1] == "echo 0 > /sys/fs/cgroup/h1/cpuset.cpus"
     without = plan(resolve(topology), shares=False)
-    assert not any("processors" in operation.describe() for operation in without)
+    assert not any("CPU of" in operation.describe() for operation in without)
 
 
 @pytest.mark.parametrize("kind", ["bridge", "ovs"])

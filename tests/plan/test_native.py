@@ -2,10 +2,10 @@
 
 import pytest
 
-from wanlab.agent.operations import (
+from wanlab.operations import (
     JoinBridge,
-    LimitJoining,
-    SetModeration,
+    SetCoalesce,
+    SetGroMaxSize,
     SetOffloads,
     SetSpeed,
     SetSysctl,
@@ -36,7 +36,7 @@ def test_cards_have_no_moderation_and_no_limit_needs_no_operation() -> None:
         links=(link(Port("h1", speed_bps=0), Port("h2", speed_bps=1_000_000)),),
     )
     operations = operations_of(unlimited)
-    assert not any(isinstance(op, SetModeration) for op in operations)
+    assert not any(isinstance(op, SetCoalesce) for op in operations)
     speeds = [op.interface for op in operations if isinstance(op, SetSpeed)]
     assert speeds == ["h2-eth0"]  # is told to be impossible
 
@@ -57,7 +57,7 @@ def test_without_it_ports_of_switches_receive_by_napi_and_join_nothing() -> None
     offloads = {op.interface: op.features for op in operations if isinstance(op, SetOffloads)}
     assert in_switch == {"s1-eth1", "s1-eth2"}
     assert all(offloads[name] == {"tso": False, "gso": False, "gro": True} for name in in_switch)
-    limits = [(op.interface, op.most_bytes) for op in operations if isinstance(op, LimitJoining)]
+    limits = [(op.interface, op.max_bytes) for op in operations if isinstance(op, SetGroMaxSize)]
     assert sorted(limits) == [("s1-eth1", 1), ("s1-eth2", 1)]
 
 

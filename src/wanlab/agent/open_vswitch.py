@@ -55,15 +55,15 @@ class OpenVswitch:
             self._run(command)
         self._is_ours = True
 
-    def tell(self, words: list[str]) -> None:
-        """Words for ovs-vsctl; it returns when all of it is done."""
-        self._run(["ovs-vsctl", *words])
-        for place, word in enumerate(words):
-            if word == "add-br":
-                self._bridges[words[place + 1]] = None
-                _check_is_there(words[place + 1])
-            elif word == "add-port":
-                self._ports[words[place + 2]] = None
+    def configure(self, arguments: list[str]) -> None:
+        """Run ovs-vsctl, which returns when Open vSwitch has done all of it."""
+        self._run(["ovs-vsctl", *arguments])
+        for index, argument in enumerate(arguments):
+            if argument == "add-br":
+                self._bridges[arguments[index + 1]] = None
+                _check_bridge_exists(arguments[index + 1])
+            elif argument == "add-port":
+                self._ports[arguments[index + 2]] = None
 
     def forget(self, name: str) -> bool:
         """Takes a switch or a port out of it; whether there was a switch of this name."""
@@ -105,7 +105,7 @@ class OpenVswitch:
             return ""
 
 
-def _check_is_there(bridge: str) -> None:
+def _check_bridge_exists(bridge: str) -> None:
     """ovs-vsctl does not fail when the kernel has no place for a switch."""
     try:
         _socket.if_nametoindex(bridge)

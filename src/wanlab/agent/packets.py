@@ -35,7 +35,7 @@ _STATISTICS = struct.Struct("=III")  # packets, drops, freezes
 
 class PacketRing:
     """Captures at most `snaplen` bytes of every packet of an interface that `program` (BPF) lets pass,
-    until `most_bytes` have been captured. Opened in the namespace that the caller is in."""
+    until `max_bytes` have been captured. Opened in the namespace that the caller is in."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class PacketRing:
         snaplen: int,
         ring_bytes: int,
         program: list[list[int]],
-        most_bytes: int,
+        max_bytes: int,
     ) -> None:
         self._is_open_block_readable = os.sysconf("SC_NPROCESSORS_CONF") == 1
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._blocks = max(4, ring_bytes // BLOCK_BYTES)
         self._block, self._number, self._taken = 0, 1, BLOCK_HEADER_BYTES
         self._lost = 0
@@ -71,7 +71,7 @@ class PacketRing:
     def drain(self) -> bytes:
         """The packets since the last call, one after the other as they stand in the ring."""
         parts: list[bytes] = []
-        while self._most_bytes > 0:
+        while self._max_bytes > 0:
             start = self._block * BLOCK_BYTES
             status, _, _, length, number = _BLOCK.unpack_from(self._ring, start)
             is_closed = bool(status & USER_STATUS)
@@ -79,7 +79,7 @@ class PacketRing:
                 break
             if length > self._taken:
                 parts.append(self._ring[start + self._taken : start + length])
-                self._most_bytes -= length - self._taken
+                self._max_bytes -= length - self._taken
                 self._taken = length
             if not is_closed:
                 break
@@ -87,7 +87,7 @@ class PacketRing:
             self._block = (self._block + 1) % self._blocks
             self._number += 1
             self._taken = BLOCK_HEADER_BYTES
-        if self._most_bytes <= 0:
+        if self._max_bytes <= 0:
             self.stop()
         return b"".join(parts)
 

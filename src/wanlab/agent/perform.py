@@ -1,7 +1,7 @@
-"""Does the operations of a plan. Each function here is the operation of the same name.
+"""Performs the operations of a plan. Each public method of `Performer` is the operation of that verb.
 
-What an operation asks for and what a person would type for it stands in `operations`; this is the
-fast way to the same result.
+`wanlab.operations` says what each one means, and which commands a person would type for it; this is
+the fast way to the same result.
 """
 
 from __future__ import annotations
@@ -12,247 +12,259 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import card, links, system
+from . import ethtool, links, system
 from .namespaces import ROOT, Namespaces
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from .beside import ProgramsBeside
+
+    class LinkEnd(TypedDict):
+        """One end of a new veth pair (`wanlab.operations.End`)."""
+
+        node: str
+        interface: str
+        mac: str | None
+        mtu: int | None
+        bridge: str | None
 
 
 class Performer:
-    """Performs operations one by one; keeps open what several of them use."""
+    """Performs operations one by one, and can undo them."""
 
     def __init__(self, namespaces: Namespaces, environment: dict[str, str]) -> None:
         self._namespaces = namespaces
         self._environment = environment
         self._root_links = links.Netlink()
-        self._routes: dict[tuple[str, str], dict[str, str]] = {}
-        # What is in the root namespace now because of us, or was there before: how to undo it.
+        # Routes of interfaces that are down: the kernel forgets them.
+        self._saved_routes: dict[tuple[str, str], dict[str, str]] = {}
+        # What `undo` needs: interfaces that we added to the root namespace, and files as they were.
         self._root_interfaces: dict[str, None] = {}
         self._files_before: dict[str, str | None] = {}
         self._peers: dict[tuple[str, str], tuple[str, str]] = {}
         self._beside: ProgramsBeside | None = None
-        self._loaded: list[tuple[str, str, int, bool]] = []  # and not started
+        # Traces that are loaded but not started: node, interface, handle, once.
+        self._loaded: list[tuple[str, str, int, bool]] = []
 
-    def perform(self, name: str, arguments: dict[str, object]) -> None:
-        """OSError or ValueError, with the kernel's or the tool's words, if it cannot be done."""
-        operation: Callable[..., None] = getattr(self, name)
+    def perform(self, verb: str, arguments: dict[str, object]) -> None:
+        """Perform one operation. OSError or ValueError, in the words of the kernel or tool."""
+        operation: Callable[..., None] = getattr(self, verb)
         operation(**arguments)
 
     # -- nodes ------------------------------------------------------------------------------------
 
-    def add_namespace(self, name: str) -> None:
-        self._namespaces.add(name)
-        with self._namespaces.inside_net(name), links.Netlink() as netlink:
-            netlink.request(*links.change_link(1, up=True))  # lo is the first interface anywhere
+    def add_namespace(self, node: str) -> None:
+        self._namespaces.add(node)
+        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+            netlink.request(*links.change_link(1, up=True))  # lo has index 1 in every namespace
 
-    def remove_namespace(self, name: str) -> None:
-        self._namespaces.remove(name)
+    def remove_namespace(self, node: str) -> None:
+        self._namespaces.remove(node)
 
     def add_bridge(
-        self, name: str, stp: bool, priority: int | None, vlan_filtering: bool = False
+        self, bridge: str, stp: bool, priority: int | None, vlan_filtering: bool = False
     ) -> None:
-        self._root_links.request(*links.bridge(name, stp, priority, vlan_filtering))
-        self._root_interfaces[name] = None
+        self._root_links.request(*links.bridge(bridge, stp, priority, vlan_filtering))
+        self._root_interfaces[bridge] = None
 
-    def add_private_directory(self, node: str, mount: str, kept_in: str | None) -> None:
+    def add_private_directory(self, node: str, mount: str, backing: str | None) -> None:
         os.makedirs(mount, exist_ok=True)
-        if kept_in is not None:
-            os.makedirs(kept_in, exist_ok=True)
+        if backing is not None:
+            os.makedirs(backing, exist_ok=True)
         with self._namespaces.inside(node):
-            if kept_in is None:
+            if backing is None:
                 system.mount("tmpfs", mount, "tmpfs")
             else:
-                system.mount(kept_in, mount, flags=system.MS_BIND)
+                system.mount(backing, mount, flags=system.MS_BIND)
 
-    def limit_processor(self, node: str, share: float | None, cores: str | None) -> None:
+    def limit_cpu(self, node: str, share: float | None, cores: str | None) -> None:
         from .groups import Group  # few networks need it
 
         self._namespaces.put_in_group(node, Group(node, share, cores))
 
     # -- links ------------------------------------------------------------------------------------
 
-    def add_link(self, a: dict[str, object], b: dict[str, object]) -> None:
-        # The first end is up when it is made. The second cannot be (it has no peer yet then), so it
-        # is the one in the root namespace, if either is: to reach that takes no change of namespace.
+    def add_link(self, a: LinkEnd, b: LinkEnd) -> None:
+        # The kernel makes the first end up, and the second down because it has no peer yet. Entering
+        # a node to bring its end up is slow, so an end in the root namespace goes second.
         first, second = (b, a) if a["node"] == ROOT else (a, b)
-        self._root_links.request(*links.veth(self._end(first), self._end(second)))
+        self._root_links.request(
+            *links.veth(self._end_attributes(first), self._end_attributes(second))
+        )
         for end in (first, second):
             if end["bridge"] or end is second:
-                self._bring_up(end)
+                self._bring_end_up(end)
 
-        ends = [(str(end["node"]), str(end["name"])) for end in (first, second)]
-        self._peers.update(zip(ends, reversed(ends), strict=True))
-        for node, name in ends:
+        names = [(end["node"], end["interface"]) for end in (first, second)]
+        self._peers.update(zip(names, reversed(names), strict=True))
+        for node, interface in names:
             if node == ROOT:
-                self._root_interfaces[name] = None
+                self._root_interfaces[interface] = None
 
-    def remove_link(self, node: str, name: str) -> None:
-        """An interface; the other end of its link goes with it."""
-        if self._forget_in_ovs((node, name)):
+    def remove_link(self, node: str, interface: str) -> None:
+        """Remove an interface; the kernel removes the other end of its link, too."""
+        if self._forget_in_ovs((node, interface)):
             return
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.remove_link(name))
+            netlink.request(*links.remove_link(interface))
         if node == ROOT:
-            self._root_interfaces.pop(name, None)
+            self._root_interfaces.pop(interface, None)
 
     def _forget_in_ovs(self, end: tuple[str, str]) -> bool:
-        """Open vSwitch keeps the names of ports that have gone. Whether it was a switch of its own."""
+        """Remove ports from Open vSwitch, which would keep their names. True if it was a switch."""
         peer = self._peers.pop(end, None)
         self._peers.pop(peer or end, None)
         if self._beside is None:
             return False
         was_switch = False
-        for node, name in filter(None, (end, peer)):
-            was_switch |= node == ROOT and self._beside.ovs.forget(name)
+        for node, interface in filter(None, (end, peer)):
+            was_switch |= node == ROOT and self._beside.ovs.forget(interface)
         return was_switch
 
     def join_bridge(self, interface: str, bridge: str) -> None:
         master = links.number(links.IFLA_MASTER, interface_index(bridge))
         self._root_links.request(*links.change_link(interface_index(interface), attributes=master))
 
-    def _end(self, end: dict[str, object]) -> bytes:
-        attributes = links.end_of_pair(str(end["name"]), _text(end["mac"]), _number(end["mtu"]))
-        node = str(end["node"])
-        if node == ROOT:
+    def _end_attributes(self, end: LinkEnd) -> bytes:
+        attributes = links.end_of_pair(end["interface"], end["mac"], end["mtu"])
+        if end["node"] == ROOT:
             return attributes
-        return attributes + links.number(links.IFLA_NET_NS_FD, self._namespaces.net(node))
+        return attributes + links.number(links.IFLA_NET_NS_FD, self._namespaces.net(end["node"]))
 
-    def _bring_up(self, end: dict[str, object]) -> None:
-        node, attributes = str(end["node"]), links.text(links.IFLA_IFNAME, str(end["name"]))
+    def _bring_end_up(self, end: LinkEnd) -> None:
+        attributes = links.text(links.IFLA_IFNAME, end["interface"])
         if end["bridge"]:
-            attributes += links.number(links.IFLA_MASTER, interface_index(str(end["bridge"])))
+            attributes += links.number(links.IFLA_MASTER, interface_index(end["bridge"]))
         request = links.change_link(0, up=True, attributes=attributes)
-        if node == ROOT:
+        if end["node"] == ROOT:
             self._root_links.request(*request)
             return
-        with self._namespaces.inside_net(node), links.Netlink() as netlink:
+        with self._namespaces.inside_net(end["node"]), links.Netlink() as netlink:
             netlink.request(*request)
 
-    def bring_up(self, node: str, name: str) -> None:
+    def bring_up(self, node: str, interface: str) -> None:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.change_link(interface_index(name), up=True))
+            netlink.request(*links.change_link(interface_index(interface), up=True))
 
     def add_vlan_interface(self, node: str, port: str, vlan: int, interface: str) -> None:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
             netlink.request(*links.vlan_interface(interface, interface_index(port), vlan))
 
-    def take_interface(self, interface: str, node: str) -> None:
-        """One that is in the root namespace."""
+    def move_interface(self, interface: str, node: str) -> None:
+        """Move an interface from the root namespace into a node."""
         if node != ROOT:
             target = links.number(links.IFLA_NET_NS_FD, self._namespaces.net(node))
             index = interface_index(interface)
             self._root_links.request(*links.change_link(index, attributes=target))
         self.bring_up(node, interface)
 
-    def set_link_state(self, node: str, name: str, up: bool) -> None:
-        """Addresses and routes stay, as when a cable is pulled: what the kernel forgets is kept here."""
-        if not up and (node, name) not in self._routes:
+    def set_link_state(self, node: str, interface: str, up: bool) -> None:
+        """Set an interface up or down. Its addresses and routes survive, as when a cable is pulled."""
+        if not up and (node, interface) not in self._saved_routes:
             with self._namespaces.inside_net(node):
-                self.write_file(f"/proc/sys/net/ipv6/conf/{name}/keep_addr_on_down", "1")
-            self._routes[node, name] = {
-                family: self._routes_of(node, family, name) for family in ("-4", "-6")
+                self.write_file(f"/proc/sys/net/ipv6/conf/{interface}/keep_addr_on_down", "1")
+            self._saved_routes[node, interface] = {
+                family: self._routes_of(node, family, interface) for family in ("-4", "-6")
             }
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.change_link(interface_index(name), up=up))
+            netlink.request(*links.change_link(interface_index(interface), up=up))
         if up:
-            for family, routes in self._routes.pop((node, name), {}).items():
+            for family, routes in self._saved_routes.pop((node, interface), {}).items():
                 lines = [line.replace(" linkdown", "") for line in routes.splitlines()]
-                replace = "".join(f"route replace {line} dev {name}\n" for line in lines)
-                self._run(node, ["ip", family, "-batch", "-"], replace)
+                batch = "".join(f"route replace {line} dev {interface}\n" for line in lines)
+                self._run(node, ["ip", family, "-batch", "-"], batch)
 
-    def _routes_of(self, node: str, family: str, name: str) -> str:
-        """Those that nobody else looks after: what routing programs have found, they find again."""
-        shown = self._run(node, ["ip", family, "route", "show", "dev", name])
-        kept = [line for line in shown.splitlines(True) if " nhid " not in line]
-        return "".join(kept)
+    def _routes_of(self, node: str, family: str, interface: str) -> str:
+        """Return the routes to save: routing daemons find their own (with a nexthop id) again."""
+        routes = self._run(node, ["ip", family, "route", "show", "dev", interface])
+        return "".join(line for line in routes.splitlines(True) if " nhid " not in line)
 
-    def add_address(self, node: str, name: str, address: str) -> None:
+    def add_address(self, node: str, interface: str, address: str) -> None:
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.new_address(interface_index(name), address))
+            netlink.request(*links.new_address(interface_index(interface), address))
 
-    def set_speed(self, node: str, name: str, speed_mbps: int) -> None:
-        """The line rate of the wire out of this port (our patch of veth); 0 is no limit."""
+    def set_speed(self, node: str, interface: str, speed_mbps: int) -> None:
         with self._namespaces.inside_net(node):
-            card.set_speed(name, speed_mbps)
+            ethtool.set_speed(interface, speed_mbps)
 
-    def set_offloads(self, node: str, name: str, features: dict[str, bool]) -> None:
+    def set_offloads(self, node: str, interface: str, features: dict[str, bool]) -> None:
         with self._namespaces.inside_net(node):
-            card.set_offloads(name, features)
+            ethtool.set_offloads(interface, features)
 
-    def limit_joining(self, node: str, name: str, most_bytes: int) -> None:
-        limit = links.number(links.IFLA_GRO_MAX_SIZE, most_bytes)
+    def set_gro_max_size(self, node: str, interface: str, max_bytes: int) -> None:
+        limit = links.number(links.IFLA_GRO_MAX_SIZE, max_bytes)
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.change_link(interface_index(name), attributes=limit))
+            netlink.request(*links.change_link(interface_index(interface), attributes=limit))
 
-    def set_wire(self, node: str, name: str) -> None:
+    def set_wire(self, node: str, interface: str) -> None:
         with self._namespaces.inside_net(node):
-            card.set_wire(name)
+            ethtool.set_wire(interface)
 
-    def set_moderation(self, node: str, name: str, least_us: int) -> None:
+    def set_coalesce(self, node: str, interface: str, interval_us: int) -> None:
         with self._namespaces.inside_net(node):
-            card.set_moderation(name, least_us)
+            ethtool.set_coalesce(interface, interval_us)
 
-    # -- what has tools of its own ----------------------------------------------------------------
+    # -- sysctl, ip route, tc, bridge ---------------------------------------------------------------
 
     def set_sysctl(self, node: str, key: str, value: str) -> None:
         path = "/proc/sys/" + key.replace(".", "/")
         if node == ROOT:
-            self._keep(path)
+            self._remember_file(path)
         with self._namespaces.inside_net(node), open(path, "w", encoding="ascii") as file:
             file.write(value)
 
-    def add_route(self, node: str, words: str) -> None:
-        self._run(node, ["ip", "route", "add", *words.split()])
+    def add_route(self, node: str, route: str) -> None:
+        self._run(node, ["ip", "route", "add", *route.split()])
 
-    def shape(self, node: str, commands: list[str]) -> None:
-        """Lines for `tc -batch`."""
-        self._run(node, ["tc", "-batch", "-"], "".join(f"{line}\n" for line in commands))
+    def shape(self, node: str, lines: list[str]) -> None:
+        """Run lines of `tc -batch`."""
+        self._run(node, ["tc", "-batch", "-"], "".join(f"{line}\n" for line in lines))
 
     def load_opportunities(
-        self, node: str, name: str, handle: int, at_ms: list[int], once: bool
+        self, node: str, interface: str, handle: int, at_ms: list[int], once: bool
     ) -> None:
         from . import shaping  # few networks need it
 
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            for request in shaping.add_opportunities(interface_index(name), handle, at_ms):
+            for request in shaping.add_opportunities(interface_index(interface), handle, at_ms):
                 netlink.request(*request)
-        self._loaded.append((node, name, handle, once))
+        self._loaded.append((node, interface, handle, once))
 
     def start_opportunities(self, start_ns: int) -> None:
         from . import shaping
 
-        for node, name, handle, once in self._loaded:
+        for node, interface, handle, once in self._loaded:
             with self._namespaces.inside_net(node), links.Netlink() as netlink:
-                index = interface_index(name)
+                index = interface_index(interface)
                 netlink.request(*shaping.start_opportunities(index, handle, once, start_ns))
         self._loaded.clear()
 
     def change_conditions(
         self,
         node: str,
-        name: str,
+        interface: str,
         shaper: dict[str, int] | None,
         delay_line: dict[str, int] | None,
     ) -> None:
         from . import shaping
 
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            index = interface_index(name)
+            index = interface_index(interface)
             if shaper is not None:
                 netlink.request(*shaping.change_shaper(index, **shaper))
             if delay_line is not None:
                 netlink.request(*shaping.change_delay_line(index, **delay_line))
 
     def set_vlans(self, lines: list[str]) -> None:
-        """Lines for `bridge -batch`."""
+        """Run lines of `bridge -batch`."""
         self._run(ROOT, ["bridge", "-batch", "-"], "".join(f"{line}\n" for line in lines))
 
-    # -- what needs programs beside it --------------------------------------------------------------
+    # -- programs beside the network ----------------------------------------------------------------
 
     @property
     def _programs(self) -> ProgramsBeside:
-        """Loaded when it is wanted: few networks need it."""
+        """Loaded on first use: few networks need it."""
         if self._beside is None:
             from .beside import ProgramsBeside
 
@@ -262,9 +274,9 @@ class Performer:
     def start_ovs(self) -> None:
         self._programs.ovs.start()
 
-    def set_ovs(self, words: list[str]) -> None:
-        """Words for `ovs-vsctl`, each command of it after a "--"."""
-        self._programs.ovs.tell(words)
+    def set_ovs(self, arguments: list[str]) -> None:
+        """Run `ovs-vsctl`; each of its commands follows a "--"."""
+        self._programs.ovs.configure(arguments)
 
     def start_controller(self, controller: str, address: str, port: int) -> None:
         self._programs.controllers.start(controller, address, port)
@@ -289,20 +301,20 @@ class Performer:
 
     def write_file(self, path: str, content: str) -> None:
         if not path.startswith("/proc/"):
-            self._keep(path)
+            self._remember_file(path)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)
 
-    # -- the way back -----------------------------------------------------------------------------
+    # -- undoing it all -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Takes away what was added and puts back what was changed. What is gone already is no error."""
+        """Remove what was added and restore what was changed, except what is gone already."""
         if self._beside is not None:
             self._beside.undo()
         self._namespaces.remove(*self._namespaces.names())
-        for name in self._root_interfaces:
-            with contextlib.suppress(OSError):  # ends of links to a namespace go with it
-                self._root_links.request(*links.remove_link(name))
+        for interface in self._root_interfaces:
+            with contextlib.suppress(OSError):  # it may have gone with the namespace of its peer
+                self._root_links.request(*links.remove_link(interface))
         for path, content in self._files_before.items():
             if content is None:
                 with contextlib.suppress(FileNotFoundError):
@@ -311,8 +323,8 @@ class Performer:
                 with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
                     file.write(content)
 
-    def _keep(self, path: str) -> None:
-        """Notes what a file held before the first change."""
+    def _remember_file(self, path: str) -> None:
+        """Remember what a file held before its first change."""
         if path not in self._files_before:
             try:
                 with open(path, encoding="utf-8") as file:
@@ -320,32 +332,24 @@ class Performer:
             except FileNotFoundError:
                 self._files_before[path] = None
 
-    def _run(self, node: str, arguments: list[str], given: str = "") -> str:
-        import subprocess  # dear to import, and few networks need it
+    def _run(self, node: str, arguments: list[str], stdin: str = "") -> str:
+        import subprocess  # slow to import, and few networks need it
 
         with self._namespaces.inside_net(node):
-            done = subprocess.run(
+            process = subprocess.run(
                 arguments,
-                input=given,
+                input=stdin,
                 env=self._environment,
                 capture_output=True,
                 text=True,
                 check=False,
             )
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise OSError(f"{' '.join(arguments)}: {said or f'exit status {done.returncode}'}")
-        return done.stdout
+        if process.returncode != 0:
+            reason = (process.stderr or process.stdout).strip()
+            raise OSError(f"{' '.join(arguments)}: {reason or f'exit status {process.returncode}'}")
+        return process.stdout
 
 
 def interface_index(name: str) -> int:
-    """In the present namespace."""
+    """Return the index of an interface in the current namespace."""
     return _socket.if_nametoindex(name)
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _number(value: object) -> int | None:
-    return None if value is None else int(str(value))

@@ -19,8 +19,9 @@ from .processes import Processes
 from .watches import Watches
 
 CHUNK = 65536
-DONE_BY_ONE_PROGRAM = ("set_ovs", "set_vlans")
-MOST_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
+Request = list[Any]  # of a verb and its arguments, as `wanlab.operations` makes them
+RUN_TOGETHER = ("set_ovs", "set_vlans")
+MAX_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
 
 
 class Agent:
@@ -65,7 +66,7 @@ class Agent:
             )
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
-            self._performer.set_link_state(ROOT, "lo", True)
+            self._performer.set_link_state(ROOT, "lo", up=True)
         self._namespaces = namespaces
         self._processes = Processes(namespaces, self._poll, self._send)
         self._counters = Counters(namespaces)
@@ -97,13 +98,13 @@ class Agent:
         }
         return {"release": os.uname().release}
 
-    def perform(self, operations: list[list[Any]]) -> None:
-        """Performs in order; the failure names the operation's place in the list."""
-        for place, name, arguments in batches(operations):
+    def perform(self, operations: list[Request]) -> None:
+        """Perform operations in order. OperationFailed says which one failed."""
+        for index, verb, arguments in batches(operations):
             try:
-                self._performer.perform(name, arguments)
+                self._performer.perform(verb, arguments)
             except (OSError, ValueError) as error:
-                raise OperationFailed(place, error) from error
+                raise OperationFailed(index, error) from error
 
     def read_file(self, path: str) -> bytes:
         with open(path, "rb") as file:
@@ -191,7 +192,7 @@ class Agent:
         try:
             result = self._calls[call.pop("do")](**call)
         except OperationFailed as failure:
-            self._fail(frame.number, failure.error, place=failure.place)
+            self._fail(frame.number, failure.error, index=failure.index)
         except (OSError, ValueError, KeyError, TypeError) as error:
             self._fail(frame.number, error)
         else:
@@ -211,20 +212,25 @@ class Agent:
             data = data[os.write(self._output, data) :]
 
 
-def batches(operations: list[list[Any]]) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """(place, name, arguments) of each operation. Neighbours that one program does are one operation,
-    with the arguments of all in a row."""
-    place = 0
-    while place < len(operations):
-        name, arguments = operations[place]
-        end = place + 1
-        if name in DONE_BY_ONE_PROGRAM:
-            while end < min(len(operations), place + MOST_TOGETHER) and operations[end][0] == name:
+def batches(operations: list[Request]) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield (index, verb, arguments) of each operation.
+
+    Consecutive operations that one run of a program can do become one operation, whose arguments are
+    those of all of them in a row.
+    """
+    index = 0
+    while index < len(operations):
+        verb, arguments = operations[index]
+        end = index + 1
+        if verb in RUN_TOGETHER:
+            while end < min(len(operations), index + MAX_TOGETHER) and operations[end][0] == verb:
                 end += 1
-            together = [given for _, given in operations[place:end]]
-            arguments = {key: [x for given in together for x in given[key]] for key in arguments}
-        yield place, name, arguments
-        place = end
+            arguments = {
+                key: [item for _, other in operations[index:end] for item in other[key]]
+                for key in arguments
+            }
+        yield index, verb, arguments
+        index = end
 
 
 def _close_all_but(*kept: int) -> None:
@@ -237,9 +243,9 @@ def _close_all_but(*kept: int) -> None:
 
 
 class OperationFailed(Exception):
-    def __init__(self, place: int, error: Exception) -> None:
-        super().__init__(place, error)
-        self.place = place
+    def __init__(self, index: int, error: Exception) -> None:
+        super().__init__(index, error)
+        self.index = index
         self.error = error
 
 

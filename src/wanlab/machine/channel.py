@@ -23,12 +23,12 @@ class Listener(Protocol):
 
 
 class AgentFailure(CommandError):
-    """The agent could not do what it was asked. `place`: which operation of a list."""
+    """The agent could not do what it was asked. `index`: which operation of a list."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(str(told["error"]))
         self.kind = str(told["kind"])
-        self.place: int | None = told.get("place")
+        self.index: int | None = told.get("index")
 
 
 class Channel:

@@ -36,6 +36,7 @@ PARTS_INSIDE = (
     "machine/here",
     "mininet",
     "network",
+    "operations",
     "plan",
     "topology",
 )

@@ -111,7 +111,7 @@ class Capture:
                 "ring_bytes": self._ring_bytes,
                 "program": self._program,
                 # In the ring a packet takes more than in the file, at most twice as much.
-                "most_bytes": 2 * self._most_bytes,
+                "max_bytes": 2 * self._most_bytes,
             }
             for node, name in zip(self._nodes, self._ports, strict=True)
         ]

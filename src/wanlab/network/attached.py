@@ -10,9 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wanlab.agent.operations import ROOT, WriteFile
 from wanlab.errors import RequirementError
 from wanlab.fields import Fields, Problems
+from wanlab.operations import (
+    ROOT,
+    WriteFile,
+)
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 

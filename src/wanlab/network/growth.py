@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from wanlab.agent.operations import Operation
+from wanlab.operations import (
+    Operation,
+)
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Link, Node, Port, Switch, Topology
 

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wanlab.agent.operations import ROOT, Operation, SetSysctl
+from wanlab.operations import (
+    ROOT,
+    Operation,
+    SetSysctl,
+)
 
 PAGE_BYTES = 4096
 MOST_NEIGHBOURS = 1 << 22

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wanlab.agent.belongings import TakeInterface
-from wanlab.agent.operations import Operation
 from wanlab.errors import RequirementError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind
 from wanlab.machine.here import HereMachine, read_about
+from wanlab.operations import (
+    MoveInterface,
+    Operation,
+)
 from wanlab.plan import Wire
 from wanlab.plan.native import Kernel
 from wanlab.topology.nic import Nic, nic_words
@@ -128,7 +130,7 @@ def is_native(kind: MachineKind) -> bool:
 
 def take_interfaces(machine: Machine, operations: Iterable[Operation]) -> None:
     """Brings the computer's interfaces that operations want into its machine."""
-    names = [it.interface for it in operations if isinstance(it, TakeInterface)]
+    names = [it.interface for it in operations if isinstance(it, MoveInterface)]
     if names:
         from wanlab.machine.native import NativeMachine
 

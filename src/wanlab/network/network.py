@@ -18,14 +18,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from wanlab.agent.operations import (
-    ROOT,
-    Operation,
-    RemoveLink,
-    RemoveNamespace,
-    SetLinkState,
-)
-from wanlab.agent.services import StopController
 from wanlab.errors import CommandError, Problem, RequirementError, TopologyError, did_you_mean
 from wanlab.machine import (
     READY_NS,
@@ -36,6 +28,14 @@ from wanlab.machine import (
 )
 from wanlab.machine.here import is_inside, read_about
 from wanlab.notebook import time_line
+from wanlab.operations import (
+    ROOT,
+    Operation,
+    RemoveLink,
+    RemoveNamespace,
+    SetLinkState,
+    StopController,
+)
 from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
 from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards, refuse_traces
@@ -507,9 +507,9 @@ class Network:
         try:
             self.machine.call("perform", operations=[o.request() for o in operations])
         except AgentFailure as failure:
-            if failure.place is None:
+            if failure.index is None:
                 raise
-            failed = operations[failure.place]
+            failed = operations[failure.index]
             raise CommandError(
                 f"{failed.describe()}: {failure.what}", output="\n".join(failed.commands())
             ) from None

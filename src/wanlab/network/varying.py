@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from wanlab.agent.operations import Operation
-from wanlab.agent.varying import StartOpportunities
 from wanlab.errors import Problem, TopologyError
+from wanlab.operations import (
+    Operation,
+    StartOpportunities,
+)
 from wanlab.plan.change import course
 from wanlab.topology.model import Port
 

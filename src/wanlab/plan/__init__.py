@@ -2,14 +2,16 @@
 
 from itertools import islice
 
-from wanlab.agent.operations import ROOT
+from wanlab.operations import (
+    ROOT,
+)
 from wanlab.topology import Topology, ensure, resolve
 from wanlab.topology.model import is_in_root
 from wanlab.topology.nic import BY_RULE, Nic
 
 from .build import plan, settling_point
-from .card import Wire
 from .change import course
+from .nic import Wire
 from .script import schedule_script, script
 
 

@@ -9,29 +9,29 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
-from wanlab.agent.belongings import (
-    AddPrivateDirectory,
-    AddVlanInterface,
-    LimitProcessor,
-    TakeInterface,
-)
-from wanlab.agent.operations import (
+from wanlab.errors import Problem, TopologyError
+from wanlab.operations import (
     ROOT,
     AddAddress,
     AddLink,
     AddNamespace,
+    AddPrivateDirectory,
     AddRoute,
+    AddVlanInterface,
     End,
     JoinBridge,
+    JoinOvs,
+    LimitCpu,
+    MoveInterface,
     Operation,
+    PrepareRouting,
     RunCommand,
     SetSpeed,
     SetSysctl,
     Shape,
+    StartRouting,
     WriteFile,
 )
-from wanlab.agent.services import JoinOvs, PrepareRouting, StartRouting
-from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import (
     Controller,
     Host,
@@ -44,8 +44,8 @@ from wanlab.topology.model import (
 )
 from wanlab.topology.nic import BY_RULE, Nic
 
-from .card import Wire, card_of, card_operations
 from .change import loading
+from .nic import Wire, nic_of, nic_operations
 from .routing import programs_for
 from .shaping import shape_lines
 from .switches import make_bridges, make_ovs, plug_early, plug_late
@@ -119,7 +119,7 @@ def _operations(
     for node in topology.nodes:
         if isinstance(node, Host | Router | Switch):
             for interface in node.external_interfaces:
-                yield TakeInterface(interface, _home(node))
+                yield MoveInterface(interface, _home(node))
     yield from _addresses(topology)
     for node in topology.nodes:
         for port in topology.ports(node.name):
@@ -140,7 +140,7 @@ def _belongings(host: Host, shares: bool) -> Iterator[Operation]:
     for mount, kept_in in host.private_directories:
         yield AddPrivateDirectory(host.name, mount, kept_in)
     if shares and (host.cpu is not None or host.cores is not None):
-        yield LimitProcessor(host.name, host.cpu, host.cores)
+        yield LimitCpu(host.name, host.cpu, host.cores)
 
 
 def _home(node: Node) -> str:
@@ -190,7 +190,7 @@ def _port(home: str, node: Node, port: Port, wire: Wire, nic: Nic) -> Iterator[O
     assert name is not None
     if port.speed_bps is not None:
         yield SetSpeed(home, name, _mbps(port))
-    yield from card_operations(home, name, card_of(node, port, wire, nic), wire)
+    yield from nic_operations(home, name, nic_of(node, port, wire, nic), wire)
     lines = shape_lines(port)
     if lines:
         yield Shape(home, name, lines)

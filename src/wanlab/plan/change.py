@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wanlab.agent.operations import Operation, Shape
-from wanlab.agent.varying import ChangeConditions, LoadOpportunities
+from wanlab.operations import (
+    ChangeConditions,
+    LoadOpportunities,
+    Operation,
+    Shape,
+)
 from wanlab.topology.model import Conditions, Port
 
 from .shaping import (

@@ -22,23 +22,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wanlab.agent.operations import (
+from wanlab.errors import RequirementError
+from wanlab.operations import (
     ROOT,
     AddBridge,
     JoinBridge,
-    LimitJoining,
     Operation,
-    SetModeration,
+    SetCoalesce,
+    SetGroMaxSize,
     SetOffloads,
     SetSpeed,
     SetSysctl,
     SetWire,
 )
-from wanlab.errors import RequirementError
 from wanlab.topology.model import Topology
 from wanlab.topology.nic import Nic
 
-from .card import Wire
+from .nic import Wire
 
 OF_THE_COMPUTER = ("net.core.netdev_max_backlog",)
 SHOW_TO_NETFILTER = (
@@ -87,7 +87,7 @@ def native(
 
 def _is_left_out(operation: Operation) -> bool:
     return (
-        isinstance(operation, SetModeration | SetWire)
+        isinstance(operation, SetCoalesce | SetWire)
         or (isinstance(operation, SetSysctl) and operation.key in OF_THE_COMPUTER)
         or (isinstance(operation, SetSpeed) and operation.speed_mbps == 0)
     )
@@ -137,7 +137,7 @@ def _has_switches(operations: Iterable[Operation]) -> bool:
 
 def _by_napi(operation: Operation, switch_ports: set[str]) -> Iterable[Operation]:
     if isinstance(operation, SetOffloads) and operation.interface in switch_ports:
-        yield LimitJoining(operation.node, operation.interface, NEVER_BYTES)
+        yield SetGroMaxSize(operation.node, operation.interface, NEVER_BYTES)
         yield SetOffloads(operation.node, operation.interface, {**operation.features, "gro": True})
     else:
         yield operation

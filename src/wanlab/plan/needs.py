@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wanlab.agent.services import FRR_PROGRAMS
+from wanlab.operations import (
+    FRR_PROGRAMS,
+)
 from wanlab.topology.model import Topology
 
 from .routing import programs_for

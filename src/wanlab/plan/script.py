@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wanlab.agent.operations import Operation
-from wanlab.agent.varying import ChangeConditions
+from wanlab.operations import (
+    ChangeConditions,
+    Operation,
+)
 
 HEAD = """#!/bin/sh
 # What wanlab does for this topology, by hand. Run it as root in a network namespace of its own, for

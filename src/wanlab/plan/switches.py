@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wanlab.agent.operations import (
+from wanlab.operations import (
     ROOT,
     AddAddress,
     AddBridge,
+    AwaitSwitches,
     BringUp,
     JoinBridge,
-    Operation,
-    SetVlans,
-)
-from wanlab.agent.services import (
-    AwaitSwitches,
     JoinOvs,
+    Operation,
     SetOvs,
+    SetVlans,
     StartController,
     StartOvs,
     StartRelay,

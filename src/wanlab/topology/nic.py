@@ -6,7 +6,7 @@
     moderation    the least time between two interrupts; what arrives meanwhile is handed up together
 
 In Python `Nic(tso=False)`; in a file, and for those who prefer words, `{tso: off, moderation: 50us}`.
-What is None is by rule (`wanlab.plan.card`).
+What is None is by rule (`wanlab.plan.nic`).
 """
 
 from __future__ import annotations

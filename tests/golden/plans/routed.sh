@@ -91,7 +91,7 @@ ip netns exec h1 ethtool --set-priv-flags h1-eth0 mtu-wire on
 # offloads of h1-eth0: tso off gso off gro on
 ip netns exec h1 ethtool -K h1-eth0 tso off gso off gro on
 
-# interrupt moderation of h1-eth0: 250 us
+# interrupt coalescing of h1-eth0: 250 us
 ip netns exec h1 ethtool -C h1-eth0 adaptive-rx on rx-usecs 250
 
 # queueing of h1-eth0
@@ -108,7 +108,7 @@ ip netns exec h2 ethtool --set-priv-flags h2-eth0 mtu-wire on
 # offloads of h2-eth0: tso off gso off gro on
 ip netns exec h2 ethtool -K h2-eth0 tso off gso off gro on
 
-# interrupt moderation of h2-eth0: 250 us
+# interrupt coalescing of h2-eth0: 250 us
 ip netns exec h2 ethtool -C h2-eth0 adaptive-rx on rx-usecs 250
 
 # queueing of h2-eth0
@@ -120,7 +120,7 @@ ip netns exec h3 ethtool --set-priv-flags h3-eth0 mtu-wire on
 # offloads of h3-eth0: tso on gso on gro on
 ip netns exec h3 ethtool -K h3-eth0 tso on gso on gro on
 
-# interrupt moderation of h3-eth0: 250 us
+# interrupt coalescing of h3-eth0: 250 us
 ip netns exec h3 ethtool -C h3-eth0 adaptive-rx on rx-usecs 250
 
 # wire of r1-eth0: packets of one MTU

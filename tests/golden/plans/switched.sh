@@ -33,7 +33,7 @@ nsenter --net=/run/netns/h2 --mount=/run/mounts/h2 mount --bind /tmp/h2 /srv
 ip netns add h3
 ip -n h3 link set lo up
 
-# processors of h3: 0.25 of the computer
+# CPU of h3: 0.25 of the computer
 echo '+cpu' > /sys/fs/cgroup/cgroup.subtree_control
 mkdir -p /sys/fs/cgroup/h3
 echo "$(awk 'BEGIN { print int(0.25 * '$(nproc)' * 100000) }') 100000" > /sys/fs/cgroup/h3/cpu.max

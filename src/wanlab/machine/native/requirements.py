@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wanlab.agent.operations import (
+from wanlab.errors import RequirementError
+from wanlab.operations import (
     AddBridge,
     AddLink,
     AddRoute,
@@ -23,7 +24,6 @@ from wanlab.agent.operations import (
     SetSysctl,
     Shape,
 )
-from wanlab.errors import RequirementError
 
 from .. import Machine
 

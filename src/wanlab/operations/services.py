@@ -1,39 +1,31 @@
-"""Operations that need programs to run beside the network: Open vSwitch, controllers, FRRouting.
+"""Operations that run programs beside the network: Open vSwitch, controllers, FRRouting.
 
-As in `operations`, and for the same readers; what does the work are `open_vswitch`, `controllers` and
-`routing`, which the agent loads when they are wanted.
+The agent's modules `open_vswitch`, `controllers` and `routing` do the work; paths and command lines
+are defined there, so that what is printed here is what is run.
 """
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
 
-from .controllers import RUN_FOLDER, log_of_controller, start_of_controller, start_of_relay
-from .open_vswitch import OVS_FOLDER, start_of_ovs
-from .operations import Operation, in_node
-from .routing import FRR_CONFIGURATION, FRR_PROGRAMS, FRR_RUN, FRR_USER, start_of_routing
+from wanlab.agent.controllers import (
+    RUN_FOLDER,
+    log_of_controller,
+    start_of_controller,
+    start_of_relay,
+)
+from wanlab.agent.open_vswitch import OVS_FOLDER, start_of_ovs
+from wanlab.agent.routing import FRR_CONFIGURATION, FRR_RUN, FRR_USER, start_of_routing
 
-__all__ = [
-    "FRR_PROGRAMS",
-    "AwaitSwitches",
-    "JoinOvs",
-    "PrepareRouting",
-    "SetOvs",
-    "StartController",
-    "StartOvs",
-    "StartRelay",
-    "StartRouting",
-    "StopController",
-]
+from .operation import Operation, Request, in_node
 
 
 @dataclass(frozen=True)
 class StartOvs(Operation):
-    """Nothing, if it runs already."""
+    """Start Open vSwitch unless it is running."""
 
-    name = "start_ovs"
+    verb = "start_ovs"
 
     def describe(self) -> str:
         return "Open vSwitch"
@@ -44,37 +36,40 @@ class StartOvs(Operation):
 
 @dataclass(frozen=True)
 class SetOvs(Operation):
-    """Words for `ovs-vsctl`. Consecutive ones are one call."""
+    """Configure Open vSwitch: `arguments` are those of ovs-vsctl(8).
 
-    what: str
-    words: tuple[str, ...]
+    The agent runs the program once for consecutive operations of this kind.
+    """
 
-    name = "set_ovs"
+    description: str
+    arguments: tuple[str, ...]
+
+    verb = "set_ovs"
 
     def describe(self) -> str:
-        return self.what
+        return self.description
 
     def commands(self) -> list[str]:
-        return [f"ovs-vsctl {_shell_words(self.words)}"]
+        return [f"ovs-vsctl {_one_command_a_line(self.arguments)}"]
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        return self.name, {"words": ["--", *self.words]}
+    def request(self) -> Request:
+        return self.verb, {"arguments": ["--", *self.arguments]}
 
 
 @dataclass(frozen=True)
 class JoinOvs(SetOvs):
-    """Plugs a port into its switch when the nodes have settled."""
+    """Plug a port into its switch, once the nodes have settled."""
 
 
 @dataclass(frozen=True)
 class StartController(Operation):
-    """Our learning controller, in the root namespace."""
+    """Start our learning controller in the root namespace."""
 
     controller: str
     address: str
     port: int
 
-    name = "start_controller"
+    verb = "start_controller"
 
     def describe(self) -> str:
         return f"controller {self.controller}"
@@ -85,13 +80,13 @@ class StartController(Operation):
 
 @dataclass(frozen=True)
 class StartRelay(Operation):
-    """What stands in the machine for a controller on the user's own computer."""
+    """Start the relay that connects switches to a controller on the user's own computer."""
 
     controller: str
     address: str
     port: int
 
-    name = "start_relay"
+    verb = "start_relay"
 
     def describe(self) -> str:
         return f"relay to controller {self.controller} at {self.address}:{self.port}"
@@ -102,14 +97,14 @@ class StartRelay(Operation):
 
 @dataclass(frozen=True)
 class StopController(Operation):
-    """Ends a controller of ours."""
+    """Stop a controller or relay that we started."""
 
     controller: str
 
-    name = "stop_controller"
+    verb = "stop_controller"
 
     def describe(self) -> str:
-        return f"no more controller {self.controller}"
+        return f"stop controller {self.controller}"
 
     def commands(self) -> list[str]:
         return [f"kill $(cat {RUN_FOLDER}/{self.controller}.pid)"]
@@ -117,12 +112,12 @@ class StopController(Operation):
 
 @dataclass(frozen=True)
 class AwaitSwitches(Operation):
-    """Until so many switches have connected to a controller of ours."""
+    """Wait until `count` switches have connected to a controller of ours."""
 
     controller: str
     count: int
 
-    name = "await_switches"
+    verb = "await_switches"
 
     def describe(self) -> str:
         return f"switches connected to controller {self.controller}: {self.count}"
@@ -135,10 +130,13 @@ class AwaitSwitches(Operation):
 
 @dataclass(frozen=True)
 class PrepareRouting(Operation):
-    """A place for configurations: FRRouting's own folder is the computer's, and may be closed to us. It
-    comes before the nodes, which see the folders that are there when they begin."""
+    """Mount an empty folder for FRRouting's configurations.
 
-    name = "prepare_routing"
+    FRRouting's own folder belongs to the computer, and we may not be allowed to write there. The mount
+    must come before the nodes, which see only what is mounted when they are made.
+    """
+
+    verb = "prepare_routing"
 
     def describe(self) -> str:
         return "folder of FRRouting's configurations"
@@ -153,13 +151,13 @@ class PrepareRouting(Operation):
 
 @dataclass(frozen=True)
 class StartRouting(Operation):
-    """Programs of FRRouting in a router; `configuration` is its frr.conf."""
+    """Start programs of FRRouting in a router; `configuration` is its frr.conf."""
 
     router: str
     programs: tuple[str, ...]
     configuration: str
 
-    name = "start_routing"
+    verb = "start_routing"
 
     def describe(self) -> str:
         return f"FRRouting in {self.router}: {', '.join(self.programs)}"
@@ -180,6 +178,6 @@ class StartRouting(Operation):
         ]
 
 
-def _shell_words(words: tuple[str, ...]) -> str:
-    """For people: one command of ovs-vsctl to a line."""
-    return shlex.join(words).replace(" -- ", " \\\n    -- ")
+def _one_command_a_line(arguments: tuple[str, ...]) -> str:
+    """Quote arguments of ovs-vsctl for people, with each of its commands on a line."""
+    return shlex.join(arguments).replace(" -- ", " \\\n    -- ")

@@ -1,18 +1,20 @@
-"""Operations of links that vary: they deliver by a trace, or follow a schedule. As `operations`."""
+"""Operations on links that vary: they deliver by a trace, or follow a schedule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .operations import Operation, in_node
+from .operation import Operation, Request, in_node
 
 
 @dataclass(frozen=True)
 class LoadOpportunities(Operation):
-    """When the qdisc `handle` of a port can deliver (our patch of the kernel). Nothing is held back
-    until they start."""
+    """Load the delivery opportunities of a port's qdisc `handle` (our patch of tbf).
+
+    `at_ms` are the times in ms from the start of the trace; `once` says that it does not repeat. The
+    qdisc delivers without limit until `StartOpportunities`.
+    """
 
     node: str
     interface: str
@@ -20,7 +22,7 @@ class LoadOpportunities(Operation):
     at_ms: tuple[int, ...]
     once: bool
 
-    name = "load_opportunities"
+    verb = "load_opportunities"
 
     def describe(self) -> str:
         return f"delivery opportunities of {self.interface}: {len(self.at_ms)}"
@@ -31,35 +33,30 @@ class LoadOpportunities(Operation):
         numbers = "".join(f"{ms}\n" for ms in self.at_ms)
         return [f"{command} <<'END'\n{numbers}END"]
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        return self.name, {
-            "node": self.node,
-            "name": self.interface,
-            "handle": self.handle,
-            "at_ms": list(self.at_ms),
-            "once": self.once,
-        }
-
 
 @dataclass(frozen=True)
 class StartOpportunities(Operation):
-    """All that were loaded since the last start count from this instant."""
+    """Start all traces loaded since the last start, at this time of the machine's clock."""
 
     start_ns: int
 
-    name = "start_opportunities"
+    verb = "start_opportunities"
 
     def describe(self) -> str:
         return f"delivery opportunities count from {self.start_ns} ns"
 
     def commands(self) -> list[str]:
-        return ["# wanlab-opportunities has started what it has loaded"]
+        return ["# wanlab-opportunities has started the traces that it loaded"]
 
 
 @dataclass(frozen=True)
 class ChangeConditions(Operation):
-    """Of qdiscs that are there, without a loss of what waits in them. `lines`: for tc, without the word
-    tc; `shaper` and `delay_line`: the same as numbers."""
+    """Change the parameters of a port's qdiscs; the packets in them stay.
+
+    `lines` are commands of tc(8) without `tc`. `shaper` and `delay_line` are the same parameters as
+    numbers for netlink: keyword arguments of `change_shaper` and `change_delay_line` in
+    `wanlab.agent.shaping`.
+    """
 
     node: str
     interface: str
@@ -67,7 +64,7 @@ class ChangeConditions(Operation):
     shaper: Mapping[str, int] | None = None
     delay_line: Mapping[str, int] | None = None
 
-    name = "change_conditions"
+    verb = "change_conditions"
 
     def describe(self) -> str:
         return f"conditions of {self.interface}"
@@ -75,10 +72,10 @@ class ChangeConditions(Operation):
     def commands(self) -> list[str]:
         return [in_node(self.node, f"tc {line}") for line in self.lines]
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        return self.name, {
+    def request(self) -> Request:
+        return self.verb, {
             "node": self.node,
-            "name": self.interface,
-            "shaper": dict(self.shaper) if self.shaper else None,
-            "delay_line": dict(self.delay_line) if self.delay_line else None,
+            "interface": self.interface,
+            "shaper": self.shaper,
+            "delay_line": self.delay_line,
         }

@@ -5,8 +5,13 @@ from dataclasses import replace
 import pytest
 
 from wanlab import Host, Link, Nic, Port, Router, Topology, link, shapes
-from wanlab.agent.operations import Operation, SetModeration, SetOffloads, SetWire
 from wanlab.errors import RequirementError
+from wanlab.operations import (
+    Operation,
+    SetCoalesce,
+    SetOffloads,
+    SetWire,
+)
 from wanlab.plan import Wire, plan
 from wanlab.plan.native import native, refuse_cards
 from wanlab.topology import resolve
@@ -15,7 +20,7 @@ BY_RULE = Nic()
 
 
 def cards(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> list[Operation]:
-    kinds = (SetWire, SetOffloads, SetModeration)
+    kinds = (SetWire, SetOffloads, SetCoalesce)
     return [it for it in plan(resolve(topology), wire=wire, nic=nic) if isinstance(it, kinds)]
 
 
@@ -23,7 +28,7 @@ def test_a_host_has_the_card_of_a_server_and_a_switch_has_none() -> None:
     assert cards(shapes.single(1)) == [
         SetWire("h1", "h1-eth0"),
         SetOffloads("h1", "h1-eth0", {"tso": True, "gso": True, "gro": True}),
-        SetModeration("h1", "h1-eth0", 250),
+        SetCoalesce("h1", "h1-eth0", 250),
         SetWire("", "s1-eth1"),
         SetOffloads("", "s1-eth1", {"tso": False, "gso": False, "gro": False}),
     ]
@@ -51,9 +56,9 @@ def test_what_a_port_says_counts_over_the_network_and_that_over_the_rule() -> No
     found = cards(topology, nic=Nic(tso=False, moderation_ns=0))
     assert [it for it in found if not isinstance(it, SetWire)][:4] == [
         SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": False}),
-        SetModeration("h1", "h1-eth0", 0),
+        SetCoalesce("h1", "h1-eth0", 0),
         SetOffloads("h2", "h2-eth0", {"tso": False, "gso": False, "gro": True}),
-        SetModeration("h2", "h2-eth0", 0),
+        SetCoalesce("h2", "h2-eth0", 0),
     ]
 
 
@@ -66,7 +71,7 @@ def test_on_the_gso_wire_only_what_was_asked_for_is_changed() -> None:
 
 def test_the_computers_own_kernel_has_no_card_that_cuts() -> None:
     operations = native(plan(resolve(shapes.single(1))), "mtu", None)
-    found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetModeration)]
+    found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetCoalesce)]
     assert found[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})
     assert len(found) == 2
 

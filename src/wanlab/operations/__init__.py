@@ -1,0 +1,88 @@
+"""Operations: the steps that a plan consists of, each of them plain data.
+
+The plan writes them, the native machine checks them against the computer's kernel, and the agent
+performs them. The agent itself does not load this package: it gets each operation as a verb and its
+arguments (see `operation`).
+
+    operation   what all operations have in common
+    nodes       namespaces, routes, sysctls, files, start commands
+    links       veth pairs, bridges, addresses, link state
+    ports       what one port does: wire, offloads, coalescing, queueing disciplines
+    varying     links that deliver by a trace or follow a schedule
+    hosts       what only some hosts have: private directories, VLAN interfaces, CPU limits
+    services    Open vSwitch, controllers, FRRouting
+"""
+
+from wanlab.agent.routing import FRR_PROGRAMS
+
+from .hosts import AddPrivateDirectory, AddVlanInterface, LimitCpu, MoveInterface
+from .links import (
+    AddAddress,
+    AddBridge,
+    AddLink,
+    BringUp,
+    End,
+    JoinBridge,
+    RemoveLink,
+    SetLinkState,
+    SetVlans,
+)
+from .nodes import AddNamespace, AddRoute, RemoveNamespace, RunCommand, SetSysctl, WriteFile
+from .operation import ROOT, Operation, Request
+from .ports import SetCoalesce, SetGroMaxSize, SetOffloads, SetSpeed, SetWire, Shape
+from .services import (
+    AwaitSwitches,
+    JoinOvs,
+    PrepareRouting,
+    SetOvs,
+    StartController,
+    StartOvs,
+    StartRelay,
+    StartRouting,
+    StopController,
+)
+from .varying import ChangeConditions, LoadOpportunities, StartOpportunities
+
+__all__ = [
+    "FRR_PROGRAMS",
+    "ROOT",
+    "AddAddress",
+    "AddBridge",
+    "AddLink",
+    "AddNamespace",
+    "AddPrivateDirectory",
+    "AddRoute",
+    "AddVlanInterface",
+    "AwaitSwitches",
+    "BringUp",
+    "ChangeConditions",
+    "End",
+    "JoinBridge",
+    "JoinOvs",
+    "LimitCpu",
+    "LoadOpportunities",
+    "MoveInterface",
+    "Operation",
+    "PrepareRouting",
+    "RemoveLink",
+    "RemoveNamespace",
+    "Request",
+    "RunCommand",
+    "SetCoalesce",
+    "SetGroMaxSize",
+    "SetLinkState",
+    "SetOffloads",
+    "SetOvs",
+    "SetSpeed",
+    "SetSysctl",
+    "SetVlans",
+    "SetWire",
+    "Shape",
+    "StartController",
+    "StartOpportunities",
+    "StartOvs",
+    "StartRelay",
+    "StartRouting",
+    "StopController",
+    "WriteFile",
+]

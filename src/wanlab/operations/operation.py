@@ -1,0 +1,48 @@
+"""What all operations have in common.
+
+describe()   one line for log files and error messages
+commands()   the shell commands that do the same, for root of the machine
+request()    verb and arguments for the agent, which has a faster way to the same result: the method
+             of `wanlab.agent.perform.Performer` that the verb names
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+ROOT = ""
+"""The node name that stands for the machine's root namespace."""
+
+Request = tuple[str, dict[str, object]]
+"""A verb, and keyword arguments that can be written as JSON."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One step of a plan. Its fields are the arguments of the agent's method `verb`."""
+
+    verb: ClassVar[str]
+
+    def describe(self) -> str:
+        raise NotImplementedError
+
+    def commands(self) -> list[str]:
+        raise NotImplementedError
+
+    def request(self) -> Request:
+        return self.verb, dict(vars(self))
+
+
+def in_node(node: str, command: str) -> str:
+    """Return the command that runs `command` in a node when typed in the root namespace."""
+    return command if node == ROOT else f"ip netns exec {node} {command}"
+
+
+def netns_option(node: str) -> str:
+    """Return the option that makes `ip` work in a node, with a space after it."""
+    return "" if node == ROOT else f"-n {node} "
+
+
+def namespace_name(node: str) -> str:
+    return node or "root"
