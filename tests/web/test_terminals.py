@@ -13,8 +13,8 @@ class Process:
     is_running = True
 
 
-class Driver:
-    def attend(self, process: Any) -> None:
+class Worker:
+    def follow(self, process: Any) -> None:
         pass
 
 
@@ -26,7 +26,7 @@ def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
         terminals = TerminalList(lambda: told.append(terminals.told().terminals))
         terminal = terminals.new("id", "h1")
         assert terminals.told().terminals == ()
-        terminal.begin(Driver(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]
+        terminal.begin(Worker(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]
         await asyncio.sleep(0)
         assert told == [(terminal.told(),)]
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from wanlab.web import worker
-from wanlab.web.worker import Clock, NetworkWorker
+from wanlab.web.pacer import Clock
+from wanlab.web.worker import NetworkWorker
 
 SECOND_NS = 1_000_000_000
 
@@ -68,14 +69,14 @@ def test_the_clock_is_told_while_an_order_lets_time_pass(monkeypatch: pytest.Mon
         every=lambda network: looks.append(network.now_ns),
     )
     network_worker.start()
-    network_worker.do(lambda network: None).result()
+    network_worker.submit(lambda network: None).result()
     before = len(looks)
 
     def order(network: Any) -> int:
         network.run_for(60 * SECOND_NS)
         return len(looks) - before
 
-    looks_meanwhile = network_worker.do(order).result()
+    looks_meanwhile = network_worker.submit(order).result()
     network_worker.end()
     assert network_worker.join(10)
     moving = [clock for clock in told if clock.is_moving and clock.now_ns]

@@ -1,4 +1,4 @@
-// Written by `python -m wanlab.web.typescript` from src/wanlab/web/protocol.py: change that.
+// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 
 export type NodeKind = "host" | "switch" | "router" | "controller";
 export type ClockKind = "virtual" | "real";
@@ -9,26 +9,31 @@ export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
 export type Severity = "error" | "warning";
 export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops";
 
+/** The reply to "save". */
 export interface SavedFile {
   path: string;
 }
 
+/** The reply to "terminal". */
 export interface OpenedTerminal {
   terminal: string;
 }
 
+/** The reply to "capture". */
 export interface CaptureFile {
   path: string;
 }
 
-/** Where something is wrong: the thing ("" is the whole), and its field as the document has it:
- * "name", "options.ip", "a_options.rate", "preferences.ip_base". */
+/** Where something is wrong: the id of an element ("" for the document as a whole) and its field.
+ *
+ * Fields are named as in the document: "name", "options.ip", "a_options.rate",
+ * "preferences.ip_base". */
 export interface Location {
   id: string;
   field: string;
 }
 
-/** What is wrong, and what to do. */
+/** What is wrong with the document, where, and what to do about it. */
 export interface DrawingProblem {
   what: string;
   hint: string;
@@ -36,8 +41,10 @@ export interface DrawingProblem {
   severity: Severity;
 }
 
-/** Why a command was not carried out. `code`, where the browser can do something about it:
- * "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`). */
+/** Why a command was not carried out.
+ *
+ * `code` is set where the browser can offer a way out: "not saved" (ask, then send the command
+ * again with `discard`), "exists" (ask, then send it again with `overwrite`). */
 export interface ErrorBody {
   what: string;
   hint: string;
@@ -45,17 +52,19 @@ export interface ErrorBody {
   code: string;
 }
 
+/** The reply to a command that was carried out; `reply` is its id. */
 export interface CommandReply {
   reply: number;
   ok: unknown;
 }
 
+/** The reply to a command that was not carried out. */
 export interface CommandRefusal {
   reply: number;
   error: ErrorBody;
 }
 
-/** Things as they are from now on; those of ids that are new are added. */
+/** Elements to add to a document, or to replace those with the same ids. */
 export interface Elements {
   nodes: DrawnNode[];
   links: DrawnLink[];
@@ -70,7 +79,7 @@ export interface Document {
   preferences: DocumentPreferences;
 }
 
-/** Options are those of the YAML format: ip, default_route, kind (of a switch), ... */
+/** A node. Its options are those of the YAML format: ip, default_route, kind (of a switch), ... */
 export interface DrawnNode {
   id: string;
   kind: NodeKind;
@@ -80,11 +89,11 @@ export interface DrawnNode {
   options: Record<string, unknown>;
 }
 
-/** A link to a controller is what a switch obeys, and has no options.
+/** A link between the nodes `a` and `b`. A link to a controller has no options.
  *
- * options     of both directions: rate, delay, jitter, loss, queue, ... (words of the YAML format)
- * a_options   of the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and what holds
- *             for packets that leave through it only: rate, delay, ...
+ * options     for both directions: rate, delay, jitter, loss, queue, ... (as in the YAML format)
+ * a_options   for the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and conditions
+ *             that hold only for packets that leave through it: rate, delay, ...
  * b_options   the same at b */
 export interface DrawnLink {
   id: string;
@@ -103,8 +112,10 @@ export interface DrawnLabel {
   y: number;
 }
 
-/** Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
- * sflow, startCLI, switchType, terminalType. */
+/** Settings of the whole network.
+ *
+ * `application` holds MiniEdit's own settings: dpctl, netflow, openFlowVersions, sflow, startCLI,
+ * switchType, terminalType. */
 export interface DocumentPreferences {
   name: string;
   ip_base: string;
@@ -116,7 +127,7 @@ export interface DocumentPreferences {
   extra: Record<string, unknown>;
 }
 
-/** From one revision to the next. */
+/** How one revision of the document differs from the one before. */
 export interface DocumentChanges {
   put: Elements;
   drop: string[];
@@ -134,7 +145,7 @@ export interface LivePort {
   is_up: boolean;
 }
 
-/** `status`: of a program that has ended; negative, the signal that ended it. */
+/** A terminal. `status` is the exit status of its program; negative, the signal that ended it. */
 export interface TerminalInfo {
   id: string;
   node: string;
@@ -143,7 +154,7 @@ export interface TerminalInfo {
   is_busy: boolean;
 }
 
-/** Samples of one curve: `values[i]` at `times_s[i]`, null where there is none. */
+/** Samples of one curve: `values[i]` at `times_s[i]`, null where there is no value. */
 export interface SampleColumn {
   kind: SeriesKind;
   port: string;
@@ -153,13 +164,15 @@ export interface SampleColumn {
   values: (number | null)[];
 }
 
-/** What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
- * all hosts without one. */
+/** A quantity of a port ("s1-eth2") that a browser draws.
+ *
+ * cwnd and rtt are those of the TCP flows of the port's host; without a port, of all hosts. */
 export interface WatchedSeries {
   kind: SeriesKind;
   port: string;
 }
 
+/** A record in the working folder. */
 export interface RecordInfo {
   name: string;
   made_at_s: number;
@@ -167,7 +180,7 @@ export interface RecordInfo {
   topology: string;
 }
 
-/** Of one check; the reply to a lesson's "check" is a list of them. */
+/** The result of one check. The reply to a lesson's "check" is a list of them. */
 export interface CheckResult {
   what: string;
   points: number;
@@ -177,8 +190,10 @@ export interface CheckResult {
   hint: string;
 }
 
-/** `lines` are typed into each terminal of `where`: "client", "mininet" or names of nodes; "gui" is
- * what is done on the canvas. */
+/** A step of a lesson.
+ *
+ * `lines` are typed into each terminal of `where`: "client", "mininet" or the names of nodes.
+ * "gui" stands for a step on the canvas. */
 export interface LessonStep {
   n: number;
   at: string;
@@ -191,6 +206,7 @@ export interface LessonStep {
   do: Record<string, unknown>;
 }
 
+/** A unit of the course, and what has been done of it. */
 export interface LessonInfo {
   unit: string;
   kind: string;
@@ -203,7 +219,7 @@ export interface LessonInfo {
   report: string | null;
 }
 
-/** GET /api/lessons/UNIT */
+/** GET /api/lessons/UNIT: the lesson of a unit. */
 export interface LessonPage {
   unit: string;
   heading: string;
@@ -216,6 +232,7 @@ export interface LessonPage {
   topologies: string;
 }
 
+/** A file or folder of the working folder. */
 export interface FileInfo {
   name: string;
   path: string;
@@ -224,7 +241,7 @@ export interface FileInfo {
   changed_at_s: number;
 }
 
-/** GET /api/files?under= */
+/** GET /api/files?under=FOLDER: the entries of a folder. */
 export interface Folder {
   path: string;
   files: FileInfo[];
@@ -239,21 +256,22 @@ export interface ComparedColumn {
   values: (number | null)[];
 }
 
+/** The reply to "compare": curves by the title of their panel. */
 export interface Comparison {
   panels: Record<string, ComparedColumn[]>;
 }
 
-/** WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed. */
+/** Text on WS /api/terminals/ID: the new size in [rows, columns]. Binary messages are keys. */
 export interface TerminalResize {
   resize: [number, number];
 }
 
-/** WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last. */
+/** Text on WS /api/terminals/ID: how many more bytes of output have been displayed. */
 export interface OutputAck {
   ack: number;
 }
 
-/** Everything at once: the first on a connection, and GET /api/state. */
+/** Everything at once: the first push on a connection, and the reply to GET /api/state. */
 export interface StatePush {
   push: "state";
   client: string;
@@ -272,7 +290,7 @@ export interface StatePush {
   lessons: LessonsPush;
 }
 
-/** `changes` lead from the revision before to this one; otherwise `document` is all of it. */
+/** The document: either all of it, or the changes since the revision before. */
 export interface DocumentPush {
   push: "document";
   revision: number;
@@ -284,18 +302,21 @@ export interface DocumentPush {
   redo: string | null;
 }
 
+/** What is wrong with the document. */
 export interface ProblemsPush {
   push: "problems";
   problems: DrawingProblem[];
 }
 
-/** The ports that the document means, with the names and addresses that they get by rule;
- * while something is wrong with it, those of before. */
+/** The ports of the document, with the names and addresses that they will get.
+ *
+ * While the document has problems, these are the ports of its last sound revision. */
 export interface PortsPush {
   push: "ports";
   ports: LivePort[];
 }
 
+/** The file of the document. */
 export interface FilePush {
   push: "file";
   path: string | null;
@@ -303,7 +324,7 @@ export interface FilePush {
   is_saved: boolean;
 }
 
-/** What a server before this one had not saved. */
+/** What an earlier server had not saved. */
 export interface DraftPush {
   push: "draft";
   name: string | null;
@@ -311,6 +332,7 @@ export interface DraftPush {
   saved_at_s: number;
 }
 
+/** The running network. */
 export interface RunPush {
   push: "run";
   phase: Phase;
@@ -322,6 +344,7 @@ export interface RunPush {
   warnings: string[];
 }
 
+/** The network's clock. */
 export interface ClockPush {
   push: "clock";
   now_ns: number;
@@ -333,28 +356,32 @@ export interface ClockPush {
   stalled: string;
 }
 
+/** The terminals that are open. */
 export interface TerminalsPush {
   push: "terminals";
   terminals: TerminalInfo[];
 }
 
-/** What came since the last one. */
+/** The samples taken since the last push. */
 export interface SamplesPush {
   push: "samples";
   columns: SampleColumn[];
 }
 
+/** The records, and whether one is being made. */
 export interface RecordsPush {
   push: "records";
   records: RecordInfo[];
   recording: string | null;
 }
 
+/** The captures that are being written. */
 export interface CapturesPush {
   push: "captures";
   ports: string[];
 }
 
+/** The units of the course. */
 export interface LessonsPush {
   push: "lessons";
   lessons: LessonInfo[];
@@ -363,18 +390,19 @@ export interface LessonsPush {
   working_step: string;
 }
 
-/** Files of the working folder that have come or changed. */
+/** Files of the working folder that are new or have changed. */
 export interface FilesPush {
   push: "files";
   paths: string[];
 }
 
-/** A program wants a file of the working folder shown: `xdg-open`. */
+/** A program has asked to show a file of the working folder, with `xdg-open`. */
 export interface ShowPush {
   push: "show";
   path: string;
 }
 
+/** A message for the user. */
 export interface MessagePush {
   push: "message";
   level: "info" | "warning" | "error";
@@ -382,37 +410,38 @@ export interface MessagePush {
   hint: string;
 }
 
-/** One action of the user: one step of undo. Links of dropped nodes are dropped with them. */
+/** Change the document. One action of the user is one edit, and one step of undo.
+ *
+ * `drop` holds the ids of elements to delete; links of deleted nodes are deleted with them. */
 export interface EditCommand {
   do: "edit";
   put?: Elements;
   drop?: string[];
   preferences?: Record<string, unknown> | null;
-  base?: number;
   label?: string;
   id?: number;
 }
 
-/** Takes the last edit back, whoever made it. */
+/** Undo the last edit, whichever browser made it. */
 export interface UndoCommand {
   do: "undo";
   id?: number;
 }
 
-/** Makes the last edit taken back again. */
+/** Redo the last edit that was undone. */
 export interface RedoCommand {
   do: "redo";
   id?: number;
 }
 
-/** An empty document. RefusedError where something is not saved, unless `discard`. */
+/** Start an empty document. Refused if there are unsaved changes, unless `discard`. */
 export interface NewCommand {
   do: "new";
   discard?: boolean;
   id?: number;
 }
 
-/** A file of the working folder; or a text of the user's disk, under its name. */
+/** Open a file of the working folder; or, given its text, a file of the user's computer. */
 export interface OpenCommand {
   do: "open";
   path: string;
@@ -421,7 +450,7 @@ export interface OpenCommand {
   id?: number;
 }
 
-/** Into the working folder; without a path where it came from. */
+/** Save to a path in the working folder; without one, to the file that was opened. */
 export interface SaveCommand {
   do: "save";
   path?: string | null;
@@ -429,27 +458,29 @@ export interface SaveCommand {
   id?: number;
 }
 
-/** What a server before this one had not saved: take it, or throw it away. */
+/** Restore what an earlier server had not saved (`take`), or discard it. */
 export interface DraftCommand {
   do: "draft";
   take: boolean;
   id?: number;
 }
 
-/** Makes the document a network. With a lesson open, as that one wants it. */
+/** Start the network. If a lesson is open, start it as the lesson needs it. */
 export interface RunCommand {
   do: "run";
   id?: number;
 }
 
-/** Ends the network and everything in it. */
+/** End the network and everything in it. */
 export interface StopCommand {
   do: "stop";
   id?: number;
 }
 
-/** `node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
- * `command`: a program instead of a shell. */
+/** Open a terminal.
+ *
+ * node      the id of a node, "client" (the machine's root namespace) or "prompt" (`mininet>`)
+ * command   a program to run instead of a shell */
 export interface OpenTerminalCommand {
   do: "terminal";
   node: string;
@@ -459,13 +490,14 @@ export interface OpenTerminalCommand {
   id?: number;
 }
 
+/** Close a terminal and end its program. */
 export interface CloseTerminalCommand {
   do: "close_terminal";
   terminal: string;
   id?: number;
 }
 
-/** As if it were typed in that terminal. */
+/** Type a text into a terminal. */
 export interface TypeCommand {
   do: "type";
   terminal: string;
@@ -473,8 +505,10 @@ export interface TypeCommand {
   id?: number;
 }
 
-/** Changes a link of the running network, and of the document; what is not named stays. Without
- * `end`, both directions; a word that is null goes away. */
+/** Change a link of the running network and of the document.
+ *
+ * Options that are not named stay as they are, and null removes one. Without `end`, the change
+ * holds for both directions. */
 export interface SetLinkCommand {
   do: "set_link";
   link: string;
@@ -483,7 +517,7 @@ export interface SetLinkCommand {
   id?: number;
 }
 
-/** Pulls the plug of the running network's link, or puts it back. */
+/** Unplug a link of the running network, or plug it in again. */
 export interface LinkUpCommand {
   do: "link_up";
   link: string;
@@ -491,28 +525,28 @@ export interface LinkUpCommand {
   id?: number;
 }
 
-/** Of virtual time: never faster than the real clock, or as fast as it can be computed. */
+/** Let virtual time pass no faster than the real clock, or as fast as it can be computed. */
 export interface PaceCommand {
   do: "pace";
   pace: Pace;
   id?: number;
 }
 
-/** Virtual time stands still until the next one. */
+/** Pause virtual time, or resume it. */
 export interface PauseCommand {
   do: "pause";
   paused: boolean;
   id?: number;
 }
 
-/** Lets so much virtual time pass ("100ms"), and pauses. */
+/** Let a duration of virtual time pass ("100ms"), and pause. */
 export interface StepCommand {
   do: "step";
   duration: string;
   id?: number;
 }
 
-/** All that this browser wants to see from now on; nothing ends it. */
+/** Name everything that this browser draws from now on; an empty list ends it. */
 export interface WatchCommand {
   do: "watch";
   series: WatchedSeries[];
@@ -520,7 +554,7 @@ export interface WatchCommand {
   id?: number;
 }
 
-/** Begins to record, or ends it and writes the record. */
+/** Start recording, or stop and write the record. */
 export interface RecordCommand {
   do: "record";
   on: boolean;
@@ -528,20 +562,21 @@ export interface RecordCommand {
   id?: number;
 }
 
-/** The same quantities of several records. */
+/** Ask for the same quantities of several records. */
 export interface CompareCommand {
   do: "compare";
   records: string[];
   id?: number;
 }
 
+/** Delete a record. */
 export interface DeleteRecordCommand {
   do: "drop_record";
   name: string;
   id?: number;
 }
 
-/** The packets of a port go to a file of the working folder, until it is told to end. */
+/** Start writing the packets of a port to a file of the working folder, or stop. */
 export interface CaptureCommand {
   do: "capture";
   port: string;
@@ -549,9 +584,15 @@ export interface CaptureCommand {
   id?: number;
 }
 
-/** start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
- * step's commands into its terminals; progress: notes a step as done or not; check: grades the running
- * network; report: performs all steps of the unit in a machine of its own and makes a page. */
+/** Do something with a unit of the course.
+ *
+ * start           open its network beside the lesson
+ * close           close the lesson
+ * type            type the commands of a step into its terminals
+ * progress        mark a step as done, or as not done
+ * check           grade the running network
+ * report          perform all steps of the unit in a machine of its own and write a page
+ * cancel_report   stop making the report */
 export interface LessonCommand {
   do: "lesson";
   unit: string;

@@ -1,16 +1,16 @@
 """Commands: what a browser asks of the server over WS /api/live.
 
-Each is a JSON object with a number of its own and the name of the command:
-{"id": 7, "do": "edit", ...}. The number comes back in the reply.
+Each is a JSON object with the name of the command and a number that comes back in the reply:
+{"id": 7, "do": "edit", ...}.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from .model import Elements, End, Pace
+from .model import Elements, End, Options, Pace
 
 SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
 
@@ -18,39 +18,40 @@ SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
 class Command(
     msgspec.Struct, frozen=True, tag_field="do", kw_only=True, forbid_unknown_fields=True
 ):
-    """What a browser asks for. `id` comes back in the reply."""
+    """What all commands have in common. `id` comes back in the reply."""
 
     id: int = 0
 
 
 class EditCommand(Command, frozen=True, tag="edit"):
-    """One action of the user: one step of undo. Links of dropped nodes are dropped with them."""
+    """Change the document. One action of the user is one edit, and one step of undo.
+
+    `drop` holds the ids of elements to delete; links of deleted nodes are deleted with them.
+    """
 
     put: Elements = Elements()
     drop: tuple[str, ...] = ()
-    preferences: dict[str, Any] | None = None
-    base: int = 0
-    """The revision that the browser saw."""
+    preferences: Options | None = None
     label: str = ""
-    """As undo calls it: "Move h1"."""
+    """The name of the edit in the undo menu: "Move h1"."""
 
 
 class UndoCommand(Command, frozen=True, tag="undo"):
-    """Takes the last edit back, whoever made it."""
+    """Undo the last edit, whichever browser made it."""
 
 
 class RedoCommand(Command, frozen=True, tag="redo"):
-    """Makes the last edit taken back again."""
+    """Redo the last edit that was undone."""
 
 
 class NewCommand(Command, frozen=True, tag="new"):
-    """An empty document. RefusedError where something is not saved, unless `discard`."""
+    """Start an empty document. Refused if there are unsaved changes, unless `discard`."""
 
     discard: bool = False
 
 
 class OpenCommand(Command, frozen=True, tag="open"):
-    """A file of the working folder; or a text of the user's disk, under its name."""
+    """Open a file of the working folder; or, given its text, a file of the user's computer."""
 
     path: str
     text: str | None = None
@@ -58,30 +59,33 @@ class OpenCommand(Command, frozen=True, tag="open"):
 
 
 class SaveCommand(Command, frozen=True, tag="save"):
-    """Into the working folder; without a path where it came from."""
+    """Save to a path in the working folder; without one, to the file that was opened."""
 
     path: str | None = None
     overwrite: bool = False
-    """Another file of that name may be replaced."""
+    """Whether another file with that path may be replaced."""
 
 
 class DraftCommand(Command, frozen=True, tag="draft"):
-    """What a server before this one had not saved: take it, or throw it away."""
+    """Restore what an earlier server had not saved (`take`), or discard it."""
 
     take: bool
 
 
 class RunCommand(Command, frozen=True, tag="run"):
-    """Makes the document a network. With a lesson open, as that one wants it."""
+    """Start the network. If a lesson is open, start it as the lesson needs it."""
 
 
 class StopCommand(Command, frozen=True, tag="stop"):
-    """Ends the network and everything in it."""
+    """End the network and everything in it."""
 
 
 class OpenTerminalCommand(Command, frozen=True, tag="terminal"):
-    """`node`: id of a node, or "client" (the machine's root namespace), or "prompt" (`mininet>`).
-    `command`: a program instead of a shell."""
+    """Open a terminal.
+
+    node      the id of a node, "client" (the machine's root namespace) or "prompt" (`mininet>`)
+    command   a program to run instead of a shell
+    """
 
     node: str
     rows: int = 24
@@ -90,94 +94,110 @@ class OpenTerminalCommand(Command, frozen=True, tag="terminal"):
 
 
 class CloseTerminalCommand(Command, frozen=True, tag="close_terminal"):
+    """Close a terminal and end its program."""
+
     terminal: str
 
 
 class TypeCommand(Command, frozen=True, tag="type"):
-    """As if it were typed in that terminal."""
+    """Type a text into a terminal."""
 
     terminal: str
     text: str
 
 
 class SetLinkCommand(Command, frozen=True, tag="set_link"):
-    """Changes a link of the running network, and of the document; what is not named stays. Without
-    `end`, both directions; a word that is null goes away."""
+    """Change a link of the running network and of the document.
+
+    Options that are not named stay as they are, and null removes one. Without `end`, the change
+    holds for both directions.
+    """
 
     link: str
-    options: dict[str, Any]
+    options: Options
     end: End | None = None
 
 
 class LinkUpCommand(Command, frozen=True, tag="link_up"):
-    """Pulls the plug of the running network's link, or puts it back."""
+    """Unplug a link of the running network, or plug it in again."""
 
     link: str
     up: bool
 
 
 class PaceCommand(Command, frozen=True, tag="pace"):
-    """Of virtual time: never faster than the real clock, or as fast as it can be computed."""
+    """Let virtual time pass no faster than the real clock, or as fast as it can be computed."""
 
     pace: Pace
 
 
 class PauseCommand(Command, frozen=True, tag="pause"):
-    """Virtual time stands still until the next one."""
+    """Pause virtual time, or resume it."""
 
     paused: bool
 
 
 class StepCommand(Command, frozen=True, tag="step"):
-    """Lets so much virtual time pass ("100ms"), and pauses."""
+    """Let a duration of virtual time pass ("100ms"), and pause."""
 
     duration: str
 
 
 class WatchedSeries(msgspec.Struct, frozen=True):
-    """What is watched of a port ("s1-eth2"). cwnd and rtt are those of the flows of a host's port; of
-    all hosts without one."""
+    """A quantity of a port ("s1-eth2") that a browser draws.
+
+    cwnd and rtt are those of the TCP flows of the port's host; without a port, of all hosts.
+    """
 
     kind: SeriesKind
     port: str = ""
 
 
 class WatchCommand(Command, frozen=True, tag="watch"):
-    """All that this browser wants to see from now on; nothing ends it."""
+    """Name everything that this browser draws from now on; an empty list ends it."""
 
     series: tuple[WatchedSeries, ...]
     interval_ms: int = 100
-    """Of the network's time."""
+    """Between two samples, in the network's time."""
 
 
 class RecordCommand(Command, frozen=True, tag="record"):
-    """Begins to record, or ends it and writes the record."""
+    """Start recording, or stop and write the record."""
 
     on: bool
     name: str = ""
 
 
 class CompareCommand(Command, frozen=True, tag="compare"):
-    """The same quantities of several records."""
+    """Ask for the same quantities of several records."""
 
     records: tuple[str, ...]
 
 
 class DeleteRecordCommand(Command, frozen=True, tag="drop_record"):
+    """Delete a record."""
+
     name: str
 
 
 class CaptureCommand(Command, frozen=True, tag="capture"):
-    """The packets of a port go to a file of the working folder, until it is told to end."""
+    """Start writing the packets of a port to a file of the working folder, or stop."""
 
     port: str
     on: bool
 
 
 class LessonCommand(Command, frozen=True, tag="lesson"):
-    """start: opens the unit's network beside its lesson; close: puts the lesson away; type: types a
-    step's commands into its terminals; progress: notes a step as done or not; check: grades the running
-    network; report: performs all steps of the unit in a machine of its own and makes a page."""
+    """Do something with a unit of the course.
+
+    start           open its network beside the lesson
+    close           close the lesson
+    type            type the commands of a step into its terminals
+    progress        mark a step as done, or as not done
+    check           grade the running network
+    report          perform all steps of the unit in a machine of its own and write a page
+    cancel_report   stop making the report
+    """
 
     unit: str
     action: Literal["start", "close", "type", "progress", "check", "report", "cancel_report"]
@@ -188,24 +208,7 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
 
 COMMANDS = (
     *(EditCommand, UndoCommand, RedoCommand, NewCommand, OpenCommand, SaveCommand, DraftCommand),
-    *(
-        RunCommand,
-        StopCommand,
-        OpenTerminalCommand,
-        CloseTerminalCommand,
-        TypeCommand,
-        SetLinkCommand,
-        LinkUpCommand,
-    ),
-    *(
-        PaceCommand,
-        PauseCommand,
-        StepCommand,
-        WatchCommand,
-        RecordCommand,
-        CompareCommand,
-        DeleteRecordCommand,
-        CaptureCommand,
-        LessonCommand,
-    ),
+    *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
+    *(SetLinkCommand, LinkUpCommand, PaceCommand, PauseCommand, StepCommand, WatchCommand),
+    *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
 )

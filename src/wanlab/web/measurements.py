@@ -81,7 +81,7 @@ class Measurements:
 
     async def record(self, command: commands.RecordCommand, by: str = "") -> str:
         if command.on:
-            self._running.network_driver()
+            self._running.network_worker()
             name = self.records.begin(command.name)
             drawing = self._drawing()
             recorder = await self._running.do(lambda network: Recorder(network, drawing))

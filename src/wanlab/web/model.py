@@ -1,8 +1,12 @@
-"""The document as the protocol has it: what is drawn."""
+"""The document that is drawn in the browser: nodes, links, labels and preferences.
+
+Documents are immutable: an edit makes the next one. Ids are texts that an element keeps for as long
+as the document lives; names may change.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -12,33 +16,36 @@ ClockKind = Literal["virtual", "real"]
 Wire = Literal["mtu", "gso"]
 Pace = Literal["real", "fast"]
 
+Options = dict[str, object]
+"""Options by their name in the YAML format, with JSON values."""
+
 
 class DrawnNode(msgspec.Struct, frozen=True):
-    """Options are those of the YAML format: ip, default_route, kind (of a switch), ..."""
+    """A node. Its options are those of the YAML format: ip, default_route, kind (of a switch), ..."""
 
     id: str
     kind: NodeKind
     name: str
     x: float = 0.0
     y: float = 0.0
-    options: dict[str, Any] = {}
+    options: Options = {}
 
 
 class DrawnLink(msgspec.Struct, frozen=True):
-    """A link to a controller is what a switch obeys, and has no options.
+    """A link between the nodes `a` and `b`. A link to a controller has no options.
 
-    options     of both directions: rate, delay, jitter, loss, queue, ... (words of the YAML format)
-    a_options   of the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and what holds
-                for packets that leave through it only: rate, delay, ...
+    options     for both directions: rate, delay, jitter, loss, queue, ... (as in the YAML format)
+    a_options   for the port at a: name, ip, mac, number, speed, mtu, vlan, trunks, nic; and conditions
+                that hold only for packets that leave through it: rate, delay, ...
     b_options   the same at b
     """
 
     id: str
     a: str
     b: str
-    options: dict[str, Any] = {}
-    a_options: dict[str, Any] = {}
-    b_options: dict[str, Any] = {}
+    options: Options = {}
+    a_options: Options = {}
+    b_options: Options = {}
 
 
 class DrawnLabel(msgspec.Struct, frozen=True):
@@ -51,8 +58,11 @@ class DrawnLabel(msgspec.Struct, frozen=True):
 
 
 class DocumentPreferences(msgspec.Struct, frozen=True):
-    """Of the whole network. `application` has MiniEdit's own words: dpctl, netflow, openFlowVersions,
-    sflow, startCLI, switchType, terminalType."""
+    """Settings of the whole network.
+
+    `application` holds MiniEdit's own settings: dpctl, netflow, openFlowVersions, sflow, startCLI,
+    switchType, terminalType.
+    """
 
     name: str = ""
     ip_base: str = "10.0.0.0/8"
@@ -60,9 +70,9 @@ class DocumentPreferences(msgspec.Struct, frozen=True):
     wire: Wire = "mtu"
     seed: int = 1
     pace: Pace = "real"
-    application: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    """What a file said and nobody here understands."""
+    application: Options = {}
+    extra: Options = {}
+    """Fields of the file that wanlab does not know; they are kept when it is saved."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -75,7 +85,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Elements(msgspec.Struct, frozen=True):
-    """Things as they are from now on; those of ids that are new are added."""
+    """Elements to add to a document, or to replace those with the same ids."""
 
     nodes: tuple[DrawnNode, ...] = ()
     links: tuple[DrawnLink, ...] = ()

@@ -1,17 +1,17 @@
-"""What browser and server say to each other: the only place where that is written down.
+"""The protocol between browser and server: replies, pushes, files and terminals.
 
-    browser -> server   WS /api/live   {"id": 7, "do": "edit", ...}       one of COMMANDS
-    server -> browser                  {"reply": 7, "ok": {...}}          Reply, or
-                                       {"reply": 7, "error": {...}}       Refusal
+    browser -> server   WS /api/live   {"id": 7, "do": "edit", ...}       one of commands.COMMANDS
+    server -> browser                  {"reply": 7, "ok": {...}}          CommandReply, or
+                                       {"reply": 7, "error": {...}}       CommandRefusal
                                        {"push": "document", ...}          one of PUSHES, to everybody
 
-`python -m wanlab.web.typescript` writes ui/src/protocol.ts from it. Times are nanoseconds of the
-network's clock; ids are texts that stay what they are while a document lives, names may change.
+`python -m wanlab.web.typescript` writes ui/src/protocol.ts from this module, `commands` and
+`model`. Times are in nanoseconds of the network's clock.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -36,27 +36,36 @@ Severity = Literal["error", "warning"]
 
 
 class SavedFile(msgspec.Struct, frozen=True):
+    """The reply to "save"."""
+
     path: str
 
 
 class OpenedTerminal(msgspec.Struct, frozen=True):
+    """The reply to "terminal"."""
+
     terminal: str
 
 
 class CaptureFile(msgspec.Struct, frozen=True):
+    """The reply to "capture"."""
+
     path: str
 
 
 class Location(msgspec.Struct, frozen=True):
-    """Where something is wrong: the thing ("" is the whole), and its field as the document has it:
-    "name", "options.ip", "a_options.rate", "preferences.ip_base"."""
+    """Where something is wrong: the id of an element ("" for the document as a whole) and its field.
+
+    Fields are named as in the document: "name", "options.ip", "a_options.rate",
+    "preferences.ip_base".
+    """
 
     id: str = ""
     field: str = ""
 
 
 class DrawingProblem(msgspec.Struct, frozen=True):
-    """What is wrong, and what to do."""
+    """What is wrong with the document, where, and what to do about it."""
 
     what: str
     hint: str = ""
@@ -65,8 +74,11 @@ class DrawingProblem(msgspec.Struct, frozen=True):
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """Why a command was not carried out. `code`, where the browser can do something about it:
-    "not saved" (ask, then `discard`), "exists" (ask, then `overwrite`)."""
+    """Why a command was not carried out.
+
+    `code` is set where the browser can offer a way out: "not saved" (ask, then send the command
+    again with `discard`), "exists" (ask, then send it again with `overwrite`).
+    """
 
     what: str
     hint: str = ""
@@ -75,11 +87,15 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 
 class CommandReply(msgspec.Struct, frozen=True):
+    """The reply to a command that was carried out; `reply` is its id."""
+
     reply: int
-    ok: Any = None
+    ok: object = None
 
 
 class CommandRefusal(msgspec.Struct, frozen=True):
+    """The reply to a command that was not carried out."""
+
     reply: int
     error: ErrorBody
 
@@ -88,11 +104,11 @@ class CommandRefusal(msgspec.Struct, frozen=True):
 
 
 class Push(msgspec.Struct, frozen=True, tag_field="push", kw_only=True):
-    """What a server tells everybody."""
+    """What the server sends to all browsers without being asked."""
 
 
 class DocumentChanges(msgspec.Struct, frozen=True):
-    """From one revision to the next."""
+    """How one revision of the document differs from the one before."""
 
     put: Elements = Elements()
     drop: tuple[str, ...] = ()
@@ -100,35 +116,39 @@ class DocumentChanges(msgspec.Struct, frozen=True):
 
 
 class DocumentPush(Push, frozen=True, tag="document"):
-    """`changes` lead from the revision before to this one; otherwise `document` is all of it."""
+    """The document: either all of it, or the changes since the revision before."""
 
     revision: int
     document: Document | None = None
     changes: DocumentChanges | None = None
     by: str = ""
-    """The browser that did it."""
+    """The browser that made the edit."""
     label: str = ""
     undo: str | None = None
-    """What undo would take back; None if there is nothing."""
+    """The name of the edit that undo would undo; None if there is none."""
     redo: str | None = None
 
 
 class ProblemsPush(Push, frozen=True, tag="problems"):
+    """What is wrong with the document."""
+
     problems: tuple[DrawingProblem, ...] = ()
 
 
 class FilePush(Push, frozen=True, tag="file"):
+    """The file of the document."""
+
     path: str | None = None
-    """In the working folder; None: it has never been saved."""
+    """In the working folder; None if it has never been saved."""
     name: str = ""
     is_saved: bool = True
 
 
 class DraftPush(Push, frozen=True, tag="draft"):
-    """What a server before this one had not saved."""
+    """What an earlier server had not saved."""
 
     name: str | None = None
-    """None: nothing."""
+    """None if there is no draft."""
     nodes: int = 0
     saved_at_s: float = 0.0
     """Seconds since 1970."""
@@ -143,42 +163,48 @@ class LivePort(msgspec.Struct, frozen=True):
     name: str
     mac: str = ""
     addresses: tuple[str, ...] = ()
-    """As the kernel has them now."""
+    """As the kernel has them now, with their prefix lengths."""
     is_up: bool = True
 
 
 class PortsPush(Push, frozen=True, tag="ports"):
-    """The ports that the document means, with the names and addresses that they get by rule;
-    while something is wrong with it, those of before."""
+    """The ports of the document, with the names and addresses that they will get.
+
+    While the document has problems, these are the ports of its last sound revision.
+    """
 
     ports: tuple[LivePort, ...] = ()
 
 
 class RunPush(Push, frozen=True, tag="run"):
+    """The running network."""
+
     phase: Phase = "stopped"
     error: ErrorBody | None = None
     progress: str = ""
     ports: tuple[LivePort, ...] = ()
     links_down: tuple[str, ...] = ()
     is_stale: bool = False
-    """The document has changed since in a way that the running network does not know."""
+    """Whether the document has been changed in a way that the running network does not have."""
     warnings: tuple[str, ...] = ()
 
 
 class ClockPush(Push, frozen=True, tag="clock"):
+    """The network's clock."""
+
     now_ns: int = 0
     speed: float = 0.0
-    """Seconds of the network per second of ours, lately."""
+    """Network seconds per real second, over the last second or so."""
     pace: Pace = "real"
     is_paused: bool = False
     is_moving: bool = False
     clock: ClockKind = "virtual"
     stalled: str = ""
-    """A program that computes without a pause keeps time from passing: what is known of it."""
+    """Why time cannot pass although it should: a program computes without a pause."""
 
 
 class TerminalInfo(msgspec.Struct, frozen=True):
-    """`status`: of a program that has ended; negative, the signal that ended it."""
+    """A terminal. `status` is the exit status of its program; negative, the signal that ended it."""
 
     id: str
     node: str
@@ -188,11 +214,13 @@ class TerminalInfo(msgspec.Struct, frozen=True):
 
 
 class TerminalsPush(Push, frozen=True, tag="terminals"):
+    """The terminals that are open."""
+
     terminals: tuple[TerminalInfo, ...] = ()
 
 
 class SampleColumn(msgspec.Struct, frozen=True):
-    """Samples of one curve: `values[i]` at `times_s[i]`, null where there is none."""
+    """Samples of one curve: `values[i]` at `times_s[i]`, null where there is no value."""
 
     kind: SeriesKind
     port: str
@@ -204,32 +232,38 @@ class SampleColumn(msgspec.Struct, frozen=True):
 
 
 class SamplesPush(Push, frozen=True, tag="samples"):
-    """What came since the last one."""
+    """The samples taken since the last push."""
 
     columns: tuple[SampleColumn, ...] = ()
 
 
 class RecordInfo(msgspec.Struct, frozen=True):
+    """A record in the working folder."""
+
     name: str
     made_at_s: float
     seconds: float
-    """Of the network's time."""
+    """In the network's time."""
     topology: str = ""
 
 
 class RecordsPush(Push, frozen=True, tag="records"):
+    """The records, and whether one is being made."""
+
     records: tuple[RecordInfo, ...] = ()
     recording: str | None = None
-    """The one that is being made."""
+    """The name of the record that is being made."""
 
 
 class CapturesPush(Push, frozen=True, tag="captures"):
+    """The captures that are being written."""
+
     ports: tuple[str, ...] = ()
-    """Whose packets are being kept."""
+    """The ports whose packets are being captured."""
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """Of one check; the reply to a lesson's "check" is a list of them."""
+    """The result of one check. The reply to a lesson's "check" is a list of them."""
 
     what: str
     points: float
@@ -240,8 +274,11 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class LessonStep(msgspec.Struct, frozen=True):
-    """`lines` are typed into each terminal of `where`: "client", "mininet" or names of nodes; "gui" is
-    what is done on the canvas."""
+    """A step of a lesson.
+
+    `lines` are typed into each terminal of `where`: "client", "mininet" or the names of nodes.
+    "gui" stands for a step on the canvas.
+    """
 
     n: int
     at: str
@@ -251,11 +288,14 @@ class LessonStep(msgspec.Struct, frozen=True):
     note: str = ""
     printed: str = ""
     can_type: bool = False
-    do: dict[str, Any] = {}
-    """On the canvas: new, open, save, draw, properties, preferences, run, stop, terminal, look."""
+    do: dict[str, object] = {}
+    """What is done on the canvas, by the words of lab.yaml: new, open, save, draw, properties,
+    preferences, run, stop, terminal, look."""
 
 
 class LessonInfo(msgspec.Struct, frozen=True):
+    """A unit of the course, and what has been done of it."""
+
     unit: str
     kind: str
     heading: str
@@ -264,13 +304,13 @@ class LessonInfo(msgspec.Struct, frozen=True):
     done: tuple[int, ...] = ()
     points: float | None = None
     of: float | None = None
-    """Of the last check."""
+    """The maximum of `points`, both from the last check."""
     report: str | None = None
-    """Its page, in the working folder."""
+    """The path of its report in the working folder."""
 
 
 class LessonPage(msgspec.Struct, frozen=True):
-    """GET /api/lessons/UNIT"""
+    """GET /api/lessons/UNIT: the lesson of a unit."""
 
     unit: str
     heading: str
@@ -281,40 +321,44 @@ class LessonPage(msgspec.Struct, frozen=True):
     has_figure: bool
     decisions: tuple[str, ...] = ()
     topologies: str = ""
-    """Where in the working folder its topologies are opened from and saved to."""
+    """The folder for its topologies, in the working folder."""
 
 
 class LessonsPush(Push, frozen=True, tag="lessons"):
+    """The units of the course."""
+
     lessons: tuple[LessonInfo, ...] = ()
     open_unit: str | None = None
     working: str | None = None
-    """The unit whose steps are being performed for a report."""
+    """The unit whose report is being made."""
     working_step: str = ""
 
 
 class FilesPush(Push, frozen=True, tag="files"):
-    """Files of the working folder that have come or changed."""
+    """Files of the working folder that are new or have changed."""
 
     paths: tuple[str, ...] = ()
 
 
 class ShowPush(Push, frozen=True, tag="show"):
-    """A program wants a file of the working folder shown: `xdg-open`."""
+    """A program has asked to show a file of the working folder, with `xdg-open`."""
 
     path: str
 
 
 class MessagePush(Push, frozen=True, tag="message"):
+    """A message for the user."""
+
     level: Literal["info", "warning", "error"]
     what: str
     hint: str = ""
 
 
 class StatePush(Push, frozen=True, tag="state"):
-    """Everything at once: the first on a connection, and GET /api/state."""
+    """Everything at once: the first push on a connection, and the reply to GET /api/state."""
 
     client: str
-    """What this browser is called in `by`."""
+    """The name of this browser in `by`."""
     version: str
     folder: str
     document: DocumentPush
@@ -349,6 +393,8 @@ PUSHES = (
 
 
 class FileInfo(msgspec.Struct, frozen=True):
+    """A file or folder of the working folder."""
+
     name: str
     path: str
     """In the working folder."""
@@ -358,7 +404,7 @@ class FileInfo(msgspec.Struct, frozen=True):
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """GET /api/files?under="""
+    """GET /api/files?under=FOLDER: the entries of a folder."""
 
     path: str
     files: tuple[FileInfo, ...]
@@ -375,17 +421,19 @@ class ComparedColumn(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
+    """The reply to "compare": curves by the title of their panel."""
+
     panels: dict[str, tuple[ComparedColumn, ...]]
 
 
 class TerminalResize(msgspec.Struct, frozen=True):
-    """WS /api/terminals/ID, as a text: [rows, columns]. Bytes are what was typed."""
+    """Text on WS /api/terminals/ID: the new size in [rows, columns]. Binary messages are keys."""
 
     resize: tuple[int, int]
 
 
 class OutputAck(msgspec.Struct, frozen=True):
-    """WS /api/terminals/ID, as a text: so many bytes of output have been shown since the last."""
+    """Text on WS /api/terminals/ID: how many more bytes of output have been displayed."""
 
     ack: int
 

@@ -22,9 +22,10 @@ from . import commands, protocol
 from .broadcast import Broadcast
 from .document import network_links
 from .model import ClockKind, Document, DrawnLink, End
+from .pacer import Clock
 from .protocol import LivePort
 from .terminals import CLIENT, PROMPT, SHELL, Terminal, TerminalList
-from .worker import Clock, NetworkWorker
+from .worker import NetworkWorker
 
 LOOK_AT_PORTS_REAL_S = 1.0
 LONGEST_STEP_NS = 3600 * 10**9
@@ -58,7 +59,7 @@ class NetworkSession:
         self._show = show
         self.loop = asyncio.get_running_loop()
         self.terminals = TerminalList(self._tell_terminals)
-        self.driver: NetworkWorker | None = None
+        self.worker: NetworkWorker | None = None
         self.plan: Plan | None = None
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it is there."""
@@ -82,7 +83,7 @@ class NetworkSession:
 
     @property
     def is_stopped(self) -> bool:
-        return self.driver is None
+        return self.worker is None
 
     def told(self) -> protocol.RunPush:
         return self._run
@@ -90,7 +91,7 @@ class NetworkSession:
     def told_clock(self) -> protocol.ClockPush:
         clock = self._clock
         stalled = ""
-        if self.driver is not None and self.driver.stuck_real_s > 3:
+        if self.worker is not None and self.worker.stalled_real_s > 3:
             stalled = "a program computes without a pause: time cannot pass. Ctrl-C ends it"
         return protocol.ClockPush(
             now_ns=clock.now_ns,
@@ -102,25 +103,25 @@ class NetworkSession:
             stalled=stalled,
         )
 
-    def network_driver(self) -> NetworkWorker:
-        if self.driver is None or not self.is_running:
+    def network_worker(self) -> NetworkWorker:
+        if self.worker is None or not self.is_running:
             raise WanlabError("the network is not running", "press Run")
-        return self.driver
+        return self.worker
 
     async def do(self, order: Callable[[Network], Any]) -> Any:
         """Has something done with the network."""
-        return await asyncio.wrap_future(self.network_driver().do(order))
+        return await asyncio.wrap_future(self.network_worker().submit(order))
 
     # -- run and stop -----------------------------------------------------------------------------
 
     def start(self, plan: Plan, *, is_paced: bool) -> None:
-        if self.driver is not None:
+        if self.worker is not None:
             raise WanlabError("the network runs already")
         for terminal in self.terminals:
             self.terminals.close(terminal.name)
         self.plan = plan
         self._clock = Clock(is_paced=is_paced)
-        self.driver = NetworkWorker(
+        self.worker = NetworkWorker(
             plan.make,
             on_running=self._is_there,
             on_ended=self._later(self._has_ended),
@@ -129,20 +130,20 @@ class NetworkSession:
             is_paced=is_paced,
         )
         self._become(protocol.RunPush(phase="starting", progress="the machine boots"))
-        self.driver.start()
+        self.worker.start()
 
     async def stop(self, *_: Any) -> None:
-        driver = self.driver
-        if driver is None:
+        worker = self.worker
+        if worker is None:
             return
         self._become(msgspec.structs.replace(self._run, phase="stopping", progress=""))
-        driver.end()
-        while not await asyncio.to_thread(driver.join, 0.5):
-            driver.end()
+        worker.end()
+        while not await asyncio.to_thread(worker.join, 0.5):
+            worker.end()
 
     def note_edit(self, document: Document) -> None:
         """Whether the running network is still what is drawn."""
-        if self.plan is None or self.driver is None:
+        if self.plan is None or self.worker is None:
             return
         is_stale = meaning(document) != meaning(self.plan.document)
         if is_stale != self._run.is_stale:
@@ -190,9 +191,9 @@ class NetworkSession:
         for terminal in ended:
             assert terminal.process is not None
             self.loop.call_soon_threadsafe(terminal.end, terminal.process.status)
-        if (driver := self.driver) is not None:
+        if (worker := self.worker) is not None:
             alive = [(one.name, one.process) for one in self.terminals if one.process is not None]
-            busy = {name for name, process in alive if driver.is_at_work(process)}
+            busy = {name for name, process in alive if worker.is_busy(process)}
             if busy != self._busy:
                 self._busy = busy
                 self._later(self._take_busy)(busy)
@@ -235,7 +236,7 @@ class NetworkSession:
 
     def _now_runs(self, told: tuple[Network, dict[tuple[str, str], Interface]]) -> None:
         network, found = told
-        if self.plan is None or self.driver is None or self._run.phase != "starting":
+        if self.plan is None or self.worker is None or self._run.phase != "starting":
             return
         self._clock_kind = network.clock
         self._names = {node.id: node.name for node in self.plan.document.nodes}
@@ -273,7 +274,7 @@ class NetworkSession:
         self._broadcast.tell(self.told_clock())
 
     def _has_ended(self, died: BaseException | None) -> None:
-        self.driver = None
+        self.worker = None
         self.terminals.end_all()
         for call in self.on_ending:
             call()
@@ -307,7 +308,7 @@ class NetworkSession:
             words, title = list(prompt.COMMAND), "mininet"
         elif command.node != CLIENT:
             title = self._name_of(command.node)
-        self.network_driver()
+        self.network_worker()
         terminal, started = self._open(command.node, title, words, size)
         try:
             await asyncio.wrap_future(started)
@@ -325,7 +326,7 @@ class NetworkSession:
         *,
         folder: str | None = None,
     ) -> tuple[Terminal, Future[None]]:
-        driver, plan = self.network_driver(), self.plan
+        worker, plan = self.network_worker(), self.plan
         assert plan is not None
         terminal = self.terminals.new(node, title)
         environment = {**plan.environment, **({"PWD": plan.home} if plan.home else {})}
@@ -333,7 +334,7 @@ class NetworkSession:
         def begin(network: Network) -> None:
             place = network.root if node in (CLIENT, PROMPT) else network[title]
             terminal.begin(
-                driver,
+                worker,
                 place.start,
                 words,
                 size=size,
@@ -341,7 +342,7 @@ class NetworkSession:
                 environment=environment,
             )
 
-        return terminal, driver.do(begin)
+        return terminal, worker.submit(begin)
 
     def _name_of(self, node: str) -> str:
         """The name that a node of the document was started under."""
@@ -355,7 +356,7 @@ class NetworkSession:
 
     async def close_terminal(self, command: commands.CloseTerminalCommand, by: str = "") -> None:
         process = self.terminals.close(command.terminal)
-        if process is not None and self.driver is not None:
+        if process is not None and self.worker is not None:
             with contextlib.suppress(WanlabError):
                 await self.do(lambda network: _hang_up(process))
 
@@ -364,15 +365,15 @@ class NetworkSession:
 
     def keys(self, terminal: Terminal, data: bytes) -> None:
         """What somebody types. Ctrl-C reaches also what computes without a pause."""
-        if terminal.process is None or self.driver is None:
+        if terminal.process is None or self.worker is None:
             return
-        if b"\x03" in data and self.driver.stuck_real_s > 1:
-            self.driver.end_stalled_process()
-        self.driver.write(terminal.process, data)
+        if b"\x03" in data and self.worker.stalled_real_s > 1:
+            self.worker.end_stalled_process()
+        self.worker.send_keys(terminal.process, data)
 
     def resize(self, terminal: Terminal, rows: int, columns: int) -> None:
         process = terminal.process
-        if process is None or self.driver is None:
+        if process is None or self.worker is None:
             return
         size = (_within(rows, 2, 500), _within(columns, 10, 1000))
 
@@ -380,24 +381,24 @@ class NetworkSession:
             if process.is_running:
                 process.resize(*size)
 
-        self.driver.do(order)
-        self.driver.write(process, b"")  # what it draws anew takes a moment
+        self.worker.submit(order)
+        self.worker.send_keys(process, b"")  # what it draws anew takes a moment
 
     # -- the clock --------------------------------------------------------------------------------
 
     async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
-        driver = self.network_driver()
-        await self.do(lambda network: driver.set_pace(network, is_paced=command.pace == "real"))
+        worker = self.network_worker()
+        await self.do(lambda network: worker.set_pace(network, is_paced=command.pace == "real"))
 
     async def pause(self, command: commands.PauseCommand, by: str = "") -> None:
-        driver = self.network_driver()
-        await self.do(lambda network: driver.pause(network, is_paused=command.paused))
+        worker = self.network_worker()
+        await self.do(lambda network: worker.pause(network, is_paused=command.paused))
 
     async def step(self, command: commands.StepCommand, by: str = "") -> None:
-        driver, duration_ns = self.network_driver(), parse_duration(command.duration)
+        worker, duration_ns = self.network_worker(), parse_duration(command.duration)
         if not 0 < duration_ns <= LONGEST_STEP_NS:
             raise WanlabError(f"{command.duration} is no step", 'as in "100ms"')
-        await self.do(lambda network: driver.step(network, duration_ns))
+        await self.do(lambda network: worker.step(network, duration_ns))
 
     # -- links ------------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class Terminal:
 
     def begin(
         self,
-        driver: NetworkWorker,
+        worker: NetworkWorker,
         start: Callable[..., Process],
         command: list[str],
         *,
@@ -98,7 +98,7 @@ class Terminal:
         """Starts its program. Browsers hear of the terminal when there is one to type to."""
 
         def hear(data: bytes) -> None:
-            driver.said_something(data)
+            worker.note_output(data)
             self.hear(data)
 
         process = start(
@@ -115,11 +115,11 @@ class Terminal:
                 process.give_room(more)
 
         def has_shown(more: int) -> None:
-            driver.do(lambda network: give_room(network, more))
+            worker.submit(lambda network: give_room(network, more))
 
         self.process = process
         self._has_shown = has_shown
-        driver.attend(process)
+        worker.follow(process)
         self._loop.call_soon_threadsafe(self._changed)
 
     def hear(self, data: bytes) -> None:

@@ -1,19 +1,26 @@
-"""The protocol in TypeScript: `python -m wanlab.web.typescript > ui/src/protocol.ts`."""
+"""Write the protocol in TypeScript: `python -m wanlab.web.typescript > ui/src/protocol.ts`."""
 
 from __future__ import annotations
 
 import inspect
 import types
 from collections.abc import Iterator
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from . import commands, model, protocol
 
-HEAD = """// Written by `python -m wanlab.web.typescript` from src/wanlab/web/protocol.py: change that.
+HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
-SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+SIMPLE: dict[type, str] = {
+    object: "unknown",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 ALIASES = {
     getattr(module, name): name
     for module, names in (
@@ -26,7 +33,7 @@ ALIASES = {
 
 
 def text() -> str:
-    """All of it."""
+    """Return ui/src/protocol.ts."""
     return "\n".join(_lines())
 
 
@@ -59,10 +66,9 @@ def _interface(kind: type[msgspec.Struct]) -> Iterator[str]:
     yield "}"
 
 
-def _type(hint: Any) -> str:
-    if hint is Any:
-        return "unknown"
-    if hint in SIMPLE:
+def _type(hint: object) -> str:
+    """Return the type in TypeScript that stands for a type hint."""
+    if isinstance(hint, type) and hint in SIMPLE:
         return SIMPLE[hint]
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -81,7 +87,7 @@ def _type(hint: Any) -> str:
     return hint.__name__
 
 
-def _union(values: tuple[Any, ...]) -> str:
+def _union(values: tuple[object, ...]) -> str:
     return " | ".join(f'"{value}"' for value in values)
 
 

@@ -41,7 +41,6 @@ export async function edit(label: string, change: Change): Promise<boolean> {
       put,
       drop,
       preferences: change.preferences ?? null,
-      base: state.revision,
       label,
     });
     return true;
