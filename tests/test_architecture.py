@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plot": {"record"} | DATA,
     # What a result depends on: the kernel that would be booted, the programs that it would find.
     "experiments": {"measure", "plot", "machine"} | LIVE,
-    "labs": FACE,
+    "labs": FACE | {"measure"},
     # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
     "cli": FACE | {"labs", "mininet", "web"},
     "mininet": FACE,

@@ -7,7 +7,7 @@ import pytest
 from wanlab import Experiment, Metric, Table, load_experiment
 from wanlab.errors import WanlabError
 from wanlab.experiments.origin import key_of, origin_of
-from wanlab.experiments.takes import Evidence, parse_take
+from wanlab.measure.metrics import RunOutput, parse_run_metric
 
 TEXT = """
 experiment: pings
@@ -24,7 +24,7 @@ until: ping
 metrics:
   mean: ping.ping.mean_ms
   sent: growth(port.tx_packets)
-  said: ping.number(in (\\d+) s)
+  said: ping.last_number(in (\\d+) s)
 vary: {delay: [5ms, 10ms]}
 repeats: 2
 full: {vary: {delay: [1ms]}, repeats: 9}
@@ -111,8 +111,8 @@ def test_another_design_in_the_file_leaves_runs_known(tmp_path: Path) -> None:
         ("{rate}", "{rat}", 'no parameter "rat".*did you mean rate'),
         ("until: ping", "until: pong", "no program 'pong'"),
         ("until: ping", "duration: 1s\nuntil: ping", "when it ends"),
-        ("ping.ping.mean_ms", "ping.ping.mean", '"ping.ping.mean" is no metric'),
-        ("ping.ping.mean_ms", "mean(tcp)", "is no metric"),
+        ("ping.ping.mean_ms", "ping.ping.mean", 'unknown metric "ping.mean"'),
+        ("ping.ping.mean_ms", "mean(tcp)", "unknown metric"),
         ("metrics:", "metric:", '"metric" is not known.*did you mean metrics'),
         ("  mean:", "  delay:", "delay is a parameter and a metric"),
         ("delay: [5ms, 10ms]", "dely: [5ms]", "no parameter 'dely'"),
@@ -144,7 +144,7 @@ TABLE = Table.of({"time_ns": [0, 1, 2, 3], "node": ["a", "a", "b", "b"], "rtt_us
     ],
 )
 def test_a_metric_of_a_table(text: str, expected: Metric) -> None:
-    assert parse_take(text)(Evidence({}, {"tcp": TABLE})) == expected
+    assert parse_run_metric(text)(RunOutput({}, {"tcp": TABLE})) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_a_metric_of_a_table(text: str, expected: Metric) -> None:
 )
 def test_what_a_metric_does_not_find_is_told(text: str, says: str) -> None:
     with pytest.raises(WanlabError, match=says):
-        parse_take(text)(Evidence({}, {"tcp": TABLE}))
+        parse_run_metric(text)(RunOutput({}, {"tcp": TABLE}))
 
 
 def test_an_unknown_reduction_is_told() -> None:
     with pytest.raises(WanlabError, match="did you mean mean"):
-        parse_take("meen(tcp.rtt_us)")
+        parse_run_metric("meen(tcp.rtt_us)")

@@ -47,7 +47,7 @@ class Nodes:
 
 BOTH = (Flow("h3", "h1", "iperf3 -c 10.0.0.3"), Flow("h4", "h2", "iperf3 -c 10.0.0.4"))
 SUM = Check("use it", 2, "look", "iperf3.sum_receiver_mbps", Band(at_least=90), flows=BOTH)
-JAIN = replace(SUM, what="share it", points=3, take="jain", band=Band(at_least=0.9))
+JAIN = replace(SUM, what="share it", points=3, metric="jain", band=Band(at_least=0.9))
 ALONE = replace(SUM, what="alone", band=Band(at_least=60), flows=BOTH[:1])
 
 

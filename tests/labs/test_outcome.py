@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wanlab.labs.outcome import EXPLAINED, OPEN, REPRODUCED, Outcome
-from wanlab.labs.takes import Evidence
 from wanlab.labs.unit import Band, Expectation, Step
+from wanlab.measure.metrics import StepOutput
 
 PING = """\
 PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
@@ -18,7 +18,7 @@ rtt min/avg/max/mdev = 1.0/2.0/3.0/0.5 ms
 
 
 @pytest.mark.parametrize(
-    ("clock", "take", "most", "status"),
+    ("clock", "metric", "most", "status"),
     [
         ("virtual", "ping.max_ms", 2.5, OPEN),
         ("real", "ping.max_ms", 2.5, EXPLAINED),
@@ -27,8 +27,8 @@ rtt min/avg/max/mdev = 1.0/2.0/3.0/0.5 ms
         ("real", "jain", 1, OPEN),
     ],
 )
-def test_a_missed_band_counts(clock: str, take: str, most: float, status: str) -> None:
-    expected = Expectation("it", take, "3", band=Band(at_most=most), why="set before")
+def test_a_missed_band_counts(clock: str, metric: str, most: float, status: str) -> None:
+    expected = Expectation("it", metric, "3", band=Band(at_most=most), why="set before")
     outcome = Outcome(Step(1, "", ("h1",), expect=(expected,)), clock=clock)
-    outcome.judge(Evidence(PING), {})
+    outcome.judge(StepOutput(PING), {})
     assert [figure.status for figure in outcome.figures] == [status]

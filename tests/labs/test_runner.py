@@ -43,24 +43,24 @@ steps:
   where: h1
   type: ping 10.0.0.2
   for: 3500ms
-  expect: [{what: sent, take: ping.sent, manual: 4, at_least: 4, at_most: 4, why: one a second}]
+  expect: [{what: sent, metric: ping.sent, manual: 4, at_least: 4, at_most: 4, why: one a second}]
 - {n: 6, at: "2", where: h2, type: iperf3 -s, starts: server}
 - n: 7
   at: "2"
   where: client
   type: plot_q.sh s1-eth2
   starts: plot
-  expect: [{what: idle, take: queue(s1-eth2).first_bytes, manual: 0, at_least: 0, at_most: 0}]
+  expect: [{what: idle, metric: queue(s1-eth2).first_bytes, manual: 0, at_least: 0, at_most: 0}]
 - n: 8
   at: "2"
   where: h1
   type: "iperf3 -c 10.0.0.2 -t 1 -J > out.json"
-  expect: [{what: rate, take: json(out.json).receiver_mbps, manual: 1, at_least: 1}]
+  expect: [{what: rate, metric: iperf3(out.json).receiver.mbps, manual: 1, at_least: 1}]
 - n: 9
   at: "2"
   where: client
   stops: plot
-  expect: [{what: queue, take: queue(s1-eth2).peak_bytes, manual: 0, at_least: 0, at_most: 0}]
+  expect: [{what: queue, metric: queue(s1-eth2).peak_bytes, manual: 0, at_least: 0, at_most: 0}]
 - {n: 10, at: "2", where: h2, stops: server, says: [receiver]}
 - {n: 11, at: "3", where: h1, type: "x=5"}
 - {n: 12, at: "3", where: h1, type: "cd /tmp; echo value $x $PWD", says: [value 5 /tmp]}
@@ -71,14 +71,14 @@ steps:
   at: "3"
   where: h1
   do: look
-  expect: [{what: other's, take: ping.sent, of: 14, manual: 2, at_least: 2, at_most: 2}]
+  expect: [{what: other's, metric: ping.sent, of: 14, manual: 2, at_least: 2, at_most: 2}]
 - {n: 17, at: "4", where: mininet, type: net, says: ["h1 h1-eth0:s1-eth1"]}
 - n: 18
   at: "4"
   where: mininet
   type: h1 ping h2
   for: 2500ms
-  expect: [{what: sent, take: ping.sent, manual: 3, at_least: 3, at_most: 3}]
+  expect: [{what: sent, metric: ping.sent, manual: 3, at_least: 3, at_most: 3}]
 - {n: 19, at: "4", where: mininet, type: exit}
 - {n: 20, at: "4", where: client, type: "false", status: 1}
 - {n: 21, at: "5", where: gui, do: stop}
@@ -89,20 +89,20 @@ steps:
 check:
 - what: the delay is there
   state: tc -j qdisc show dev s1-eth2
-  take: netem.delay_ms
+  metric: netem.delay_ms
   at_least: 9.9
   at_most: 10.1
   hint: look at the delay
 - what: the path is used
   measure: {server: h2, client: h1, flow: "iperf3 -c 10.0.0.2 -t 1 -J"}
-  take: iperf3.receiver.mbps
+  metric: iperf3.receiver.mbps
   at_least: 10
   points: 2
   hint: look at the flow
 - what: buffers
   state: sysctl net.ipv4.tcp_rmem
   in: h1
-  take: sysctl.value
+  metric: sysctl.value
   at_least: 52428800
   hint: look at tcp_rmem
 """

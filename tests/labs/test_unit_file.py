@@ -26,12 +26,12 @@ steps:
   type: iperf3 -c 10.0.0.2
   for: 1500ms
   expect:
-  - {what: rate, take: iperf3.sender.mbps, manual: "900", unit: Mbit/s, at_least: 800, at_most: 1e3}
+  - {what: rate, metric: iperf3.sender.mbps, manual: "900", unit: Mbit/s, at_least: 800, at_most: 1e3}
 - {n: 4, at: "1/4", where: h2, stops: server}
 - {n: 5, at: "1/5", where: h1, type: ping -c 1 10.0.0.2, waits_for: enter}
-- {n: 6, at: "1/6", where: h1, enter: [5], expect: [{what: sent, take: ping.sent, of: 5, manual: 1}]}
+- {n: 6, at: "1/6", where: h1, enter: [5], expect: [{what: sent, metric: ping.sent, of: 5, manual: 1}]}
 check:
-- {what: loss, state: tc -j qdisc show, take: netem.loss_percent, at_most: 0, points: 2, hint: look}
+- {what: loss, state: tc -j qdisc show, metric: netem.loss_percent, at_most: 0, points: 2, hint: look}
 decisions:
 - {what: a, decided: b, because: c}
 """
@@ -68,7 +68,7 @@ def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None
         "line 16 (steps[2].expect[0].atleast)",
         "line 14 (steps[2].four)",
         "line 17 (steps[3].stops)",
-        "line 21 (check[0].take)",
+        "line 21 (check[0].metric)",
     ]
 
 

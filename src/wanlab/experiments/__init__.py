@@ -1,7 +1,7 @@
 """Experiments: a recipe, one run of it, and many.
 
 definition.py   Experiment, and the decorator that makes one of a function
-yaml_form.py    the same from a YAML file (takes.py takes its metrics); files.py finds either in a file
+yaml_form.py    the same from a YAML file; files.py finds either in a file
 run.py          Run: what the function is given; it leaves one record
 design.py       Design: which runs a sweep has
 source.py       the experiment's code, as files that travel; archive.py: files as one piece of bytes
@@ -19,8 +19,9 @@ from wanlab.experiments.definition import Experiment, experiment
 from wanlab.experiments.design import Design, Uniform
 from wanlab.experiments.files import load_experiment
 from wanlab.experiments.result import Failure, Result
-from wanlab.experiments.run import Metric, Run
+from wanlab.experiments.run import Run
 from wanlab.experiments.sweep import Results, Sweep, SweepProgress, read_results
+from wanlab.measure.metrics import Metric
 
 __all__ = [
     "Design",

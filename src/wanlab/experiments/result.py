@@ -26,10 +26,10 @@ from typing import Any
 
 from wanlab import record as records
 from wanlab.errors import RecordError, WanlabError
+from wanlab.measure.metrics import Metric
 from wanlab.record import Record
 
 from .design import Value
-from .run import Metric
 
 FORMAT = 1
 RESULT, FAILURE, RECORD, CONSOLE = "result.json", "failure.json", "record", "console.txt"

@@ -15,13 +15,14 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.measure import Sampling
+from wanlab.measure.metrics import Metric
 from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.record import Provenance, Record, Table
@@ -35,14 +36,6 @@ GUEST_FOLDER = "/run/experiment"
 METRICS = "metrics"
 _BDP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:bdp|BDP)\s*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-
-@dataclass(frozen=True)
-class Metric:
-    """What a run is judged by: a number with its unit."""
-
-    value: float
-    unit: str = ""
 
 
 class Run:

@@ -16,7 +16,7 @@
     samplers: {every: 10ms, queues: [s1-eth2], flows: [h1]}
     until: flow                            # or duration: 11s
     metrics:
-      goodput: flow.iperf3.received.mbps
+      goodput: flow.iperf3.receiver.mbps
       rtt: mean(tcp.rtt_us)
     vary: {buffer: [0.5bdp, 1bdp, 2bdp], algorithm: [reno, cubic]}
     repeats: 3
@@ -50,6 +50,7 @@ from wanlab.measure import (
     Softnet,
     Sojourns,
 )
+from wanlab.measure.metrics import RunExtractor, RunOutput, parse_run_metric
 from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.topology import Topology, shapes
@@ -62,7 +63,6 @@ from .definition import Experiment, check_names
 from .design import Design, Uniform, Value
 from .run import Run
 from .sentence import parse_chart
-from .takes import Evidence, Take, parse_take
 
 KEYS = (
     *("experiment", "about", "parameters", "bdp", "topology", "network", "programs", "samplers"),
@@ -207,8 +207,8 @@ class _Written:
             )
         network = _mapping(said.get("network", {}), "network")
         _refuse_unknown(network, NETWORK_KEYS, "a network")
-        self._takes = {
-            name: _take(name, text)
+        self._metrics = {
+            name: _metric(name, text)
             for name, text in _mapping(said.get("metrics", {}), "metrics").items()
         }
         _refuse_unknown(
@@ -243,9 +243,9 @@ class _Written:
             self._check_ends(processes)
             for name, process in processes.items():
                 run.keep(f"{name}.txt", process.output_bytes)
-            evidence = Evidence(processes, sampling.tables())
-            for name, take in self._takes.items():
-                metric = take(evidence)
+            output = RunOutput(processes, sampling.tables())
+            for name, extract in self._metrics.items():
+                metric = extract(output)
                 run.metric(name, metric.value, metric.unit)
 
     def _values(self, run: Run, parameters: Mapping[str, Value]) -> dict[str, Value]:
@@ -327,9 +327,9 @@ def _program(item: Any, number: int) -> dict[str, Any]:
     return {**defaults, **said}
 
 
-def _take(name: str, text: Any) -> Take:
+def _metric(name: str, text: Any) -> RunExtractor:
     try:
-        return parse_take(str(text))
+        return parse_run_metric(str(text))
     except WanlabError as error:
         raise WanlabError(f"metrics: {name}: {error.what}", error.hint) from None
 

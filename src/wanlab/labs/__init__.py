@@ -3,7 +3,7 @@
 catalog      the units that are here          unit, unit_file   what lab.yaml says
 home         the manual's folders             shell, prompt     terminals, typed into from outside
 runner    performs steps                   canvas            what is drawn in the GUI
-takes, state_takes, outcome                   numbers out of outputs, beside the manual's
+outcome      numbers of outputs (wanlab.measure.metrics) beside the manual's
 grade        checks of a student's network    unit_run, page runs and their reports
 check_selftest        whether the checks are right     summary           many units in one table
 unit_process a unit that another program runs

@@ -12,11 +12,10 @@ from typing import Any
 
 from wanlab import Finished, Network, Process
 from wanlab.errors import WanlabError
+from wanlab.measure.metrics import StepOutput, parse_metric
 
-from . import takes
 from .lab import readable
 from .outcome import OPEN, band_text, told
-from .takes import Evidence
 from .unit import CLIENT, Check, Flow, Unit
 
 SETTLE = "500ms"
@@ -79,26 +78,26 @@ def report(unit: Unit, marks: Sequence[Mark], seed: int) -> dict[str, Any]:
 
 def _mark(check: Check, network: Network, measured: Measured) -> Mark:
     try:
-        evidence = _look(check, network, measured)
-        missing = [words for words in check.says if told(words, evidence.output).status == OPEN]
-        if not check.take:
+        step_output = _look(check, network, measured)
+        missing = [words for words in check.says if told(words, step_output.output).status == OPEN]
+        if not check.metric:
             return Mark(
                 check, not missing, None, f"it does not say {missing[0]}" if missing else ""
             )
-        value = takes.parse(check.take)(evidence)
+        value = parse_metric(check.metric)(step_output).value
     except WanlabError as error:
         return Mark(check, False, None, str(error))
     return Mark(check, check.band.holds(value) and not missing, value, "")
 
 
-def _look(check: Check, network: Network, measured: Measured) -> Evidence:
+def _look(check: Check, network: Network, measured: Measured) -> StepOutput:
     if check.flows:
         if check.flows not in measured:
             measured[check.flows] = _let_flow(check.flows, network)
         outputs = measured[check.flows]
-        return Evidence("".join(outputs), outputs)
+        return StepOutput("".join(outputs), outputs)
     finished = _place(check.place, network).run(check.state, check=False, timeout=FLOW_LIMIT)
-    return Evidence(finished.output + finished.errors)
+    return StepOutput(finished.output + finished.errors)
 
 
 def _place(name: str, network: Network) -> Any:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wanlab.errors import WanlabError
+from wanlab.measure.metrics import StepOutput, depends_on_host_speed, parse_metric
 
-from . import takes
 from .lab import readable
-from .takes import Evidence
 from .unit import Band, Expectation, Step
 
 REPRODUCED, EXPLAINED, OPEN = "reproduced", "explained", "open"
-NONE = Evidence()
+NONE = StepOutput()
 TEXT = 'says "'
 """How the name of a figure begins that is no number but a text which must occur."""
 REAL_CLOCK = (
@@ -65,27 +64,27 @@ class Outcome:
     began_s: float = 0.0
     seconds: float = 0.0
     clock: str = "virtual"
-    evidence: Evidence | None = None
+    step_output: StepOutput | None = None
     """What its numbers were taken from; what is told later may be taken from it, too."""
 
     @property
     def is_performed(self) -> bool:
         return not self.step.skip and not self.problems
 
-    def judge(self, evidence: Evidence, others: Mapping[int, Evidence]) -> None:
+    def judge(self, step_output: StepOutput, others: Mapping[int, StepOutput]) -> None:
         """Looks for all that the manual tells of this step; `others` are those of other steps."""
-        self.evidence = evidence
+        self.step_output = step_output
         self.figures += [
             self._figure(
-                expected, evidence if expected.of is None else others.get(expected.of, NONE)
+                expected, step_output if expected.of is None else others.get(expected.of, NONE)
             )
             for expected in self.step.expect
         ]
-        self.figures += [told(words, evidence.output) for words in self.step.says]
+        self.figures += [told(words, step_output.output) for words in self.step.says]
 
-    def _figure(self, expected: Expectation, evidence: Evidence) -> Figure:
-        figure = figure_of(expected, evidence)
-        is_measured = figure.ours is not None and takes.is_of_the_computer(expected.take)
+    def _figure(self, expected: Expectation, step_output: StepOutput) -> Figure:
+        figure = figure_of(expected, step_output)
+        is_measured = figure.ours is not None and depends_on_host_speed(expected.metric)
         if figure.status == OPEN and is_measured and self.clock == "real":
             return replace(figure, status=EXPLAINED, why=REAL_CLOCK)
         return figure
@@ -109,9 +108,9 @@ class Outcome:
         }
 
 
-def figure_of(expected: Expectation, evidence: Evidence) -> Figure:
+def figure_of(expected: Expectation, step_output: StepOutput) -> Figure:
     try:
-        ours = takes.parse(expected.take)(evidence)
+        ours = parse_metric(expected.metric)(step_output).value
     except WanlabError as error:
         return _figure(expected, None, EXPLAINED if expected.explained else OPEN, str(error))
     if expected.band == Band():

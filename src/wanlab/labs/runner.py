@@ -15,13 +15,13 @@ from types import TracebackType
 
 from wanlab import Network, Queues, Sampling, Table, Topology
 from wanlab.errors import MachineError, RequirementError, WanlabError, did_you_mean
+from wanlab.measure.metrics import StepOutput, sampled_port
 
-from . import outcome, student_files, takes
+from . import outcome, student_files
 from .canvas import Canvas
 from .outcome import Outcome
 from .prompt import VARIABLES, PromptDesk
 from .shell import Shell, not_ended
-from .takes import Evidence
 from .unit import CLIENT, GUI, MININET, Step, Unit
 
 LIMIT_NS = 1_800_000_000_000
@@ -313,8 +313,8 @@ class Runner:
 
     def _judge(self, result: Outcome, folder: str) -> None:
         queues = self._end_sampling(result)
-        evidence = Evidence(result.output, read=self._reader(folder), queues=queues)
-        result.judge(evidence, self._others(result))
+        step_output = StepOutput(result.output, read_file=self._reader(folder), queues=queues)
+        result.judge(step_output, self._others(result))
 
     def _press_enter(self, step: Step, result: Outcome) -> None:
         if missing := [number for number in step.enter if number not in self._typed]:
@@ -384,20 +384,20 @@ class Runner:
     def _look(self, step: Step, result: Outcome) -> None:
         """At what a terminal shows: its last command, unless an expectation says of which."""
         same = [one for one in self.results[:-1] if one.step.where == step.where]
-        last = [one.evidence for one in same if one.evidence is not None][-1:]
+        last = [one.step_output for one in same if one.step_output is not None][-1:]
         others = self._others(result)
-        result.judge(last[0] if last else Evidence(), others)
+        result.judge(last[0] if last else StepOutput(), others)
 
-    def _others(self, result: Outcome) -> dict[int, Evidence]:
+    def _others(self, result: Outcome) -> dict[int, StepOutput]:
         """What there is of the steps that an outcome's expectations name."""
         named = {expected.of for expected in result.step.expect} - {None}
         found = {}
         for other in self.results:
             if other.step.n in named:
-                found[other.step.n] = other.evidence or self._so_far(other)
+                found[other.step.n] = other.step_output or self._so_far(other)
         return found
 
-    def _so_far(self, result: Outcome) -> Evidence:
+    def _so_far(self, result: Outcome) -> StepOutput:
         """Of what runs still."""
         for running in self._named.values():
             if running.result is result:
@@ -407,15 +407,15 @@ class Runner:
                     if table := sampling.tables().get("qdisc"):
                         queues[port] = table
                 text = running.shell.output
-                return Evidence(text, read=self._reader(running.folder), queues=queues)
-        return Evidence()
+                return StepOutput(text, read_file=self._reader(running.folder), queues=queues)
+        return StepOutput()
 
     def _begin_sampling(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
         """If this step, or the one that stops what it starts, tells of a queue."""
-        found = {takes.ports_in(expected.take): result for expected in step.expect}
+        found = {sampled_port(expected.metric): result for expected in step.expect}
         for later in steps if step.starts else ():
             if later.n > step.n and step.starts in (later.stops, later.ends):
-                found |= {takes.ports_in(expected.take): result for expected in later.expect}
+                found |= {sampled_port(expected.metric): result for expected in later.expect}
                 break
         for port in filter(None, found):
             sampling = Sampling(self.network, [Queues(port)], every=EVERY)

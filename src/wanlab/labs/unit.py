@@ -36,7 +36,7 @@ class Expectation:
     """One number of the manual's."""
 
     what: str
-    take: str
+    metric: str
     manual: str
     unit: str = ""
     band: Band = Band()
@@ -120,7 +120,7 @@ class Check:
     what: str
     points: float
     hint: str
-    take: str = ""
+    metric: str = ""
     band: Band = Band()
     says: tuple[str, ...] = ()
     flows: tuple[Flow, ...] = ()

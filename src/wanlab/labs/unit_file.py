@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.fields import Fields, Problems
+from wanlab.measure.metrics import parse_metric
 from wanlab.yaml_text import YamlDocument, parse_yaml
 
-from . import takes
 from .durations import parse_duration
 from .unit import CLIENT, GUI, KINDS, Band, Check, Decision, Expectation, Flow, Step, Unit
 
@@ -240,10 +240,10 @@ def _step_numbers(fields: Fields, key: str) -> tuple[int, ...]:
 
 
 def _expectation(fields: Fields) -> Expectation:
-    fields.require("what", "take")
+    fields.require("what", "metric")
     expectation = Expectation(
         what=fields.word("what") or "",
-        take=_metric(fields),
+        metric=_metric(fields),
         manual=fields.word("manual") or "",
         unit=fields.word("unit") or "",
         band=_band(fields),
@@ -256,8 +256,8 @@ def _expectation(fields: Fields) -> Expectation:
 
 
 def _metric(fields: Fields) -> str:
-    fields.parsed("take", lambda text: takes.parse(str(text)))
-    return fields.word("take") or ""
+    fields.parsed("metric", lambda text: parse_metric(str(text)))
+    return fields.word("metric") or ""
 
 
 def _band(fields: Fields) -> Band:
@@ -275,8 +275,8 @@ def _check(fields: Fields) -> Check:
     fields.require("what", "hint")
     for word in ("unit", "why"):
         fields.value(word)
-    if "take" not in fields and "says" not in fields:
-        fields.problems.add(fields.path, "this checks nothing", "it needs take or says")
+    if "metric" not in fields and "says" not in fields:
+        fields.problems.add(fields.path, "this checks nothing", "it needs metric or says")
     flows = _flows(fields)
     if bool(flows) == ("state" in fields):
         fields.problems.add(fields.path, "it needs either measure or state")
@@ -285,7 +285,7 @@ def _check(fields: Fields) -> Check:
         what=fields.word("what") or "",
         points=1.0 if points is None else points,
         hint=fields.word("hint") or "",
-        take=_metric(fields),
+        metric=_metric(fields),
         band=_band(fields),
         says=fields.words("says"),
         flows=flows,

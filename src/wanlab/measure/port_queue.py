@@ -1,23 +1,27 @@
-"""What stands in the queue of a port, and what does not: the delay line.
+"""The queue of a port: what waits before the bottleneck, without the delay line.
 
-A port may have several qdiscs, one below the other, and the kernel counts a packet in each that it
-stands in. The queue is what waits before the bottleneck: in shapers and AQMs, but not in netem, whose
-packets are under way on an emulated wire.
+A port may have several qdiscs, one below the other, and the kernel counts a packet in each qdisc that
+holds it. The queue is what waits before the bottleneck: in shapers and AQMs, but not in netem, whose
+packets are in flight on an emulated wire.
 
-    netem 1:  ----- tbf 2: ----- codel 3:          a qdisc's own share is its backlog without those
+    netem 1:  ----- tbf 2: ----- codel 3:          a qdisc's own share is its backlog without that
     5 MB            3 MB         2.9 MB            of the qdiscs below it: 2, 0.1 and 2.9 MB
     `- 2 MB are     `-- the queue is 3 MB --'
        on the wire
 
-The sum of the own shares of all but netem is a sum over the qdiscs, each with a weight of its own: 1
-unless it is netem, less 1 if it hangs below one that is not netem. Drops are counted in the same way
-(net/sched/sch_api.c, qdisc_tree_reduce_backlog), so what netem loses on purpose is none of the queue's.
+The queue is the sum of the own shares of all qdiscs but netem. That is a weighted sum of the backlogs:
+a qdisc has weight 1 unless it is netem, less 1 if its parent is not netem. Drops are counted in the
+same way (net/sched/sch_api.c, qdisc_tree_reduce_backlog), so losses that netem makes on purpose do not
+belong to the queue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from wanlab.record import Table
 
 from .qdisc import QdiscCounters
 
@@ -29,7 +33,7 @@ class PortQueue:
     """The queue of one port at one moment."""
 
     kinds: tuple[str, ...]
-    """What makes it: ("tbf", "codel"); empty if there is only a delay line, or nothing."""
+    """The qdiscs that form it: ("tbf", "codel"); empty if there is only a delay line, or nothing."""
     delays: bool
     """Whether there is a delay line."""
     backlog_bytes: int
@@ -38,26 +42,60 @@ class PortQueue:
     marks: int
 
 
-def port_queue(qdiscs: Sequence[QdiscCounters]) -> PortQueue:
-    """From all qdiscs of one port."""
-    by_handle = {qdisc.handle: qdisc for qdisc in qdiscs}
-    weights = [(qdisc, _weight(qdisc, by_handle)) for qdisc in qdiscs]
+class QdiscPosition(Protocol):
+    """Where a qdisc hangs in the tree of its port."""
 
-    def total(name: str) -> int:
-        return max(0, sum(weight * int(getattr(qdisc, name)) for qdisc, weight in weights))
+    @property
+    def kind(self) -> str: ...
+    @property
+    def handle(self) -> str: ...
+    @property
+    def parent(self) -> str: ...
+
+
+class _Backlog(NamedTuple):
+    kind: str
+    handle: str
+    parent: str
+    backlog_bytes: int
+
+
+def port_queue(qdiscs: Sequence[QdiscCounters]) -> PortQueue:
+    """Return the queue that all qdiscs of one port form."""
+    weights = _weights(qdiscs)
+
+    def total(counts: Sequence[int]) -> int:
+        return max(0, sum(weight * count for weight, count in zip(weights, counts, strict=True)))
 
     return PortQueue(
         kinds=tuple(q.kind for q in qdiscs if q.kind not in (DELAY_LINE, "noqueue")),
         delays=any(q.kind == DELAY_LINE for q in qdiscs),
-        backlog_bytes=total("backlog_bytes"),
-        backlog_packets=total("backlog_packets"),
-        drops=total("drops"),
+        backlog_bytes=total([q.backlog_bytes for q in qdiscs]),
+        backlog_packets=total([q.backlog_packets for q in qdiscs]),
+        drops=total([q.drops for q in qdiscs]),
         marks=sum(qdisc.marks for qdisc in qdiscs),
     )
 
 
-def _weight(qdisc: QdiscCounters, by_handle: dict[str, QdiscCounters]) -> int:
-    major, is_class, _ = qdisc.parent.partition(":")
-    above = by_handle.get(f"{major}:") if is_class else None
-    counted_above = above is not None and above.kind != DELAY_LINE
-    return (qdisc.kind != DELAY_LINE) - counted_above
+def port_backlogs_bytes(qdiscs: Table) -> list[int]:
+    """Return the queue of one port at each sampled time, from its rows of the table "qdisc"."""
+    by_time: dict[int, list[_Backlog]] = {}
+    columns = (qdiscs[name] for name in ("time_ns", "kind", "handle", "parent", "backlog_bytes"))
+    for time_ns, kind, handle, parent, backlog in zip(*columns, strict=True):
+        row = _Backlog(str(kind), str(handle), str(parent), int(backlog))
+        by_time.setdefault(int(time_ns), []).append(row)
+    return [
+        max(0, sum(w * row.backlog_bytes for w, row in zip(_weights(rows), rows, strict=True)))
+        for rows in by_time.values()
+    ]
+
+
+def _weights(qdiscs: Sequence[QdiscPosition]) -> list[int]:
+    """Return the weight of each qdisc in the sum over its port."""
+    kinds = {qdisc.handle: qdisc.kind for qdisc in qdiscs}
+    weights = []
+    for qdisc in qdiscs:
+        major, is_class, _ = qdisc.parent.partition(":")
+        kind_above = kinds.get(f"{major}:", DELAY_LINE) if is_class else DELAY_LINE
+        weights.append((qdisc.kind != DELAY_LINE) - (kind_above != DELAY_LINE))
+    return weights

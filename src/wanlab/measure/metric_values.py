@@ -1,0 +1,99 @@
+"""What every metric has in common: what it is taken from, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wanlab.errors import WanlabError, did_you_mean
+from wanlab.record import Table
+
+MAX_SHOWN_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that a run is judged by, with its unit."""
+
+    value: float
+    unit: str = ""
+
+
+def _no_file(name: str) -> bytes:
+    raise WanlabError(f"there is no file {name}")
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """What one step of a lab, or one program, has left."""
+
+    output: str = ""
+    outputs: Sequence[str] = ()
+    """The output of each flow, if the step runs several at once."""
+    read_file: Callable[[str], bytes] = _no_file
+    """Read a file by its name in the program's folder; raise WanlabError if there is none."""
+    queues: Mapping[str, Table] = field(default_factory=dict)
+    """The sampled queues (table "qdisc"), by port."""
+    seconds: float | None = None
+    """How long the program ran; None if it has not ended."""
+
+    @property
+    def all_outputs(self) -> Sequence[str]:
+        return self.outputs or (self.output,)
+
+    def text_of(self, file: str | None) -> str:
+        """Return the text of a file, or what was printed if `file` is None."""
+        if file is None:
+            return self.output
+        return self.read_file(file).decode("utf-8", "replace")
+
+
+Extractor = Callable[[StepOutput], Metric]
+
+
+@dataclass(frozen=True)
+class MetricReader:
+    """A name of the language: which arguments and paths it takes, and how its numbers are read."""
+
+    build: Callable[[str | None, str], Extractor]
+    """Make the extractor for an argument (None without brackets) and a path ("receiver.mbps")."""
+    paths: Sequence[str] | None = ("",)
+    """The known paths; None if any path will do."""
+    takes_argument: bool = False
+    needs_argument: bool = False
+
+    def extractor(self, text: str, argument: str | None, path: str) -> Extractor:
+        if argument is not None and not (self.takes_argument or self.needs_argument):
+            raise WanlabError(f'"{text}" takes nothing in brackets')
+        if self.needs_argument and not argument:
+            raise WanlabError(f'"{text}" needs something in brackets')
+        if self.paths is None and not path:
+            raise WanlabError(f'"{text}" does not name a value')
+        if self.paths is not None and path not in self.paths:
+            hint = did_you_mean(path, self.paths) if any(self.paths) else ""
+            raise WanlabError(f'unknown metric "{text}"', hint)
+        return self.build(argument, path)
+
+
+def known(value: float | None, what: str) -> float:
+    """Return the value as a float; raise WanlabError if it is None."""
+    if value is None:
+        raise WanlabError(f"{what} was not measured")
+    return float(value)
+
+
+def largest(values: Sequence[float], what: str) -> float:
+    if not values:
+        raise WanlabError(f"{what} was not measured")
+    return max(values)
+
+
+def mean(values: Sequence[float], what: str) -> float:
+    if not values:
+        raise WanlabError(f"{what} was not measured")
+    return sum(values) / len(values)
+
+
+def beginning(text: str) -> str:
+    """Return the start of an output, to show in an error message."""
+    return repr(text.strip()[:MAX_SHOWN_CHARACTERS]) if text.strip() else "nothing"

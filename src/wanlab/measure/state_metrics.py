@@ -1,0 +1,103 @@
+"""Metrics of a network's state: what `tc -j qdisc show` and `sysctl` print.
+
+netem.loss_percent    tbf.rate_mbps    kind(fq_codel).exists    sysctl.value
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from wanlab.errors import WanlabError
+
+from .metric_values import Extractor, Metric, MetricReader, StepOutput, beginning
+
+Options = Mapping[str, object]
+
+_NETEM: Mapping[str, Callable[[Options], float]] = {
+    "loss_percent": lambda o: 100 * _inner(o, "loss-random", "loss"),
+    "duplicate_percent": lambda o: 100 * _inner(o, "duplicate", "duplicate"),
+    "corrupt_percent": lambda o: 100 * _inner(o, "corrupt", "corrupt"),
+    "reorder_percent": lambda o: 100 * _inner(o, "reorder", "reorder"),
+    "delay_ms": lambda o: 1000 * _inner(o, "delay", "delay"),
+    "jitter_ms": lambda o: 1000 * _inner(o, "delay", "jitter"),
+    "limit_packets": lambda o: _number(o.get("limit", 0)),
+}
+_TBF: Mapping[str, Callable[[Options], float]] = {
+    "rate_mbps": lambda o: _number(o["rate"]) * 8 / 1e6,
+    "burst_bytes": lambda o: _number(o["burst"]),
+    "limit_bytes": lambda o: _tbf_limit_bytes(o),
+}
+
+
+def _qdisc_reader(kind: str, options: Mapping[str, Callable[[Options], float]]) -> MetricReader:
+    def build(argument: str | None, path: str) -> Extractor:
+        return lambda step: Metric(options[path](_options(step.output, kind)))
+
+    return MetricReader(build, tuple(options))
+
+
+def _kind(kind: str | None, path: str) -> Extractor:
+    def extract(step: StepOutput) -> Metric:
+        return Metric(float(any(qdisc.get("kind") == kind for qdisc in _qdiscs(step.output))))
+
+    return extract
+
+
+def _sysctl(argument: str | None, path: str) -> Extractor:
+    """The last number of `name = 10240 87380 16777216`: of buffer sizes, the maximum."""
+
+    def extract(step: StepOutput) -> Metric:
+        numbers = re.findall(r"-?\d+(?:\.\d+)?", step.output.rpartition("=")[2])
+        if not numbers:
+            raise WanlabError(f"there is no number in {beginning(step.output)}")
+        return Metric(float(numbers[-1]))
+
+    return extract
+
+
+def _qdiscs(output: str) -> list[dict[str, object]]:
+    try:
+        qdiscs = json.loads(output)
+    except ValueError:
+        raise WanlabError(f"this is not what tc -j prints: {beginning(output)}") from None
+    return [qdisc for qdisc in qdiscs if isinstance(qdisc, dict)]
+
+
+def _options(output: str, kind: str) -> Options:
+    """Return the options of the first qdisc of a kind; a missing netem has none, so all are 0."""
+    for qdisc in _qdiscs(output):
+        if qdisc.get("kind") == kind:
+            options = qdisc.get("options")
+            return options if isinstance(options, dict) else {}
+    if kind == "netem":
+        return {}
+    raise WanlabError(f"there is no {kind}")
+
+
+def _inner(options: Options, part: str, word: str) -> float:
+    inner = options.get(part)
+    return _number(inner.get(word, 0)) if isinstance(inner, dict) else 0.0
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str | int | float):
+        return float(value)
+    raise WanlabError(f"tc printed {value!r} where a number should be")
+
+
+def _tbf_limit_bytes(options: Options) -> float:
+    """Return the limit, which tc prints as such or as the time that sending it takes (in us)."""
+    if "limit" in options:
+        return _number(options["limit"])
+    seconds = _number(options["lat"]) / 1e6
+    return round(seconds * _number(options["rate"]) + _number(options["burst"]))
+
+
+READERS: Mapping[str, MetricReader] = {
+    "netem": _qdisc_reader("netem", _NETEM),
+    "tbf": _qdisc_reader("tbf", _TBF),
+    "kind": MetricReader(_kind, ("exists",), needs_argument=True),
+    "sysctl": MetricReader(_sysctl, ("value",)),
+}
