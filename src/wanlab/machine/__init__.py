@@ -1,17 +1,19 @@
-"""Machines: a kernel, a clock, and a channel to an agent. Nothing else.
+"""Machines: a kernel, a clock, and an agent to talk to. Nothing else.
 
     embedded    boots our own kernel in user space; its clock is virtual (the calendar) or real
+    native      fresh namespaces on the computer's kernel; its clock is the real one
     here        the machine that this program runs in
 
-A network cannot tell machines apart: it sees the protocol below.
+A network does not ask which machine it has: it uses the protocol below, and `traits` says what differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from .channel import AgentFailure, Channel, Listener
+from .traits import MachineTraits
 
 Clock = Literal["virtual", "real"]
 MachineKind = Literal["embedded", "native", "here"]
@@ -21,43 +23,64 @@ DEFAULT_LINE_RATE_BPS = 40_000_000_000
 READY_NS = 10_000_000_000
 
 
+class MachineDescription(TypedDict):
+    """What a record says about the machine, and machine.json inside it."""
+
+    machine: MachineKind
+    clock: Clock
+    kernel_release: str
+    kernel_manifest: str
+    seed: int | None
+    architecture: str
+    wire: NotRequired[Literal["mtu", "gso"]]
+    nic: NotRequired[dict[str, str]]
+    line_rate_bps: NotRequired[int]
+
+
 class Machine(Protocol):
     """What a network needs of a machine."""
 
     clock: Clock
+    traits: MachineTraits
     channel: Channel
     environment: dict[str, str]
-    """What every process starts with."""
+    """The environment variables that every process starts with."""
 
     @property
     def now_ns(self) -> int:
         """Time on the machine's clock since its boot."""
         ...
 
-    def describe(self) -> dict[str, Any]:
-        """What a record says of it: kernel, manifest, clock."""
-        ...
+    def describe(self) -> MachineDescription: ...
 
     def call(self, do: str, **arguments: object) -> Any:
         """Asks the agent and waits for its answer. AgentFailure, MachineError."""
         ...
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        """Lets time pass until `stop` is true, which is asked whenever the agent has said
-        something, or until the clock shows `until_ns`."""
+        """Let time pass until `stop()` is true or the clock shows `until_ns`.
+
+        `stop` is called again whenever the agent has sent something. MachineError if the machine ends.
+        """
         ...
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        """What goes in front of a command so that it runs in a node, started by us. CommandError where
-        the kernel is not the one that we are on."""
+        """Return what to put before a command so that this program can start it in a node.
+
+        CommandError where the machine's kernel is not the one that this program runs on.
+        """
+        ...
+
+    def move_interfaces(self, names: Iterable[str]) -> None:
+        """Move interfaces of the computer into the machine. RequirementError if that is impossible."""
         ...
 
     def pace_to_real(self, wanted: bool) -> None:
-        """On virtual time: never faster than the real clock."""
+        """Keep virtual time from running ahead of the real clock, or stop doing so."""
         ...
 
     def end_stalled_process(self) -> None:
-        """Kills the process that keeps virtual time from passing."""
+        """Kill the process that keeps virtual time from passing."""
         ...
 
     def close(self) -> None: ...
@@ -71,5 +94,7 @@ __all__ = [
     "Clock",
     "Listener",
     "Machine",
+    "MachineDescription",
     "MachineKind",
+    "MachineTraits",
 ]

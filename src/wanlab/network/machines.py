@@ -132,10 +132,7 @@ def take_interfaces(machine: Machine, operations: Iterable[Operation]) -> None:
     """Brings the computer's interfaces that operations want into its machine."""
     names = [it.interface for it in operations if isinstance(it, MoveInterface)]
     if names:
-        from wanlab.machine.native import NativeMachine
-
-        assert isinstance(machine, NativeMachine), "others have been refused"
-        machine.take_interfaces(names)
+        machine.move_interfaces(names)
 
 
 def look_at_kernel(machine: Machine, operations: Iterable[Operation]) -> Kernel:

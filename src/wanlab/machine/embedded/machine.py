@@ -8,16 +8,17 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
-from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, runs
+from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, runs
 from ..channel import Channel
 from ..furniture import ENVIRONMENT, furniture, required_folders
 from ..loop import Lost, RealLoop
+from ..traits import EMBEDDED
 from ..working_folder import check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import FOREVER_NS, Calendar
@@ -59,6 +60,7 @@ class EmbeddedMachine:
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
+        self.traits = EMBEDDED
         self.seed = seed
         self.image = find_image()
         self.environment = dict(ENVIRONMENT)
@@ -118,7 +120,7 @@ class EmbeddedMachine:
     def now_ns(self) -> int:
         return self._loop.now_ns
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> MachineDescription:
         return {
             "machine": "embedded",
             "clock": self.clock,
@@ -149,6 +151,12 @@ class EmbeddedMachine:
         raise CommandError(
             f"{node}: the embedded machine's processes are not this computer's",
             "start it with run() or start(), or run your script inside: wanlab python SCRIPT",
+        )
+
+    def move_interfaces(self, names: Iterable[str]) -> None:
+        raise RequirementError(
+            f"the embedded machine cannot have interfaces of the computer: {', '.join(names)}",
+            'use the native machine: --machine native (machine="native")',
         )
 
     def pace_to_real(self, wanted: bool) -> None:

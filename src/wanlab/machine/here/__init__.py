@@ -5,6 +5,6 @@ machine's. What it builds, it builds on the kernel that it runs on, with an agen
 bridges go when the network ends; the machine itself goes on.
 """
 
-from .machine import ABOUT_FILE, HereMachine, is_inside, read_about
+from .machine import ABOUT_FILE, HereMachine, here_traits, is_inside, read_about
 
-__all__ = ["ABOUT_FILE", "HereMachine", "is_inside", "read_about"]
+__all__ = ["ABOUT_FILE", "HereMachine", "here_traits", "is_inside", "read_about"]

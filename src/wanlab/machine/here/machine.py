@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
 from wanlab.agent.host_service import FOR_AN_AGENT
 from wanlab.errors import MachineError, RequirementError
 
-from .. import Clock
+from .. import Clock, MachineDescription
 from ..channel import Channel
 from ..furniture import ENVIRONMENT
 from ..loop import Lost, Pipes, RealLoop
+from ..traits import MachineTraits
 
 ABOUT_FILE = Path("/run/wanlab/machine.json")
 FOREVER_NS = 1 << 62
@@ -39,6 +40,7 @@ class HereMachine:
         self.folder = working_folder
         self.environment = {**ENVIRONMENT, **os.environ}
         self._about = read_about()
+        self.traits = here_traits()
         self.clock: Clock = self._about["clock"]
         self.seed: int | None = self._about["seed"]
         self._end = ask_for_agent()
@@ -56,8 +58,8 @@ class HereMachine:
     def now_ns(self) -> int:
         return self._loop.now_ns
 
-    def describe(self) -> dict[str, Any]:
-        return dict(self._about)
+    def describe(self) -> MachineDescription:
+        return self._about
 
     def call(self, do: str, **arguments: object) -> Any:
         number = self.channel.call(do, **arguments)
@@ -82,6 +84,12 @@ class HereMachine:
             # Entering a mount namespace leads to its root.
             *("/bin/sh", "-c", 'cd "$0" && exec "$@"', folder),
         ]
+
+    def move_interfaces(self, names: Iterable[str]) -> None:
+        raise RequirementError(
+            f"interfaces of the computer cannot be moved in from inside a machine: {', '.join(names)}",
+            "start the network from outside, on the native machine: --machine native",
+        )
 
     def pace_to_real(self, wanted: bool) -> None:
         """The pace is set outside."""
@@ -120,13 +128,18 @@ def ask_for_agent() -> socket.socket:
 
 
 @cache
-def read_about() -> dict[str, Any]:
-    """What machine.json says. It does not change while a machine runs."""
+def read_about() -> MachineDescription:
+    """Read machine.json. RequirementError if this program does not run inside a machine."""
     try:
-        about: dict[str, Any] = json.loads(ABOUT_FILE.read_text(encoding="utf-8"))
+        about: MachineDescription = json.loads(ABOUT_FILE.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RequirementError(
             'machine="here" is for programs that run inside a machine, and this one does not',
             "run it with: wanlab python SCRIPT",
         ) from None
     return about
+
+
+def here_traits() -> MachineTraits:
+    """Return the traits of the machine that this program runs in."""
+    return MachineTraits(is_shared=True, has_own_kernel=read_about()["machine"] != "native")

@@ -12,11 +12,12 @@ from typing import Any
 
 from wanlab.errors import MachineError, PeerError, RequirementError
 
-from .. import Clock, runs
+from .. import Clock, MachineDescription, runs
 from ..beside import AgentProcess
 from ..channel import AgentFailure, Channel
 from ..furniture import ENVIRONMENT, furniture, required_folders
 from ..loop import Lost, Pipes, RealLoop
+from ..traits import NATIVE
 from ..working_folder import check_working_folder
 from .isolate import REFUSED
 
@@ -48,6 +49,7 @@ class NativeMachine:
         about: Mapping[str, Any] | None = None,
     ) -> None:
         self.clock: Clock = "real"
+        self.traits = NATIVE
         self.environment = dict(ENVIRONMENT)
         folder = check_working_folder(working_folder)
         self._closed = False
@@ -90,7 +92,7 @@ class NativeMachine:
     def now_ns(self) -> int:
         return self._loop.now_ns
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> MachineDescription:
         return {
             "machine": "native",
             "clock": "real",
@@ -137,9 +139,12 @@ class NativeMachine:
     def end_stalled_process(self) -> None:
         """Nothing keeps the real clock from passing."""
 
-    def take_interfaces(self, names: Iterable[str]) -> None:
-        """Moves interfaces of the computer into the machine. Cards come back when it ends, without their
-        addresses; virtual ones end with it."""
+    def move_interfaces(self, names: Iterable[str]) -> None:
+        """Move interfaces of the computer into the machine.
+
+        Physical NICs come back when the machine ends, without their addresses; virtual interfaces are
+        removed with it.
+        """
         for name in names:
             if self.has_user_namespace:
                 raise RequirementError(
