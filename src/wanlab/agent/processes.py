@@ -186,10 +186,10 @@ class Processes:
         program in its terminal reads single keys (it does its own line editing)."""
         process = self._by_number.get(number)
         if process is None or process.input is None:
-            return {"input_left_bytes": None, "reads_keys": False}
+            return {"input_left_bytes": None, "is_raw_mode": False}
         return {
             "input_left_bytes": len(process.waiting),
-            "reads_keys": process.terminal and _reads_keys(process.input),
+            "is_raw_mode": process.terminal and _is_raw_mode(process.input),
         }
 
     def give_room(self, number: int, more: int) -> None:
@@ -205,7 +205,7 @@ class Processes:
             if process.input in process.outputs and process.input_watched:
                 self._poll.modify(process.input, select.EPOLLIN | select.EPOLLOUT)
 
-    def at_work(self, numbers: list[int]) -> list[bool]:
+    def are_busy(self, numbers: list[int]) -> list[bool]:
         """Of each, whether it does something: a shell that waits for a line does not, unless something
         runs in the background."""
         found = []
@@ -218,7 +218,7 @@ class Processes:
                 found.append(True)
             else:
                 if sessions is None:
-                    sessions = _sessions_at_work()
+                    sessions = _busy_sessions()
                 found.append(process.pid in sessions)
         return found
 
@@ -365,7 +365,7 @@ def resize_terminal(master: int, rows: int, columns: int) -> None:
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
-def _reads_keys(master: int) -> bool:
+def _is_raw_mode(master: int) -> bool:
     """Line mode has been taken off the terminal."""
     return not termios.tcgetattr(master)[3] & termios.ICANON
 
@@ -382,7 +382,7 @@ def _waits(process: Process) -> bool:
         return False
 
 
-def _sessions_at_work() -> set[int]:
+def _busy_sessions() -> set[int]:
     """Leaders of the sessions in which something else than the leader runs."""
     found = set()
     for name in os.listdir("/proc"):

@@ -83,7 +83,7 @@ class Agent:
             "resize": self._processes.resize,
             "look": self._processes.look,
             "give_room": self._processes.give_room,
-            "at_work": self._processes.at_work,
+            "are_busy": self._processes.are_busy,
             "adopt": namespaces.adopt,
             "paths": namespaces.paths,
             "read": self._counters.read,

@@ -38,7 +38,7 @@ class LineService:
         self._connection: Connection | None = None
         self.is_used = False
         """Somebody has asked already."""
-        self.reads_keys = False
+        self.is_raw_mode = False
         """The program that runs now does its own line editing, as a shell or an editor does."""
         network.host_service["line"] = self._take
         network.host_service["keys"] = self._note_keys
@@ -51,7 +51,7 @@ class LineService:
         """Reads a line and answers with it."""
         connection, self._connection = self._connection, None
         assert connection is not None
-        self.reads_keys = False
+        self.is_raw_mode = False
         request = connection.request
         connection.answer(
             source.read(
@@ -69,7 +69,7 @@ class LineService:
         self._connection = connection
 
     def _note_keys(self, connection: Connection) -> None:
-        self.reads_keys = True
+        self.is_raw_mode = True
         connection.answer({})
 
 

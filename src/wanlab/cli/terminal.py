@@ -161,7 +161,7 @@ class Session:
             has_said = self._output.written_bytes > said_bytes
             said_bytes = self._output.written_bytes
             self._strides.tell(has_said)
-            if has_said and not self._strides.always_short and self._is_somebody_at_work():
+            if has_said and not self._strides.always_short and self._is_somebody_busy():
                 self._pace()
             if self._strides.is_idle and self._process.is_running:
                 self._has_keys(LISTEN_REAL_S)
@@ -169,7 +169,7 @@ class Session:
     def _read_line(self) -> None:
         """For a prompt in the machine. What it then does may take as little time as it can again."""
         if self._network.clock == "real":
-            self._process.reads_keys()  # an answer comes after all that was said before
+            self._process.is_raw_mode()  # an answer comes after all that was said before
         with self._ours.given_back():
             self._lines.serve(self._editor)
         self._strides.always_short = self._goes_on
@@ -191,9 +191,9 @@ class Session:
                 lambda: is_enough() or self._windows.have_keys(), SHORT_NS
             )
 
-    def _is_somebody_at_work(self) -> bool:
+    def _is_somebody_busy(self) -> bool:
         """A prompt reads keys for what runs behind it, and tells when that wants them."""
-        return self._lines.reads_keys if self._lines.is_used else self._process.reads_keys()
+        return self._lines.is_raw_mode if self._lines.is_used else self._process.is_raw_mode()
 
     def _pass_on(self) -> None:
         if self._ours.was_resized:

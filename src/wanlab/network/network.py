@@ -548,10 +548,10 @@ class Network:
 
     # -- looking ----------------------------------------------------------------------------------
 
-    def at_work(self, processes: Sequence[Process]) -> list[bool]:
+    def are_busy(self, processes: Sequence[Process]) -> list[bool]:
         """Of each, whether it does something. A shell that waits for a line in its terminal does not,
         unless something of its own runs in the background. Looking takes some 20 us of virtual time."""
-        found: list[bool] = self.machine.call("at_work", numbers=[it.number for it in processes])
+        found: list[bool] = self.machine.call("are_busy", numbers=[it.number for it in processes])
         return found
 
     def read(self, sources: list[list[str]]) -> list[bytes]:

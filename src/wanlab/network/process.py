@@ -161,9 +161,9 @@ class Process:
         left: int | None = self._look()["input_left_bytes"]
         return left
 
-    def reads_keys(self) -> bool:
+    def is_raw_mode(self) -> bool:
         """Whether the program in its terminal reads single keys, as shells and editors do."""
-        return bool(self._look()["reads_keys"])
+        return bool(self._look()["is_raw_mode"])
 
     def _look(self) -> dict[str, Any]:
         told: dict[str, Any] = self._network.machine.call("look", number=self._number)

@@ -281,7 +281,7 @@ class NetworkWorker:
 
     def _check_programs(self, network: Network) -> None:
         self._programs = [program for program in self._programs if program.is_running]
-        flags = network.at_work(self._programs) if self._programs else []
+        flags = network.are_busy(self._programs) if self._programs else []
         self._busy = tuple(
             program for program, is_busy in zip(self._programs, flags, strict=True) if is_busy
         )

@@ -26,34 +26,34 @@ def network():  # type: ignore[no-untyped-def]
         yield network
 
 
-def is_at_work(network: Network, process: Process) -> bool:
-    return network.at_work([process])[0]
+def is_busy(network: Network, process: Process) -> bool:
+    return network.are_busy([process])[0]
 
 
-def test_a_shell_that_waits_for_a_line_is_not_at_work(network: Network, shell: Process) -> None:
+def test_a_shell_that_waits_for_a_line_is_not_busy(network: Network, shell: Process) -> None:
     before_ns = network.now_ns
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
     assert network.now_ns - before_ns < A_LOOK_NS
 
 
 def test_a_command_and_what_runs_in_the_background_are(network: Network, shell: Process) -> None:
     shell.write("sleep 1\n")
     network.run_for(MOMENT)
-    assert is_at_work(network, shell)
+    assert is_busy(network, shell)
     network.run_for("1s")
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
     shell.write("sleep 1 &\n")
     network.run_for(MOMENT)
-    assert is_at_work(network, shell)
+    assert is_busy(network, shell)
     network.run_for("1s")
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
 
 
 def test_a_program_that_reads_keys_is(network: Network, shell: Process) -> None:
     """An editor does so; only a shell at its prompt does nothing."""
     shell.write("stty raw -echo; cat; stty sane\n")
     network.run_for(MOMENT)
-    assert is_at_work(network, shell)
+    assert is_busy(network, shell)
 
 
 def test_what_has_stopped_or_ended_is_not(network: Network, shell: Process) -> None:
@@ -61,12 +61,12 @@ def test_what_has_stopped_or_ended_is_not(network: Network, shell: Process) -> N
     network.run_for(MOMENT)
     shell.write("\x1a")  # Ctrl-Z
     network.run_for(MOMENT)
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
     for line in ("kill -KILL %1\n", "exit\n"):
         shell.write(line)
         network.run_for("1s")
     assert not shell.is_running
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
 
 
 def test_a_program_says_no_more_than_there_is_room_for(network: Network, shell: Process) -> None:
@@ -82,7 +82,7 @@ def test_a_program_says_no_more_than_there_is_room_for(network: Network, shell: 
     shell.write("\x03")
     shell.give_room(1 << 20)
     network.run_for("1s")
-    assert not is_at_work(network, shell)
+    assert not is_busy(network, shell)
 
 
 def test_last_words_are_heard_though_there_is_no_room(network: Network) -> None:
