@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wanlab import Design, Run, experiment, shapes, traffic
+from wanlab import Design, Run, experiment, shapes
+from wanlab.measure import traffic
 
 
 @experiment(design=Design.grid({"buffer": ["0.5bdp", "1bdp", "2bdp", "4bdp"]}, repeats=50))

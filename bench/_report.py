@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wanlab import __version__, find_image
+from wanlab import __version__
+from wanlab.machine.embedded import find_image
 from wanlab.machine.embedded.image import IMAGE_VARIABLE
 
 GAP = "  "

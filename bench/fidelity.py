@@ -40,7 +40,8 @@ from effects import (
 )
 from effects.figure import Case, Figure
 
-from wanlab import __version__, find_image
+from wanlab import __version__
+from wanlab.machine.embedded import find_image
 
 GROUPS: dict[str, tuple[Case, ...]] = {
     "delays": delays.CASES,

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from _report import Report
 
-from wanlab import Flows, Network, Queues, Sampling, Table, iperf3, link, ping
+from wanlab import Flows, Network, Queues, Sampling, iperf3, link, ping
 from wanlab.plan import Wire
+from wanlab.record import Table
 from wanlab.topology import Host, Switch, Topology
 
 DELAY = "20ms"

@@ -27,24 +27,11 @@ from pathlib import Path
 from _family import cpu_s, family
 from _report import Report
 
-from wanlab import (
-    Acks,
-    Capture,
-    Cpu,
-    Flows,
-    Network,
-    Ports,
-    Queues,
-    Record,
-    Sampling,
-    Sojourns,
-    Table,
-    record,
-    shapes,
-)
-from wanlab.measure import Sampler
+from wanlab import Capture, Flows, Network, Ports, Queues, Record, Sampling, record, shapes
+from wanlab.measure import Acks, Cpu, Sampler, Sojourns
 from wanlab.measure.captures import WHOLE_PACKET
 from wanlab.plan import Wire
+from wanlab.record import Table
 
 PORT = "s1-eth2"
 BUFFERS = "10240 87380 152428800"

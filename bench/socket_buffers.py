@@ -20,7 +20,8 @@ import tempfile
 
 from _report import Report
 
-from wanlab import Network, iperf3_text, shapes
+from wanlab import Network, shapes
+from wanlab.measure import iperf3_text
 from wanlab.plan import Wire
 
 COURSE, LARGE = 16_777_216, 52_428_800

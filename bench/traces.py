@@ -24,7 +24,8 @@ from pathlib import Path
 from _captured import packets
 from _report import Report
 
-from wanlab import Capture, Network, Sampling, Topology, link, traffic
+from wanlab import Capture, Network, Sampling, Topology, link
+from wanlab.measure import traffic
 from wanlab.topology import Host, Switch
 from wanlab.topology.link_trace import OPPORTUNITY_BYTES, LinkTrace, read_trace
 

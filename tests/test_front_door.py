@@ -1,4 +1,4 @@
-"""What `from wanlab import ...` gives."""
+"""What `from wanlab import ...` offers."""
 
 import subprocess
 import sys
@@ -6,18 +6,29 @@ from pathlib import Path
 
 import wanlab
 
+NAMES: list[str] = vars(wanlab)["__all__"]
 PARTS = {path.name.removesuffix(".py") for path in Path(wanlab.__file__).parent.iterdir()}
-MODULES = {"iperf3", "iperf3_text", "ping", "plot", "record", "shapes"}
+MODULES = {"iperf3", "ping", "plot", "shapes"}
+MAX_NAMES = 30
 
 
 def test_no_function_or_class_is_hidden_by_a_part_of_its_name() -> None:
     """Importing a part makes it an attribute of the package, whatever stood there before."""
-    assert (set(wanlab.__all__) & PARTS) - MODULES == set()
+    assert (set(NAMES) & PARTS) - MODULES == set()
 
 
 def test_everything_that_is_promised_is_there() -> None:
-    missing = [name for name in wanlab.__all__ if not hasattr(wanlab, name)]
+    missing = [name for name in NAMES if not hasattr(wanlab, name)]
     assert missing == []
+
+
+def test_what_is_not_promised_is_not_there() -> None:
+    assert not hasattr(wanlab, "EmbeddedMachine")
+
+
+def test_there_are_as_many_names_as_a_reader_can_remember() -> None:
+    assert "Network" in NAMES
+    assert len(NAMES) <= MAX_NAMES
 
 
 def test_knocking_loads_nothing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wanlab import Flows, Network, Process, Queues, Sampling, Table
+from wanlab import Flows, Network, Process, Queues, Sampling
+from wanlab.record import Table
 
 FIRST_PORT = 5201
 MSS_BYTES = 1448

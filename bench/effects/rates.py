@@ -24,9 +24,11 @@ from typing import Literal
 
 import numpy as np
 
-from wanlab import Flows, Host, Link, Port, Queues, Sampling, Switch, Table, Topology, link
+from wanlab import Flows, Host, Port, Queues, Sampling, Switch, Topology, link
 from wanlab.plan import Wire
 from wanlab.plan.nic import COALESCE_NS
+from wanlab.record import Table
+from wanlab.topology import Link
 from wanlab.units import parse_rate, parse_time
 
 from .figure import Case, Figure

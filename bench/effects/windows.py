@@ -24,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wanlab import Flows, Host, Network, Queues, Sampling, Switch, Table, Topology, link, shapes
+from wanlab import Flows, Host, Network, Queues, Sampling, Switch, Topology, link, shapes
 from wanlab.measure import Acks
+from wanlab.record import Table
 
 from .figure import Case, Figure, near
 from .flows import BUFFERS, Flow, begin, of_data

@@ -9,7 +9,8 @@ tcp_update_pacing_rate).
 import numpy as np
 from paths import bottleneck
 
-from wanlab import Design, Run, experiment, traffic
+from wanlab import Design, Run, experiment
+from wanlab.measure import traffic
 
 
 @experiment(

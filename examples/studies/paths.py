@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wanlab import Host, Switch, Table, Topology, link, units
+from wanlab import Host, Switch, Topology, link, units
+from wanlab.record import Table
 
 MSS_BYTES = 1448
 """Of an Ethernet frame of 1500 bytes, without the headers and TCP's time stamps."""

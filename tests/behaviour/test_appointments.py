@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Capture, EmbeddedMachine, Network, Ports, Sampling, shapes
+from wanlab import Capture, Network, Ports, Sampling, shapes
 from wanlab.errors import CommandError, MachineError
+from wanlab.machine.embedded import EmbeddedMachine
 
 pytestmark = pytest.mark.machine
 

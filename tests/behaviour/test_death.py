@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, find_image, find_stale, shapes
+from wanlab import Network, shapes
 from wanlab.errors import MachineError, RequirementError
-from wanlab.machine.embedded import EmbeddedMachine, loop
+from wanlab.machine.embedded import EmbeddedMachine, find_image, loop
+from wanlab.machine.stale import find_stale
 
 pytestmark = pytest.mark.machine
 
@@ -271,7 +272,7 @@ def test_more_memory_than_there_is_is_refused_before_anything_starts(tmp_path: P
 
 
 def test_a_kernel_cut_short_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wanlab import find_image
+    from wanlab.machine.embedded import find_image
 
     folder = find_image().folder
     broken = tmp_path / "kernel"

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Connection, Network, Topology, shapes
+from wanlab import Network, Topology, shapes
 from wanlab.errors import CommandError, RequirementError
+from wanlab.network import Connection
 
 pytestmark = pytest.mark.machine
 
@@ -98,7 +99,7 @@ def test_a_process_of_the_embedded_machine_is_not_ours_to_start(tmp_path: Path) 
 
 ASKING = """
 import time
-from wanlab import call_host
+from wanlab.network import call_host
 before = time.monotonic_ns()
 print("asked", flush=True)
 print(call_host({"do": "name", "of": "it"}), time.monotonic_ns() - before < 1_000_000)
@@ -121,7 +122,7 @@ def test_a_request_takes_no_time_and_comes_after_what_was_printed(tmp_path: Path
 
 def test_nobody_there_is_an_answer(tmp_path: Path) -> None:
     program = """
-from wanlab import call_host
+from wanlab.network import call_host
 from wanlab.errors import RequirementError
 try:
     call_host({"do": "nothing"})
@@ -148,7 +149,7 @@ print(connection.makefile().readline())
 
 def test_a_request_carries_bytes_both_ways_until_one_side_ends_it(tmp_path: Path) -> None:
     program = """
-from wanlab import open_request
+from wanlab.network import open_request
 with open_request({"do": "echo"}) as connection:
     sent = bytes(range(256)) * 4096
     connection.sendall(sent)

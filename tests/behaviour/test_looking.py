@@ -7,23 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import (
-    Acks,
-    Capture,
-    Cpu,
-    Flows,
-    Network,
-    Ports,
-    Queues,
-    Sampling,
-    Softnet,
-    Topology,
-    sample,
-    shapes,
-)
+from wanlab import Capture, Flows, Network, Ports, Queues, Sampling, Topology, sample, shapes
 from wanlab.errors import CommandError
 from wanlab.machine import MachineKind
-from wanlab.measure import Sampler
+from wanlab.measure import Acks, Cpu, Sampler, Softnet
 
 pytestmark = pytest.mark.machine
 
@@ -68,7 +55,8 @@ def test_a_kernel_that_does_not_let_us_trace_says_so(machine: MachineKind, tmp_p
 
 INSIDE = """
 import json
-from wanlab import Capture, Network, Queues, Sampling, Sojourns, shapes
+from wanlab import Capture, Network, Queues, Sampling, shapes
+from wanlab.measure import Sojourns
 
 with Network(shapes.minimal(rate="10Mbps")) as net:
     looking = [Queues("s1-eth2"), Sojourns("s1-eth2"), Capture("s1-eth2")]

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from machines import native_findings, why_no_native
 
-from wanlab import Host, Network, Port, Topology, find_stale, link, shapes
+from wanlab import Host, Network, Port, Topology, link, shapes
 from wanlab.errors import CommandError, MachineError, RequirementError
 from wanlab.machine.native import NativeMachine
+from wanlab.machine.stale import find_stale
 
 pytestmark = [
     pytest.mark.machine,

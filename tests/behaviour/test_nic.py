@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from machines import counts_every_byte
 
-from wanlab import Network, Nic, shapes
+from wanlab import Network, shapes
+from wanlab.topology import Nic
 
 pytestmark = pytest.mark.machine
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from machines import native_findings, need, why_no_native
 
-from wanlab import Network, Process, Topology, load, plan_script, shapes
+from wanlab import Network, Process, Topology, load, shapes
 from wanlab.errors import CommandError
 from wanlab.machine import MachineKind
+from wanlab.plan import plan_script
 
 pytestmark = pytest.mark.machine
 

@@ -15,20 +15,9 @@ from typing import Any
 
 import pytest
 
-from wanlab import (
-    Controller,
-    Host,
-    NetFlow,
-    Network,
-    Port,
-    SFlow,
-    Switch,
-    Topology,
-    link,
-    load,
-    shapes,
-)
+from wanlab import Host, Network, Port, Switch, Topology, link, load, shapes
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.topology import Controller, NetFlow, SFlow
 
 OVS = shutil.which("ovs-vswitchd", path="/usr/sbin:/usr/bin:/sbin:/bin")
 needs_ovs = pytest.mark.skipif(OVS is None, reason="openvswitch-switch is not installed")
@@ -295,7 +284,8 @@ def test_a_network_inside_leaves_no_open_vswitch_behind(start: Start, tmp_path: 
 
 
 INSIDE = """
-from wanlab import Controller, Host, Network, Switch, Topology, link
+from wanlab import Host, Network, Switch, Topology, link
+from wanlab.topology import Controller
 
 switch = Switch("s1", kind="ovs", controllers=("c0",))
 nodes = (Host("h1"), Host("h2"), switch, Controller("c0"))

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from _captured import packets
 
-from wanlab import Capture, Network, Sampling, Topology, link, plan_script, shapes, traffic
+from wanlab import Capture, Network, Sampling, Topology, link, shapes
 from wanlab.errors import RequirementError, TopologyError
+from wanlab.measure import traffic
 from wanlab.measure.traffic import Datagrams, Flows
+from wanlab.plan import plan_script
 from wanlab.topology.model import Host, Switch
 
 pytestmark = pytest.mark.machine

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from wanlab import Provenance, Record, Table, plot
+from wanlab import Record, plot
 from wanlab.cli import figures
 from wanlab.errors import RecordError, WanlabError
-from wanlab.record import write
+from wanlab.record import Provenance, Table, write
 
 
 def make(

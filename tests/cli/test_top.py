@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from wanlab import Network, NodeCounters, shapes
+from wanlab import Network, shapes
 from wanlab.cli.top import Look, View, flow_rows, port_rows, size, text
 from wanlab.cli.top_terminal import sorting_key
 from wanlab.errors import WanlabError
 from wanlab.measure import netlink_link, tcp_info
+from wanlab.measure.here import NodeCounters
 from wanlab.measure.qdisc import QdiscCounters
 
 COUNTERS = Path(__file__).parents[1] / "golden" / "counters"

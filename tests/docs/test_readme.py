@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import iperf3_text
+from wanlab.measure import iperf3_text
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERBS = ["lab run", "mn", "python", "exec", "plan", "kernel build", "kernel info"]

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from wanlab import Sweep, SweepProgress, load_experiment
+from wanlab import Sweep
+from wanlab.experiments import SweepProgress, load_experiment
 
 
 def main() -> None:

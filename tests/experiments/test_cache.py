@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Metric, Provenance, Record, Result, Table
+from wanlab import Record
+from wanlab.experiments import Metric, Result
 from wanlab.experiments.cache import Cache
 from wanlab.experiments.origin import program_hashes
 from wanlab.experiments.result import Task, read_result, write_result
+from wanlab.record import Provenance, Table
 
 
 def finished(folder: Path, key: str, size: int = 10) -> Result:

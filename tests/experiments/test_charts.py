@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Design, Metric, Result, Results, Run, Sweep, experiment, plot
+from wanlab import Design, Run, Sweep, experiment, plot
 from wanlab.errors import WanlabError
+from wanlab.experiments import Metric, Result, Results
 from wanlab.experiments.charts import axis, usual
 from wanlab.experiments.sentence import Chart, parse_chart
 from wanlab.experiments.table import table_of, write_table

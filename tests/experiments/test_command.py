@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import SweepProgress, find_image
 from wanlab.cli import sweeps
 from wanlab.errors import WanlabError
+from wanlab.experiments import SweepProgress
+from wanlab.machine.embedded import find_image
 
 pytestmark = pytest.mark.machine
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Design, Experiment, Run, experiment, find_image, load_experiment, units
+from wanlab import Design, Run, experiment, units
 from wanlab.errors import WanlabError
-from wanlab.experiments import archive
+from wanlab.experiments import Experiment, archive, load_experiment
 from wanlab.experiments.run import check_parameters
 from wanlab.experiments.source import Source
+from wanlab.machine.embedded import find_image
 from wanlab.units import parse_time
 
 LOSSES = Path(__file__).with_name("losses.py")

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from wanlab import Design, Uniform
+from wanlab import Design
 from wanlab.errors import WanlabError
+from wanlab.experiments import Uniform
 
 
 def test_a_grid_has_every_value_with_every_other_and_the_last_varies_fastest() -> None:

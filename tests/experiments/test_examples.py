@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Results, load_experiment
+from wanlab.experiments import Results, load_experiment
 from wanlab.experiments.sentence import parse_chart
 
 pytestmark = pytest.mark.machine

@@ -13,18 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import (
-    Design,
-    Results,
-    Run,
-    Sweep,
-    SweepProgress,
-    experiment,
-    load_experiment,
-    read_results,
-)
+from wanlab import Design, Run, Sweep, experiment
 from wanlab.errors import WanlabError
-from wanlab.experiments import cache, origin
+from wanlab.experiments import Results, SweepProgress, cache, load_experiment, origin, read_results
 from wanlab.experiments.folder import replace_text
 from wanlab.experiments.origin import differences, key_of, origin_of
 from wanlab.network.network import BASE_MEMORY_BYTES

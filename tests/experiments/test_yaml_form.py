@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Experiment, Metric, Table, load_experiment
 from wanlab.errors import WanlabError
+from wanlab.experiments import Experiment, Metric, load_experiment
 from wanlab.experiments.origin import key_of, origin_of
 from wanlab.measure.metrics import RunOutput, parse_run_metric
+from wanlab.record import Table
 
 TEXT = """
 experiment: pings

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from wanlab import Network, shapes, traffic
+from wanlab import Network, shapes
 from wanlab.errors import CommandError
+from wanlab.measure import traffic
 from wanlab.measure.traffic import Datagrams, Flows
 
 pytestmark = pytest.mark.machine

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import draw, load
+from wanlab import load
 from wanlab.labs import catalog, student_files, unit_file
 from wanlab.labs.unit import CLIENT, GUI, MININET, Unit
+from wanlab.topology import draw
 
 NAMES = list(catalog.names())
 SOLVED = ("exercise", "problem")

@@ -9,9 +9,10 @@ from functools import cache
 
 import pytest
 
-from wanlab import Finding, Network, Topology, checkup
+from wanlab import Network, Topology
 from wanlab.errors import WanlabError
 from wanlab.machine import MachineKind
+from wanlab.machine.checkup import Finding, checkup
 
 MACHINES: list[MachineKind] = ["embedded", "native"]
 

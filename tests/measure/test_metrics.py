@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from wanlab import Table
 from wanlab.errors import WanlabError
 from wanlab.measure.metrics import StepOutput, parse_metric
+from wanlab.record import Table
 
 PING = """\
 PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.

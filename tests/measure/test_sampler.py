@@ -9,25 +9,9 @@ from typing import Any
 import pytest
 from machines import counts_every_byte
 
-from wanlab import (
-    Acks,
-    Capture,
-    Cpu,
-    Drops,
-    Flows,
-    Network,
-    Ports,
-    Process,
-    Queues,
-    Retransmissions,
-    Sampling,
-    Softnet,
-    Sojourns,
-    sample,
-    shapes,
-)
+from wanlab import Capture, Flows, Network, Ports, Process, Queues, Sampling, sample, shapes
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.measure import Sampler
+from wanlab.measure import Acks, Cpu, Drops, Retransmissions, Sampler, Softnet, Sojourns
 
 pytestmark = pytest.mark.machine
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from wanlab import Acks, Drops, Flows, Network, Queues, Retransmissions, Sampling, Sojourns, shapes
+from wanlab import Flows, Network, Queues, Sampling, shapes
 from wanlab.errors import PeerError, TopologyError, WanlabError
-from wanlab.measure import Sampler, trace_pages
+from wanlab.measure import Acks, Drops, Retransmissions, Sampler, Sojourns, trace_pages
 from wanlab.measure.trace_pages import EventFormat
 
 Start = Callable[..., Network]

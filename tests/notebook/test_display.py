@@ -10,9 +10,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from wanlab import Network, Panel, Provenance, Record, Table, Topology, link, plot, shapes
+from wanlab import Network, Record, Topology, link, plot, shapes
 from wanlab.network.display import network_html
 from wanlab.notebook import Html, TimeLine, is_notebook, table, time_line, together
+from wanlab.plot import Panel
+from wanlab.record import Provenance, Table
 
 SECOND_NS = 1_000_000_000
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wanlab import Host, Link, Nic, Port, Router, Topology, link, shapes
+from wanlab import Host, Port, Router, Topology, link, shapes
 from wanlab.errors import RequirementError
 from wanlab.operations import (
     Operation,
@@ -14,7 +14,7 @@ from wanlab.operations import (
 )
 from wanlab.plan import Wire, plan
 from wanlab.plan.native import native, refuse_cards
-from wanlab.topology import resolve
+from wanlab.topology import Link, Nic, resolve
 
 BY_RULE = Nic()
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from wanlab import Controller, Host, Switch, Topology, link, shapes
+from wanlab import Host, Switch, Topology, link, shapes
+from wanlab.topology import Controller
 from wanlab.topology.layout import STEP_X, STEP_Y, arranged, places_of
 
 

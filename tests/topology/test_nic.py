@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from wanlab import Nic, Port, Topology, link, shapes
+from wanlab import Port, Topology, link, shapes
 from wanlab.errors import WanlabError
-from wanlab.topology import check
+from wanlab.topology import Nic, check
 from wanlab.topology.files import yaml
 from wanlab.topology.nic import nic_words, read_nic
 

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from student import LIMIT_MS, Student
 
 import wanlab
+from wanlab.topology import Queue
 
 expect.set_options(timeout=LIMIT_MS)
 
@@ -137,7 +138,7 @@ def test_a_link_has_properties_for_each_direction(pencil: Pencil, server: Any) -
     link = wanlab.load(path).links[0]
     assert (link.a.conditions.rate_bps, link.b.conditions.rate_bps) == (10_000_000, 10_000_000)
     assert (link.a.conditions.delay_ns, link.b.conditions.delay_ns) == (20_000_000, 0)
-    assert link.a.conditions.queue == wanlab.Queue("fq_codel")
+    assert link.a.conditions.queue == Queue("fq_codel")
     assert link.b.conditions.queue is None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from wanlab import Finished, Network, Process, Topology, shapes
+from wanlab import Network, Process, Topology, shapes
+from wanlab.network import Finished
 
 PROJECT = Path(__file__).parents[1]
 ENVIRONMENT = {"PYTHONPATH": str(PROJECT)}

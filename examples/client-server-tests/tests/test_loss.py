@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab import Finished, Network, Process, shapes
+from wanlab import Network, Process, shapes
+from wanlab.network import Finished
 
 ONCE_EACH = "".join(f"{number}\n" for number in range(1, 101))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wanlab import find_stale
+from wanlab.machine.stale import find_stale
 
 
 def run(*, dry_run: bool = False) -> int:

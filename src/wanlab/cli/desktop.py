@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wanlab import Connection, Network
+from wanlab import Network
+from wanlab.network import Connection
 
 from .display import has_display
 

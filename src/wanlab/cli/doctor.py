@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from wanlab import Finding, checkup
+from wanlab.machine.checkup import Finding, checkup
 
 GREEN, RED, YELLOW, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 TITLES = {

@@ -10,8 +10,9 @@ import select
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-from wanlab import Connection, Network
+from wanlab import Network
 from wanlab.mininet.words import Words
+from wanlab.network import Connection
 
 from .strides import SHORT_NS
 

@@ -12,17 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wanlab import (
-    Design,
+from wanlab import Design, Sweep
+from wanlab.errors import WanlabError
+from wanlab.experiments import (
     Experiment,
     Result,
     Results,
-    Sweep,
     SweepProgress,
     forget_runs,
     load_experiment,
 )
-from wanlab.errors import WanlabError
 
 LINE_EVERY_S = 10.0
 MOST_FAILURES = 5

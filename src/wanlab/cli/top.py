@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wanlab import NodeCounters
+from wanlab.measure.here import NodeCounters
 
 Key = Callable[[Any], Any]
 

@@ -12,8 +12,8 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wanlab import LocalView
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
+from wanlab.measure.here import LocalView
 
 from .top import KEYS, ORDERS, Look, View, text
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wanlab import Topology, load, plan_script, shapes
+from wanlab import Topology, load, shapes
 from wanlab.errors import WanlabError
+from wanlab.plan import plan_script
 
 FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml")
 

@@ -20,7 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import cast
 
-from wanlab import Connection, Network, Process
+from wanlab import Network, Process
+from wanlab.network import Connection
 
 from .display import has_display
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wanlab import Finished, Network, Process
+from wanlab import Network, Process
 from wanlab.errors import WanlabError
 from wanlab.measure.metrics import StepOutput, parse_metric
+from wanlab.network import Finished
 
 from .lab import readable
 from .outcome import OPEN, band_text, told

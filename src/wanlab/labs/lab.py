@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wanlab import Network, Panel, Record, Sampling
+    from wanlab import Network, Record, Sampling
+    from wanlab.plot import Panel
 
 
 def readable(number: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wanlab import Connection, Network, Process
+from wanlab import Network, Process
+from wanlab.network import Connection
 
 from .shell import INTERRUPT, SIZE, let_pass, plain
 

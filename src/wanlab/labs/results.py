@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from wanlab import Network, __version__, find_image, load, plot, record
+from wanlab import Network, __version__, load, plot, record
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.machine.embedded import find_image
 
 from . import table
 from .lab import Finding, Lab, LabResult, Run, readable

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from wanlab import Network, Queues, Sampling, Table, Topology
+from wanlab import Network, Queues, Sampling, Topology
 from wanlab.errors import MachineError, RequirementError, WanlabError, did_you_mean
 from wanlab.measure.metrics import StepOutput, sampled_port
+from wanlab.record import Table
 
 from . import outcome, student_files
 from .canvas import Canvas

@@ -22,8 +22,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wanlab import Provenance, Record, __version__, iperf3, plot, record
+from wanlab import Record, __version__, iperf3, plot, record
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.record import Provenance
 
 from . import grade, page, student_files
 from .outcome import EXPLAINED, OPEN, REPRODUCED, Outcome, count

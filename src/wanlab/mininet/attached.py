@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import wanlab
+import wanlab.topology
 
 from .ground import ground
 from .hosts import Node
@@ -60,7 +61,7 @@ def _take_node(net: Mininet, node: Any) -> None:
     net.nameToNode[taken.name] = taken
 
 
-def _take_link(net: Mininet, link: wanlab.Link) -> None:
+def _take_link(net: Mininet, link: wanlab.topology.Link) -> None:
     a, b = link.ports
     made = Link(
         net[a.node],

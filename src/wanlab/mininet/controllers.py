@@ -12,8 +12,8 @@ import socket
 import time
 from typing import Any, ClassVar
 
-import wanlab
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.network import open_request
 
 from .ground import ground
 from .hosts import NODE_PARAMETERS, Node
@@ -196,7 +196,7 @@ class RemoteController(Controller):
         """A relay listens for it in the machine, if it answers outside."""
         request = {"do": "connect", "address": self.ip, "port": port}
         try:
-            with wanlab.open_request(request) as connection, connection.makefile("rb") as lines:
+            with open_request(request) as connection, connection.makefile("rb") as lines:
                 answer = json.loads(lines.readline() or b"{}")
         except (WanlabError, ValueError):
             return False

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import wanlab
 from wanlab.errors import CommandError, WanlabError
+from wanlab.topology import Controller
 
 from .ground import batch, ground
 from .log import debug, info, warn
@@ -114,7 +115,7 @@ class Node:
         ground.settle()
         return self.home
 
-    def thing(self) -> wanlab.Host | wanlab.Switch | wanlab.Controller:
+    def thing(self) -> wanlab.Host | wanlab.Switch | Controller:
         """What it is to wanlab."""
         first = self.intfs.get(min(self.intfs)) if self.intfs else None
         address = first.address_with_prefix() if first else None

@@ -16,8 +16,8 @@ import tty
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from wanlab import call_host
 from wanlab.errors import RequirementError
+from wanlab.network import call_host
 
 CHUNK = 65536
 SIZE = b"\0" * 8

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import wanlab
+import wanlab.topology
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
 from .ground import batch, ground
@@ -498,8 +499,8 @@ class Link:
     def ends(self) -> tuple[Any, Any]:
         return self.intf1, self.intf2
 
-    def thing(self) -> wanlab.Link:
-        return wanlab.Link(self._port(self.intf1), self._port(self.intf2))
+    def thing(self) -> wanlab.topology.Link:
+        return wanlab.topology.Link(self._port(self.intf1), self._port(self.intf2))
 
     def _port(self, intf: Intf) -> wanlab.Port:
         return wanlab.Port(

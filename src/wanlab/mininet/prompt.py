@@ -14,8 +14,8 @@ import termios
 import tty
 from typing import IO, Any, Protocol
 
-from wanlab import call_host
 from wanlab.errors import RequirementError
+from wanlab.network import call_host
 
 from .words import Words, suggestions
 

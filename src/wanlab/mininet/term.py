@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import wanlab
+from wanlab.network import open_request
 
 from .ground import ground
 from .log import error
@@ -46,7 +46,7 @@ def makeTerm(
         "folder": str(Path.cwd()),
         "term": term,
     }
-    connection = wanlab.open_request(request)
+    connection = open_request(request)
     answer = json.loads(_line_of(connection) or '{"error": "the user\'s side has gone"}')
     if "error" in answer:
         error(f"Error: Cannot connect to display: {answer['error']}\n")

@@ -27,20 +27,10 @@ from zlib import crc32
 import pytest
 
 import wanlab
-from wanlab import (
-    Capture,
-    Flows,
-    Network,
-    Ports,
-    Process,
-    Provenance,
-    Queues,
-    Record,
-    Sampling,
-    Topology,
-    dumps,
-)
+from wanlab import Capture, Flows, Network, Ports, Process, Queues, Record, Sampling, Topology
 from wanlab.errors import MachineError, WanlabError
+from wanlab.record import Provenance, write
+from wanlab.topology import dumps
 
 from .choices import Choices
 from .start import processes_of
@@ -107,7 +97,7 @@ class Evidence:
         folder.mkdir(parents=True)
         lines = [*self._notes, *self._keep_packets(folder)]
         if tables := self._sampling.tables():
-            wanlab.record.write(Record(provenance, tables), folder / RECORD)
+            write(Record(provenance, tables), folder / RECORD)
             lines.append(f"{RECORD:16} {', '.join(tables)}")
             lines += [f"warning: {warning}" for warning in provenance.warnings]
         (folder / PROCESSES).write_text(_story(processes), encoding="utf-8")

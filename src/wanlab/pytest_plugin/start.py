@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from wanlab import Network, Process, Topology, find_image
+from wanlab import Network, Process, Topology
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.machine.embedded import find_image
 
 from .choices import Choices
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wanlab import Flows, Network, Ports, Queues, Sampling, Table, plot
+from wanlab import Flows, Network, Ports, Queues, Sampling, plot
 from wanlab.errors import WanlabError
+from wanlab.record import Table
 
 from .commands import SeriesKind, WatchedSeries
 from .protocol import SampleColumn, SamplesPush

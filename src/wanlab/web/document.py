@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-import wanlab
-from wanlab import Port, Topology, draw, read_drawing, resolve
+from wanlab import Port, Topology
 from wanlab.errors import WanlabError
+from wanlab.topology import Link, draw, read_drawing, resolve
 
 from .commands import EditCommand
 from .model import Document, DocumentPreferences, DrawnLabel, DrawnLink, DrawnNode, Elements, End
@@ -212,5 +212,5 @@ def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
     )
 
 
-def _ends(link: DrawnLink, live: wanlab.DrawnLink) -> tuple[tuple[End, str, Port], ...]:
+def _ends(link: DrawnLink, live: Link) -> tuple[tuple[End, str, Port], ...]:
     return ("a", link.a, live.a), ("b", link.b, live.b)

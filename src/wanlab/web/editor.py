@@ -6,8 +6,10 @@ import asyncio
 import time
 from pathlib import PurePosixPath
 
-from wanlab import Topology, arranged, errors, load, loads, save
+from wanlab import Topology, errors, load, save
 from wanlab.errors import TopologyError, WanlabError
+from wanlab.topology import loads
+from wanlab.topology.layout import arranged
 
 from .broadcast import Broadcast
 from .commands import (

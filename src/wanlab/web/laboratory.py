@@ -10,8 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from wanlab import Network, Topology, __version__, dumps, plan_script
+from wanlab import Network, Topology, __version__
 from wanlab.errors import TopologyError, WanlabError, did_you_mean
+from wanlab.plan import plan_script
+from wanlab.topology import dumps
 
 from . import commands, protocol
 from .broadcast import Broadcast, Browser

@@ -13,10 +13,12 @@ from typing import Any
 
 import msgspec
 
-from wanlab import Connection, Interface, Network, Process, Topology, interfaces
+from wanlab import Network, Process, Topology
 from wanlab.errors import WanlabError
 from wanlab.labs import prompt
 from wanlab.labs.durations import parse_duration
+from wanlab.measure.interfaces import Interface, interfaces
+from wanlab.network import Connection
 
 from . import commands, protocol
 from .broadcast import Broadcast

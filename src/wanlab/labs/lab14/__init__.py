@@ -17,13 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wanlab import Flows, Network, Queues, Record, Sampling, Table, iperf3, iperf3_text, ping
+from wanlab import Flows, Network, Queues, Record, Sampling, iperf3, ping
+from wanlab.measure import iperf3_text
+from wanlab.record import Table
 
 from ..lab import Finding, Lab, LabResult, Run, Underway
 from ..terminals import CLIENT, Terminals
 
 if TYPE_CHECKING:
-    from wanlab import Panel
+    from wanlab.plot import Panel
 
 PORT = "s1-eth2"
 SHAPER = "2:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wanlab import Table
+from wanlab.record import Table
 
 DECIMALS = 6
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from wanlab import Provenance, Record, __version__, plot
+from wanlab import Record, __version__, plot
+from wanlab.record import Provenance
 
 from . import Usage, iperf3_file, plot_iperf, run, xdg_open
 from .fairness import as_bc, index, rates_of

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wanlab import Provenance, Record, __version__, iperf3, plot
+from wanlab import Record, __version__, iperf3, plot
+from wanlab.record import Provenance
 
 from . import csv_file, iperf3_file, one_file, run
 
 if TYPE_CHECKING:
-    from wanlab import Table
+    from wanlab.record import Table
 
 USAGE = """usage: plot_iperf.sh FILE.json
 

@@ -28,8 +28,10 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from wanlab import LocalView, Provenance, Record, Table, __version__
+from wanlab import Record, __version__
 from wanlab.errors import WanlabError
+from wanlab.measure.here import LocalView
+from wanlab.record import Provenance, Table
 
 from . import Usage, chart, csv_file, run
 

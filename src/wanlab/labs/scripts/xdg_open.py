@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from wanlab import call_host
 from wanlab.errors import RequirementError, WanlabError
+from wanlab.network import call_host
 
 from . import one_file, run
 
