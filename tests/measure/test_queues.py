@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from wanlab import Network, Queues, Sampling, shapes
-from wanlab.measure import qdisc
+from wanlab.measure import tc_text
 from wanlab.measure.readings import Reading
 from wanlab.record import Table
 
@@ -60,7 +59,9 @@ def tables() -> dict[str, Table]:
 @pytest.mark.parametrize("kind", SAME)
 def test_the_state_of_a_queue_is_what_tc_shows(tables: dict[str, Table], kind: str) -> None:
     (by_tc,) = [
-        row for row in qdisc.parse((COUNTERS / "queues.json").read_bytes()) if row.kind == kind
+        shown
+        for shown in tc_text.parse((COUNTERS / "queues.json").read_bytes())
+        if shown.counters.kind == kind
     ]
     state = tables[f"qdisc_{kind}"]
     compared = 0
@@ -69,7 +70,7 @@ def test_the_state_of_a_queue_is_what_tc_shows(tables: dict[str, Table], kind: s
             assert state[ours][0] == by_tc.details[theirs], (ours, theirs)
             compared += 1
     assert compared >= 2
-    assert (state["time_ns"][0], state["handle"][0]) == (5, by_tc.handle)
+    assert (state["time_ns"][0], state["handle"][0]) == (5, by_tc.counters.handle)
 
 
 def test_the_probability_of_pie_is_a_fraction(tables: dict[str, Table]) -> None:
@@ -82,9 +83,10 @@ def test_cake_tells_of_its_tins(tables: dict[str, Table]) -> None:
     tins = tables["qdisc_cake_tin"]
     assert list(tins["tin"]) == [0, 1, 2]
     (by_tc,) = [
-        row for row in qdisc.parse((COUNTERS / "queues.json").read_bytes()) if row.kind == "cake"
+        shown
+        for shown in tc_text.parse((COUNTERS / "queues.json").read_bytes())
+        if shown.counters.kind == "cake"
     ]
-    shown: list[dict[str, Any]] = by_tc.details["tins"]
     for ours, theirs in (
         ("sent_packets", "sent_packets"),
         ("drops", "drops"),
@@ -92,11 +94,12 @@ def test_cake_tells_of_its_tins(tables: dict[str, Table]) -> None:
         ("target_us", "target_us"),
         ("mean_delay_us", "avg_delay_us"),
     ):
-        assert list(tins[ours]) == [tin[theirs] for tin in shown], ours
+        assert list(tins[ours]) == [tin[theirs] for tin in by_tc.tins], ours
 
 
 def test_every_qdisc_is_in_the_common_table(tables: dict[str, Table]) -> None:
-    shown = qdisc.parse((COUNTERS / "queues.json").read_bytes())
+    queues = tc_text.parse((COUNTERS / "queues.json").read_bytes())
+    shown = [qdisc.counters for qdisc in queues]
     assert list(tables["qdisc"]["handle"]) == [row.handle for row in shown]
     assert list(tables["qdisc"]["marks"]) == [row.marks for row in shown]
 

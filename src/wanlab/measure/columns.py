@@ -56,12 +56,25 @@ class Structure:
                 members.append((member, scale))
         return cls(name, np.dtype(fields), tuple(members))
 
+    def check(self, part: bytes) -> None:
+        """Raise PeerError if this is too short to be the structure."""
+        if len(part) < self.dtype.itemsize:
+            raise PeerError(f"the kernel sent {len(part)} bytes of {self.name}: too few")
+
+    def positions(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Return where those of the named members that exist begin and end, in bytes."""
+        positions, start = [], 0
+        for name in self.dtype.names or ():
+            end = start + self.dtype[name].itemsize
+            if name in names:
+                positions.append((start, end))
+            start = end
+        return positions
+
     def columns(self, parts: Sequence[bytes]) -> dict[str, Array]:
         """One array for each member, from many structures."""
         size = self.dtype.itemsize
-        if any(len(part) < size for part in parts):
-            short = min(len(part) for part in parts)
-            raise PeerError(f"the kernel sent {short} bytes of {self.name}: too few")
+        self.check(min(parts, key=len, default=bytes(size)))
         values = np.frombuffer(b"".join(part[:size] for part in parts), dtype=self.dtype)
         return {name: scaled(values[name], scale) for name, scale in self.members}
 

@@ -40,8 +40,6 @@ OWN = "/proc/self/ns/net"
 # What the kernel lists may change while it is listed; once more is enough unless something is wrong.
 ATTEMPTS = 5
 
-RTM_GETQDISC = 38
-
 
 @dataclass(frozen=True)
 class NodeCounters:
@@ -164,8 +162,8 @@ class LocalView:
         return self._dump(node, NETLINK_ROUTE, netlink_link.RTM_GETLINK, body)
 
     def _qdiscs(self, node: str) -> bytes:
-        body = struct.pack("=B3xiIII", 0, 0, 0, 0, 0)
-        return self._dump(node, NETLINK_ROUTE, RTM_GETQDISC, body)
+        body = netlink_qdisc.request_body()
+        return self._dump(node, NETLINK_ROUTE, netlink_qdisc.RTM_GETQDISC, body)
 
     def _all_flows(self, node: str) -> list[TcpSocket]:
         flows = tcp_info.decode(self._flows(node, socket.AF_INET))

@@ -1,7 +1,7 @@
-"""What single kinds of queues and classes count beyond what all count.
+"""The counters that only single kinds of queues and classes have.
 
 The structures are those of include/uapi/linux/pkt_sched.h of Linux 6.12 (struct tc_KIND_xstats); names
-here carry units. What is not in them, nobody can sample: RED's average queue, for one, is not.
+here carry units. What they lack cannot be sampled: RED's average queue, for one, is not in them.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ CLASSES = {
 }
 CLASSFUL = ("htb", "hfsc", "drr", "qfq", "prio", "ets")
 WITH_FLOWS = ("sfq", "fq_codel")
-"""Queues whose classes are the flows that they hold at the moment."""
+"""Qdiscs whose classes are the flows that they hold at the moment."""
 
 _HTB_PARMS, _HTB_RATE64, _HTB_CEIL64 = 1, 6, 7
 _HTB_OPT = struct.Struct("=8xI8xI12xI")  # of tc_htb_opt: both rates, and the level
@@ -95,7 +95,7 @@ SETTINGS = {
 
 
 def class_settings(kind: str, options: bytes) -> tuple[int, ...]:
-    """What a class was set to, by the names in SETTINGS."""
+    """Return what a class was set to, in the order of SETTINGS."""
     fields = netlink.attributes(options)
     if kind == "htb":
         rate, ceil, level = _HTB_OPT.unpack_from(fields[_HTB_PARMS])
@@ -103,7 +103,7 @@ def class_settings(kind: str, options: bytes) -> tuple[int, ...]:
         ceil = _number(fields, _HTB_CEIL64, _U64, ceil)
         return 8 * rate, 8 * ceil, level
     if kind == "hfsc":
-        # Of a curve the rate that lasts, its second.
+        # A service curve has two slopes; the second is the rate that lasts.
         return tuple(
             8 * _CURVE.unpack_from(fields[curve])[2] if curve in fields else 0
             for curve in _HFSC_CURVES
@@ -117,7 +117,7 @@ def _number(fields: Mapping[int, bytes], kind: int, layout: struct.Struct, other
     return int(layout.unpack_from(fields[kind])[0]) if kind in fields else otherwise
 
 
-# -- cake sends attributes, no structure: TCA_CAKE_STATS_..., TCA_CAKE_TIN_STATS_... -------------------
+# cake sends attributes instead of a structure: TCA_CAKE_STATS_..., TCA_CAKE_TIN_STATS_...
 
 CAKE = {
     2: ("capacity_bps", 8),
@@ -154,6 +154,29 @@ CAKE_TIN = {
 }
 
 
+# -- marks ----------------------------------------------------------------------------------------
+
+_MARK_NAMES = ("marks", "ecn_marks", "ce_marks")
+_CAKE_TIN_MARKS = next(kind for kind, (name, _) in CAKE_TIN.items() if name == "ecn_marks")
+_MARKS = {kind: structure.positions(_MARK_NAMES) for kind, structure in QDISCS.items()}
+
+
+def marks(kind: str, xstats: bytes) -> int:
+    """Return how many packets a qdisc has marked with ECN's CE."""
+    if not xstats:
+        return 0
+    if kind == "cake":
+        tins = cake_tins(netlink.attributes(xstats))
+        return sum(int.from_bytes(tin.get(_CAKE_TIN_MARKS, b""), "little") for tin in tins)
+    if kind not in _MARKS:
+        return 0
+    QDISCS[kind].check(xstats)
+    return sum(int.from_bytes(xstats[start:end], "little") for start, end in _MARKS[kind])
+
+
+# -- cake -----------------------------------------------------------------------------------------
+
+
 def cake_columns(known: Mapping[int, tuple[str, int]]) -> tuple[str, ...]:
     return tuple(name for name, _ in known.values())
 
@@ -166,6 +189,6 @@ def cake_row(attributes: Mapping[int, bytes], known: Mapping[int, tuple[str, int
 
 
 def cake_tins(attributes: Mapping[int, bytes]) -> list[dict[int, bytes]]:
-    """The attributes of each tin, in order."""
+    """Return the attributes of each tin, in order."""
     tins = netlink.attributes(attributes.get(CAKE_TINS, b""))
     return [netlink.attributes(tin) for _, tin in sorted(tins.items())]

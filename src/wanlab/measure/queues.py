@@ -9,11 +9,11 @@ from wanlab.record import Table
 
 from . import netlink, netlink_qdisc, queue_state
 from .columns import Rows, Structure, Structures, columns_of
-from .netlink_qdisc import Queue
+from .qdisc import CLASS_ROW, ROW, QdiscCounters
 from .readings import Readings, Source, interface_numbers
 
-OF_ALL = ("time_ns", "device", *Queue._fields[1:11])  # from its kind to its backlog
-OF_ONE = ("time_ns", "device", "handle")
+STATE_KEYS = ("time_ns", "device", "handle")
+"""The columns that identify a row of the tables of single kinds."""
 
 
 class Queues(Readings):
@@ -43,13 +43,14 @@ class Queues(Readings):
         devices = list(self._devices.values())
         for time_ns, place, part in self.readings:
             for kind, message in netlink.dumps(part):
-                is_class = kind == netlink_qdisc.RTM_NEWTCLASS
-                read = netlink_qdisc.read_class if is_class else netlink_qdisc.read
-                queue = read(message)
-                if queue is None or queue.interface not in devices[place]:
+                device = devices[place].get(netlink_qdisc.interface_of(message))
+                if device is None:
                     continue
-                add = tables.add_class if is_class else tables.add_qdisc
-                add(time_ns, devices[place][queue.interface], queue)
+                if kind == netlink_qdisc.RTM_NEWTCLASS:
+                    if counters := netlink_qdisc.read_class(message, device):
+                        tables.add_class(time_ns, counters)
+                else:
+                    tables.add_qdisc(time_ns, netlink_qdisc.read_qdisc(message, device))
         return dict(tables.made())
 
 
@@ -62,10 +63,9 @@ class _Tables:
         self._cakes: Rows = []
         self._tins: Rows = []
 
-    def add_qdisc(self, time_ns: int, device: str, queue: Queue) -> None:
-        marks = netlink_qdisc.marks(queue)
-        self._qdiscs.append((time_ns, device, *queue[1:11], marks))
-        row = (time_ns, device, queue.handle)
+    def add_qdisc(self, time_ns: int, queue: QdiscCounters) -> None:
+        self._qdiscs.append((time_ns, *queue[: len(ROW)]))
+        row = (time_ns, queue.device, queue.handle)
         if queue.kind == "cake" and queue.xstats:
             self._add_cake(row, queue.xstats)
         elif queue.kind == "htb":
@@ -76,11 +76,11 @@ class _Tables:
             structure = queue_state.QDISCS[queue.kind]
             self._add_state(f"qdisc_{queue.kind}", structure, row, queue.xstats)
 
-    def add_class(self, time_ns: int, device: str, queue: Queue) -> None:
-        self._classes.append((time_ns, device, *queue[1:11]))
+    def add_class(self, time_ns: int, queue: QdiscCounters) -> None:
+        self._classes.append((time_ns, *queue[: len(CLASS_ROW)]))
         if queue.kind in queue_state.CLASSES and queue.xstats:
             name = f"class_{queue.kind}"
-            row = (time_ns, device, queue.handle)
+            row = (time_ns, queue.device, queue.handle)
             self._add_state(name, queue_state.CLASSES[queue.kind], row, queue.xstats)
             if queue.kind in queue_state.SETTINGS:
                 settings = queue_state.class_settings(queue.kind, queue.options)
@@ -105,13 +105,13 @@ class _Tables:
 
     def made(self) -> Iterator[tuple[str, Table]]:
         lists: Sequence[tuple[str, Rows, tuple[str, ...]]] = (
-            ("qdisc", self._qdiscs, (*OF_ALL, "marks")),
-            ("class", self._classes, OF_ALL),
-            ("qdisc_cake", self._cakes, (*OF_ONE, *queue_state.cake_columns(queue_state.CAKE))),
+            ("qdisc", self._qdiscs, ("time_ns", *ROW)),
+            ("class", self._classes, ("time_ns", *CLASS_ROW)),
+            ("qdisc_cake", self._cakes, (*STATE_KEYS, *queue_state.cake_columns(queue_state.CAKE))),
             (
                 "qdisc_cake_tin",
                 self._tins,
-                (*OF_ONE, "tin", *queue_state.cake_columns(queue_state.CAKE_TIN)),
+                (*STATE_KEYS, "tin", *queue_state.cake_columns(queue_state.CAKE_TIN)),
             ),
         )
         for name, rows, names in lists:
@@ -120,4 +120,4 @@ class _Tables:
         for name, states in self._states.items():
             kind = name.removeprefix("class_")
             settings = columns_of(self._settings.get(name, []), queue_state.SETTINGS.get(kind, ()))
-            yield name, states.table(OF_ONE, settings)
+            yield name, states.table(STATE_KEYS, settings)
