@@ -68,7 +68,7 @@ def sweep(
             )
         raise
     page = None if no_report else results.report()
-    for reason in () if no_report else results.undrawn():
+    for reason in () if no_report else results.missing_figures():
         print(f"Warning: not drawn: {reason}", file=sys.stderr)
     if as_json:
         print(json.dumps(_told(results, page), indent=2))

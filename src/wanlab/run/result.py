@@ -1,0 +1,253 @@
+"""The outcome of a run, and the folder that keeps it.
+
+    buffer=1bdp-seed1-3f2a9c0188d1/
+        result.json        parameters, seed, metrics, warnings, key, and the origin behind the key
+        record/            the record (see docs/record.md)
+        console.txt        what the experiment printed
+
+The folder of a run that failed:
+
+        failure.json       parameters, seed, key, and why
+        console.txt
+
+A folder is written under another name and renamed when it is complete, so a folder with its final name
+is always complete.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypedDict, cast
+
+from wanlab import record as records
+from wanlab.errors import RecordError, WanlabError
+from wanlab.measure.metrics import Metric
+from wanlab.record import Record
+
+from .design import Parameters, Value
+from .key import Origin
+
+FORMAT = 1
+RESULT, FAILURE, RECORD, CONSOLE = "result.json", "failure.json", "record", "console.txt"
+MAX_NAME_LENGTH = 80
+DIGITS_OF_KEY = 12
+MAX_CONSOLE_LINES = 20
+
+
+class StoredResult(TypedDict):
+    """The part of result.json that is read back."""
+
+    experiment: str
+    parameters: Parameters
+    seed: int
+    key: str
+    metrics: Mapping[str, tuple[float | None, str]]
+    warnings: Sequence[str]
+
+
+class StoredFailure(TypedDict):
+    """The part of failure.json that is read back."""
+
+    parameters: Parameters
+    seed: int
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to be performed, and its key: the hash of everything that decides its result."""
+
+    parameters: Mapping[str, Value]
+    seed: int
+    key: str
+    varied: tuple[str, ...] = ()
+    """Parameters that differ between the runs of its sweep."""
+
+    @property
+    def name(self) -> str:
+        """The name of its folder: readable parameters, made unique by the key at the end."""
+        values = ",".join(f"{name}={self.parameters[name]}" for name in self.varied)
+        text = re.sub(r"[^A-Za-z0-9._=,+-]", "_", values).replace(",", "-")[:MAX_NAME_LENGTH]
+        return "-".join(filter(None, [text, f"seed{self.seed}", self.key[:DIGITS_OF_KEY]]))
+
+    def title(self) -> str:
+        """Return a line that names the run among those of its sweep."""
+        return _title(self.parameters, self.seed, self.varied)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run that succeeded."""
+
+    folder: Path
+    experiment: str
+    parameters: Mapping[str, Value]
+    seed: int
+    key: str
+    metrics: Mapping[str, Metric]
+    warnings: tuple[str, ...]
+    is_cached: bool = field(default=False, compare=False)
+    """Whether it comes from the cache."""
+
+    @cached_property
+    def record(self) -> Record:
+        """What the run measured, with its provenance; read from the folder on first use."""
+        return records.read(self.folder / RECORD)
+
+    @property
+    def console(self) -> str:
+        """What the experiment printed."""
+        return read_console(self.folder)
+
+    def __getitem__(self, metric: str) -> float:
+        """Return the value of a metric."""
+        try:
+            return self.metrics[metric].value
+        except KeyError:
+            hint = ", ".join(self.metrics) or "it has none"
+            raise WanlabError(f"the run has no metric {metric!r}", hint) from None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed, and why."""
+
+    folder: Path
+    parameters: Mapping[str, Value]
+    seed: int
+    what: str
+    hint: str = ""
+    console: str = ""
+    """What the experiment printed."""
+
+    def title(self, varied: Sequence[str]) -> str:
+        """Return a line that names the run in a sweep that varies these parameters."""
+        return _title(self.parameters, self.seed, varied)
+
+    def __str__(self) -> str:
+        reason = f"{self.what} ({self.hint})" if self.hint else self.what
+        lines = self.console.rstrip().splitlines()[-MAX_CONSOLE_LINES:]
+        return "\n".join([reason, *(f"  {line}" for line in lines)])
+
+
+def _title(parameters: Mapping[str, Value], seed: int, varied: Sequence[str]) -> str:
+    return ", ".join([*(f"{name}={parameters[name]}" for name in varied), f"seed {seed}"])
+
+
+def write_result(
+    folder: Path,
+    experiment: str,
+    task: Task,
+    metrics: Mapping[str, Metric],
+    record: Record,
+    origin: Origin,
+) -> None:
+    """Write the record, then the file that refers to it."""
+    records.write(record, folder / RECORD)
+    data = {
+        "format": FORMAT,
+        "experiment": experiment,
+        "parameters": dict(task.parameters),
+        "seed": task.seed,
+        "key": task.key,
+        # JSON has no NaN, so a metric that could not be measured is null.
+        "metrics": {
+            name: [None if math.isnan(metric.value) else metric.value, metric.unit]
+            for name, metric in metrics.items()
+        },
+        "warnings": list(record.provenance.warnings),
+        "record": record.digest(),
+        "origin": origin,
+    }
+    (folder / RESULT).write_text(as_ordered_json(data), encoding="utf-8")
+
+
+def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
+    """Write why a run failed, and make its folder if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = {
+        "format": FORMAT,
+        "parameters": dict(task.parameters),
+        "seed": task.seed,
+        "key": task.key,
+        "what": what,
+        "hint": hint,
+    }
+    (folder / FAILURE).write_text(as_ordered_json(data), encoding="utf-8")
+
+
+def as_ordered_json(data: Mapping[str, object]) -> str:
+    """Return JSON that keeps the order of keys: the table's columns follow parameters and metrics."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_result(folder: Path, *, is_cached: bool = False) -> Result | None:
+    """Return the result in a folder; None if there is none or it is incomplete."""
+    stored = cast("StoredResult | None", _read(folder / RESULT))
+    if stored is None or not (folder / RECORD).is_dir():
+        return None
+    try:
+        return Result(
+            folder=folder,
+            experiment=stored["experiment"],
+            parameters=stored["parameters"],
+            seed=stored["seed"],
+            key=stored["key"],
+            metrics={
+                name: Metric(float("nan") if value is None else float(value), unit)
+                for name, (value, unit) in stored["metrics"].items()
+            },
+            warnings=tuple(stored["warnings"]),
+            is_cached=is_cached,
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def read_failure(folder: Path) -> Failure | None:
+    """Return the failure in a folder; None if there is none or it is incomplete."""
+    stored = cast("StoredFailure | None", _read(folder / FAILURE))
+    if stored is None:
+        return None
+    try:
+        return Failure(
+            folder=folder,
+            parameters=stored["parameters"],
+            seed=stored["seed"],
+            what=stored["what"],
+            hint=stored["hint"],
+            console=read_console(folder),
+        )
+    except (KeyError, TypeError):
+        return None
+
+
+def read_console(folder: Path) -> str:
+    """Return what the experiment printed; "" if there is nothing."""
+    try:
+        return (folder / CONSOLE).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def check_record(folder: Path) -> None:
+    """Raise RecordError if the record in a run's folder has changed since it was written."""
+    stored = _read(folder / RESULT)
+    if stored is None or records.read(folder / RECORD).digest() != stored.get("record"):
+        raise RecordError(f"{folder} is damaged")
+
+
+def _read(path: Path) -> dict[str, object] | None:
+    """Return what a JSON file holds; None if it is missing, damaged or of another format."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("format") == FORMAT else None

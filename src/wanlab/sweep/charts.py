@@ -1,0 +1,244 @@
+"""Figures of a sweep, each asked for in a sentence.
+
+    lines QUANTITY over PARAMETER [by PARAMETER]      means with confidence bands
+    box QUANTITY over PARAMETER [by PARAMETER]        medians, quartiles, extremes
+    heat QUANTITY over PARAMETER and PARAMETER        means as colours
+    cdf QUANTITY [by PARAMETER]                       shares
+
+A QUANTITY is a metric, or several of one unit ("sent,received": lines), or a column of a table of the
+records ("flow.completion_ms"), of which `box` and `cdf` draw all values. A parameter that varies and is
+not named would be averaged over silently. That is an error, unless the sentence ends in "over all".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wanlab.errors import WanlabError, did_you_mean
+from wanlab.plot import spread
+from wanlab.record.record import UNITS
+from wanlab.run.design import Value
+from wanlab.run.result import Result
+from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
+
+from .result_set import ResultSet
+from .sentence import Chart, check_chart, parse_chart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DRAWN_UNITS = {"ns": ("ms", 1e-6), "us": ("ms", 1e-3)}
+"""The unit and the factor with which a column in a small unit is drawn."""
+ValuesOf = Callable[[Result], list[float]]
+"""Returns the values of a quantity in one run."""
+_WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(\D*)")
+
+
+def draw(sentence: str, results: ResultSet) -> Figure:
+    """Draw the figure that a sentence asks for, with the sentence as its title.
+
+    Raises WanlabError if there are no results, or if they do not have what the sentence names.
+    """
+    chart = parse_chart(sentence)
+    if not results.results:
+        raise WanlabError("there is nothing to draw", "no run has succeeded")
+    check_chart(chart, results.experiment, results.results[0].parameters, results.varied)
+    unit, values_of = _quantity(chart, results.results)
+    label = f"{_words(chart.quantity)} ({unit})" if unit else _words(chart.quantity)
+    warnings = _warnings(results.results)
+    if chart.kind == "cdf":
+        groups = {
+            name: [value for result in group for value in values_of(result)]
+            for name, group in _groups(results.results, chart.by)
+        }
+        return spread.shares(groups, label=label, title=sentence, warnings=warnings)
+    scale = axis(chart.over[0], [result.parameters[chart.over[0]] for result in results.results])
+    x_values = _distinct(results.results, chart.over[0])
+    if chart.kind == "heat":
+        y_values = _distinct(results.results, chart.over[1])
+        y_scale = axis(chart.over[1], y_values)
+        cells = [
+            [
+                _values(results.results, values_of, {chart.over[0]: x, chart.over[1]: y})
+                for x in x_values
+            ]
+            for y in y_values
+        ]
+        return spread.heat(cells, scale, y_scale, label=label, title=sentence, warnings=warnings)
+    rows = {
+        ", ".join(filter(None, [quantity, name])): [
+            _values(group, values, {chart.over[0]: x}) for x in x_values
+        ]
+        for name, group in _groups(results.results, chart.by)
+        for quantity, values in _each_quantity(chart, results.results, values_of)
+    }
+    draw_rows = spread.spread if chart.kind == "lines" else spread.boxes
+    return draw_rows(rows, scale, label=label, title=sentence, warnings=warnings)
+
+
+def missing_figures(results: ResultSet) -> Iterator[str]:
+    """Yield a line for each figure of the experiment that cannot be drawn, with the reason.
+
+    The metrics of an experiment are known only when there are results.
+    """
+    for sentence in results.plots if results.results else ():
+        try:
+            _quantity(parse_chart(sentence), results.results)
+        except WanlabError as error:
+            yield f'"{sentence}": {error}'
+
+
+def default_figures(results: ResultSet) -> list[str]:
+    """Return the figures of an experiment that names none: each metric over what varies."""
+    metrics = list(results.results[0].metrics) if results.results else []
+    first, *rest = [*results.varied, ""]
+    others = [name for name in rest if name]
+    by = f" by {' and '.join(others)}" if others else ""
+    return [f"lines {name} over {first}{by}" if first else f"cdf {name}" for name in metrics]
+
+
+# -- quantities ----------------------------------------------------------------------------------
+
+
+def _quantity(chart: Chart, results: Sequence[Result]) -> tuple[str, ValuesOf]:
+    """Return the unit of the chart's quantity, and the function that reads its values."""
+    name, *others = chart.quantity.split(",")
+    if others:
+        units = {_quantity(replace(chart, quantity=each), results)[0] for each in (name, *others)}
+        if chart.kind != "lines" or len(units) > 1:
+            raise WanlabError(
+                f"{chart.quantity} cannot be in one figure",
+                "only lines can show several metrics, and only in the same unit",
+            )
+    table, dot, column = name.partition(".")
+    if dot:
+        if chart.kind in ("lines", "heat"):
+            raise WanlabError(
+                f"{name} has many values in each run",
+                "draw it with box or cdf, or compute a metric in the experiment",
+            )
+        stored_unit = results[0].record[table].column(column).unit
+        unit, factor = DRAWN_UNITS.get(stored_unit, (stored_unit, 1.0))
+        return unit, lambda result: [
+            float(value) * factor for value in np.asarray(result.record[table][column])
+        ]
+    units_of = {key: metric.unit for result in results for key, metric in result.metrics.items()}
+    if name not in units_of:
+        raise WanlabError(f"there is no metric {name!r}", did_you_mean(name, units_of))
+    return units_of[
+        name
+    ], lambda result: [result.metrics[name].value] if name in result.metrics else []
+
+
+def _each_quantity(
+    chart: Chart, results: Sequence[Result], values_of: ValuesOf
+) -> Iterator[tuple[str, ValuesOf]]:
+    """Yield each quantity of the chart with its name; a single one has the name ""."""
+    names = chart.quantity.split(",")
+    if len(names) == 1:
+        yield "", values_of
+        return
+    for name in names:
+        yield _words(name), _quantity(replace(chart, quantity=name), results)[1]
+
+
+def _groups(results: Sequence[Result], by: Sequence[str]) -> Iterator[tuple[str, list[Result]]]:
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        label = ", ".join(_value_label(name, result.parameters[name]) for name in by)
+        groups.setdefault(label, []).append(result)
+    yield from groups.items()
+
+
+def _value_label(name: str, value: Value) -> str:
+    """Return the value, after the parameter's name if it is a number: "cubic", "flows 4"."""
+    is_number = isinstance(value, bool | int | float) or _WITH_UNIT.fullmatch(str(value))
+    return f"{name} {value}" if is_number else str(value)
+
+
+def _values(results: Sequence[Result], values_of: ValuesOf, point: dict[str, Value]) -> list[float]:
+    """Return the values of all runs with these parameters."""
+    return [
+        value
+        for result in results
+        if all(result.parameters[name] == value for name, value in point.items())
+        for value in values_of(result)
+    ]
+
+
+def _distinct(results: Sequence[Result], name: str) -> list[Value]:
+    values = list(dict.fromkeys(result.parameters[name] for result in results))
+    numeric = _numbers(values)
+    if numeric is None:
+        return values
+    order = sorted(range(len(values)), key=lambda index: numeric[1][index])
+    return [values[index] for index in order]
+
+
+def axis(name: str, values: Sequence[Value]) -> spread.Scale:
+    """Return the positions of a parameter's values on an axis, and the texts there."""
+    distinct: list[Value] = list(dict.fromkeys(values))
+    numeric = _numbers(distinct)
+    label = _words(name)
+    if numeric is None:
+        words = tuple(str(value) for value in distinct)
+        return spread.Scale(label, tuple(range(len(words))), words, False)
+    unit, numbers, texts = numeric
+    order = sorted(range(len(numbers)), key=lambda index: numbers[index])
+    return spread.Scale(
+        f"{label} ({unit})" if unit else label,
+        tuple(numbers[index] for index in order),
+        tuple(texts[index] for index in order),
+        True,
+    )
+
+
+def _numbers(values: Sequence[Value]) -> tuple[str, list[float], list[str]] | None:
+    """Return unit, numbers and texts if all values are quantities of the same kind, else None."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return "", [float(value) for value in values], [f"{value:g}" for value in values]
+    matches = [_WITH_UNIT.fullmatch(str(value)) for value in values]
+    if any(match is None for match in matches):
+        return None
+    units = {match[2] for match in matches if match}
+    if len(units) == 1:
+        numbers = [float(match[1]) for match in matches if match]
+        return units.pop(), numbers, [f"{number:g}" for number in numbers]
+    for parse, write in (
+        (parse_time, format_time),
+        (parse_rate, format_rate),
+        (parse_size, format_size),
+    ):
+        try:
+            exact = [parse(str(value)) for value in values]
+        except WanlabError:
+            continue
+        return "", [float(number) for number in exact], [write(number) for number in exact]
+    return None
+
+
+def _words(name: str) -> str:
+    """Return a name as an axis shows it, without the unit at its end."""
+    words = name.replace(",", ", ").replace("_", " ").replace(".", ": ").split(" ")
+    if len(words) > 1 and words[-1] in UNITS:
+        words.pop()
+    return " ".join(words)
+
+
+def _warnings(results: Sequence[Result]) -> list[str]:
+    """Return each warning once, with the number of runs that have it."""
+    counts: dict[str, int] = {}
+    for result in results:
+        for warning in result.warnings:
+            counts[warning] = counts.get(warning, 0) + 1
+    return [f"{warning} (in {count} of {len(results)} runs)" for warning, count in counts.items()]
+
+
+def file_name(sentence: str, number: int) -> str:
+    """Return the name of a figure's file, without its suffix."""
+    return f"{number}-{re.sub(r'[^a-z0-9]+', '-', sentence.lower()).strip('-')}"

@@ -1,0 +1,227 @@
+"""The folder of a sweep, from which it resumes after being killed at any moment.
+
+    results/buffers/
+        sweep.json            the experiment's name, its runs in order, and its figures
+        source/               the experiment's files, as they were run
+        runs/NAME/            a successful run; complete, because a rename gave it its name
+        failed/NAME/          a failed run, with the reason
+        unfinished/           runs being performed; left over from a sweep that was killed
+        results.parquet       the table, written at the end
+        report.html figures/
+
+A run is done if and only if its folder is in `runs`. The folder's name ends in the run's key, so a run
+of another source, kernel or program is never mistaken for it. Only one sweep at a time works in a
+folder: it holds a lock that ends with its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypedDict, cast
+
+from wanlab.errors import WanlabError
+from wanlab.run.design import Parameters
+from wanlab.run.result import (
+    DIGITS_OF_KEY,
+    Failure,
+    Result,
+    Task,
+    as_ordered_json,
+    read_failure,
+    read_result,
+)
+from wanlab.run.source import Source
+
+from .cache import copy_atomically
+
+FORMAT = 1
+INDEX = "sweep.json"
+
+
+class IndexedRun(TypedDict):
+    """A run in sweep.json."""
+
+    parameters: Parameters
+    seed: int
+    key: str
+
+
+class SweepIndex(TypedDict):
+    """What sweep.json holds."""
+
+    format: int
+    experiment: str
+    about: str
+    varied: Sequence[str]
+    plots: Sequence[str]
+    runs: Sequence[IndexedRun]
+
+
+class SweepFolder:
+    """Knows which runs of a sweep are done, which have failed, and which are missing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = path / "runs"
+        self.failed = path / "failed"
+        self._unfinished = path / "unfinished"
+        self._attempt_count = 0
+        self._listings: dict[Path, dict[str, Path]] = {}
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock, and remove what a killed sweep has left unfinished.
+
+        Raises WanlabError if another sweep holds the lock.
+        """
+        with writing_to(self.path):
+            for folder in (self.runs, self.failed):
+                folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise WanlabError(
+                f"another sweep is running in {self.path}",
+                "wait for it, or choose another --output",
+            ) from None
+        try:
+            self._remove_unfinished()
+            self._unfinished.mkdir(exist_ok=True)
+            yield
+        finally:
+            self._remove_unfinished()
+            os.close(lock)
+
+    def _remove_unfinished(self) -> None:
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        for folder in self.runs.glob(".unfinished-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def write_index(
+        self,
+        experiment: str,
+        about: str,
+        tasks: Sequence[Task],
+        source: Source,
+        plots: Sequence[str],
+    ) -> None:
+        """Write what the sweep consists of, and the experiment's files."""
+        index: SweepIndex = {
+            "format": FORMAT,
+            "experiment": experiment,
+            "about": about,
+            "varied": list(tasks[0].varied) if tasks else [],
+            "plots": list(plots),
+            "runs": [
+                {"parameters": dict(task.parameters), "seed": task.seed, "key": task.key}
+                for task in tasks
+            ],
+        }
+        shutil.rmtree(self.path / "source", ignore_errors=True)
+        with writing_to(self.path):
+            for name, content in source.files.items():
+                path = self.path / "source" / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        replace_text(self.path / INDEX, as_ordered_json(index))
+
+    def read_index(self) -> SweepIndex:
+        """Return what `write_index` wrote. Raises WanlabError if this is not the folder of a sweep."""
+        try:
+            index = json.loads((self.path / INDEX).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise WanlabError(
+                f"{self.path} is not the folder of a sweep", f"it has no {INDEX} that can be read"
+            ) from None
+        if index.get("format") != FORMAT:
+            raise WanlabError(f"{self.path} was made by another version of wanlab")
+        return cast(SweepIndex, index)
+
+    # -- runs -------------------------------------------------------------------------------------
+
+    def result_folder(self, task: Task) -> Path:
+        """Return the folder of a run's result.
+
+        It is found by the key, because another design may have given it another name.
+        """
+        return self._find(self.runs, task)
+
+    def _find(self, folder: Path, task: Task) -> Path:
+        if folder not in self._listings:
+            self._listings[folder] = {path.name[-DIGITS_OF_KEY:]: path for path in folder.glob("*")}
+        return self._listings[folder].get(task.key[:DIGITS_OF_KEY], folder / task.name)
+
+    def attempt_folder(self, task: Task) -> Path:
+        """Return a folder for the next attempt to perform a run.
+
+        Its name is unique, so that no worker of a sweep that was just killed removes it with its own.
+        """
+        self._attempt_count += 1
+        name = f"{os.getpid()}-{self._attempt_count}-{task.key[:DIGITS_OF_KEY]}"
+        return self._unfinished / name
+
+    def result(self, task: Task) -> Result | None:
+        """Return the result of a run; None if it is missing or damaged."""
+        result = read_result(self.result_folder(task))
+        return result if result is not None and result.key == task.key else None
+
+    def failure(self, task: Task) -> Failure | None:
+        """Return why a run has failed; None if it has not."""
+        return read_failure(self._find(self.failed, task))
+
+    def copy_from_cache(self, task: Task, cached: Result) -> None:
+        """Add a run that the cache knows. The folder must not have a complete one."""
+        folder = self.result_folder(task)
+        shutil.rmtree(folder, ignore_errors=True)
+        with writing_to(self.path):
+            copy_atomically(cached.folder, folder)
+        self._remove_failure(task)
+
+    def keep_failure(self, task: Task, attempt: Path) -> Failure | None:
+        """Keep the folder of an attempt that has failed, without its working files."""
+        folder = self._find(self.failed, task)
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(attempt / "files", ignore_errors=True)
+            shutil.rmtree(attempt / "record", ignore_errors=True)
+            attempt.rename(folder)
+        return read_failure(folder)
+
+    def clear(self, task: Task) -> None:
+        """Remove what former attempts have left: a failure, a damaged result."""
+        shutil.rmtree(self.result_folder(task), ignore_errors=True)
+        self._remove_failure(task)
+
+    def _remove_failure(self, task: Task) -> None:
+        shutil.rmtree(self._find(self.failed, task), ignore_errors=True)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file atomically. Raises WanlabError if that is not possible."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with writing_to(path.parent):
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turn an OSError, such as a full disk or a lack of permission, into a WanlabError."""
+    try:
+        yield
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write results to {folder}: {error.strerror}",
+            "choose another folder with --output",
+        ) from None

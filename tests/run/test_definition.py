@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wanlab import Design, Run, experiment, units
+from wanlab.errors import WanlabError
+from wanlab.experiments import Experiment, load_experiment
+from wanlab.machine.embedded import find_image
+from wanlab.run import archive
+from wanlab.run.run import check_parameters
+from wanlab.run.source import Source
+from wanlab.units import parse_time
+
+LOSSES = Path(__file__).with_name("losses.py")
+FACTOR = 3
+
+
+def doubled(value: float) -> float:
+    return FACTOR * value
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"), [("3", 3), ("2.5", 2.5), (2.5, 2.5), (3, 3), ("1e3", 1000.0)]
+)
+def test_a_number_may_have_a_fraction_where_the_default_has_none(
+    given: str | float, taken: float
+) -> None:
+    found = check_parameters({"seconds": 2}, {"seconds": given}, "one")["seconds"]
+    assert (found, type(found)) == (taken, type(taken))
+
+
+def test_a_functions_keywords_are_the_parameters() -> None:
+    @experiment
+    def one(run: Run, *, rate: str = "1Gbps", flows: int = 2, paced: bool = True) -> None:
+        """Says what it does."""
+
+    assert isinstance(one, Experiment)
+    assert one.name == "one"
+    assert one.about == "Says what it does."
+    assert one.parameters == {"rate": "1Gbps", "flows": 2, "paced": True}
+
+
+def test_values_become_what_the_defaults_are() -> None:
+    @experiment
+    def one(run: Run, *, rate: str = "1Gbps", flows: int = 2, paced: bool = True) -> None: ...
+
+    found = one.resolve({"flows": "4", "paced": "no"})
+    assert found == {"rate": "1Gbps", "flows": 4, "paced": False}
+    with pytest.raises(WanlabError, match=r"did you mean flows\?"):
+        one.resolve({"flow": 1})
+    with pytest.raises(WanlabError, match="flows=many"):
+        one.resolve({"flows": "many"})
+
+
+def test_a_parameter_without_a_default_is_refused() -> None:
+    with pytest.raises(WanlabError, match="has no default"):
+
+        @experiment
+        def one(run: Run, *, rate: str) -> None: ...
+
+
+def test_a_design_with_an_unknown_parameter_is_refused_where_it_is_written() -> None:
+    with pytest.raises(WanlabError, match="no parameter 'rat'"):
+
+        @experiment(design=Design.grid({"rat": ["1Gbps"]}))
+        def one(run: Run, *, rate: str = "1Gbps") -> None: ...
+
+
+def test_parameters_that_would_be_taken_for_something_else_are_refused() -> None:
+    with pytest.raises(WanlabError, match="called seed"):
+
+        @experiment
+        def one(run: Run, *, seed: int = 1) -> None: ...
+
+
+# -- the source, as it travels ----------------------------------------------------------------------
+
+
+def load(folder: Path, files: dict[str, str], entry: str = "one.py") -> Source:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return load_experiment(folder / entry).source
+
+
+ONE = """
+from wanlab import Design, Run, experiment
+from beside import more
+import far.away
+
+@experiment(design=Design.grid({{"rate": [{values}]}}), files=["the.trace"])
+def one(run: Run, *, rate: str = "1Gbps") -> None:
+    # {comment}
+    more({number})
+"""
+FILES = {
+    "beside.py": "import json\nmore = print\n",
+    "far/__init__.py": "",
+    "far/away.py": "",
+    "the.trace": "1\n2\n",
+    "no_part.py": "",
+}
+
+
+def one(values: str = '"1Gbps"', comment: str = "why", number: int = 1) -> dict[str, str]:
+    return {**FILES, "one.py": ONE.format(values=values, comment=comment, number=number)}
+
+
+def test_what_an_experiment_imports_from_beside_it_travels_with_it(tmp_path: Path) -> None:
+    source = load(tmp_path, one())
+    expected = {"one.py", "beside.py", "far/__init__.py", "far/away.py", "the.trace"}
+    assert set(source.files) == expected
+    archive.unpack(source.to_bytes(), tmp_path / "there")
+    again = load_experiment(tmp_path / "there" / "one.py")
+    assert again.source == source
+
+
+def test_another_design_or_comment_is_the_same_experiment_other_code_is_not(tmp_path: Path) -> None:
+    digest = load(tmp_path / "a", one()).digest()
+    assert load(tmp_path / "b", one(values='"1Gbps", "2Gbps"', comment="x")).digest() == digest
+    assert load(tmp_path / "c", one(number=2)).digest() != digest
+    assert load(tmp_path / "d", {**one(), "the.trace": "1\n"}).digest() != digest
+    assert load(tmp_path / "e", {**one(), "beside.py": "more = repr\n"}).digest() != digest
+
+
+def test_a_file_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+    files = one()
+    del files["the.trace"]
+    with pytest.raises(WanlabError, match=r"names the file the\.trace: No such file"):
+        load(tmp_path, files)
+
+
+def test_a_function_in_no_file_travels_with_what_it_refers_to(tmp_path: Path) -> None:
+    scale = 7
+
+    @experiment(programs=["curl"])
+    def inner(run: Run, *, delay: str = "5ms") -> None:
+        run.metric("scaled", doubled(scale * parse_time(delay)) + len(units.__name__), "ns")
+
+    source = inner.source
+    archive.unpack(source.to_bytes(), tmp_path)
+    again = load_experiment(tmp_path / source.entry, source.name)
+    run = Run("inner", {"delay": "1ns"}, 1, tmp_path)
+    again.function(run, delay="1ns")
+    assert run.metrics["scaled"].value == 3 * 7 * 1 + len("wanlab.units")
+    assert again.parameters == inner.parameters
+    assert again.programs == ("curl",)
+
+
+def test_a_variable_of_its_own_may_have_the_name_of_one_outside() -> None:
+    @experiment
+    def inner(run: Run, *, delay: str = "5ms") -> None:
+        opened = 3
+        run.metric("opened", opened)
+
+    globals()["opened"] = object()  # as in a notebook, where all cells share their variables
+    try:
+        assert b"opened = 3" in inner.source.files[inner.source.entry]
+    finally:
+        del globals()["opened"]
+
+
+def test_what_cannot_travel_is_named() -> None:
+    opened = object()
+
+    @experiment
+    def inner(run: Run, *, delay: str = "5ms") -> None:
+        print(opened)
+
+    with pytest.raises(WanlabError, match="uses opened, which cannot travel"):
+        _ = inner.source
+
+
+def test_of_several_experiments_in_a_file_one_is_named(tmp_path: Path) -> None:
+    two = "\n".join(f"@experiment\ndef {name}(run, *, a: int = 1): pass" for name in ("one", "two"))
+    path = tmp_path / "several.py"
+    path.write_text(f"from wanlab import experiment\n{two}\n")
+    assert load_experiment(path, "two").name == "two"
+    with pytest.raises(WanlabError, match="several experiments: one, two"):
+        load_experiment(path)
+    with pytest.raises(WanlabError, match=r"did you mean two\?"):
+        load_experiment(path, "tow")
+
+
+def test_a_file_without_an_experiment_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "none.py"
+    path.write_text("x = 1\n")
+    with pytest.raises(WanlabError, match="has no experiment"):
+        load_experiment(path)
+    path.write_text("x = (\n")
+    with pytest.raises(WanlabError, match="line 1"):
+        load_experiment(path)
+
+
+READS = """
+from wanlab import Run, experiment, shapes
+
+@experiment(files=["said.txt"])
+def reads(run: Run, *, kernel: str = "") -> None:
+    assert run.file("said.txt").read_text() == "7"
+    with run.network(shapes.minimal()) as net:
+        done = net["h1"].run("pwd; cat said.txt; echo more > made.txt")
+    run.keep("made", run.folder / "made.txt")
+    run.metric("said", float(done.output.split()[1]))
+    print(done.output)
+"""
+
+
+@pytest.mark.machine
+def test_programs_find_the_files_that_an_experiment_names(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    (tmp_path / "said.txt").write_text("7")
+    result = load_experiment(tmp_path / "reads.py").run(
+        cache=False, kernel=str(find_image().folder)
+    )
+    assert result["said"] == 7
+    assert result.record.raw["made"] == b"more\n"
+    assert result.console.startswith("/run/experiment\n")
+    assert str(tmp_path) not in result.record.provenance.to_json()
+
+
+@pytest.mark.machine
+def test_a_kernel_that_is_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    (tmp_path / "said.txt").write_text("7")
+    with pytest.raises(WanlabError, match="cannot read /nowhere"):
+        load_experiment(tmp_path / "reads.py").run(cache=False, kernel="/nowhere")
+
+
+def test_a_script_that_performs_runs_when_it_is_loaded_is_told_to_wait(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    text = "from wanlab import experiment\n@experiment\ndef one(run, *, a: int = 1): pass\n"
+    path.write_text(text)
+    loaded = load_experiment(path)
+    path.write_text(f"{text}one.run(cache=False)\n")
+    with pytest.raises(WanlabError, match=r'below: if __name__ == "__main__":'):
+        loaded.run(cache=False)

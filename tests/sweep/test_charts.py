@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wanlab import Design, Run, Sweep, experiment, plot
+from wanlab.errors import WanlabError
+from wanlab.experiments import Metric, Result, Results
+from wanlab.plot.spread import interval
+from wanlab.sweep.charts import axis, default_figures
+from wanlab.sweep.sentence import Chart, parse_chart
+from wanlab.sweep.table import table_of, write_table
+
+
+def result(
+    parameters: Mapping[str, str | int], seed: int, value: float, *warnings: str, **more: float
+) -> Result:
+    metrics = {"goodput": Metric(value, "Mbit/s")}
+    metrics |= {name: Metric(number, "ms") for name, number in more.items()}
+    return Result(Path("/nowhere"), "flows", parameters, seed, "k", metrics, warnings)
+
+
+def results(folder: Path, **more: float) -> Results:
+    found = tuple(
+        result({"buffer": buffer, "algorithm": algorithm, "rate": 1}, seed, seed + place, **more)
+        for place, buffer in enumerate(["1bdp", "0.5bdp"])
+        for algorithm in ("reno", "bbr")
+        for seed in (1, 2)
+    )
+    return Results(folder, "flows", "What flows do.", ("buffer", "algorithm"), (), found)
+
+
+def test_sentences_ask_for_figures() -> None:
+    assert parse_chart("lines goodput over buffer by algorithm") == Chart(
+        "lines", "goodput", ("buffer",), ("algorithm",)
+    )
+    assert parse_chart("heat goodput over buffer and rate over all") == Chart(
+        "heat", "goodput", ("buffer", "rate"), (), is_over_all=True
+    )
+    assert parse_chart("cdf ping.rtt_ms by a and b") == Chart("cdf", "ping.rtt_ms", (), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("lnes goodput over buffer", "did you mean lines"),
+        ("lines goodput", "as in: lines QUANTITY over"),
+        ("heat goodput over buffer", "as in: heat"),
+        ("cdf goodput over buffer", "as in: cdf"),
+        ("lines goodput by a", "as in: lines"),
+    ],
+)
+def test_what_is_no_figure_is_told(sentence: str, says: str) -> None:
+    with pytest.raises(WanlabError, match=says):
+        parse_chart(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("lines goodput over buffer", 'would average over algorithm .*add "by algorithm"'),
+        ("lines goodput over bufferz by algorithm", "did you mean buffer"),
+        ("lines goodpt over buffer by algorithm", "did you mean goodput"),
+        ("lines goodput,delay over buffer by algorithm", "cannot be in one figure"),
+        ("lines ping.rtt_ms over buffer by algorithm", "many values in each run"),
+    ],
+)
+def test_a_figure_that_would_mislead_is_refused(tmp_path: Path, sentence: str, says: str) -> None:
+    with pytest.raises(WanlabError, match=says):
+        results(tmp_path, delay=1.0).figure(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "lines goodput over buffer by algorithm",
+        "lines goodput over algorithm over all",
+        "box goodput over buffer by algorithm",
+        "heat goodput over buffer and algorithm",
+        "cdf goodput over all",
+    ],
+)
+def test_the_same_results_are_the_same_figure(tmp_path: Path, sentence: str) -> None:
+    for name in ("one.svg", "other.svg"):
+        plot.save(results(tmp_path).figure(sentence), tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
+
+
+def test_an_axis_is_measured_where_its_values_are_quantities() -> None:
+    buffers = axis("buffer", ["2bdp", "0.5bdp", "16bdp"])
+    assert (buffers.label, buffers.places) == ("buffer (bdp)", (0.5, 2.0, 16.0))
+    assert buffers.is_logarithmic
+    rates = axis("rate", ["1Gbps", "10Mbps"])
+    assert rates.texts == ("10Mbps", "1Gbps")
+    assert axis("queue", ["red", "codel"]).texts == ("red", "codel")
+    assert not axis("queue", ["red", "codel"]).is_measured
+
+
+def test_a_sweep_without_wishes_has_a_figure_for_each_metric(tmp_path: Path) -> None:
+    found = default_figures(results(tmp_path, delay=1.0))
+    expected = ["goodput", "delay"]
+    assert found == [f"lines {name} over buffer by algorithm" for name in expected]
+
+
+def test_the_band_is_students_interval_of_the_mean() -> None:
+    # Three values 1, 2, 3: s = 1, t(2) = 4.303.
+    mean, half = interval([1, 2, 3])
+    assert mean == 2
+    assert half == pytest.approx(4.303 / math.sqrt(3))
+    assert interval([5, 5]) == (5, 0)
+    assert math.isnan(interval([5])[1])
+    assert math.isnan(interval([])[0])
+    assert interval([5, float("nan"), 5]) == (5, 0)
+
+
+def test_the_table_has_units_and_its_bytes_depend_on_nothing_else(tmp_path: Path) -> None:
+    table = results(tmp_path).table
+    assert table.names == ("buffer", "algorithm", "rate", "seed", "goodput", "warnings")
+    assert table.column("goodput").unit == "Mbit/s"
+    one = write_table(table, tmp_path).read_bytes()
+    assert write_table(table, tmp_path).read_bytes() == one
+
+
+def test_a_metric_that_some_runs_lack_is_not_a_number_there() -> None:
+    table = table_of([result({"a": 1}, 1, 5), result({"a": 2}, 1, 6, delay=1.5)])
+    assert math.isnan(float(table["delay"][0]))
+    assert table["delay"][1] == 1.5
+
+
+def test_a_metric_has_one_unit() -> None:
+    other = Result(Path("/"), "flows", {"a": 2}, 1, "k", {"goodput": Metric(1, "bit/s")}, ())
+    with pytest.raises(WanlabError, match="in Mbit/s in some runs and in bit/s in others"):
+        table_of([result({"a": 1}, 1, 5), other])
+
+
+def test_a_sweeps_own_figures_show_all_that_varies(tmp_path: Path) -> None:
+    @experiment(
+        design=Design.grid({"a": [1, 2], "b": [1, 2]}),
+        plots=["lines x over a", "heat x over a and b", "cdf x by b", "box x over a by b"],
+    )
+    def one(run: Run, *, a: int = 1, b: int = 1) -> None: ...
+
+    assert Sweep(one, output=tmp_path).plots == (
+        *("lines x over a by b", "heat x over a and b"),
+        *("cdf x by b and a", "box x over a by b"),
+    )
+    with pytest.raises(WanlabError, match="no parameter 'c'"):
+        Sweep(replace(one, plots=("lines x over c",)), output=tmp_path)

@@ -1,0 +1,111 @@
+"""`wanlab run` and `wanlab sweep`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wanlab.cli import sweeps
+from wanlab.errors import WanlabError
+from wanlab.experiments import SweepProgress
+from wanlab.machine.embedded import find_image
+
+pytestmark = pytest.mark.machine
+
+LOSSES = str(Path(__file__).with_name("losses.py"))
+
+
+def wanlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a folder, with a cache of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "wanlab.cli", *arguments],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "WANLAB_KERNEL": str(find_image().folder),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path: Path) -> None:
+    one = wanlab(tmp_path, "run", LOSSES, "--set", "loss=20%", "--seed", "2", "--json")
+    assert one.returncode == 0, one.stderr
+    said = json.loads(one.stdout)
+    assert said["parameters"] == {"loss": "20%", "delay": "5ms", "count": 20}
+    assert said["metrics"]["lost"]["unit"] == "%"
+
+    options = ["--set", "loss=20%,100%", "--repeats", "2", "--output", "out"]
+    plots = ["--plot", "box rtt over loss", "--plot", "lines los over loss"]
+    many = wanlab(tmp_path, "sweep", LOSSES, *options, "--json", *plots)
+    assert many.returncode == 1  # two have failed
+    assert "1 known from before" in many.stderr
+    why = "there is no metric 'los' (did you mean lost?)"
+    assert f'Warning: not drawn: "lines los over loss": {why}\n' in many.stderr
+    told = json.loads(many.stdout)
+    assert [run["seed"] for run in told["runs"]] == [1, 2]
+    assert told["runs"][1]["metrics"] == said["metrics"]
+    assert [failure["what"] for failure in told["failures"]] == [
+        "ValueError: nothing came back"
+    ] * 2
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "nothing came back" in page
+    assert (tmp_path / "out" / "figures" / "1-box-rtt-over-loss.svg").exists()
+
+    assert wanlab(tmp_path, "sweep", "--forget").stdout == "2 runs are forgotten\n"
+
+
+def test_a_log_says_why_nothing_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "LINE_EVERY_S", 0)
+    lines = sweeps._Lines()
+    for note in ("", "", "the scheduler has no workers", "the scheduler has no workers"):
+        lines(SweepProgress(3, note=note))
+    assert capsys.readouterr().err.splitlines() == [
+        "[    0.0 s] 0 of 3 done",
+        "[    0.0 s] 0 of 3 done, the scheduler has no workers",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "values", "plots", "says"),
+    [
+        (LOSSES, ["los=1%"], [], r"no parameter 'los' \(did you mean loss\?\)"),
+        (LOSSES, ["count=many"], [], "count=many: count must be an int"),
+        (LOSSES, ["loss"], [], '"loss" sets nothing'),
+        (LOSSES, [], ["lines lost over los"], "no parameter 'los'"),
+        (LOSSES, [], ["pie lost over loss"], "is not a figure"),
+        ("nothing.py", [], [], "there is no file"),
+        (f"{LOSSES}:gains", [], [], "has no experiment 'gains'"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_run(
+    tmp_path: Path, file: str, values: list[str], plots: list[str], says: str
+) -> None:
+    with pytest.raises(WanlabError, match=says):
+        sweeps.sweep(
+            file,
+            values=values,
+            repeats=None,
+            full=False,
+            jobs=None,
+            output=tmp_path / "out",
+            retry_failed=False,
+            scheduler="",
+            limit_s=None,
+            no_cache=True,
+            plots=plots,
+            no_report=True,
+            as_json=False,
+        )
+    assert not (tmp_path / "out").exists()

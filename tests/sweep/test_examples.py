@@ -1,0 +1,49 @@
+"""The studies, and the experiments on the page about sweeps: each is performed, in short."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from wanlab.experiments import Results, load_experiment
+from wanlab.sweep.sentence import parse_chart
+
+pytestmark = pytest.mark.machine
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = ("sharing", "reno_theory", "queues", "rtt_unfairness", "pacing")
+SHORT = {"seconds": 2}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_measures_what_it_draws(name: str, tmp_path: Path) -> None:
+    study = load_experiment(ROOT / "examples" / "studies" / f"{name}.py")
+    result = study.run(cache=False, here=True, **SHORT)
+    assert result.metrics
+    for sentence in study.plots:
+        for quantity in parse_chart(sentence).quantity.split(","):
+            table, dot, column = quantity.partition(".")
+            assert column in result.record[table] if dot else quantity in result.metrics
+    for design in filter(None, (study.design, study.full)):
+        varied = {parameter for point, _ in design.runs() for parameter in point}
+        few = next(design.runs())[0].keys() & varied
+        assert few <= set(study.parameters)
+    results = Results(tmp_path, name, study.about, (), study.plots, (result,))
+    assert "<svg" in results.report().read_text("utf-8")
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == len(study.plots)
+
+
+def test_the_page_on_sweeps_says_the_same_twice(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    goodputs = []
+    for kind, ending in (("python", "py"), ("yaml", "yaml")):
+        (text,) = re.findall(rf"^```{kind}\n(.*?iperf3 -s.*?)^```$", page, re.M | re.S)
+        path = tmp_path / f"buffers.{ending}"
+        path.write_text(text.replace("-t 10", "-t 1"))
+        experiment = load_experiment(path)
+        assert len(list(experiment.design.runs())) == 18
+        goodputs.append(experiment.run(cache=False, here=True, buffer="0.5bdp")["goodput"])
+    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.2)  # one shapes both directions
+    assert goodputs[0] > 10
