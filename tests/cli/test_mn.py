@@ -78,10 +78,10 @@ def test_a_failed_test_is_a_status(wanlab: Any) -> None:
     ("arguments", "status", "words"),
     [
         ("--topo nonsense", 2, "Invalid topo name nonsense"),
-        ("--topo single,x=3", 2, "what does x=3 mean? single takes k, whole numbers"),
-        ("--topo single,many", 2, "what does many mean? single takes k, whole numbers"),
-        ("--topo tree,2,2,2", 2, "what does 2 mean? tree takes depth and fanout"),
-        ("--topo minimal,2", 2, "what does 2 mean? minimal takes nothing"),
+        ("--topo single,x=3", 2, "unexpected x=3; single takes k (whole numbers)"),
+        ("--topo single,many", 2, "unexpected many; single takes k (whole numbers)"),
+        ("--topo tree,2,2,2", 2, "unexpected 2; tree takes depth and fanout"),
+        ("--topo minimal,2", 2, "unexpected 2; minimal takes no parameters"),
         ("--test nonsense", 1, "Test nonsense is unknown"),
         ("--custom nowhere.py", 2, "could not find custom file: nowhere.py"),
         ("--topo torus,2,2", 1, "Caught exception. Cleaning up..."),
@@ -157,4 +157,4 @@ def test_inside_a_machine_mn_is_a_program_for_sudo_too(wanlab: Any) -> None:
     assert b"*** Results: 0% dropped (2/2 received)\n" in ran.output
     late = wanlab("exec", "--", "mn", "--clock", "real")
     assert late.status == 2
-    assert "--clock comes too late" in late.errors
+    assert "--clock is too late" in late.errors

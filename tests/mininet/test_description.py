@@ -7,9 +7,9 @@ import pytest
 
 from wanlab.errors import WanlabError
 from wanlab.mininet import log, util
+from wanlab.mininet.node_shell import quoted
 from wanlab.mininet.shaping import Shaping, shaping
-from wanlab.mininet.shell import quoted
-from wanlab.mininet.throughput import received_bps, sent_bps
+from wanlab.mininet.throughput import Report, received_bps, sent_bps
 from wanlab.mininet.topo import LinearTopo, SingleSwitchReversedTopo, SingleSwitchTopo, Topo
 from wanlab.mininet.topolib import TorusTopo, TreeTopo
 
@@ -203,8 +203,8 @@ HTB = [
 def test_parameters_of_a_link_become_lines_for_tc(
     params: dict[str, object], lines: list[str], words: str
 ) -> None:
-    made = shaping("h1-eth0", **params)  # type: ignore[arg-type]
-    assert (made.lines("e"), made.words()) == (lines, words)
+    made = shaping("h1-eth0", **params)
+    assert (made.lines("e"), made.describe()) == (lines, words)
     assert made.is_empty == (made == Shaping()) == (not lines)
 
 
@@ -223,7 +223,9 @@ def test_a_command_is_one_word_for_the_shell() -> None:
 
 
 def test_figures_of_iperf3_are_found() -> None:
-    tcp = {"end": {"sum_sent": {"bits_per_second": 9.9}, "sum_received": {"bits_per_second": 9.5}}}
+    tcp: Report = {
+        "end": {"sum_sent": {"bits_per_second": 9.9}, "sum_received": {"bits_per_second": 9.5}}
+    }
     assert (received_bps(tcp), sent_bps(tcp)) == (9.5, 9.9)
-    udp = {"end": {"sum": {"bits_per_second": 10.0, "lost_percent": 20.0}}}
+    udp: Report = {"end": {"sum": {"bits_per_second": 10.0, "lost_percent": 20.0}}}
     assert (received_bps(udp), sent_bps(udp)) == (8.0, 10.0)

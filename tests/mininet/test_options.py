@@ -66,11 +66,17 @@ def test_a_timed_wait_is_one_with_a_limit() -> None:
         (["--placement", "random"], "--placement: one machine"),
         (
             ["--switch", "ivs"],
-            "--switch ivs: Indigo Virtual Switch is not maintained any more; use",
+            "--switch ivs: Indigo Virtual Switch is no longer maintained; use",
         ),
-        (["--switch", "user,dpopts=x"], "Open vSwitch in user space is --switch ovs,datapath=user"),
-        (["--controller", "ref", "--controller", "nox"], "--controller nox: NOX is not maintained"),
-        (["--seed", "3"], "--seed comes too late: the machine runs already"),
+        (
+            ["--switch", "user,dpopts=x"],
+            "for Open vSwitch in user space use --switch ovs,datapath=user",
+        ),
+        (
+            ["--controller", "ref", "--controller", "nox"],
+            "--controller nox: NOX is no longer maintained",
+        ),
+        (["--seed", "3"], "--seed is too late: the machine is running already"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_with_the_reason(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.mininet.words import suggestions
+from wanlab.mininet.words import Words, suggestions
 
-WORDS = {
+WORDS: Words = {
     "commands": ["help", "link", "nodes", "source"],
     "nodes": ["h1", "h2", "s1"],
     "ports": ["h1-eth0", "h2-eth0"],

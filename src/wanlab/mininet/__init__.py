@@ -1,19 +1,19 @@
-"""Mininet's Python API over wanlab's public names.
+"""Mininet's Python API, built on wanlab's public names.
 
-A Mininet script runs unmodified, inside a machine: `wanlab python SCRIPT`. There this package is
-imported as `mininet`, and sleep, files and subprocess in the script are the machine's.
+A Mininet script runs unmodified inside a machine: `wanlab python SCRIPT`. There this package is
+imported as `mininet`, and the script's sleep, files and subprocess are those of the machine.
 
-    net        Mininet: a network that grows by addHost, addSwitch, addLink, or from a Topo
-    topo       Topo: a network as a description          topolib  more of them
-    node       hosts, switches, controllers              nodelib  LinuxBridge, NAT
+    net        Mininet: a network built by addHost, addSwitch and addLink, or from a Topo
+    topo       Topo: the description of a network         topolib  more topologies
+    node       hosts, switches, controllers               nodelib  LinuxBridge, NAT
     link       links and interfaces, with traffic control
     cli        the mininet> prompt
     log util clean term moduledeps examples
 
-What differs from Mininet, and why, stands in docs/mininet.md. Names that do not follow wanlab's
-style are Mininet's.
+docs/mininet.md lists the differences from Mininet and their reasons. Names that do not follow
+wanlab's style are Mininet's.
 
-Inside, `ground` holds the live network under all nodes, and nothing is made before it is needed:
-additions wait and are made in one go. `shell`, `namespace`, `shaping`, `pinger` and `throughput` do
-one thing each and know nothing of Mininet's classes.
+The other modules are our own. `live_network` creates the nodes and links of a script in the kernel,
+together and only when they are needed. `node_shell`, `namespace`, `shaping`, `pinger` and
+`throughput` do not depend on the rest.
 """

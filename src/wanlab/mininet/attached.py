@@ -1,69 +1,67 @@
-"""`mn --attach`: Mininet's objects over a network that runs in this machine already.
+"""`mn --attach`: Mininet's objects for a network that already runs in this machine.
 
-    net = attach()          hosts, switches and links as the topology of that network names them
+    net = attach()          hosts, switches and links, named as in that network's topology
     CLI(net)
-    leave(net)              the network goes on
+    detach(net)             the network goes on
 
-What is there is taken as it is: nothing is made, configured or, in the end, taken away.
+Nothing is created, configured or, in the end, removed.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import wanlab
-import wanlab.topology
+from wanlab.topology import Link as TopologyLink
 
-from .ground import ground
 from .hosts import Node
 from .limited import Host
 from .link import Link
+from .live_network import live_network
 from .net import Mininet
 from .nodelib import LinuxBridge
 from .switches import OVSSwitch
 
 
 def attach() -> Mininet:
-    """RequirementError if this machine carries no network that was started outside."""
-    topology = ground.adopt()
+    """Return a Mininet for the network of this machine. Raises RequirementError if it has none."""
+    topology = live_network().attach()
     net = Mininet(controller=None, build=False)
     for node in topology.nodes:
-        _take_node(net, node)
+        _add_node(net, node)
     for link in topology.links:
         if all(port.node in net for port in link.ports):
-            _take_link(net, link)
+            _add_link(net, link)
     net.built = True
     return net
 
 
-def leave(net: Mininet) -> None:
-    """Ends the shells of its nodes, and nothing else."""
+def detach(net: Mininet) -> None:
+    """End the shells of its nodes, and leave the network as it is."""
     net.stopXterms()
     for node in net.values():
         node.cleanup()
-    ground.close()
+    live_network().close()
 
 
-def _take_node(net: Mininet, node: Any) -> None:
-    nodes: list[Any]
+def _add_node(net: Mininet, node: object) -> None:
     if isinstance(node, wanlab.Host):
-        taken: Node = Host(node.name, inNamespace=not node.in_root)
-        nodes = net.hosts
+        added: Node = Host(node.name, inNamespace=not node.in_root)
+        net.hosts.append(added)
     elif isinstance(node, wanlab.Router):
-        taken, nodes = Node(node.name), net.hosts
+        added = Node(node.name)
+        net.hosts.append(added)
     elif isinstance(node, wanlab.Switch):
-        kind = OVSSwitch if node.kind == "ovs" else LinuxBridge
-        taken, nodes = kind(node.name, dpid=node.dpid), net.switches
-        taken.is_started = True
-    else:  # a controller is none of Mininet's here: it was started with the network
+        cls = OVSSwitch if node.kind == "ovs" else LinuxBridge
+        added = switch = cls(node.name, dpid=node.dpid)
+        net.switches.append(switch)
+        switch.is_started = True
+    else:  # a controller was started with the network and is not one of Mininet's
         return
-    nodes.append(taken)
-    net.nameToNode[taken.name] = taken
+    net.nameToNode[added.name] = added
 
 
-def _take_link(net: Mininet, link: wanlab.topology.Link) -> None:
+def _add_link(net: Mininet, link: TopologyLink) -> None:
     a, b = link.ports
-    made = Link(
+    added = Link(
         net[a.node],
         net[b.node],
         port1=a.number,
@@ -73,8 +71,8 @@ def _take_link(net: Mininet, link: wanlab.topology.Link) -> None:
         addr1=a.mac,
         addr2=b.mac,
     )
-    for port, intf in zip(link.ports, made.ends(), strict=True):
+    for port, intf in zip(link.ports, added.ends(), strict=True):
         if port.ip:
             address, _, prefix = port.ip.partition("/")
             intf.ip, intf.prefixLen = address, int(prefix or 8)
-    net.links.append(made)
+    net.links.append(added)

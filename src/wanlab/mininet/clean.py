@@ -1,6 +1,7 @@
-"""Nothing to clean: what was made in a machine ends with it, and what somebody else made is not ours.
+"""Cleaning up. `cleanup` ends this program's network and calls the functions that were added with
+addCleanupCallback.
 
-`cleanup` ends this program's network and calls what was added with addCleanupCallback.
+Nothing else is left to clean: what a script created in a machine ends with the machine.
 """
 
 from __future__ import annotations
@@ -9,31 +10,31 @@ import subprocess
 from collections.abc import Callable
 from typing import ClassVar
 
-from .ground import ground
+from .live_network import live_network
 from .log import info
 from .util import decode
 
 
 def sh(cmd: str) -> str:
-    """Runs a command by the shell; its output."""
+    """Run a shell command and return its output."""
     done = subprocess.run(["/bin/sh", "-c", cmd], stdout=subprocess.PIPE, check=False)
     return decode(done.stdout)
 
 
 def killprocs(pattern: str) -> None:
-    """Ends processes of this machine whose command line matches; never those of your computer."""
+    """End processes of this machine whose command line matches; never those of your computer."""
     sh(f"pkill -9 -f -- '{pattern}'")
 
 
 class Cleanup:
-    """What Mininet's users hook into."""
+    """The functions to call at cleanup."""
 
     callbacks: ClassVar[list[Callable[[], None]]] = []
 
     @classmethod
     def cleanup(cls) -> None:
-        """Ends this program's network."""
-        ground.close()
+        """End this program's network and call the callbacks."""
+        live_network().close()
         for callback in cls.callbacks:
             callback()
         info("*** Cleanup complete.\n")

@@ -2,8 +2,7 @@
 
     mininet> h1 ping -c 3 h2
 
-Derive from CLI and define do_word(self, line) to add a command; what it returns, if true, ends the
-prompt.
+To add a command, derive from CLI and define do_NAME(self, line); a true return value ends the prompt.
 """
 
 from __future__ import annotations
@@ -16,19 +15,21 @@ import time
 from cmd import Cmd
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
+from .hosts import Node
 from .keyboard import Keyboard
 from .log import error, info, output
 from .prompt import prompt_for
 from .term import makeTerms, runX11
+from .trials import PingResult
 from .util import dumpNodeConnections, dumpPorts
 from .words import Words
 
-WAIT_S = 60.0
+CONNECT_TIMEOUT_S = 60.0
 RULE = "-" * 72
-# What may follow a command: words, and groups of words.
-FOLLOWING: dict[str, list[str]] = {
+# For completion: the words, or groups of words, that may follow a command.
+ARGUMENTS: dict[str, list[str]] = {
     "dpctl": ["show", "dump-flows", "add-flow", "del-flows"],
     "gterm": ["nodes"],
     "help": ["commands"],
@@ -48,10 +49,10 @@ FOLLOWING: dict[str, list[str]] = {
 
 
 class CLI(Cmd):
-    """Offers the prompt, or performs a script, as soon as it is made; returns when that ends.
+    """Runs the prompt, or a script, from its constructor until it ends.
 
-    `has_failed`: something did not work: an unknown command, wrong arguments, packets lost in a ping
-    test.
+    `has_failed` tells whether something went wrong: an unknown command, wrong arguments, packets lost
+    in a ping test.
     """
 
     prompt = "mininet> "
@@ -61,11 +62,12 @@ class CLI(Cmd):
         mininet: Any,
         stdin: IO[str] | None = None,
         script: str | None = None,
-        **named: Any,
+        completekey: str = "tab",
+        stdout: IO[str] | None = None,
     ) -> None:
-        super().__init__(stdin=stdin or sys.stdin, **named)
+        super().__init__(completekey, stdin or sys.stdin, stdout)
         self.mn = mininet
-        self.locals: dict[str, Any] = {"net": mininet}
+        self.locals: dict[str, object] = {"net": mininet}
         self.inputFile: IO[str] | None = None
         self.has_failed = False
         self._prompt = prompt_for(self.stdin)
@@ -78,7 +80,7 @@ class CLI(Cmd):
     # -- the loop ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until the end of the lines, or `exit`. Ctrl-C ends what runs, not the network."""
+        """Run until the end of input or `exit`. Ctrl-C ends the running command, not the network."""
         while True:
             try:
                 self._stop_waiting_nodes()
@@ -87,12 +89,12 @@ class CLI(Cmd):
             except KeyboardInterrupt:
                 output("\nInterrupt\n")
 
-    def cmdloop(self, intro: Any = None) -> None:
-        """As Cmd does it, with lines from where they are to be had."""
+    def cmdloop(self, intro: object = None) -> None:
+        """Run commands as Cmd.cmdloop does, with lines from our own prompt."""
         self.preloop()
-        is_over: Any = False
+        is_over: object = False
         while not is_over:
-            is_over = self._perform(self._next_line())
+            is_over = self._run_line(self._next_line())
         self.postloop()
 
     def _next_line(self) -> str:
@@ -103,9 +105,10 @@ class CLI(Cmd):
         except EOFError:
             return "EOF"
 
-    def _perform(self, line: str) -> Any:
+    def _run_line(self, line: str) -> bool | None:
+        """Run a command; return whether the prompt is to end."""
         line = self.precmd(line)
-        return self.postcmd(self.onecmd(line), line)
+        return self.postcmd(cast("bool", self.onecmd(line)), line)
 
     def _stop_waiting_nodes(self) -> None:
         for node in self.mn.values():
@@ -115,24 +118,24 @@ class CLI(Cmd):
                 node.waitOutput()
 
     def isatty(self) -> bool:
-        """Whether somebody types."""
+        """Whether lines are typed at a terminal."""
         return bool(self.stdin.isatty())
 
     def emptyline(self) -> bool:
-        """Nothing is repeated."""
+        """Do nothing, where Cmd would repeat the last command."""
         return False
 
     def precmd(self, line: str) -> str:
-        """Without its comment."""
+        """Remove a comment from a line."""
         return without_comment(line)
 
-    def getLocals(self) -> dict[str, Any]:
-        """Names for py and px: net, the nodes, and what px has bound."""
+    def getLocals(self) -> dict[str, object]:
+        """Return the names for py and px: net, the nodes, and what px has assigned."""
         self.locals.update(self.mn)
         return self.locals
 
     def words(self) -> Words:
-        """What may be typed, for completion."""
+        """Return what may be typed, for completion."""
         nodes = sorted(self.mn)
         commands = [name[3:] for name in self.get_names() if name.startswith("do_")]
         return {
@@ -140,7 +143,7 @@ class CLI(Cmd):
             "nodes": nodes,
             "switches": [switch.name for switch in self.mn.switches],
             "ports": [name for node in nodes for name in self.mn[node].intfNames()],
-            "after": {name: FOLLOWING.get(name, []) for name in commands},
+            "after": {name: ARGUMENTS.get(name, []) for name in commands},
         }
 
     def _fail(self, text: str) -> None:
@@ -149,8 +152,8 @@ class CLI(Cmd):
 
     # -- commands of nodes ------------------------------------------------------------------------
 
-    def default(self, line: str) -> Any:
-        """`h1 COMMAND` runs it in h1; names of nodes among its words become their addresses."""
+    def default(self, line: str) -> bool | None:  # type: ignore[override]
+        """Run `h1 COMMAND` in h1; names of nodes in the command are replaced by their addresses."""
         if line.strip() == "EOF":
             return self.do_EOF(line)
         first, rest = _first_word(line)
@@ -162,18 +165,18 @@ class CLI(Cmd):
             self._send(self.mn[first], rest)
         return None
 
-    def onecmd(self, line: str) -> Any:
-        """A node's name may have characters that a command's cannot, and comes first."""
+    def onecmd(self, line: str) -> bool | None:  # type: ignore[override]
+        """Try names of nodes first, because Cmd does not accept all their characters in commands."""
         first = line.split(maxsplit=1)[:1]
         if first and first[0] in self.mn and not hasattr(self, f"do_{first[0]}"):
             return self.default(line)
         return super().onecmd(line)
 
     def _with_addresses(self, text: str) -> str:
-        """Whole words that name a node, with its address instead."""
+        """Replace words that are names of nodes by their addresses."""
 
-        def replace(found: re.Match[str]) -> str:
-            word = found[0]
+        def replace(match: re.Match[str]) -> str:
+            word = match[0]
             if word not in self.mn:
                 return word
             interface = self.mn[word].defaultIntf()
@@ -181,12 +184,12 @@ class CLI(Cmd):
 
         return re.sub(r"\S+", replace, text)
 
-    def _send(self, node: Any, text: str, echoes: bool = True) -> None:
+    def _send(self, node: Node, text: str, echoes: bool = True) -> None:
         node.sendCmd(self._with_addresses(text), echoes=echoes and self.isatty())
         self.waitForNode(node)
 
-    def waitForNode(self, node: Any) -> None:
-        """Shows what a node says until its command has ended; what is typed meanwhile is for it."""
+    def waitForNode(self, node: Node) -> None:
+        """Show a node's output until its command has ended; keys typed meanwhile go to the command."""
         left = ""
         with Keyboard(self.stdin, node) as keyboard:
             while node.waiting:
@@ -195,8 +198,10 @@ class CLI(Cmd):
         output(left)
 
     def _show(self, text: str) -> str:
-        """Returns what is to be shown with the next piece. The node's terminal ends lines as a terminal
-        wants them; a pipe does not."""
+        """Show text and return what is to be shown with the next piece.
+
+        Lines from the node's terminal end in CR LF; a pipe gets LF.
+        """
         if self.isatty():
             output(text)
             return ""
@@ -205,14 +210,14 @@ class CLI(Cmd):
         return text[len(whole) :]
 
     def do_noecho(self, line: str) -> None:
-        """noecho NODE COMMAND: run it without showing what is typed."""
+        """noecho NODE COMMAND: run a command without showing what you type."""
         first, rest = _first_word(line)
         if first in self.mn and rest:
             self._send(self.mn[first], rest, echoes=False)
         else:
             self.default(line)
 
-    # -- looking ----------------------------------------------------------------------------------
+    # -- showing ----------------------------------------------------------------------------------
 
     helpStr = """\
 You may also send a command to a node using:
@@ -220,14 +225,14 @@ You may also send a command to a node using:
 For example:
   mininet> h1 ip address
 
-Words that are names of nodes are replaced by their addresses, so
+Names of nodes in the command are replaced by their addresses, so this works:
   mininet> h2 ping h3
-works. A program that wants a terminal has one:
+Programs that need a terminal have one:
   mininet> h1 bash
 """
 
     def do_help(self, arg: str) -> None:
-        """help [COMMAND]: list the commands, or say what one does."""
+        """help [COMMAND]: list the commands, or explain one."""
         super().do_help(arg)
         if not arg:
             self.stdout.write(self.helpStr)
@@ -238,11 +243,11 @@ works. A program that wants a terminal has one:
         output(f"available nodes are: \n{' '.join(sorted(self.mn))}\n")
 
     def do_net(self, _line: str) -> None:
-        """List which port leads to which."""
+        """List the interfaces of all nodes and what they are connected to."""
         dumpNodeConnections(self.mn.values())
 
     def do_links(self, _line: str) -> None:
-        """List the links, and whether each end is there and up."""
+        """List the links, and for each end whether it exists and is up."""
         for link in self.mn.links:
             output(f"{link} {link.status()} \n")
 
@@ -252,18 +257,18 @@ works. A program that wants a terminal has one:
             output(f"{node.name}: {','.join(node.intfNames())}\n")
 
     def do_ports(self, _line: str) -> None:
-        """List the ports of each switch with their numbers."""
+        """List the interfaces of each switch with their port numbers."""
         dumpPorts(self.mn.switches)
 
     def do_dump(self, _line: str) -> None:
-        """Say all about each node."""
+        """Show details of each node."""
         for node in self.mn.values():
             output(f"{node!r}\n")
 
     # -- tests ------------------------------------------------------------------------------------
 
     def do_pingall(self, line: str) -> None:
-        """pingall [SECONDS]: ping between all hosts, waiting so long for an answer."""
+        """pingall [SECONDS]: ping between all hosts; SECONDS limits the wait for each reply."""
         self._note_loss(self.mn.pingAll(line.strip() or None))
 
     def do_pingpair(self, _line: str) -> None:
@@ -271,21 +276,21 @@ works. A program that wants a terminal has one:
         self._note_loss(self.mn.pingPair())
 
     def do_pingallfull(self, _line: str) -> None:
-        """Ping between all hosts, and tell the times."""
+        """Ping between all hosts, and show round-trip times."""
         self._note_full(self.mn.pingAllFull())
 
     def do_pingpairfull(self, _line: str) -> None:
-        """Ping between the first two hosts, and tell the times."""
+        """Ping between the first two hosts, and show round-trip times."""
         self._note_full(self.mn.pingPairFull())
 
-    def _note_loss(self, loss_percent: Any) -> None:
+    def _note_loss(self, loss_percent: float) -> None:
         self.has_failed |= bool(loss_percent)
 
-    def _note_full(self, pings: Iterable[Any]) -> None:
-        self.has_failed |= any(received < sent for _, _, (sent, received, *_) in pings or ())
+    def _note_full(self, pings: Iterable[PingResult]) -> None:
+        self.has_failed |= any(received < sent for _, _, (sent, received, *_) in pings)
 
     def do_iperf(self, line: str) -> None:
-        """iperf [NODE NODE]: TCP throughput between two hosts, by default the first and the last."""
+        """iperf [NODE NODE]: measure TCP throughput between two hosts (default: first and last)."""
         words = line.split()
         if not words:
             self.mn.iperf()
@@ -295,7 +300,7 @@ works. A program that wants a terminal has one:
             self.mn.iperf(hosts)
 
     def do_iperfudp(self, line: str) -> None:
-        """iperfudp [RATE NODE NODE]: UDP throughput between two hosts, sent at RATE (10M)."""
+        """iperfudp [RATE NODE NODE]: measure UDP throughput between two hosts (default RATE: 10M)."""
         words = line.split()
         if not words:
             self.mn.iperf(l4Type="UDP")
@@ -304,8 +309,8 @@ works. A program that wants a terminal has one:
         elif hosts := self._nodes(words[1:]):
             self.mn.iperf(hosts, l4Type="UDP", udpBw=words[0])
 
-    def _nodes(self, names: list[str]) -> list[Any]:
-        """Nothing if one is not there, and that has been told."""
+    def _nodes(self, names: list[str]) -> list[Node]:
+        """Return the nodes of these names; report unknown names and return an empty list."""
         missing = [name for name in names if name not in self.mn]
         for name in missing:
             self._fail(f"node '{name}' not in network\n")
@@ -314,7 +319,7 @@ works. A program that wants a terminal has one:
     # -- changing ---------------------------------------------------------------------------------
 
     def do_link(self, line: str) -> None:
-        """link NODE NODE up|down: take the links between two nodes down, or up again."""
+        """link NODE NODE up|down: set the links between two nodes up or down."""
         words = line.split()
         if len(words) != 3:
             self._fail("invalid number of args: link end1 end2 [up down]\n")
@@ -341,7 +346,7 @@ works. A program that wants a terminal has one:
             self._fail("invalid command: switch <switch name> {start, stop}\n")
 
     def do_dpctl(self, line: str) -> None:
-        """dpctl COMMAND [ARGUMENTS]: for every switch (ovs-ofctl, or brctl for bridges)."""
+        """dpctl COMMAND [ARGUMENTS]: run ovs-ofctl (for bridges: brctl) for every switch."""
         words = line.split()
         if not words:
             self._fail("usage: dpctl command [arg1] [arg2] ...\n")
@@ -351,14 +356,14 @@ works. A program that wants a terminal has one:
             output(switch.dpctl(*words))
 
     def do_wait(self, line: str) -> None:
-        """wait [SECONDS]: until all switches are connected to their controllers, 60 s at most."""
-        if not self.mn.waitConnected(timeout=float(line) if line.strip() else WAIT_S):
+        """wait [SECONDS]: wait until all switches are connected to controllers (at most 60 s)."""
+        if not self.mn.waitConnected(timeout=float(line) if line.strip() else CONNECT_TIMEOUT_S):
             self.has_failed = True
 
     # -- Python, the shell, scripts ---------------------------------------------------------------
 
     def do_py(self, line: str) -> None:
-        """py EXPRESSION: what it is worth, with net and the nodes by their names."""
+        """py EXPRESSION: evaluate Python; net and the nodes are variables."""
 
         def show() -> None:
             result = eval(line, globals(), self.getLocals())
@@ -368,53 +373,53 @@ works. A program that wants a terminal has one:
         self._try(show)
 
     def do_px(self, line: str) -> None:
-        """px STATEMENT: execute it, with net and the nodes by their names."""
+        """px STATEMENT: execute Python; net and the nodes are variables."""
         self._try(lambda: exec(line, globals(), self.getLocals()))
 
     def _try(self, action: Callable[[], None]) -> None:
-        """What the user's Python raises is told and ends nothing."""
+        """Run the user's Python code; show an exception without ending the prompt."""
         try:
             action()
-        except Exception as problem:
+        except Exception as exception:
             self.has_failed = True
-            output(f"{problem}\n")
+            output(f"{exception}\n")
         sys.stdout.flush()
 
     def do_sh(self, line: str) -> None:
-        """sh COMMAND: run it outside of all nodes, where the switches are."""
+        """sh COMMAND: run a shell command in the root namespace, where the switches are."""
         sys.stdout.flush()
         subprocess.call(line, shell=True)
 
-    def do_source(self, line: str) -> Any:
-        """source FILE: perform the commands in it."""
+    def do_source(self, line: str) -> bool | None:
+        """source FILE: run the prompt commands in a file."""
         words = line.split()
         if len(words) != 1:
             self._fail("usage: source <file>\n")
             return None
         try:
-            # The course's scripts are found wherever one is, as a shell's `source` finds them.
-            found = shutil.which(words[0]) if not Path(words[0]).exists() else None
-            lines = Path(found or words[0]).read_text(encoding="utf-8").splitlines()
+            # As a shell's `source`, also look in $PATH, where the course's scripts are.
+            path = words[0] if Path(words[0]).exists() else shutil.which(words[0]) or words[0]
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError):
             self._fail(f"error reading file {words[0]}\n")
             return None
-        for each in lines:
-            if self._perform(each):
+        for command in lines:
+            if self._run_line(command):
                 return True
         return None
 
-    def do_time(self, line: str) -> Any:
-        """time COMMAND: how long a command of the prompt takes, on the network's clock."""
-        began = time.time()
-        is_over = self._perform(line)
-        self.stdout.write(f"*** Elapsed time: {time.time() - began:0.6f} secs\n")
+    def do_time(self, line: str) -> bool | None:
+        """time COMMAND: measure how long a command takes, on the network's clock."""
+        start = time.time()
+        is_over = self._run_line(line)
+        self.stdout.write(f"*** Elapsed time: {time.time() - start:0.6f} secs\n")
         self.stdout.flush()
         return is_over
 
     # -- terminals --------------------------------------------------------------------------------
 
     def do_xterm(self, line: str, term: str = "xterm") -> None:
-        """xterm NODE...: open a terminal window in each. (`h1 bash` is one right here.)"""
+        """xterm NODE...: open a terminal window for each node. (`h1 bash` runs a shell here.)"""
         words = line.split()
         if not words:
             self._fail(f"usage: {term} node1 node2 ...\n")
@@ -424,11 +429,11 @@ works. A program that wants a terminal has one:
             self.has_failed |= len(windows) < len(nodes)
 
     def do_gterm(self, line: str) -> None:
-        """gterm NODE...: the same as xterm, with GNOME's terminal."""
+        """gterm NODE...: open a GNOME terminal window for each node."""
         self.do_xterm(line, term="gterm")
 
     def do_x(self, line: str) -> None:
-        """x NODE [COMMAND]: run a program in a node with its window on your display."""
+        """x NODE [COMMAND]: run a graphical program in a node, on your display."""
         words = line.split()
         if not words:
             self._fail("usage: x node [cmd args]...\n")
@@ -438,11 +443,11 @@ works. A program that wants a terminal has one:
     # -- leaving ----------------------------------------------------------------------------------
 
     def do_exit(self, _line: str) -> bool:
-        """Leave the prompt; the network ends."""
+        """Leave the prompt and end the network."""
         return True
 
     def do_quit(self, line: str) -> bool:
-        """Leave the prompt; the network ends."""
+        """Leave the prompt and end the network."""
         return self.do_exit(line)
 
     def do_EOF(self, line: str) -> bool:
@@ -452,20 +457,20 @@ works. A program that wants a terminal has one:
 
 
 def _first_word(line: str) -> tuple[str, str]:
-    """And the rest."""
+    """Split a line into its first word and the rest."""
     first, *rest = line.split(maxsplit=1) or [""]
     return first, rest[0].strip() if rest else ""
 
 
 def without_comment(line: str) -> str:
-    """A comment begins with a # that begins a word, as in a shell; within quotes it is none."""
+    """Remove a comment: as in a shell, a # at the start of a word and outside quotes begins it."""
     quote = ""
-    for place, sign in enumerate(line):
+    for index, character in enumerate(line):
         if quote:
-            if sign == quote:
+            if character == quote:
                 quote = ""
-        elif sign in "'\"":
-            quote = sign
-        elif sign == "#" and (place == 0 or line[place - 1].isspace()):
-            return line[:place].rstrip()
+        elif character in "'\"":
+            quote = character
+        elif character == "#" and (index == 0 or line[index - 1].isspace()):
+            return line[:index].rstrip()
     return line

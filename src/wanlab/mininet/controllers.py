@@ -1,7 +1,7 @@
-"""Controllers: who tells Open vSwitches what to do, over OpenFlow.
+"""OpenFlow controllers of Open vSwitches.
 
-Ours is a program of the machine, `wanlab-controller`, which makes learning switches of them. It is
-started with a network that has such a switch; bridges learn by themselves and need none.
+The bundled one is a program of the machine, `wanlab-controller`, which makes the switches learning
+switches. It is started with a network that has such a switch. Bridges of the kernel need none.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ import json
 import shutil
 import socket
 import time
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.network import open_request
 
-from .ground import ground
-from .hosts import NODE_PARAMETERS, Node
+from .hosts import NODE_PARAMETERS, IntfOrName, Node
+from .live_network import NodeOfNetwork, live_network
 from .log import info, warn
 from .options import OPENFLOW_PORTS
 from .parameters import is_ours
 from .switches import OVSBridge, OVSSwitch
 
-OWN_COMMAND = "wanlab-controller"
-CONNECT_S = 1.0
-STEP_S = 0.01
-MOST_WAIT_S = 30.0
+BUNDLED_COMMAND = "wanlab-controller"
+CONNECT_TIMEOUT_S = 1.0
+POLL_INTERVAL_S = 0.01
+MAX_WAIT_S = 30.0
 CONTROLLER_PARAMETERS = {
     *NODE_PARAMETERS,
     *("command", "cargs", "cdir", "ip", "port", "protocol", "verbose", "cip"),
@@ -33,8 +34,10 @@ CONTROLLER_PARAMETERS = {
 
 
 class Controller(Node):
-    """A controller that is started with the network: ours, or `command` in folder `cdir` with
-    arguments `cargs`, in which %d is the port."""
+    """A controller that is started with the network.
+
+    It is the bundled one, or `command` in folder `cdir` with arguments `cargs`, where %d is the port.
+    """
 
     parameters: ClassVar[set[str]] = CONTROLLER_PARAMETERS
 
@@ -62,85 +65,90 @@ class Controller(Node):
 
     @classmethod
     def isAvailable(cls) -> str:
-        """The program."""
-        return shutil.which(OWN_COMMAND) or shutil.which("controller") or ""
+        """Return the path of the program, or "" if there is none."""
+        return shutil.which(BUNDLED_COMMAND) or shutil.which("controller") or ""
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is the bundled one, which only matters to Open vSwitches."""
-        return self.command in ("controller", OWN_COMMAND)
+    def is_bundled(self) -> bool:
+        """Whether it is the bundled controller, which only Open vSwitches use."""
+        return self.command in ("controller", BUNDLED_COMMAND)
 
-    def IP(self, intf: Any = None) -> str:
-        found = super().IP(intf) if self.intfs else None
-        return found or self.ip
+    def IP(self, intf: IntfOrName = None) -> str:
+        address = super().IP(intf) if self.intfs else None
+        return address or self.ip
 
     def checkListening(self) -> None:
-        """A controller that runs there already is an error."""
+        """Raise WanlabError if another controller listens there already."""
         if self.is_listening():
             raise WanlabError(
                 f"Please shut down the controller which is running on port {self.port}",
-                "or give this one another port=, or use RemoteController to connect to it",
+                "or choose another port=, or use RemoteController to connect to it",
             )
 
     def is_listening(self) -> bool:
         return connects(self.IP(), self.port)
 
     def start(self) -> None:
-        """Starts it, if it has switches to lead."""
-        if self.is_own and not ground.has_node(needs_controller):
+        """Start it; the bundled controller only if there are switches that need one."""
+        if self.is_bundled and not live_network().has_node(needs_controller):
             return
         self.checkListening()
         if self.cdir is not None:
             self.cmd("cd", self.cdir)
-        command = OWN_COMMAND if self.is_own else self.command
-        arguments = f"{self.IP()} {self.port}" if self.is_own else self._arguments()
+        command = BUNDLED_COMMAND if self.is_bundled else self.command
+        arguments = f"{self.IP()} {self.port}" if self.is_bundled else self._arguments()
         self.cmd(f"{command} {arguments} 1>/tmp/{self.name}.log 2>&1 &")
         self._runs = True
-        if self.is_own:
+        if self.is_bundled:
             self._wait()
 
     def _arguments(self) -> str:
         return self.cargs % self.port if "%" in self.cargs else self.cargs
 
     def _wait(self) -> None:
-        """Until it listens: switches would try again only after a second."""
-        waited = 0.0
+        """Wait until it listens; otherwise switches would retry only after a second."""
+        waited_s = 0.0
         while not self.is_listening():
-            if waited > MOST_WAIT_S:
+            if waited_s > MAX_WAIT_S:
                 raise WanlabError(
                     f"{self.name}: {self.command} does not listen on port {self.port}",
                     f"its messages are in /tmp/{self.name}.log",
                 )
-            time.sleep(STEP_S)
-            waited += STEP_S
+            time.sleep(POLL_INTERVAL_S)
+            waited_s += POLL_INTERVAL_S
 
-    def stop(self, *args: Any, **kwargs: Any) -> None:
-        """Ends the program that `start` has started."""
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """End the program that `start` started."""
         if self._runs:
             self.cmd("kill %" if self.lastPid is None else f"kill {self.lastPid}")
             self.cmd("wait 2>/dev/null")
             self._runs = False
-        kwargs.setdefault("deleteIntfs", True)
-        super().stop(*args, **kwargs)
+        super().stop(deleteIntfs)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.IP()}:{self.port} pid={self.pid}> "
 
 
-def needs_controller(node: Node) -> bool:
+def needs_controller(node: NodeOfNetwork) -> bool:
     return isinstance(node, OVSSwitch) and not isinstance(node, OVSBridge)
 
 
 def connects(address: str, port: int) -> bool:
-    """Whether somebody listens there."""
+    """Whether a TCP connection can be made."""
     with socket.socket() as attempt:
-        attempt.settimeout(CONNECT_S)
+        attempt.settimeout(CONNECT_TIMEOUT_S)
         return attempt.connect_ex((address, port)) == 0
 
 
-def leads(controller: Any) -> bool:
-    """Whether a controller (or its class, or a function that makes one) is there to make switches do
-    something that bridges would not: a remote one, or one of the user's own."""
+ControllerClass = Callable[..., "Controller | None"]
+
+
+def needs_openflow(controller: Controller | ControllerClass | None) -> bool:
+    """Whether a controller makes switches do something that bridges do not.
+
+    True for remote controllers and those of the user's own classes. `controller` may be a controller,
+    its class, or a function that makes one.
+    """
     cls = controller if isinstance(controller, type) else type(controller)
     if issubclass(cls, RemoteController | Ryu):
         return True
@@ -148,52 +156,54 @@ def leads(controller: Any) -> bool:
 
 
 class OVSController(Controller):
-    """Open vSwitch's test controller, which does the same as ours."""
+    """Open vSwitch's test controller. The bundled controller takes its place."""
 
     parameters: ClassVar[set[str]] = CONTROLLER_PARAMETERS
 
     @classmethod
     def isAvailable(cls) -> str:
-        names = (OWN_COMMAND, "ovs-controller", "test-controller", "ovs-testcontroller")
+        names = (BUNDLED_COMMAND, "ovs-controller", "test-controller", "ovs-testcontroller")
         return next(filter(None, map(shutil.which, names)), "")
 
 
 class RemoteController(Controller):
-    """One that somebody else starts."""
+    """A controller that was started by somebody else."""
 
     def __init__(
         self, name: str, ip: str = "127.0.0.1", port: int | None = None, **kwargs: Any
     ) -> None:
-        self._is_port_given = port is not None or ":" in ip
+        self._has_fixed_port = port is not None or ":" in ip
         super().__init__(name, ip=ip, port=port or OPENFLOW_PORTS[0], **kwargs)
         self.command = "remote"
 
     def start(self) -> None:
-        """It runs elsewhere; here is looked whether it answers."""
+        """Check that it answers; it runs already."""
         self.checkListening()
 
-    def stop(self, *args: Any, **kwargs: Any) -> None:
+    def stop(self, deleteIntfs: bool = True) -> None:
         Node.stop(self, deleteIntfs=True)
 
     def isListening(self, ip: str, port: int) -> bool:
         return connects(ip, port)
 
     def checkListening(self) -> None:
-        """Without a port of its own it is looked for at the two that are usual: in the machine, and on
-        the user's computer as far as that may be reached."""
-        ports = (self.port,) if self._is_port_given else OPENFLOW_PORTS
+        """Look for it in the machine, and on the user's computer as far as connections are allowed.
+
+        Without `port` both usual ports are tried.
+        """
+        ports = (self.port,) if self._has_fixed_port else OPENFLOW_PORTS
         for port in ports:
-            if self.isListening(self.ip, port) or self._is_brought_near(port):
+            if self.isListening(self.ip, port) or self._is_relayed(port):
                 self.port = port
                 return
         for port in ports:
             warn(f"Unable to contact the remote controller at {self.ip}:{port}\n")
-        warn(f"(one on your own computer is reached with: --allow-connect {self.ip}:{ports[0]})\n")
-        if not self._is_port_given:
+        warn(f"(to use one on your own computer: --allow-connect {self.ip}:{ports[0]})\n")
+        if not self._has_fixed_port:
             info(f"Setting remote controller to {self.ip}:{self.port}\n")
 
-    def _is_brought_near(self, port: int) -> bool:
-        """A relay listens for it in the machine, if it answers outside."""
+    def _is_relayed(self, port: int) -> bool:
+        """If it answers on the user's computer, start a relay to it in the machine."""
         request = {"do": "connect", "address": self.ip, "port": port}
         try:
             with open_request(request) as connection, connection.makefile("rb") as lines:
@@ -208,14 +218,14 @@ class RemoteController(Controller):
 
 
 class Ryu(Controller):
-    """The Ryu framework, where it is installed."""
+    """The Ryu framework, if it is installed."""
 
     parameters: ClassVar[set[str]] = CONTROLLER_PARAMETERS | {"ryuArgs"}
 
     def __init__(
         self,
         name: str,
-        ryuArgs: Any = "ryu.app.simple_switch",
+        ryuArgs: str | Iterable[str] = "ryu.app.simple_switch",
         command: str = "ryu run",
         **kwargs: Any,
     ) -> None:
@@ -228,27 +238,34 @@ class Ryu(Controller):
 
 
 class NOX(Controller):
-    """A controller of 2008."""
+    """The NOX controller. Refused: it is no longer available."""
 
-    def __init__(self, name: str, *noxArgs: Any, **kwargs: Any) -> None:
+    def __init__(self, name: str, *noxArgs: object, **kwargs: object) -> None:
         raise RequirementError(
-            f"{name}: NOX is not to be had any more", "use Controller, RemoteController or Ryu"
+            f"{name}: NOX is no longer available", "use Controller, RemoteController or Ryu"
         )
 
 
-def NullController(*_args: Any, **_kwargs: Any) -> None:
-    """No controller."""
+def NullController(*_args: object, **_kwargs: object) -> None:
+    """Make no controller."""
 
 
 DefaultControllers = (Controller, OVSController)
 
 
-def findController(controllers: Any = DefaultControllers) -> Any:
-    """The first of these that is available."""
+def findController(
+    controllers: Iterable[type[Controller]] = DefaultControllers,
+) -> type[Controller] | None:
+    """Return the first of these classes whose program is installed."""
     return next((cls for cls in controllers if cls.isAvailable()), None)
 
 
-def DefaultController(name: str, controllers: Any = DefaultControllers, **kwargs: Any) -> Any:
+def DefaultController(
+    name: str,
+    controllers: Iterable[type[Controller]] = DefaultControllers,
+    **kwargs: Any,
+) -> Controller:
+    """Make a controller of the first class whose program is installed."""
     cls = findController(controllers)
     if cls is None:
         raise RequirementError("Could not find a default OpenFlow controller")

@@ -1,7 +1,7 @@
-"""Keys for a command that runs in a node: our terminal is passed through to its terminal.
+"""Passes keys from our terminal to the terminal of a command in a node.
 
-Every key goes there, Ctrl-C too, and what is pasted: the node's terminal makes signals and echoes of
-them. Where our standard input is no terminal, nothing is passed on.
+Every key is passed on, including Ctrl-C and pasted text: the node's terminal turns them into signals
+and echoes them. If our standard input is not a terminal, nothing is passed on.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ import signal
 import termios
 import tty
 from types import FrameType, TracebackType
-from typing import IO, Any
+from typing import IO
 
 from wanlab.errors import RequirementError
 from wanlab.network import call_host
+
+from .hosts import Node
 
 CHUNK = 65536
 SIZE = b"\0" * 8
 
 
 class Keyboard:
-    """Raw while in use."""
+    """A context manager; our terminal is in raw mode while it lasts."""
 
-    def __init__(self, stdin: IO[str], node: Any) -> None:
+    def __init__(self, stdin: IO[str], node: Node) -> None:
         self._node = node
         self._keys: int | None = stdin.fileno() if _is_terminal(stdin) else None
-        self._has_told = False
+        self._has_reported = False
 
     def __enter__(self) -> Keyboard:
         if self._keys is not None:
@@ -53,10 +55,10 @@ class Keyboard:
             os.close(self._end)
 
     def wait(self) -> None:
-        """Until the node has something to say, or its shell has ended; passes keys on meanwhile."""
+        """Pass on keys until the node writes something or its shell has ended."""
         if self._keys is None:
             return
-        self._tell_that_keys_are_read()
+        self._report_raw_mode()
         while True:
             ready, _, _ = select.select([self._output, self._end, self._keys], [], [])
             if self._keys in ready:
@@ -64,11 +66,11 @@ class Keyboard:
             if self._output in ready or self._end in ready:
                 return
 
-    def _tell_that_keys_are_read(self) -> None:
-        """To whoever lets time pass: a shell or an editor runs, somebody is at work. Not in a machine
-        without a host service."""
-        if not self._has_told and not termios.tcgetattr(self._output)[3] & termios.ICANON:
-            self._has_told = True
+    def _report_raw_mode(self) -> None:
+        """Tell the host service that an interactive program (a shell, an editor) reads keys, so that
+        time passes no faster than on a real clock."""
+        if not self._has_reported and not termios.tcgetattr(self._output)[3] & termios.ICANON:
+            self._has_reported = True
             with contextlib.suppress(RequirementError):
                 call_host({"do": "keys"})
 
@@ -76,7 +78,7 @@ class Keyboard:
         self._resize()
 
     def _resize(self) -> None:
-        """The node's terminal is as large as ours; who works in it is told by the kernel."""
+        """Give the node's terminal the size of ours; the kernel notifies the programs in it."""
         assert self._keys is not None
         size = fcntl.ioctl(self._keys, termios.TIOCGWINSZ, SIZE)
         fcntl.ioctl(self._output, termios.TIOCSWINSZ, size)
@@ -85,5 +87,5 @@ class Keyboard:
 def _is_terminal(stream: IO[str]) -> bool:
     try:
         return os.isatty(stream.fileno())
-    except (OSError, ValueError):  # it has no descriptor
+    except (OSError, ValueError):  # it has no file descriptor
         return False

@@ -1,7 +1,7 @@
-"""Hosts, and what becomes of their limits on computing.
+"""Hosts, and hosts with Mininet's CPU limits.
 
-On virtual time computing takes no time, so a share of the processor changes nothing; that is said
-once. On the real clock no limit is set either.
+On virtual time computation takes no time, so a CPU limit would change nothing. Limits are accepted
+and reported once as having no effect. On the real clock no limit is set either.
 """
 
 from __future__ import annotations
@@ -12,34 +12,33 @@ from wanlab.errors import WanlabError
 
 from .hosts import NODE_PARAMETERS, Node
 from .log import info
-from .parameters import once
+from .parameters import Params, once
 
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
 class Host(Node):
     """An end system."""
 
-    def config(self, **params: Any) -> dict[str, Any]:  # type: ignore[override]
+    def config(self, **params: Any) -> Params:  # type: ignore[override]
         results = super().config(**params)
         if type(self) is Host and any(params.get(name) is not None for name in ("cpu", "cores")):
-            tell_about_cpu()
+            report_cpu_limits()
         return results
 
 
-def tell_about_cpu() -> None:
-    """Once."""
+def report_cpu_limits() -> None:
+    """Say once that CPU limits have no effect."""
     once(
-        _said,
+        _reported,
         "cpu",
         info,
-        "(cpu limits are not set: on virtual time computing takes no time) ",
+        "(cpu limits have no effect: on virtual time computation takes no time) ",
     )
 
 
 class CPULimitedHost(Host):
-    """Takes Mininet's CPU parameters. A limit on computing would change nothing where computing takes
-    no time."""
+    """A host that accepts Mininet's CPU parameters, which have no effect."""
 
     parameters: ClassVar[set[str]] = {*NODE_PARAMETERS, "rt"}
     inited = True
@@ -54,22 +53,22 @@ class CPULimitedHost(Host):
 
     @classmethod
     def init(cls) -> None:
-        """Nothing has to be prepared."""
+        """Do nothing: there is nothing to prepare."""
 
     def setCPUFrac(self, f: float | None, sched: str | None = None) -> None:
-        """A share of all cores; -1 is no limit."""
+        """Accept a share of all cores; -1 is no limit."""
         if f is None or f < 0:
             return
-        tell_about_cpu()
+        report_cpu_limits()
 
-    def setCPUs(self, cores: Any, mems: int = 0) -> None:
-        """The cores that it may use."""
+    def setCPUs(self, cores: object, mems: int = 0) -> None:
+        """Accept the cores that it may use."""
         if cores is not None:
-            tell_about_cpu()
+            report_cpu_limits()
 
     def config(  # type: ignore[override]
-        self, cpu: float = -1, cores: Any = None, **params: Any
-    ) -> dict[str, Any]:
+        self, cpu: float = -1, cores: object = None, **params: Any
+    ) -> Params:
         results = super().config(**params)
         self.setParam(results, "setCPUFrac", cpu=cpu)
         self.setParam(

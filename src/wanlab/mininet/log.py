@@ -1,14 +1,13 @@
-"""Mininet's messages: no newline of their own, several arguments joined by blanks.
+"""Mininet's messages. Arguments are joined by blanks, and no newline is added.
 
-What was asked for (`output`) goes to standard output, everything else to standard error, so that
-a result can be piped on. At a terminal the two read as one.
+Results (`output`) go to standard output and everything else to standard error, so that results can be
+piped to another program.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
 
 from wanlab.errors import WanlabError, did_you_mean
 
@@ -27,7 +26,7 @@ LOGMSGFORMAT = "%(message)s"
 
 
 class PlainHandler(logging.Handler):
-    """Writes a message as it is, to the stream that its level belongs to."""
+    """Writes a message as it is, to the stream of its level."""
 
     def emit(self, record: logging.LogRecord) -> None:
         stream = sys.stdout if record.levelno == OUTPUT else sys.stderr
@@ -47,10 +46,10 @@ class MininetLogger(logging.Logger):
 
     def setLevel(self, level: int | str) -> None:
         super().setLevel(level)
-        self._cache.clear()  # type: ignore[attr-defined]  # nobody else does: it has no manager
+        self._cache.clear()  # type: ignore[attr-defined]  # it has no manager that would do this
 
     def setLogLevel(self, levelname: str | None = None) -> None:
-        """What is below this level is not shown: "debug", "info", "output", "warning", ..."""
+        """Hide messages below this level: "debug", "info", "output", "warning", ..."""
         if levelname is None:
             self.setLevel(LOGLEVELDEFAULT)
             return
@@ -60,44 +59,44 @@ class MininetLogger(logging.Logger):
             )
         self.setLevel(LEVELS[levelname])
 
-    def _say(self, level: int, words: tuple[Any, ...]) -> None:
+    def _write(self, level: int, words: tuple[object, ...]) -> None:
         if self.isEnabledFor(level):
             self._log(level, " ".join(map(str, words)), ())
 
-    def output(self, *words: Any) -> None:
-        self._say(OUTPUT, words)
+    def output(self, *words: object) -> None:
+        self._write(OUTPUT, words)
 
 
 lg = MininetLogger()
 
 
 def setLogLevel(levelname: str | None = None) -> None:
-    """What is below this level is not shown."""
+    """Hide messages below this level: "debug", "info", "output", "warning", ..."""
     lg.setLogLevel(levelname)
 
 
-def debug(*words: Any) -> None:
-    lg._say(logging.DEBUG, words)
+def debug(*words: object) -> None:
+    lg._write(logging.DEBUG, words)
 
 
-def info(*words: Any) -> None:
-    lg._say(logging.INFO, words)
+def info(*words: object) -> None:
+    lg._write(logging.INFO, words)
 
 
-def output(*words: Any) -> None:
-    lg._say(OUTPUT, words)
+def output(*words: object) -> None:
+    lg._write(OUTPUT, words)
 
 
-def warning(*words: Any) -> None:
-    lg._say(logging.WARNING, words)
+def warning(*words: object) -> None:
+    lg._write(logging.WARNING, words)
 
 
 warn = warning
 
 
-def error(*words: Any) -> None:
-    lg._say(logging.ERROR, words)
+def error(*words: object) -> None:
+    lg._write(logging.ERROR, words)
 
 
-def critical(*words: Any) -> None:
-    lg._say(logging.CRITICAL, words)
+def critical(*words: object) -> None:
+    lg._write(logging.CRITICAL, words)

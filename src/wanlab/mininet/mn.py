@@ -1,24 +1,26 @@
-"""`mn`: makes a network by its options, then tests it or offers the prompt. Runs inside a machine.
+"""`mn`: builds the network that its options describe, then runs tests or the prompt.
 
     mn --topo linear,4 --link tc,bw=10,delay=5ms --test pingall
 
-Exit status: 0; 1 if a test failed, a ping test lost packets, or something went wrong; 2 for wrong
-options; 130 for Ctrl-C outside the prompt.
+It runs inside a machine. Exit status: 0; 1 if a test failed, a ping test lost packets, or an error
+occurred; 2 for wrong options; 130 for Ctrl-C outside the prompt.
 """
 
 from __future__ import annotations
 
+import logging
 import optparse
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
 
-from . import options as words
+from . import options as mn_options
 from .cli import CLI
 from .link import Link, OVSLink, TCLink, TCULink
 from .log import error, info, lg, setLogLevel
@@ -28,26 +30,30 @@ from .node import (
     CPULimitedHost,
     DefaultController,
     Host,
+    Node,
     NullController,
     OVSBridge,
     OVSController,
     OVSSwitch,
     RemoteController,
     Ryu,
+    Switch,
 )
-from .nodelib import LinuxBridge
+from .nodelib import NAT, LinuxBridge
 from .topo import (
     LinearTopo,
     MinimalTopo,
     SingleSwitchReversedTopo,
     SingleSwitchTopo,
+    Topo,
 )
 from .topolib import TorusTopo, TreeTopo
 from .util import buildTopo, customClass, specialClass, splitArgs
 
-Choices = dict[str, Any]
+T = TypeVar("T")
 
-TOPOS: Choices = {
+# What options may name. Files of --custom add to these.
+TOPOS: dict[str, Callable[..., Topo]] = {
     "minimal": MinimalTopo,
     "linear": LinearTopo,
     "reversed": SingleSwitchReversedTopo,
@@ -55,19 +61,19 @@ TOPOS: Choices = {
     "tree": TreeTopo,
     "torus": TorusTopo,
 }
-SWITCHES: Choices = {
+SWITCHES: dict[str, Callable[..., Switch]] = {
     "default": LinuxBridge,
     "lxbr": LinuxBridge,
     "ovs": OVSSwitch,
     "ovsbr": OVSBridge,
     "ovsk": OVSSwitch,
 }
-HOSTS: Choices = {
+HOSTS: dict[str, Callable[..., Node]] = {
     "proc": Host,
     "cfs": specialClass(CPULimitedHost, defaults={"sched": "cfs"}),
     "rt": specialClass(CPULimitedHost, defaults={"sched": "rt"}),
 }
-CONTROLLERS: Choices = {
+CONTROLLERS: dict[str, Callable[..., Controller | None]] = {
     "default": DefaultController,
     "none": NullController,
     "ovsc": OVSController,
@@ -75,10 +81,15 @@ CONTROLLERS: Choices = {
     "remote": RemoteController,
     "ryu": Ryu,
 }
-LINKS: Choices = {"default": Link, "tc": TCLink, "tcu": TCULink, "ovs": OVSLink}
-TESTS: Choices = {"none": None, "build": None}
-SHAPES = dict(TOPOS)
-SHAPE_WORDS = {
+LINKS: dict[str, Callable[..., Link]] = {
+    "default": Link,
+    "tc": TCLink,
+    "tcu": TCULink,
+    "ovs": OVSLink,
+}
+TESTS: dict[str, Callable[..., object] | None] = {"none": None, "build": None}
+OUR_TOPOS = dict(TOPOS)
+TOPO_PARAMETERS = {
     "minimal": (),
     "single": ("k",),
     "reversed": ("k",),
@@ -86,7 +97,7 @@ SHAPE_WORDS = {
     "tree": ("depth", "fanout"),
     "torus": ("x", "y", "n"),
 }
-CHOICES = {
+CHOICES: dict[str, dict[str, Any]] = {
     "topos": TOPOS,
     "switches": SWITCHES,
     "hosts": HOSTS,
@@ -95,70 +106,69 @@ CHOICES = {
     "tests": TESTS,
 }
 
-OTHER_CASES = {"pingall": "pingAll", "pingpair": "pingPair", "iperfudp": "iperfudp"}
+METHOD_NAMES = {"pingall": "pingAll", "pingpair": "pingPair", "iperfudp": "iperfudp"}
 LOSS_TESTS = ("ping", "pingAll", "pingPair")
 FULL_TESTS = ("pingFull", "pingAllFull", "pingPairFull")
-OBEY_NOBODY = ("lxbr", "ovsbr")
+WITHOUT_CONTROLLER = ("lxbr", "ovsbr")
 LINE = "-" * 80
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status."""
-    parser = words.parser()
-    values = words.read(sys.argv[1:] if arguments is None else arguments, parser)
+    """Run `mn` and return its exit status."""
+    parser = mn_options.parser()
+    values = mn_options.read(sys.argv[1:] if arguments is None else arguments, parser)
     if values.version:
-        print(words.version())
+        print(mn_options.version())
         return 0
     if values.clean:
-        print("nothing to clean: what was started in this machine ends with it")
+        print("nothing to clean: everything in this machine ends with the machine")
         return 0
     setLogLevel(values.verbosity)
     if values.verbosity not in ("debug", "info", "output"):
-        error(f"*** Warning: at verbosity {values.verbosity} the prompt shows no output\n")
+        error(f"*** Warning: with --verbosity {values.verbosity} the prompt shows no output\n")
     try:
         for text in values.custom:
             _read_custom(text, parser)
-        return Runner(values, parser).run()
+        return MnRun(values, parser).run()
     except KeyboardInterrupt:
         info("\n\nKeyboard Interrupt. Shutting down and cleaning up...\n\n")
         return INTERRUPTED
-    except Exception as problem:
-        _tell(problem)
+    except Exception as exception:
+        _report(exception)
         return 1
 
 
-def _tell(problem: Exception) -> None:
-    told = (
-        str(problem) if isinstance(problem, WanlabError) else f"{type(problem).__name__}: {problem}"
-    )
-    error(f"{LINE}\nCaught exception. Cleaning up...\n\n{told}\n{LINE}\n")
-    if lg.getEffectiveLevel() <= LEVEL_OF_DEBUG:
+def _report(exception: Exception) -> None:
+    message = str(exception)
+    if not isinstance(exception, WanlabError):
+        message = f"{type(exception).__name__}: {message}"
+    error(f"{LINE}\nCaught exception. Cleaning up...\n\n{message}\n{LINE}\n")
+    if lg.isEnabledFor(logging.DEBUG):
         traceback.print_exc()
 
 
-LEVEL_OF_DEBUG = 10
-
-
 def _read_custom(text: str, parser: optparse.OptionParser) -> None:
-    """Performs files that define topologies, nodes, links and tests. Other names replace ours, so that a
-    file may bring a CLI of its own."""
+    """Execute files that define topologies, nodes, links and tests.
+
+    Other names replace those of this module, so that a file may define its own CLI.
+    """
     for name in [text] if Path(text).is_file() else text.split(","):
         file = Path(name)
         if not file.is_file():
             parser.error(f"could not find custom file: {name}")
         sys.path.append(str(file.resolve().parent))
-        found: dict[str, Any] = {"__name__": file.stem, "__file__": name}
-        exec(compile(file.read_bytes(), name, "exec"), found)
-        for key, value in found.items():
+        names: dict[str, Any] = {"__name__": file.stem, "__file__": name}
+        exec(compile(file.read_bytes(), name, "exec"), names)
+        for key, value in names.items():
             if key in CHOICES:
                 CHOICES[key].update(value)
             elif not key.startswith("__"):
                 globals()[key] = value
 
 
-class Runner:
-    """One network, from its options to its end."""
+class MnRun:
+    """One run of `mn`: builds the network, uses it and stops it."""
 
     def __init__(self, values: optparse.Values, parser: optparse.OptionParser) -> None:
         self._values = values
@@ -166,9 +176,9 @@ class Runner:
         self._has_failed = False
 
     def run(self) -> int:
-        """Returns the exit status."""
+        """Return the exit status."""
         values = self._values
-        began = time.time()
+        start = time.time()
         if values.attach:
             return self._attach()
         if "validate" in globals():
@@ -178,24 +188,24 @@ class Runner:
             self._use(net)
         finally:
             net.stop()
-        info(f"completed in {time.time() - began:0.3f} seconds\n")
+        info(f"completed in {time.time() - start:0.3f} seconds\n")
         return 1 if self._has_failed else 0
 
     def _attach(self) -> int:
-        """The prompt, over the network that is here already."""
-        from .attached import attach, leave
+        """Run the prompt for the network that this machine already carries."""
+        from .attached import attach, detach
 
         net = attach()
         try:
             self._note(CLI(net))
         finally:
-            leave(net)
+            detach(net)
         return 1 if self._has_failed else 0
 
     def _build(self) -> Mininet:
         values = self._values
         self._check(TOPOS, values.topo, "topo", "Invalid topo name ")
-        self._check_shape(values.topo)
+        self._check_topo_parameters(values.topo)
         switch, controllers = self._switch_and_controllers()
         if values.pin and values.host.partition(",")[0] not in ("cfs", "rt"):
             self._parser.error("--pin needs --host cfs or --host rt")
@@ -214,102 +224,111 @@ class Runner:
             waitConnected=self._wait(),
         )
 
-    def _switch_and_controllers(self) -> tuple[Any, list[Any]]:
-        """Bridges learn by themselves; whoever asks for a controller gets switches that obey one."""
+    def _switch_and_controllers(
+        self,
+    ) -> tuple[Callable[..., Switch], list[Controller | Callable[..., Controller | None]]]:
+        """Choose bridges without a controller, or Open vSwitches if a controller is asked for."""
         name = self._values.switch
         kind = name.partition(",")[0]
-        wanted = [text for text in self._values.controller if text != "none"]
-        if wanted and kind in OBEY_NOBODY:
+        controllers = [text for text in self._values.controller if text != "none"]
+        if controllers and kind in WITHOUT_CONTROLLER:
             self._parser.error(
-                f"--controller {wanted[0]}: --switch {kind} obeys no controller; use --switch ovsk"
+                f"--controller {controllers[0]}: --switch {kind} cannot have a controller; "
+                "use --switch ovsk"
             )
-        if kind == "default" and wanted:
+        if kind == "default" and controllers:
             name = "ovsk" + name.removeprefix("default")
         switch = self._class(SWITCHES, name, "switch")
-        if not wanted:
-            learns = kind in ("default", *OBEY_NOBODY) or bool(self._values.controller)
+        if not controllers:
+            learns = kind in ("default", *WITHOUT_CONTROLLER) or bool(self._values.controller)
             return switch, [NullController if learns else DefaultController]
-        return switch, [self._class(CONTROLLERS, text, "controller") for text in wanted]
+        return switch, [self._class(CONTROLLERS, text, "controller") for text in controllers]
 
-    def _class(self, choices: Choices, text: str, option: str) -> Any:
+    def _class(
+        self, choices: Mapping[str, Callable[..., T]], text: str, option: str
+    ) -> Callable[..., T]:
         self._check(choices, text, option)
         return customClass(choices, text)
 
-    def _check(self, choices: Choices, text: str, option: str, before: str = "") -> None:
+    def _check(
+        self, choices: Mapping[str, object], text: str, option: str, prefix: str = ""
+    ) -> None:
         name = text.partition(",")[0]
         if name not in choices:
             known = ", ".join(sorted(choices))
-            told = f"{before}{name}" if before else f"{name} is unknown"
-            self._parser.error(f"--{option}: {told} - please specify one of {known}")
+            problem = f"{prefix}{name}" if prefix else f"{name} is unknown"
+            self._parser.error(f"--{option}: {problem} - please specify one of {known}")
 
-    def _check_shape(self, text: str) -> None:
-        """What a shape of ours is not told by its words, it would not do."""
-        name, given, named = splitArgs(text)
-        if TOPOS[name] is not SHAPES.get(name):
+    def _check_topo_parameters(self, text: str) -> None:
+        """Refuse parameters that one of our topologies does not take."""
+        name, args, kwargs = splitArgs(text)
+        if TOPOS[name] is not OUR_TOPOS.get(name):
             return
-        known = SHAPE_WORDS[name]
-        wrong = [str(value) for value in given[len(known) :]]
-        wrong += [f"{word}={value}" for word, value in named.items() if word not in known]
-        wrong += [str(value) for value in (*given, *named.values()) if not isinstance(value, int)]
+        known = TOPO_PARAMETERS[name]
+        wrong = [str(value) for value in args[len(known) :]]
+        wrong += [f"{word}={value}" for word, value in kwargs.items() if word not in known]
+        wrong += [str(value) for value in (*args, *kwargs.values()) if not isinstance(value, int)]
         if wrong:
-            takes = f"takes {' and '.join(known)}, whole numbers" if known else "takes nothing"
-            self._parser.error(f"--topo {text}: what does {wrong[0]} mean? {name} {takes}")
+            takes = f"{' and '.join(known)} (whole numbers)" if known else "no parameters"
+            self._parser.error(f"--topo {text}: unexpected {wrong[0]}; {name} takes {takes}")
 
-    def _wait(self) -> Any:
-        """Tests wait for the switches; a time given limits that."""
-        wanted: Any = self._values.wait
-        if wanted is None or wanted is True:
-            return wanted is True or bool(self._values.test and self._values.test != ["none"])
-        return wanted
+    def _wait(self) -> float | bool:
+        """Return how long to wait for the switches: for ever if there are tests, or as --twait says."""
+        limit: float | bool | None = self._values.wait
+        if limit is None or limit is True:
+            return limit is True or bool(self._values.test and self._values.test != ["none"])
+        return limit
 
     # -- once it is built -------------------------------------------------------------------------
 
     def _use(self, net: Mininet) -> None:
         values = self._values
         if values.nat is not None:
-            _, arguments, parameters = splitArgs(f"nat,{values.nat}" if values.nat else "nat")
-            net.addNAT(*arguments, **parameters).configDefault()
+            _, args, kwargs = splitArgs(f"nat,{values.nat}" if values.nat else "nat")
+            add_nat: Callable[..., NAT] = net.addNAT
+            add_nat(*args, **kwargs).configDefault()
         if values.pre:
-            self._perform(net, values.pre)
+            self._run_script(net, values.pre)
         net.start()
         if values.test:
             self._test(net)
         else:
             self._note(CLI(net))
         if values.post:
-            self._perform(net, values.post)
+            self._run_script(net, values.post)
 
-    def _perform(self, net: Mininet, script: str) -> None:
+    def _run_script(self, net: Mininet, script: str) -> None:
         self._note(CLI(net, script=script), is_script=True)
 
-    def _note(self, cli: Any, *, is_script: bool = False) -> None:
-        """Who types sees what went wrong; a script must be told."""
+    def _note(self, cli: object, *, is_script: bool = False) -> None:
+        """Note a failure for the exit status, unless a person at the prompt has seen it."""
         if is_script or not sys.stdin.isatty():
             self._has_failed |= bool(getattr(cli, "has_failed", False))
 
     def _test(self, net: Mininet) -> None:
         for text in "+".join(self._values.test).split("+"):
-            name, arguments, parameters = splitArgs(text)
+            name, args, kwargs = splitArgs(text)
             test = _test_of(net, name)
-            if test is not None and _is_failure(name, test(*arguments, **parameters)):
+            if test is not None and _is_failure(name, test(*args, **kwargs)):
                 self._has_failed = True
 
 
-def _test_of(net: Mininet, name: str) -> Callable[..., Any] | None:
-    """What to call; None if there is nothing to do."""
+def _test_of(net: Mininet, name: str) -> Callable[..., object] | None:
+    """Return the function of a test; None if there is nothing to do."""
     if name in TESTS:
-        own = TESTS[name]
-        return None if own is None else lambda *args, **named: own(net, *args, **named)
-    name = OTHER_CASES.get(name.lower(), name)
+        custom = TESTS[name]
+        return None if custom is None else partial(custom, net)
+    name = METHOD_NAMES.get(name.lower(), name)
     if name == "all":
         return lambda: _all(net)
     if name == "iperfudp":
-        return lambda **named: net.iperf(**{"l4Type": "UDP", **named})
+        return partial(net.iperf, l4Type="UDP")
     method = getattr(net, name, None)
     if not callable(method):
-        known = ", ".join(sorted([*TESTS, *OTHER_CASES, "iperf", "all"]))
+        known = ", ".join(sorted([*TESTS, *METHOD_NAMES, "iperf", "all"]))
         raise WanlabError(f"Test {name} is unknown - please specify one of {known}")
-    return method  # type: ignore[no-any-return]
+    function: Callable[..., object] = method
+    return function
 
 
 def _all(net: Mininet) -> float:
@@ -319,8 +338,8 @@ def _all(net: Mininet) -> float:
 
 
 def _is_failure(name: str, result: Any) -> bool:
-    """Whether what a test returned says that something did not work."""
-    name = OTHER_CASES.get(name.lower(), name)
+    """Whether the result of a test means that it failed."""
+    name = METHOD_NAMES.get(name.lower(), name)
     if name in (*LOSS_TESTS, "all"):
         return bool(result)
     if name in FULL_TESTS:

@@ -1,9 +1,9 @@
-"""Modules of the kernel, and programs that have to be there."""
+"""Checks that kernel modules and programs are available."""
 
 from __future__ import annotations
 
 import shutil
-from typing import Any
+from collections.abc import Iterable
 
 from wanlab.errors import RequirementError
 
@@ -15,7 +15,7 @@ TUN = "tun"
 
 
 def lsmod() -> str:
-    """What is loaded. A kernel of our own has everything built in, so that is nothing."""
+    """Return the loaded modules; the embedded kernel has none, because everything is built in."""
     return quietRun("lsmod")
 
 
@@ -27,16 +27,16 @@ def rmmod(mod: str) -> str:
     return quietRun(["rmmod", mod])
 
 
-def moduleDeps(subtract: Any = None, add: Any = None) -> None:
-    """Loads modules; RequirementError for one that is not to be had."""
+def moduleDeps(subtract: object = None, add: str | Iterable[str] | None = None) -> None:
+    """Load modules. Raises RequirementError for one that the kernel does not have."""
     for mod in [add] if isinstance(add, str) else add or []:
         _, errors, status = errRun("modprobe", mod)
         if status:
             raise RequirementError(f"the kernel has no {mod}: {errors.strip()}")
 
 
-def pathCheck(*args: str, **kwargs: Any) -> None:
-    """RequirementError for programs that are not there."""
+def pathCheck(*args: str, **kwargs: object) -> None:
+    """Raise RequirementError for programs that are not installed."""
     module = kwargs.get("moduleName", "it")
     missing = [name for name in args if shutil.which(name) is None]
     if missing:

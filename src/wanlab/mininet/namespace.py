@@ -1,8 +1,8 @@
-"""In and out of a node's network namespace, and what one does there to an interface.
+"""Network namespaces of nodes: entering them, and configuring an interface there.
 
-The kernel's own calls instead of programs: a process costs 10 ms in the embedded machine, a call
-some microseconds. A socket stays in the namespace in which it was opened, and only the calling
-thread moves (setns(2), netdevice(7)).
+System calls are used instead of programs where possible: in the embedded machine a process costs
+10 ms, a call a few microseconds. setns(2) moves only the calling thread, and a socket stays in the
+namespace in which it was opened. The ioctls are those of netdevice(7).
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import fcntl
 import os
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from wanlab.errors import CommandError
 
 NAMES = "/run/netns"
 CLONE_NEWNET = 0x40000000
@@ -31,23 +34,23 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """Runs the body in a node's network namespace; "" is the root namespace, where we are."""
+    """Run the body in a node's network namespace; "" is the root namespace, where we are."""
     if not namespace:
         yield
         return
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    previous = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        there = os.open(f"{NAMES}/{namespace}", os.O_RDONLY | os.O_CLOEXEC)
+        target = os.open(f"{NAMES}/{namespace}", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _enter(there)
+            _enter(target)
         finally:
-            os.close(there)
+            os.close(target)
         try:
             yield
         finally:
-            _enter(home)
+            _enter(previous)
     finally:
-        os.close(home)
+        os.close(previous)
 
 
 def _enter(descriptor: int) -> None:
@@ -56,8 +59,35 @@ def _enter(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-class Interface:
-    """An interface of a namespace, by name. OSError with the kernel's words if something fails."""
+# Only on the native machine: the embedded kernel has them all.
+MISSING_IN_KERNEL = (
+    "this computer's kernel does not have it, --machine embedded does; see: wanlab doctor"
+)
+
+
+def run_batch(namespace: str, program: str, lines: list[str]) -> None:
+    """Run lines of `ip` or `tc` in a namespace, in one process.
+
+    Raises CommandError, which names the line that failed.
+    """
+    with inside(namespace):
+        process = subprocess.Popen(
+            [program, "-batch", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    output, _ = process.communicate("".join(f"{line}\n" for line in lines))
+    if process.returncode != 0:
+        number = output.rpartition("Command failed -:")[2].strip()
+        line = lines[int(number) - 1] if number.isdigit() else "; ".join(lines)
+        hint = MISSING_IN_KERNEL if "kind is unknown" in output else ""
+        raise CommandError(f"`{program} {line}` failed", hint, output=output)
+
+
+class KernelInterface:
+    """An interface of the kernel: a name in a namespace. Methods raise the kernel's OSError."""
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace = namespace
@@ -83,7 +113,7 @@ class Interface:
         self._call(SIOCSIFHWADDR, struct.pack("=H6s16x", ARPHRD_ETHER, address))
 
     def address(self) -> tuple[str, int] | None:
-        """(IPv4 address, prefix length)"""
+        """Return its IPv4 address and prefix length, or None if it has none."""
         try:
             address = self._call(SIOCGIFADDR)[4:8]
             mask = self._call(SIOCGIFNETMASK)[4:8]
@@ -92,7 +122,7 @@ class Interface:
         return socket.inet_ntoa(address), int.from_bytes(mask, "big").bit_count()
 
     def set_address(self, address: str, prefix: int) -> None:
-        """Replaces the IPv4 address; 0.0.0.0 takes it away."""
+        """Replace its IPv4 address; 0.0.0.0 removes it."""
         mask = (0xFFFFFFFF << (32 - prefix) & 0xFFFFFFFF).to_bytes(4, "big")
         self._call(SIOCSIFADDR, _socket_address(socket.inet_aton(address)))
         if address != "0.0.0.0":
@@ -107,7 +137,7 @@ class Interface:
         return flags
 
     def _call(self, number: int, value: bytes = b"\0" * 24) -> bytes:
-        """One ioctl of the interface's; `value` is what follows its name in struct ifreq."""
+        """Perform an ioctl; `value` follows the name in struct ifreq, and so does what is returned."""
         with inside(self.namespace):
             control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with control:
@@ -116,5 +146,5 @@ class Interface:
 
 
 def _socket_address(address: bytes) -> bytes:
-    """struct sockaddr_in"""
+    """Return a struct sockaddr_in with this IPv4 address and port 0."""
     return struct.pack("=HH4s16x", socket.AF_INET, 0, address)

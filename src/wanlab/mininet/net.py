@@ -1,49 +1,68 @@
-"""Mininet: a network that grows by addHost, addSwitch, addLink, or from a Topo.
+"""Mininet: a network that is built by addHost, addSwitch and addLink, or from a Topo.
 
     net = Mininet(SingleSwitchTopo(3), link=TCLink)
     net.start()
     net.pingAll()
     net.stop()
 
-Without `switch=` switches are bridges of the kernel. They are Open vSwitches where something asks for
-OpenFlow: a remote controller or one of your own, or a parameter such as protocols.
+Without `switch=` switches are bridges of the kernel. They are Open vSwitches if something needs
+OpenFlow: a remote controller, a controller class of your own, or a parameter such as `protocols`.
 """
 
 from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wanlab.errors import Problem, RequirementError, TopologyError, WanlabError, did_you_mean
 
-from .controllers import Controller, DefaultController, leads
-from .ground import ground
-from .hosts import Node, next_mac
+from .controllers import Controller, ControllerClass, DefaultController, needs_openflow
+from .hosts import Node
 from .limited import Host
 from .link import Intf, Link
+from .live_network import live_network
 from .log import debug, error, info, warn
+from .macs import next_mac
 from .nodelib import NAT, LinuxBridge
+from .parameters import Params
 from .switches import OVSBridge, OVSSwitch, Switch, start_together
+from .topo import Topo
 from .trials import Trials
 from .util import ipAdd, ipParse, ipStr, macColonHex, netParse, numCores
 
 VERSION = "2.3.1"
 OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
 
+if TYPE_CHECKING:
+    from .cli import CLI
+
+T = TypeVar("T")
+NodeT = TypeVar("NodeT", bound=Node)
+NodeClass = Callable[..., Node]
+SwitchClass = Callable[..., Switch]
+LinkClass = Callable[..., Link]
+ControllerChoice = Controller | ControllerClass
+
+
+class Terminal(Protocol):
+    """A terminal window, or a process with a window, that the network ends."""
+
+    def terminate(self) -> None: ...
+
 
 class Mininet(Trials):
-    """See the module. The order of the parameters is Mininet's."""
+    """A network of hosts, switches, controllers and links. The order of the parameters is Mininet's."""
 
     def __init__(
         self,
-        topo: Any = None,
-        switch: Any = None,
-        host: Any = Host,
-        controller: Any = DefaultController,
-        link: Any = Link,
-        intf: Any = Intf,
+        topo: Topo | None = None,
+        switch: SwitchClass | None = None,
+        host: NodeClass = Host,
+        controller: ControllerChoice | list[ControllerChoice] | None = DefaultController,
+        link: LinkClass = Link,
+        intf: Callable[..., Intf] = Intf,
         build: bool = True,
         xterms: bool = False,
         cleanup: bool = False,
@@ -53,8 +72,9 @@ class Mininet(Trials):
         autoStaticArp: bool = False,
         autoPinCpus: bool = False,
         listenPort: int | None = None,
-        waitConnected: Any = False,
+        waitConnected: float | bool | None = False,
     ) -> None:
+        live_network().watch_program_starts()
         self.topo = topo
         self.switch = switch
         self.host = host
@@ -74,35 +94,35 @@ class Mininet(Trials):
         self.nextCore = 0
         self.listenPort = listenPort
         self.waitConn = waitConnected
-        self.hosts: list[Any] = []
-        self.switches: list[Any] = []
-        self.controllers: list[Any] = []
-        self.links: list[Any] = []
-        self.terms: list[Any] = []
-        self.nameToNode: dict[str, Any] = {}
+        self.hosts: list[Node] = []
+        self.switches: list[Switch] = []
+        self.controllers: list[Controller] = []
+        self.links: list[Link] = []
+        self.terms: list[Terminal] = []
+        self.nameToNode: dict[str, Node] = {}
         self.built = False
-        self._undecided: list[Switch] = []
+        self._default_bridges: list[Switch] = []
         self.init()
         if topo and build:
             try:
                 self.build()
             except BaseException:
-                self._give_up()
+                self._remove_nodes()
                 raise
 
     inited = False
 
     @classmethod
     def init(cls) -> None:
-        """Called once, for subclasses."""
+        """Prepare the class. Subclasses may override it."""
         cls.inited = True
 
     # -- adding -----------------------------------------------------------------------------------
 
-    def addHost(self, name: str, cls: Any = None, **params: Any) -> Any:
-        """A host with the next address."""
+    def addHost(self, name: str, cls: NodeClass | None = None, **params: Any) -> Node:
+        """Add a host with the next address."""
         self._check_is_new(name)
-        defaults: dict[str, Any] = {
+        defaults: Params = {
             "ip": f"{ipAdd(self.nextIP, self.prefixLen, self.ipBaseNum)}/{self.prefixLen}"
         }
         if self.autoSetMacs:
@@ -111,11 +131,11 @@ class Mininet(Trials):
             defaults["cores"] = self.nextCore
             self.nextCore = (self.nextCore + 1) % self.numCores
         self.nextIP += 1
-        return self._keep((cls or self.host)(name, **{**defaults, **params}), self.hosts)
+        return self._add((cls or self.host)(name, **{**defaults, **params}), self.hosts)
 
-    def addSwitch(self, name: str, cls: Any = None, **params: Any) -> Any:
+    def addSwitch(self, name: str, cls: SwitchClass | None = None, **params: Any) -> Switch:
         self._check_is_new(name)
-        defaults = {"listenPort": self.listenPort, "inNamespace": self.inNamespace}
+        defaults: Params = {"listenPort": self.listenPort, "inNamespace": self.inNamespace}
         chosen = cls or self.switch
         if chosen is None:
             chosen = self._switch_class(params)
@@ -123,62 +143,76 @@ class Mininet(Trials):
                 del params["failMode"]  # what a bridge does in any case
         switch = chosen(name, **{**defaults, **params})
         if cls is None and self.switch is None and type(switch) is LinuxBridge:
-            self._undecided.append(switch)
+            self._default_bridges.append(switch)
         if not self.inNamespace and self.listenPort:
             self.listenPort += 1
-        return self._keep(switch, self.switches)
+        return self._add(switch, self.switches)
 
-    def _switch_class(self, params: dict[str, Any]) -> Any:
-        """Where nothing says which switch: a bridge, unless something asks for OpenFlow."""
-        asked = any(params.get(name) for name in OPENFLOW_PARAMETERS)
-        if asked or params.get("failMode", "standalone") != "standalone":
+    def _switch_class(self, params: Params) -> SwitchClass:
+        """Return the default class of a switch: a bridge, unless something needs OpenFlow."""
+        has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
+        if has_openflow_parameter or params.get("failMode", "standalone") != "standalone":
             return OVSSwitch
-        wanted = self.controller if isinstance(self.controller, list) else [self.controller]
-        if any(leads(controller) for controller in [*wanted, *self.controllers]):
-            return OVSSwitch
-        return LinuxBridge
+        controllers = [*self._controller_choices(), *self.controllers]
+        return OVSSwitch if any(map(needs_openflow, controllers)) else LinuxBridge
 
-    def _decide(self) -> None:
-        """A controller that came after the switches makes Open vSwitches of them."""
-        undecided, self._undecided = self._undecided, []
-        if not any(leads(controller) for controller in self.controllers):
+    def _controller_choices(self) -> list[ControllerChoice | None]:
+        return [*self.controller] if isinstance(self.controller, list) else [self.controller]
+
+    def _convert_bridges(self) -> None:
+        """Turn default bridges into Open vSwitches if a controller was added after them."""
+        bridges, self._default_bridges = self._default_bridges, []
+        if not any(map(needs_openflow, self.controllers)):
             return
-        for switch in undecided:
-            if switch.is_live:
+        for bridge in bridges:
+            if bridge.is_live:
                 raise WanlabError(
-                    f"{switch.name} is a bridge already, which obeys no controller",
-                    "Mininet(switch=OVSSwitch), or add the controller before the switches",
+                    f"{bridge.name} is a bridge already and cannot have a controller",
+                    "use Mininet(switch=OVSSwitch), or add the controller before the switches",
                 )
-            OVSSwitch.instead_of(switch)
+            OVSSwitch.convert_from_bridge(bridge)
 
-    def addController(self, name: Any = "c0", controller: Any = None, **params: Any) -> Any:
-        """`name` may be a controller that was made already."""
+    def addController(
+        self,
+        name: str | Controller = "c0",
+        controller: ControllerChoice | None = None,
+        **params: object,
+    ) -> Controller | None:
+        """Add a controller. `name` may be a controller instead of a name."""
         if isinstance(name, Controller):
-            return self._keep(name, self.controllers)
+            return self._add(name, self.controllers)
         chosen = controller or self.controller
         if isinstance(chosen, list):
             chosen = chosen[0]
-        made = chosen if isinstance(chosen, Controller) else chosen(name, **params)
-        if made is None:  # NullController
+        if not isinstance(chosen, Controller):
+            assert chosen is not None, "this network has no controller class: addController(cls)"
+            chosen = chosen(name, **params)
+        if chosen is None:  # NullController
             return None
-        return self._keep(made, self.controllers)
+        return self._add(chosen, self.controllers)
 
     def _check_is_new(self, name: str) -> None:
         if name in self.nameToNode:
-            raise WanlabError(f"there is a node {name} already", "give each node a name of its own")
+            raise WanlabError(f"there is a node {name} already", "choose another name")
 
-    def _keep(self, node: Any, nodes: list[Any]) -> Any:
+    def _add(self, node: NodeT, nodes: list[NodeT]) -> NodeT:
         nodes.append(node)
         self.nameToNode[node.name] = node
         return node
 
     def addNAT(
-        self, name: str = "nat0", connect: Any = True, inNamespace: bool = False, **params: Any
+        self,
+        name: str = "nat0",
+        connect: Node | bool = True,
+        inNamespace: bool = False,
+        **params: Any,
     ) -> NAT:
-        """A gateway on the first switch, and hosts' default route to it. Then call its configDefault."""
-        nat: NAT = self.addHost(
-            name, cls=NAT, inNamespace=inNamespace, subnet=self.ipBase, **params
-        )
+        """Add a gateway at the first switch (or at `connect`) and default routes to it.
+
+        Call its configDefault afterwards.
+        """
+        nat = self.addHost(name, cls=NAT, inNamespace=inNamespace, subnet=self.ipBase, **params)
+        assert isinstance(nat, NAT)
         if connect:
             self.addLink(nat, connect if isinstance(connect, Node) else self.switches[0])
             address = nat.params["ip"].split("/")[0]
@@ -189,21 +223,21 @@ class Mininet(Trials):
 
     @staticmethod
     def randMac() -> str:
-        """A MAC of its own for each interface; the same ones in every run."""
+        """Return a MAC address that no other interface has; the same ones in every run."""
         return next_mac()
 
     def addLink(
         self,
-        node1: Any,
-        node2: Any,
+        node1: Node | str,
+        node2: Node | str,
         port1: int | None = None,
         port2: int | None = None,
-        cls: Any = None,
+        cls: LinkClass | None = None,
         **params: Any,
-    ) -> Any:
-        """A link between two nodes, or the nodes of these names."""
+    ) -> Link:
+        """Add a link between two nodes, or the nodes of these names."""
         ends = [self[node] if isinstance(node, str) else node for node in (node1, node2)]
-        options = {"intf": self.intf, **params}
+        options: Params = {"intf": self.intf, **params}
         options.setdefault("addr1", self.randMac())
         options.setdefault("addr2", self.randMac())
         if port1 is not None:
@@ -216,11 +250,11 @@ class Mininet(Trials):
 
     # -- removing ---------------------------------------------------------------------------------
 
-    def delNode(self, node: Any, nodes: list[Any] | None = None) -> None:
-        """Removes a node, and what is linked to it loses that link."""
+    def delNode(self, node: Node, nodes: list[Any] | None = None) -> None:
+        """Remove a node with its links."""
         if nodes is None:
-            kinds = (self.hosts, self.switches, self.controllers)
-            nodes = next((kind for kind in kinds if node in kind), [])
+            lists: Sequence[list[Any]] = (self.hosts, self.switches, self.controllers)
+            nodes = next((nodes for nodes in lists if node in nodes), [])
         if isinstance(node, Switch):
             node.stop(deleteIntfs=True)
         for link in [link for link in self.links if node in [end.node for end in link.ends()]]:
@@ -229,37 +263,39 @@ class Mininet(Trials):
         nodes.remove(node)
         del self.nameToNode[node.name]
 
-    def delHost(self, host: Any) -> None:
+    def delHost(self, host: Node) -> None:
         self.delNode(host, self.hosts)
 
-    def delSwitch(self, switch: Any) -> None:
+    def delSwitch(self, switch: Switch) -> None:
         self.delNode(switch, self.switches)
 
-    def delController(self, controller: Any) -> None:
+    def delController(self, controller: Controller) -> None:
         self.delNode(controller, self.controllers)
 
-    def delLink(self, link: Any) -> None:
+    def delLink(self, link: Link) -> None:
         link.delete()
         self.links.remove(link)
 
-    def linksBetween(self, node1: Any, node2: Any) -> list[Any]:
+    def linksBetween(self, node1: Node, node2: Node) -> list[Link]:
         return [
             link
             for link in self.links
             if [end.node for end in link.ends()] in ([node1, node2], [node2, node1])
         ]
 
-    def delLinkBetween(self, node1: Any, node2: Any, index: int = 0, allLinks: bool = False) -> Any:
-        """Removes one of the links between two nodes, or all."""
+    def delLinkBetween(
+        self, node1: Node, node2: Node, index: int = 0, allLinks: bool = False
+    ) -> Link | list[Link]:
+        """Remove and return one of the links between two nodes, or all of them."""
         links = self.linksBetween(node1, node2)
         chosen = links if allLinks else [links[index]]
         for link in chosen:
             self.delLink(link)
         return chosen if allLinks else chosen[0]
 
-    # -- asking -----------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Node:
         try:
             return self.nameToNode[key]
         except KeyError:
@@ -270,7 +306,7 @@ class Mininet(Trials):
         self.delNode(self[key])
 
     def getNodeByName(self, *args: str) -> Any:
-        """The node of a name; for several names, a list."""
+        """Return the node of a name; for several names, a list."""
         return self[args[0]] if len(args) == 1 else [self[name] for name in args]
 
     def get(self, *args: str) -> Any:
@@ -288,19 +324,19 @@ class Mininet(Trials):
     def keys(self) -> list[str]:
         return list(self)
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[Node]:
         return [self[name] for name in self]
 
-    def items(self) -> list[tuple[str, Any]]:
+    def items(self) -> list[tuple[str, Node]]:
         return [(name, self[name]) for name in self]
 
     # -- building ---------------------------------------------------------------------------------
 
     def build(self) -> None:
-        """Makes what the Topo describes, and configures hosts."""
+        """Build what the Topo describes, and configure the hosts."""
         if self.topo:
             self.buildFromTopo(self.topo)
-        self._decide()
+        self._convert_bridges()
         if self.inNamespace:
             self.configureControlNetwork()
         info("*** Configuring hosts\n")
@@ -311,14 +347,14 @@ class Mininet(Trials):
             self.staticArp()
         self.built = True
 
-    def buildFromTopo(self, topo: Any = None) -> None:
-        """In natural order of the names, as Mininet does."""
+    def buildFromTopo(self, topo: Topo | None = None) -> None:
+        """Add what a Topo describes, in natural order of the names, as Mininet does."""
         topo = topo or self.topo
+        assert topo is not None, "this network has no topology: buildFromTopo(topo)"
         info("*** Creating network\n")
         if not self.controllers and self.controller:
             info("*** Adding controller\n")
-            wanted = self.controller if isinstance(self.controller, list) else [self.controller]
-            for number, controller in enumerate(wanted):
+            for number, controller in enumerate(self._controller_choices()):
                 if isinstance(controller, Controller):
                     self.addController(controller)
                 else:
@@ -333,16 +369,16 @@ class Mininet(Trials):
             self.addSwitch(name, **parameters)
             info(f"{name} ")
         info("\n*** Adding links:\n")
-        for one, two, parameters in topo.links(sort=True, withInfo=True):
+        for node1, node2, parameters in topo.links(sort=True, withInfo=True):
             self.addLink(**parameters)
-            info(f"({one}, {two}) ")
+            info(f"({node1}, {node2}) ")
         info("\n")
 
     def configureControlNetwork(self) -> None:
-        """Switches in namespaces of their own need a network for their controller."""
+        """Refuse switches in their own namespaces, which would need a network to their controller."""
         raise RequirementError(
-            "inNamespace=True: switches live in the root namespace, where their controller reaches "
-            "them; a control network needs a switch that is a program",
+            "inNamespace=True: switches are in the root namespace, where their controller can connect "
+            "to them; a control network needs a switch that is a program",
             "leave it out",
         )
 
@@ -356,21 +392,22 @@ class Mininet(Trials):
         info("\n")
 
     def start(self) -> None:
-        """Builds if that has not been done; then controllers and switches begin to work."""
+        """Build the network unless that was done, and start controllers and switches."""
         if not self.built:
             self.build()
-        self._decide()
-        ground.settle()
+        self._convert_bridges()
+        live_network().create_pending()
         info("*** Starting controller\n")
         for controller in self.controllers:
             info(f"{controller.name} ")
             controller.start()
         info("\n")
         info(f"*** Starting {len(self.switches)} switches\n")
-        together = []
+        together: list[OVSSwitch] = []
         for switch in self.switches:
             info(f"{switch.name} ")
-            if type(switch).start in (OVSSwitch.start, OVSBridge.start):
+            starts_as_ours = type(switch).start in (OVSSwitch.start, OVSBridge.start)
+            if isinstance(switch, OVSSwitch) and starts_as_ours:
                 together.append(switch)
             else:
                 switch.start(self.controllers)
@@ -380,8 +417,8 @@ class Mininet(Trials):
             self.waitConnected(self.waitConn)
 
     def stop(self) -> None:
-        """Ends everything that the network has made."""
-        with ground.leaving_together():
+        """Stop and remove everything in the network."""
+        with live_network().removing_together():
             info(f"*** Stopping {len(self.controllers)} controllers\n")
             for controller in self.controllers:
                 info(f"{controller.name} ")
@@ -407,14 +444,17 @@ class Mininet(Trials):
                 host.terminate()
             info("\n*** Done\n")
 
-    def _give_up(self) -> None:
-        """What could not be built leaves nothing behind."""
-        with ground.leaving_together():
+    def _remove_nodes(self) -> None:
+        """Remove the nodes of a network that could not be built."""
+        with live_network().removing_together():
             for node in self.values():
                 node.terminate()
 
-    def waitConnected(self, timeout: Any = None, delay: float = 0.5) -> bool:
-        """Waits until all switches work; None and True: as long as it takes."""
+    def waitConnected(self, timeout: float | bool | None = None, delay: float = 0.5) -> bool:
+        """Wait until all switches are connected; return whether they are.
+
+        `timeout` is in seconds; None and True wait as long as it takes.
+        """
         info("*** Waiting for switches to connect\n")
         limit_s = None if timeout is None or timeout is True else float(timeout)
         waited_s = 0.0
@@ -437,16 +477,16 @@ class Mininet(Trials):
         return False
 
     def staticArp(self) -> None:
-        """Everybody knows everybody's MAC."""
-        known = [(host.IP(), host.MAC()) for host in self.hosts]
+        """Add ARP entries for all pairs of hosts."""
+        addresses = [(host.IP(), host.MAC()) for host in self.hosts]
         for host in self.hosts:
-            own = host.IP()
-            host._neighbours([(ip, mac) for ip, mac in known if ip and mac and ip != own])
+            others = [(ip, mac) for ip, mac in addresses if ip and mac and ip != host.IP()]
+            host.add_arp_entries(others)
 
-    # -- change -----------------------------------------------------------------------------------
+    # -- changing ---------------------------------------------------------------------------------
 
     def configLinkStatus(self, src: str, dst: str, status: str) -> None:
-        """Takes all links between two nodes up or down; addresses and routes stay."""
+        """Set all links between two nodes up or down; addresses and routes are kept."""
         if src not in self.nameToNode:
             error(f"src not in network: {src}\n")
             return
@@ -462,38 +502,38 @@ class Mininet(Trials):
                 if result:
                     error(f"link {side} status change failed: {result}\n")
 
-    # -- life -------------------------------------------------------------------------------------
+    # -- using ------------------------------------------------------------------------------------
 
     def monitor(
-        self, hosts: Iterable[Any] | None = None, timeoutms: int = -1
-    ) -> Iterator[tuple[Any, str | None]]:
-        """(host, line) as hosts' commands write; (None, None) if nothing came for a while."""
-        watch = select.poll()
+        self, hosts: Iterable[Node] | None = None, timeoutms: int = -1
+    ) -> Iterator[tuple[Node | None, str | None]]:
+        """Yield (host, line) as hosts' commands write, and (None, None) on timeout."""
+        poll = select.poll()
         for host in self.hosts if hosts is None else hosts:
-            watch.register(host.stdout, select.POLLIN)
+            poll.register(host.stdout, select.POLLIN)
         while True:
-            ready = watch.poll(timeoutms if timeoutms >= 0 else None)
+            ready = poll.poll(timeoutms if timeoutms >= 0 else None)
             for descriptor, events in ready:
-                host = Node.fdToNode(descriptor)
-                if host is None or not events & select.POLLIN:
-                    watch.unregister(descriptor)
+                writer = Node.fdToNode(descriptor)
+                if writer is None or not events & select.POLLIN:
+                    poll.unregister(descriptor)
                     continue
-                line = host.readline()
+                line = writer.readline()
                 if line is not None:
-                    yield host, line
+                    yield writer, line
             if not ready and timeoutms >= 0:
                 yield None, None
 
-    def run(self, test: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Starts, performs a test, stops; what the test returned."""
+    def run(self, test: Callable[..., T], *args: object, **kwargs: object) -> T:
+        """Start the network, call `test`, stop the network, and return what the test returned."""
         try:
             self.start()
             return test(*args, **kwargs)
         finally:
             self.stop()
 
-    def interact(self) -> Any:
-        """Starts, offers the prompt, stops."""
+    def interact(self) -> CLI:
+        """Start the network, run the prompt, and stop the network."""
         from .cli import CLI
 
         self.start()
@@ -502,15 +542,16 @@ class Mininet(Trials):
         return result
 
     def startTerms(self) -> None:
-        """A terminal window for each node."""
+        """Open a terminal window for each node."""
         from .term import makeTerms
 
         info("*** Running terms\n")
-        for nodes, title in (
+        groups: Sequence[tuple[Sequence[Node], str]] = (
             (self.controllers, "controller"),
             (self.switches, "switch"),
             (self.hosts, "host"),
-        ):
+        )
+        for nodes, title in groups:
             self.terms += makeTerms(nodes, title)
 
     def stopXterms(self) -> None:
@@ -520,12 +561,14 @@ class Mininet(Trials):
 
 
 class UnknownNode(TopologyError, KeyError):
-    """No node of that name."""
+    """There is no node of that name."""
 
 
 class MininetWithControlNet(Mininet):
-    """Switches in namespaces of their own, with a network for their controller: refused, because it
-    needs Mininet's reference switch."""
+    """A network whose switches have their own namespaces, with a network to their controller.
+
+    Refused, because it needs OpenFlow's reference switch.
+    """
 
     def configureControlNetwork(self) -> None:
         self.configureRoutedControlNetwork()

@@ -1,4 +1,4 @@
-"""More nodes: the bridge of the kernel, and a gateway that translates addresses."""
+"""More nodes: a bridge of the kernel, and a NAT gateway."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import shutil
 from collections.abc import Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import wanlab
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
-from .ground import ground
-from .hosts import NODE_PARAMETERS, Node
-from .namespace import Interface
-from .switches import SWITCH_PARAMETERS, Switch, run_in_root
+from .hosts import NODE_PARAMETERS, IntfOrName, Node
+from .live_network import live_network
+from .namespace import KernelInterface
+from .parameters import Params
+from .switches import SWITCH_PARAMETERS, ControllerAddress, Switch, run_in_root
 from .util import ipStr, netParse
-
-if TYPE_CHECKING:
-    from .controllers import Controller
 
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 class LinuxBridge(Switch):
-    """Learns by itself. stp: it speaks the spanning tree protocol, with priority `prio`."""
+    """A learning bridge of the kernel.
+
+    With `stp` it runs the spanning tree protocol, at priority `prio`.
+    """
 
     needs_dpid = False
     nextPrio = 100
@@ -35,7 +36,7 @@ class LinuxBridge(Switch):
     ) -> None:
         if kwargs.get("inNamespace"):
             raise WanlabError(
-                f"{name}: a bridge lives in the root namespace, where its ports are",
+                f"{name}: a bridge is in the root namespace, where its ports are",
                 "leave out inNamespace=True",
             )
         self.stp = stp
@@ -45,42 +46,42 @@ class LinuxBridge(Switch):
         self.prio = prio
         super().__init__(name, **kwargs)
 
-    def thing(self) -> wanlab.Switch:
+    def as_wanlab_node(self) -> wanlab.Switch:
         return wanlab.Switch(self.name, stp=bool(self.stp), priority=self.prio)
 
-    def start(self, controllers: Sequence[Controller]) -> None:
+    def start(self, controllers: Sequence[ControllerAddress]) -> None:
         super().start(controllers)
-        bridge = Interface("", self.name)
+        bridge = KernelInterface("", self.name)
         if not bridge.is_up():
             bridge.set_up(True)
         for intf in self.foreign_intfs():
             self.attach(intf)
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """Forwards nothing until it is started again."""
+        """Stop forwarding until it is started again."""
         if self.is_started and not deleteIntfs:
-            Interface("", self.name).set_up(False)
+            KernelInterface("", self.name).set_up(False)
         super().stop(deleteIntfs)
 
-    def attach(self, intf: Any) -> None:
-        ground.settle()
+    def attach(self, intf: IntfOrName) -> None:
+        live_network().create_pending()
         run_in_root(["ip", "link", "set", str(intf), "up", "master", self.name])
 
-    def detach(self, intf: Any) -> None:
-        ground.settle()
+    def detach(self, intf: IntfOrName) -> None:
+        live_network().create_pending()
         run_in_root(["ip", "link", "set", str(intf), "nomaster"])
 
     def connected(self) -> bool:
-        """Whether all its ports forward or are blocked for good: with STP that takes 30 s."""
+        """Whether all its ports are in a final state; with STP that takes 30 s."""
         if not self.stp:
             return True
         folder = Path(f"/sys/class/net/{self.name}/brif")
         states = [(port / "state").read_text().strip() for port in folder.iterdir()]
         return all(state in ("3", "4") for state in states)  # forwarding, blocking
 
-    def dpctl(self, *args: Any) -> str:
-        """brctl: show, showmacs, showstp; or `bridge`, where that is not installed."""
-        ground.settle()
+    def dpctl(self, *args: object) -> str:
+        """Run brctl (show, showmacs, showstp), or `bridge` if brctl is not installed."""
+        live_network().create_pending()
         if shutil.which("brctl"):
             words = list(map(str, args)) or ["show"]
             if words[0] in ("showmacs", "showstp", "show") and len(words) == 1:
@@ -90,11 +91,13 @@ class LinuxBridge(Switch):
 
 
 class NAT(Node):
-    """A gateway: what comes from `subnet` leaves with its own address. What is behind it is the
-    machine's root namespace; a machine of our own has no way to the Internet."""
+    """A gateway that replaces source addresses of `subnet` with its own.
+
+    It leads to the machine's root namespace; the embedded machine has no connection to the Internet.
+    """
 
     parameters: ClassVar[set[str]] = NODE_PARAMETERS | {
-        # The last one of earlier versions: what leaves decides by its route, as it always did.
+        # inetIntf is accepted as in earlier versions of Mininet; routes decide in any case.
         *("subnet", "localIntf", "flush", "inetIntf"),
     }
 
@@ -102,7 +105,7 @@ class NAT(Node):
         self,
         name: str,
         subnet: str = "10.0/8",
-        localIntf: Any = None,
+        localIntf: IntfOrName = None,
         flush: bool = False,
         **params: Any,
     ) -> None:
@@ -114,21 +117,21 @@ class NAT(Node):
         self.forwardState: str | None = None
         self._rules: list[list[str]] = []
 
-    def setManualConfig(self, intf: Any) -> None:
-        """Nobody else manages interfaces in a machine: nothing has to be told."""
+    def setManualConfig(self, intf: object) -> None:
+        """Do nothing: in a machine no other program manages interfaces."""
 
-    def config(self, **params: Any) -> dict[str, Any]:  # type: ignore[override]
+    def config(self, **params: Any) -> Params:  # type: ignore[override]
         if not self.localIntf:
             self.localIntf = self.defaultIntf()
         results = super().config(**params)
         if self.flush:
             for words in (["-F"], ["-t", "nat", "-F"], ["-P", "INPUT", "ACCEPT"]):
                 self._iptables(words)
-        there = str(self.localIntf)
+        local = str(self.localIntf)
         rules = [
-            ["FORWARD", "-i", there, "-d", self.subnet, "-j", "DROP"],
-            ["FORWARD", "-i", there, "-s", self.subnet, "-j", "ACCEPT"],
-            ["FORWARD", "-o", there, "-d", self.subnet, "-j", "ACCEPT"],
+            ["FORWARD", "-i", local, "-d", self.subnet, "-j", "DROP"],
+            ["FORWARD", "-i", local, "-s", self.subnet, "-j", "ACCEPT"],
+            ["FORWARD", "-o", local, "-d", self.subnet, "-j", "ACCEPT"],
         ]
         translation = ["POSTROUTING", "-s", self.subnet, "!", "-d", self.subnet, "-j", "MASQUERADE"]
         for rule in reversed(rules):
@@ -152,7 +155,7 @@ class NAT(Node):
             raise CommandError(f"`iptables {' '.join(words)}` in {self.name}", output=errors)
 
     def terminate(self) -> None:
-        """Takes away its rules, in the root namespace too."""
+        """Remove it and its rules, also those in the root namespace."""
         if not self.inNamespace:
             for words in reversed(self._rules):
                 self.pexec("iptables", *words)

@@ -1,8 +1,8 @@
-"""The options of `mn`, those that wanlab adds among them. Standard library only: the command line reads
-them outside the machine, too, so that a wrong one is told before a machine boots.
+"""The options of `mn`: Mininet's, and those that wanlab adds.
 
-Some options choose the machine. They are split off outside; whoever runs `mn` inside a machine that runs
-already is told that they come too late.
+Standard library only: the command line also reads them outside the machine, so that a wrong option is
+reported before a machine boots. Options that choose the machine are split off there. Inside a machine
+they are refused, because it is too late for them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,29 @@ from dataclasses import dataclass
 from wanlab import __version__
 
 MININET_VERSION = "2.3.1"
-"""Whose options and prompt these are."""
+"""The version whose options and prompt these are."""
 LINE_RATE = "1Gbps"
 OPENFLOW_PORTS = (6653, 6633)
 LEVELS = "debug|info|output|warning|warn|error|critical"
-TOPO_WORDS = "linear|minimal|reversed|single|torus|tree[,param=value...]"
-SWITCH_WORDS = "default|lxbr|ovs|ovsbr|ovsk[,param=value...]"
-HOST_WORDS = "cfs|proc|rt[,param=value...]"
-CONTROLLER_WORDS = "default|none|ovsc|ref|remote|ryu[,param=value...]"
-LINK_WORDS = "default|ovs|tc|tcu[,param=value...]"
-TEST_WORDS = (
-    "pingall|pingpair|iperf|iperfudp|all|none|build, or any method of Mininet; a+b for several"
+TOPO_HELP = "linear|minimal|reversed|single|torus|tree[,param=value...]"
+SWITCH_HELP = "default|lxbr|ovs|ovsbr|ovsk[,param=value...]"
+HOST_HELP = "cfs|proc|rt[,param=value...]"
+CONTROLLER_HELP = "default|none|ovsc|ref|remote|ryu[,param=value...]"
+LINK_HELP = "default|ovs|tc|tcu[,param=value...]"
+TEST_HELP = (
+    "pingall|pingpair|iperf|iperfudp|all|none|build, or any method of Mininet (repeatable, or A+B)"
 )
 
 DESCRIPTION = """\
-Makes a network and lets you use it at a prompt, or tests it. Options are Mininet's, with those of \
-wanlab added. Needs no root: the network is in a machine with a kernel of its own, and on virtual time \
-a command takes as long as it takes to compute, whatever the clock in the network says.
+Builds a network and runs a prompt or tests in it. The options are Mininet's, and some that wanlab \
+adds. No root is needed: the network is in a machine with its own kernel. On virtual time a command \
+finishes as soon as it has been computed, however long it takes on the network's clock.
 
 Without --link tc,bw=... a link is a cable of 1 Gbit/s (see --line-rate). Switches are Linux bridges \
-unless --switch or --controller ask for Open vSwitch. What you want to read or write in the machine is \
-in the folder that you start it in.
+unless --switch or --controller selects Open vSwitch. The machine shares the folder in which you start \
+mn; other files that are written there are lost when it ends.
 
-Exit status: 0; 1 if a test failed, packets of a ping test were lost, or something went wrong; 2 for \
-wrong options.
+Exit status: 0; 1 if a test failed, a ping test lost packets, or an error occurred; 2 for wrong options.
 """
 
 
@@ -56,69 +55,70 @@ MACHINE_OPTIONS = (
     MachineOption(
         "clock",
         "CLOCK",
-        "virtual (the default: as fast as it can be computed, equal runs are equal) or real",
+        "virtual (default; as fast as it can be computed, and repeatable) or real",
         ("virtual", "real"),
     ),
     MachineOption(
         "machine",
         "MACHINE",
-        "embedded (the default: a kernel of its own, which needs no root) or native (this computer's"
-        " kernel in fresh namespaces, on the real clock)",
+        "embedded (default; its own kernel, needs no root) or native (this computer's kernel in new"
+        " namespaces, on the real clock)",
         ("embedded", "native"),
     ),
     MachineOption(
         "pace",
         "PACE",
-        "fast (the default: time stands still at the prompt) or real (time goes on as on your watch,"
-        " at the prompt, too, and never faster)",
+        "fast (default; time stops at the prompt) or real (time passes as on a real clock, also at"
+        " the prompt, and never faster)",
         ("fast", "real"),
     ),
     MachineOption(
         "wire",
         "WIRE",
-        "mtu (the default: as a real wire) or gso (packets up to 64 KB, as plain veth; faster)",
+        "mtu (default; packets as on a real wire) or gso (packets of up to 64 KB, as on plain veth;"
+        " faster)",
         ("mtu", "gso"),
     ),
-    MachineOption("seed", "NUMBER", "of all random numbers in the machine (1)"),
+    MachineOption("seed", "NUMBER", "seed of all random numbers in the machine (default: 1)"),
     MachineOption(
-        "memory", "SIZE", "of the machine, 4GB for example (by default it follows --topo)"
+        "memory", "SIZE", "memory of the machine, such as 4GB (default: depends on --topo)"
     ),
     MachineOption(
         "line-rate",
         "RATE",
-        f"of the cable that a link is ({LINE_RATE}); what a link with bw carries is said by bw",
+        f"speed of a cable (default: {LINE_RATE}); `bw` of a link limits it further",
     ),
     MachineOption(
         "allow-connect",
         "ADDRESS:PORT",
-        "where programs inside may connect to on your computer; several with commas. What --controller"
-        " remote names is among it",
+        "allow programs in the machine to connect there on your computer; several separated by commas"
+        " (addresses of --controller remote are allowed anyway)",
     ),
 )
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
 class Options(optparse.OptionParser):
-    """Mininet's parser: the same words, `Usage: mn [options]`, status 2 for wrong usage."""
+    """Mininet's kind of parser: `Usage: mn [options]`, exit status 2 for wrong options."""
 
     def format_description(self, formatter: optparse.HelpFormatter) -> str:
-        """With its paragraphs."""
+        """Keep the paragraphs of the description."""
         width = formatter.width - formatter.current_indent
         paragraphs = (self.description or "").strip().split("\n\n")
         return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs) + "\n"
 
 
 def remote_controllers(texts: Sequence[str]) -> list[str]:
-    """Where the values of --controller say that remote ones are: "127.0.0.1:6653"."""
-    found = []
+    """Return the addresses of remote controllers in values of --controller: "127.0.0.1:6653"."""
+    addresses = []
     for text in texts:
         kind, *words = text.split(",")
         if kind == "remote":
             named = dict(word.split("=", 1) for word in words if "=" in word)
             ip, _, port = named.get("ip", "127.0.0.1").partition(":")
             ports = [named["port"]] if "port" in named else [port] if port else OPENFLOW_PORTS
-            found += [f"{ip}:{number}" for number in ports]
-    return found
+            addresses += [f"{ip}:{number}" for number in ports]
+    return addresses
 
 
 def version() -> str:
@@ -130,47 +130,70 @@ def parser() -> Options:
         usage="%prog [options]\n(type %prog -h for details)", prog="mn", description=DESCRIPTION
     )
     add = options.add_option
-    add("--switch", default="default", help=SWITCH_WORDS)
-    add("--host", default="proc", help=HOST_WORDS)
-    add("--link", default="default", help=LINK_WORDS)
-    add("--controller", action="append", default=[], help=f"{CONTROLLER_WORDS} (repeatable)")
-    add("--topo", default="minimal", help=TOPO_WORDS)
-    add("-c", "--clean", action="store_true", help="take away what a killed run has left, and exit")
+    add("--switch", default="default", help=SWITCH_HELP)
+    add("--host", default="proc", help=HOST_HELP)
+    add("--link", default="default", help=LINK_HELP)
+    add("--controller", action="append", default=[], help=f"{CONTROLLER_HELP} (repeatable)")
+    add("--topo", default="minimal", help=TOPO_HELP)
+    add("-c", "--clean", action="store_true", help="remove what killed runs have left, and exit")
     add(
         "--custom",
         action="append",
         default=[],
-        help="read custom classes and parameters from .py files",
+        help="read classes and parameters from .py files (repeatable, or FILE,FILE)",
     )
-    add("--test", action="append", default=[], help=TEST_WORDS)
-    add("-x", "--xterms", action="store_true", help="open a terminal for each node")
-    add("-i", "--ipbase", default="10.0.0.0/8", help="base address of the hosts")
-    add("--mac", action="store_true", help="give hosts simple MAC addresses")
-    add("--arp", action="store_true", help="set ARP entries of all pairs of hosts")
+    add("--test", action="append", default=[], help=TEST_HELP)
+    add("-x", "--xterms", action="store_true", help="open a terminal window for each node")
     add(
-        "-v", "--verbosity", choices=LEVELS.split("|"), default="info", metavar="LEVEL", help=LEVELS
+        "-i",
+        "--ipbase",
+        default="10.0.0.0/8",
+        help="address range of the hosts (default: %default)",
     )
-    add("--innamespace", action="store_true", help="not here: switches are in the root namespace")
-    add("--listenport", type="int", default=6654, help="base port for passive switch listening")
-    add("--nolistenport", action="store_true", help="no passive listening ports")
-    add("--pre", help="file of prompt commands to run before the network starts")
-    add("--post", help="file of prompt commands to run after tests or prompt")
-    add("--pin", action="store_true", help="pin hosts to cores (needs --host cfs or --host rt)")
+    add(
+        "--mac",
+        action="store_true",
+        help="give hosts simple MAC addresses (00:00:00:00:00:01, ...)",
+    )
+    add("--arp", action="store_true", help="add static ARP entries for all pairs of hosts")
+    add(
+        "-v",
+        "--verbosity",
+        choices=LEVELS.split("|"),
+        default="info",
+        metavar="LEVEL",
+        help=f"{LEVELS} (default: %default)",
+    )
+    add(
+        "--innamespace",
+        action="store_true",
+        help="not supported: switches are in the root namespace",
+    )
+    add(
+        "--listenport",
+        type="int",
+        default=6654,
+        help="first port on which switches listen (default: %default)",
+    )
+    add("--nolistenport", action="store_true", help="switches do not listen on a port")
+    add("--pre", help="file of prompt commands to run before the network starts", metavar="FILE")
+    add("--post", help="file of prompt commands to run after tests or the prompt", metavar="FILE")
+    add("--pin", action="store_true", help="assign hosts to cores (needs --host cfs or --host rt)")
     add(
         "--nat",
         action="callback",
-        callback=_take_nat,
+        callback=_read_nat,
         dest="nat",
-        help="[param=value,...] add a NAT node that leads out of the network",
+        help="[param=value,...] add a NAT gateway to the machine's root namespace",
     )
-    add("--version", action="store_true", help="print the version, and exit")
+    add("--version", action="store_true", help="print the version and exit")
     add(
         "-w",
         "--wait",
         action="store_const",
         const=True,
         dest="wait",
-        help="wait for switches to connect",
+        help="wait until switches are connected to their controllers",
     )
     add(
         "-t",
@@ -178,16 +201,16 @@ def parser() -> Options:
         type="int",
         dest="wait",
         metavar="SECONDS",
-        help="the same, so long at most",
+        help="wait at most SECONDS for that",
     )
-    add("--cluster", metavar="SERVER,...", help="not here: one machine carries the network")
-    add("--placement", metavar="block|random", help="not here, see --cluster")
+    add("--cluster", metavar="SERVER,...", help="not supported: one machine carries the network")
+    add("--placement", metavar="block|random", help="not supported, see --cluster")
 
-    group = optparse.OptionGroup(options, "Added by wanlab, for the machine")
+    group = optparse.OptionGroup(options, "Options added by wanlab")
     group.add_option(
         "--attach",
         action="store_true",
-        help="inside a machine: the prompt for the network that it was started with, which goes on"
+        help="inside a machine: run the prompt for the network that it was started with, which goes on"
         " afterwards",
     )
     for option in MACHINE_OPTIONS:
@@ -197,60 +220,62 @@ def parser() -> Options:
 
 
 def read(arguments: Sequence[str], options: Options) -> optparse.Values:
-    """The options, if they can be honoured; otherwise tells why not and exits with status 2."""
+    """Parse the options. Those that are not supported are reported, and the program exits with 2."""
     values, rest = options.parse_args(list(arguments))
     if rest:
         options.error(f"unexpected argument: {rest[0]}")
     for option in MACHINE_OPTIONS:
         if getattr(values, option.name.replace("-", "_")) is not None:
             options.error(
-                f"--{option.name} comes too late: the machine runs already (give it, written in full, "
-                "to: wanlab mn)"
+                f"--{option.name} is too late: the machine is running already (use it, written in full, "
+                "with: wanlab mn)"
             )
-    for name, reason in NOT_HERE.items():
+    for name, reason in UNSUPPORTED.items():
         if getattr(values, name):
             options.error(f"--{name}: {reason}")
-    for option_name, reasons in NOT_HERE_WORDS.items():
-        given = getattr(values, option_name) or ()
-        for text in [given] if isinstance(given, str) else given:
-            if told := reasons.get(text.partition(",")[0]):
-                options.error(f"--{option_name} {text}: {told}")
+    for option_name, reasons in UNSUPPORTED_VALUES.items():
+        chosen = getattr(values, option_name) or ()
+        for text in [chosen] if isinstance(chosen, str) else chosen:
+            if why := reasons.get(text.partition(",")[0]):
+                options.error(f"--{option_name} {text}: {why}")
     return values
 
 
 NO_SERVERS = (
-    "one machine carries the whole network; hosts of the size that one server carries fit into it, "
-    "and for many runs at once start many machines"
+    "one machine carries the whole network, and it has room for as many hosts as a server; to run "
+    "several networks at once, start several machines"
 )
-NOT_HERE = {
-    "innamespace": "switches and controllers are in the machine's root namespace, because a kernel's"
-    " bridges and Open vSwitch are one for all; a node that forwards by itself is a host or router",
+UNSUPPORTED = {
+    "innamespace": "switches and controllers are in the machine's root namespace, because Open vSwitch"
+    " and the bridges of a kernel are shared; for a node that forwards in its own namespace use a host",
     "cluster": NO_SERVERS,
     "placement": NO_SERVERS,
 }
-NOT_HERE_WORDS = {
+UNSUPPORTED_VALUES = {
     "switch": {
-        "user": "the reference user-space switch is not maintained any more; Open vSwitch in user space "
-        "is --switch ovs,datapath=user",
-        "ivs": "Indigo Virtual Switch is not maintained any more; use --switch ovsk or lxbr",
+        "user": "the reference user-space switch is no longer maintained; for Open vSwitch in user "
+        "space use --switch ovs,datapath=user",
+        "ivs": "Indigo Virtual Switch is no longer maintained; use --switch ovsk or lxbr",
     },
     "controller": {
-        "nox": "NOX is not maintained any more; use --controller ref, ryu or remote",
+        "nox": "NOX is no longer maintained; use --controller ref, ryu or remote",
     },
 }
 
 
 @dataclass(frozen=True)
-class Split:
-    """What was said of the machine, and what is for `mn` itself."""
+class SplitArguments:
+    """Arguments, split into the machine's options by name and the rest."""
 
     machine: Mapping[str, str]
     rest: tuple[str, ...]
 
 
-def split(arguments: Sequence[str], *, only_first: bool = False) -> Split:
-    """Takes the options of the machine out, or those that stand first. ValueError if one has no value or
-    a wrong one."""
+def split(arguments: Sequence[str], *, only_first: bool = False) -> SplitArguments:
+    """Split off the machine's options; with `only_first`, only those before the first other argument.
+
+    Raises ValueError if one has no value or a wrong one.
+    """
     machine: dict[str, str] = {}
     rest: list[str] = []
     words = iter(arguments)
@@ -265,7 +290,7 @@ def split(arguments: Sequence[str], *, only_first: bool = False) -> Split:
             except StopIteration:
                 raise ValueError(f"{name} option requires 1 argument") from None
         machine[name.removeprefix("--")] = _checked(name.removeprefix("--"), value)
-    return Split(machine, tuple(rest))
+    return SplitArguments(machine, tuple(rest))
 
 
 def _checked(name: str, value: str) -> str:
@@ -278,11 +303,11 @@ def _checked(name: str, value: str) -> str:
     return value
 
 
-def _take_nat(
+def _read_nat(
     option: optparse.Option, name: str, value: object, options: optparse.OptionParser
 ) -> None:
-    """Its parameters are the next word, unless that is an option."""
+    """Take the next argument as parameters of --nat, unless it is an option."""
     assert options.values is not None
     assert options.rargs is not None
-    has_words = bool(options.rargs) and not options.rargs[0].startswith("-")
-    options.values.nat = options.rargs.pop(0) if has_words else ""
+    has_parameters = bool(options.rargs) and not options.rargs[0].startswith("-")
+    options.values.nat = options.rargs.pop(0) if has_parameters else ""

@@ -1,40 +1,51 @@
-"""Parameters that nobody understands are mistakes: they are told, with the name that was meant.
+"""Keyword parameters of nodes, interfaces and links.
 
-What a class of the user's own does with its parameters is its business, so only ours are checked.
+Mininet ignores a parameter that it does not know. Here it is a mistake, reported with the nearest
+known name. A class of the user's own may take any parameter, so only our classes are checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from wanlab.errors import WanlabError, did_you_mean
 
-OURS = __name__.rpartition(".")[0]
+PACKAGE = __name__.rpartition(".")[0]
+
+Params = dict[str, object]
+"""Parameters by name, or the results of setting them."""
 
 
 class ParameterError(WanlabError, TypeError):
     """A parameter that a class does not take."""
 
 
-class ValueWithoutSense(WanlabError, ValueError):
-    """A parameter that cannot have this value."""
+class ParameterValueError(WanlabError, ValueError):
+    """A value that a parameter cannot have."""
 
 
 def is_ours(cls: type) -> bool:
-    return f"{cls.__module__}.".startswith(f"{OURS}.")
+    """Whether a class belongs to this package, not to the user's script."""
+    return f"{cls.__module__}.".startswith(f"{PACKAGE}.")
 
 
 def apply(
-    target: object, results: dict[str, Any], method: str, param: dict[str, Any], several: Any
-) -> Any:
-    """Calls a method of `target` with the one parameter in `param`, if it has the method and the value
-    is not None. A value of a kind in `several`, and a mapping, are the method's arguments."""
+    target: object,
+    results: Params,
+    method: str,
+    param: Params,
+    argument_lists: tuple[type[Sequence[object]], ...],
+) -> object:
+    """Call a method of `target` with the one parameter in `param`, and note and return its result.
+
+    Nothing is called if the target has no such method or the value is None. A value of one of the
+    types `argument_lists` holds the method's positional arguments, a dict its keyword arguments.
+    """
     ((name, value),) = param.items()
     function = getattr(target, method, None)
     if value is None or function is None:
         return None
-    if isinstance(value, several):
+    if isinstance(value, argument_lists):
         result = function(*value)
     elif isinstance(value, dict):
         result = function(**value)
@@ -45,21 +56,28 @@ def apply(
 
 
 def refuse_unknown(
-    who: str, cls: type, given: Iterable[str], known: Iterable[str], cure: dict[str, str]
+    owner: str,
+    cls: type,
+    params: Iterable[str],
+    known: Iterable[str],
+    hints: Mapping[str, str],
 ) -> None:
-    """`cure`: for names that another class would take, what to use instead."""
+    """Raise ParameterError for a parameter that one of our classes does not take.
+
+    `owner` names the node or interface in the message. `hints` tells, for parameters of other
+    classes, what to use instead.
+    """
     if not is_ours(cls):
         return
     allowed = set(known)
-    for name in given:
-        if name in allowed:
-            continue
-        hint = cure.get(name) or did_you_mean(name, sorted(allowed))
-        raise ParameterError(f"{who}: {cls.__name__} takes no {name}", hint)
+    for name in params:
+        if name not in allowed:
+            hint = hints.get(name) or did_you_mean(name, sorted(allowed))
+            raise ParameterError(f"{owner}: {cls.__name__} takes no {name}", hint)
 
 
-def once(said: set[str], name: str, say: Any, text: str) -> None:
-    """Says something the first time only."""
-    if name not in said:
-        said.add(name)
-        say(text)
+def once(shown: set[str], name: str, show: Callable[[str], None], text: str) -> None:
+    """Show a message the first time only; `shown` remembers the names of those shown."""
+    if name not in shown:
+        shown.add(name)
+        show(text)

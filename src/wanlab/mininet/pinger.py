@@ -1,8 +1,8 @@
-"""Echo requests from node to node, one after another, without a `ping` for each.
+"""ICMP echo requests from node to node, without starting a `ping` for each.
 
-A raw socket for each node, opened once in its namespace; what `ping -c1` does with it is then some
-twenty system calls. Lost is what has no answer within the time, and what a node says cannot be
-reached (RFC 792). The time of an answer is the kernel's.
+Each node has one raw socket, opened in its namespace; a ping takes some twenty system calls on it. A
+request is lost if no reply comes in time, or if a node reports that the target is unreachable
+(RFC 792). The kernel notes when a reply arrives.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ IP_RECVERR = 11
 SO_TIMESTAMPNS = 35
 DATA_BYTES = 56
 CHUNK = 4096
-PATIENCE_S = 10.0
-"""As `ping`: how long it waits for the answer to its last request."""
+REPLY_TIMEOUT_S = 10.0
+"""How long `ping` waits for the reply to its last request."""
 
 
 @dataclass(frozen=True)
 class Echo:
-    """What became of a request. `rtt_ms` is None if it was lost."""
+    """The result of a request. `rtt_ms` is None if it was lost."""
 
     rtt_ms: float | None
 
 
 class Pinger:
-    """A context manager; its sockets are open while it lasts."""
+    """Sends echo requests. A context manager that closes its sockets at the end."""
 
     def __init__(self) -> None:
         self._sockets: dict[str, socket.socket] = {}
@@ -55,8 +55,8 @@ class Pinger:
         for opened in self._sockets.values():
             opened.close()
 
-    def ping(self, namespace: str, address: str, patience_s: float = PATIENCE_S) -> Echo:
-        """One request and its answer."""
+    def ping(self, namespace: str, address: str, timeout_s: float = REPLY_TIMEOUT_S) -> Echo:
+        """Send one request from a namespace and wait for its reply."""
         opened = self._socket(namespace)
         self._drain(opened)
         self._sequence = self._sequence % 0xFFFF + 1
@@ -66,15 +66,15 @@ class Pinger:
             opened.sendto(packet, (address, 0))
         except OSError:  # no route to it
             return Echo(None)
-        return self._wait(opened, sent_ns, patience_s)
+        return self._wait(opened, sent_ns, timeout_s)
 
-    def _wait(self, opened: socket.socket, sent_ns: int, patience_s: float) -> Echo:
-        watch = select.poll()
-        watch.register(opened, select.POLLIN)
-        until_ns = sent_ns + int(patience_s * 1e9)
-        left_ns = int(patience_s * 1e9)
+    def _wait(self, opened: socket.socket, sent_ns: int, timeout_s: float) -> Echo:
+        poll = select.poll()
+        poll.register(opened, select.POLLIN)
+        until_ns = sent_ns + int(timeout_s * 1e9)
+        left_ns = int(timeout_s * 1e9)
         while left_ns > 0:
-            for _, events in watch.poll(-(-left_ns // 1_000_000)):
+            for _, events in poll.poll(-(-left_ns // 1_000_000)):
                 if events & select.POLLERR and self._is_refused(opened):
                     return Echo(None)
                 if events & select.POLLIN:
@@ -90,15 +90,15 @@ class Pinger:
             with inside(namespace):
                 opened = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
             opened.setblocking(False)
-            wanted = 1 << ECHO_REPLY
-            opened.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", 0xFFFFFFFF & ~wanted))
+            blocked_types = 0xFFFFFFFF & ~(1 << ECHO_REPLY)
+            opened.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", blocked_types))
             opened.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
             opened.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
             self._sockets[namespace] = opened
         return opened
 
     def _drain(self, opened: socket.socket) -> None:
-        """Late answers to earlier requests."""
+        """Discard late replies to earlier requests."""
         for flags in (0, socket.MSG_ERRQUEUE):
             try:
                 while True:
@@ -107,7 +107,7 @@ class Pinger:
                 continue
 
     def _receive(self, opened: socket.socket) -> int | None:
-        """When the awaited answer came; None if this is another one."""
+        """Return when the awaited reply came, or None if this is another one."""
         try:
             data, extras, _, _ = opened.recvmsg(CHUNK, CHUNK)
         except OSError:
@@ -123,7 +123,7 @@ class Pinger:
         return time.time_ns()
 
     def _is_refused(self, opened: socket.socket) -> bool:
-        """Whether a node has said that the request cannot reach its target."""
+        """Whether a node has reported that the target is unreachable."""
         try:
             data, _, _, _ = opened.recvmsg(CHUNK, CHUNK, socket.MSG_ERRQUEUE)
         except OSError:
@@ -139,7 +139,7 @@ class Pinger:
 
 
 def echo_request(identity: int, sequence: int) -> bytes:
-    """As long as ping's: 64 bytes."""
+    """Return a request of 64 bytes, as long as that of `ping`."""
     data = bytes(range(DATA_BYTES))
     blank = struct.pack("!BBHHH", ECHO_REQUEST, 0, 0, identity, sequence)
     header = struct.pack("!BBHHH", ECHO_REQUEST, 0, checksum(blank + data), identity, sequence)
@@ -147,7 +147,7 @@ def echo_request(identity: int, sequence: int) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    """RFC 1071, of an even number of bytes."""
+    """Return the Internet checksum (RFC 1071) of an even number of bytes."""
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

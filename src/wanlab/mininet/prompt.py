@@ -1,8 +1,8 @@
-"""Where the lines of the prompt come from.
+"""Reads the lines of the prompt.
 
-The user's own side edits lines, with history and completion, and no time passes in the network
-meanwhile: the prompt requests each line from the host service. A program without a host service, or
-whose prompt reads a stream of its own, reads from that.
+Usually the host service is asked for a line: it is edited outside the machine, with history and
+completion, while no time passes in the network. Without that service, or if the prompt reads another
+stream, the line is read here.
 """
 
 from __future__ import annotations
@@ -12,73 +12,77 @@ import select
 import sys
 import termios
 import tty
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from wanlab.errors import RequirementError
 from wanlab.network import call_host
 
 from .words import Words, suggestions
 
-# Set by the program outside if it provides lines.
+# Set if the host service can be asked for lines.
 HOST_PROMPT_VARIABLE = "WANLAB_PROMPT"
 CHUNK = 65536
 
 
 class Prompt(Protocol):
-    """Where lines come from."""
+    """A source of lines."""
 
     def line(self, prompt: str, words: Words) -> str:
-        """The next line, without its end. EOFError if there is none, KeyboardInterrupt for Ctrl-C."""
+        """Return the next line without its line end.
+
+        Raises EOFError if there is none, and KeyboardInterrupt for Ctrl-C.
+        """
         ...
 
 
 def prompt_for(stdin: IO[str]) -> Prompt:
-    """The best there is for this standard input."""
+    """Return the most comfortable prompt that is possible with this standard input."""
     if stdin is sys.stdin and HOST_PROMPT_VARIABLE in os.environ:
-        return DeskPrompt(stdin)
+        return ServicePrompt(stdin)
     if stdin is sys.stdin and stdin.isatty():
         return TerminalPrompt()
     return StreamPrompt(stdin)
 
 
-class DeskPrompt:
-    """Asks on the user's side."""
+class ServicePrompt:
+    """Asks the host service for lines."""
 
     def __init__(self, stdin: IO[str]) -> None:
         self._stdin = stdin
         self._is_terminal = stdin.isatty()
 
     def line(self, prompt: str, words: Words) -> str:
-        request: dict[str, Any] = {"do": "line", "prompt": prompt, "words": words}
+        request: dict[str, object] = {"do": "line", "prompt": prompt, "words": words}
         if self._is_terminal:
             request["typed"] = typed_ahead(self._stdin)
         else:
-            # Nobody sees what is typed there, so nobody edits it there.
+            # There is no terminal, so the line is not edited and the prompt not shown outside.
             sys.stdout.write(prompt)
         sys.stdout.flush()
         sys.stderr.flush()
         try:
             answer = call_host(request)
         except RequirementError:
-            return prompt_without_desk(self._stdin).line(prompt, words)
+            return local_prompt(self._stdin).line(prompt, words)
         if "line" in answer:
             return str(answer["line"])
         raise EOFError if "end" in answer else KeyboardInterrupt
 
 
-def prompt_without_desk(stdin: IO[str]) -> Prompt:
+def local_prompt(stdin: IO[str]) -> Prompt:
+    """Return a prompt that reads this standard input."""
     return TerminalPrompt() if stdin.isatty() else StreamPrompt(stdin)
 
 
 class TerminalPrompt:
-    """Python's own line editing, in the terminal that we run in."""
+    """Edits lines with Python's readline, in the terminal of this program."""
 
     def line(self, prompt: str, words: Words) -> str:
         import readline
 
-        def complete(text: str, place: int) -> str | None:
-            fitting = [f"{word} " for word in suggestions(words, before(), text)]
-            return fitting[place] if place < len(fitting) else None
+        def complete(text: str, index: int) -> str | None:
+            matching = [f"{word} " for word in suggestions(words, before(), text)]
+            return matching[index] if index < len(matching) else None
 
         def before() -> str:
             return readline.get_line_buffer()[: readline.get_begidx()]
@@ -90,7 +94,7 @@ class TerminalPrompt:
 
 
 class StreamPrompt:
-    """A file or a pipe: the prompt is written, the lines are not."""
+    """Reads a file or a pipe; writes the prompt, but not the lines."""
 
     def __init__(self, stdin: IO[str]) -> None:
         self._stdin = stdin
@@ -105,7 +109,7 @@ class StreamPrompt:
 
 
 def typed_ahead(stdin: IO[str]) -> str:
-    """What has been typed since somebody last read it; it belongs to the next line."""
+    """Return what was typed before the prompt was shown; it belongs to the next line."""
     descriptor = stdin.fileno()
     before = termios.tcgetattr(descriptor)
     data = b""

@@ -1,22 +1,24 @@
-"""What Mininet's link parameters mean to tc.
+"""Translates Mininet's link parameters into queueing disciplines (tc).
 
-    bw                          root    5: htb, class 5:1 at that rate      (use_tbf, use_hfsc: instead)
-    enable_red, enable_ecn      5:1     6: red
-    delay jitter loss           5:1,    10: netem; its limit is max_queue_size
-    max_queue_size              6:, or root
+    parameter                   parent          qdisc
+    bw                          root            5: htb, class 5:1 at that rate
+                                                   (with use_tbf, use_hfsc: tbf, hfsc instead)
+    enable_red, enable_ecn      5:1             6: red
+    delay, jitter, loss,        5:1, 6: or      10: netem; its limit is max_queue_size
+    max_queue_size                 root
 
-Each holds for what leaves through the interface, and a link has two: a delay of 5 ms adds 10 ms to the
-round trip. netem holds what waits for the rate and what is under way alike; it takes 1000 packets
-unless max_queue_size says otherwise.
+They apply to what the interface sends, and a link has two interfaces: a delay of 5 ms adds 10 ms to
+the round trip. netem holds both the packets that wait for the rate and those in flight; it holds 1000
+packets unless max_queue_size is set.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import SupportsFloat, SupportsIndex
 
-from .parameters import ValueWithoutSense
+from .parameters import ParameterValueError
 
 MTU_BITS = 1500 * 8
 RED = "limit 1000000 min 30000 max 35000 avpkt 1500 burst 20"
@@ -39,7 +41,7 @@ _TIME_UNITS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Shaping:
-    """The parameters of TCIntf.config. A mistake in them is a ValueError."""
+    """The parameters of TCIntf.config."""
 
     bw: float | None = None
     delay: str | None = None
@@ -56,8 +58,8 @@ class Shaping:
     def is_empty(self) -> bool:
         return self == Shaping()
 
-    def words(self) -> str:
-        """As Mininet shows it: 10.00Mbit 5ms delay."""
+    def describe(self) -> str:
+        """Return them in Mininet's format: 10.00Mbit 5ms delay."""
         words = []
         if self.bw is not None:
             words.append(f"{self.bw:.2f}Mbit")
@@ -74,12 +76,12 @@ class Shaping:
         return " ".join(words)
 
     def lines(self, interface: str) -> list[str]:
-        """For `tc -batch`, on an interface without a queueing discipline."""
+        """Return the lines for `tc -batch`, on an interface without a queueing discipline."""
         lines, parent = self.rate_lines(interface)
         return lines + self.delay_lines(interface, parent)[0]
 
     def delay_lines(self, interface: str, parent: str) -> tuple[list[str], str]:
-        """(lines, where the next one goes)"""
+        """Return the lines for netem, and the parent of what follows."""
         netem = self._netem_words()
         if not netem:
             return [], parent
@@ -87,7 +89,7 @@ class Shaping:
         return [line], "parent 10:1"
 
     def rate_lines(self, interface: str) -> tuple[list[str], str]:
-        """(lines, where the next one goes)"""
+        """Return the lines for the rate, and the parent of what follows."""
         if self.bw is None:
             return [], "root"
         add = f"add dev {interface}"
@@ -134,95 +136,114 @@ class Shaping:
 
 
 def shaping(
-    who: str,
+    interface: str,
     *,
-    bw: Any = None,
-    delay: Any = None,
-    jitter: Any = None,
-    loss: Any = None,
-    latency_ms: Any = None,
-    max_queue_size: Any = None,
-    **flags: bool,
+    bw: object = None,
+    delay: object = None,
+    jitter: object = None,
+    loss: object = None,
+    latency_ms: object = None,
+    max_queue_size: object = None,
+    **flags: object,
 ) -> Shaping:
-    """Reads parameters as they were given for an interface."""
-    made = Shaping(
-        bw=_bandwidth(who, bw),
-        delay=_time(who, "delay", delay),
-        jitter=_time(who, "jitter", jitter),
-        loss=_number(who, "loss", loss, "percent: loss=1 is 1 %", least=0, most=100),
-        latency_ms=_number(who, "latency_ms", latency_ms, "milliseconds", least=0),
-        max_queue_size=_packets(who, max_queue_size),
+    """Check the parameters of an interface. Raises ParameterValueError, which is a ValueError."""
+    conditions = Shaping(
+        bw=_bandwidth(interface, bw),
+        delay=_time(interface, "delay", delay),
+        jitter=_time(interface, "jitter", jitter),
+        loss=_number(interface, "loss", loss, "percent: loss=1 is 1 %", minimum=0, maximum=100),
+        latency_ms=_number(interface, "latency_ms", latency_ms, "milliseconds", minimum=0),
+        max_queue_size=_packets(interface, max_queue_size),
         **{name: bool(value) for name, value in flags.items()},
     )
-    if made.bw is None:
-        _refuse_what_needs_bw(who, made)
-    if made.use_tbf and made.use_hfsc:
-        raise ValueWithoutSense(f"{who}: use_tbf and use_hfsc exclude each other", "choose one")
-    return made
+    if conditions.bw is None:
+        _refuse_without_bw(interface, conditions)
+    if conditions.use_tbf and conditions.use_hfsc:
+        raise ParameterValueError(
+            f"{interface}: use_tbf and use_hfsc exclude each other", "choose one"
+        )
+    return conditions
 
 
-def _refuse_what_needs_bw(who: str, made: Shaping) -> None:
-    wanted = {
-        "use_hfsc": made.use_hfsc,
-        "use_tbf": made.use_tbf,
-        "enable_ecn": made.enable_ecn,
-        "enable_red": made.enable_red,
-        "latency_ms": made.latency_ms is not None,
+def _refuse_without_bw(interface: str, conditions: Shaping) -> None:
+    """Refuse parameters that have no effect without a bandwidth."""
+    parameters = {
+        "use_hfsc": conditions.use_hfsc,
+        "use_tbf": conditions.use_tbf,
+        "enable_ecn": conditions.enable_ecn,
+        "enable_red": conditions.enable_red,
+        "latency_ms": conditions.latency_ms is not None,
     }
-    for name, is_wanted in wanted.items():
-        if is_wanted:
-            raise ValueWithoutSense(f"{who}: {name} needs a bandwidth", "add bw=10 (Mbit/s)")
+    for name, is_set in parameters.items():
+        if is_set:
+            raise ParameterValueError(
+                f"{interface}: {name} needs a bandwidth", "add bw=10 (Mbit/s)"
+            )
 
 
-def _bandwidth(who: str, bw: Any) -> float | None:
-    number = _number(who, "bw", bw, "Mbit/s: bw=10 is 10 Mbit/s", least=0)
+def _bandwidth(interface: str, bw: object) -> float | None:
+    number = _number(interface, "bw", bw, "Mbit/s: bw=10 is 10 Mbit/s", minimum=0)
     if number == 0:
-        raise ValueWithoutSense(
-            f"{who}: bw=0 would let nothing pass", "leave bw out for a link without a limit"
+        raise ParameterValueError(
+            f"{interface}: bw=0 would let no packet pass", "leave bw out for a link without a limit"
         )
     return number
 
 
 def _number(
-    who: str, name: str, value: Any, unit: str, *, least: float, most: float = float("inf")
+    interface: str,
+    name: str,
+    value: object,
+    unit: str,
+    *,
+    minimum: float,
+    maximum: float = float("inf"),
 ) -> float | None:
     if value is None:
         return None
     try:
+        if not isinstance(value, str | SupportsFloat | SupportsIndex):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueWithoutSense(f"{who}: {name}={value!r} is not a number", unit) from None
-    if isinstance(value, bool) or not least <= number <= most or number == float("inf"):
-        limits = f"{least} to {most}" if most < float("inf") else f"{least} or more"
-        raise ValueWithoutSense(f"{who}: {name}={value!r} is not possible", f"{limits}, in {unit}")
+        raise ParameterValueError(f"{interface}: {name}={value!r} is not a number", unit) from None
+    if isinstance(value, bool) or not minimum <= number <= maximum or number == float("inf"):
+        limits = f"{minimum} to {maximum}" if maximum < float("inf") else f"{minimum} or more"
+        raise ParameterValueError(
+            f"{interface}: {name}={value!r} is not possible", f"{limits}, in {unit}"
+        )
     return number
 
 
-def _packets(who: str, value: Any) -> int | None:
-    number = _number(who, "max_queue_size", value, "packets", least=1)
+def _packets(interface: str, value: object) -> int | None:
+    number = _number(interface, "max_queue_size", value, "packets", minimum=1)
     if number is not None and number != int(number):
-        raise ValueWithoutSense(f"{who}: max_queue_size={value!r} is not a number of packets")
+        raise ParameterValueError(
+            f"{interface}: max_queue_size={value!r} is not a number of packets"
+        )
     return None if number is None else int(number)
 
 
-def _time(who: str, name: str, value: Any) -> str | None:
-    """tc takes a bare number for microseconds, which nobody means."""
+def _time(interface: str, name: str, value: object) -> str | None:
+    """Check a time, which needs a unit: tc reads a bare number as microseconds, which nobody means."""
     if value is None:
         return None
-    found = _TIME.fullmatch(str(value))
-    if isinstance(value, bool) or found is None:
-        raise ValueWithoutSense(f"{who}: {name}={value!r} is not a time", f"as in {name}='5ms'")
-    number, unit = found.groups()
+    match = _TIME.fullmatch(str(value))
+    if isinstance(value, bool) or match is None:
+        raise ParameterValueError(
+            f"{interface}: {name}={value!r} is not a time", f"as in {name}='5ms'"
+        )
+    number, unit = match.groups()
     if not unit:
         if float(number) == 0:
             return "0ms"
-        raise ValueWithoutSense(
-            f"{who}: {name}={value!r} has no unit",
-            f"write {name}='{number}ms' for milliseconds; Mininet would take it for "
+        raise ParameterValueError(
+            f"{interface}: {name}={value!r} has no unit",
+            f"write {name}='{number}ms' for milliseconds; Mininet would read it as "
             f"microseconds, {name}='{number}us'",
         )
     if unit not in _TIME_UNITS:
-        raise ValueWithoutSense(
-            f"{who}: {name}={value!r} has a unit that is none of time", f"as in {name}='5ms'"
+        raise ParameterValueError(
+            f"{interface}: {name}={value!r} has an unknown unit of time", f"as in {name}='5ms'"
         )
     return f"{number}{unit}"

@@ -1,9 +1,10 @@
-"""Switches: what stands between hosts, with its ports in the machine's root namespace.
+"""Switches. Their ports are in the machine's root namespace.
 
-Switch        for subclasses: a node with ports, and `start`, `stop` that do nothing yet
-LinuxBridge   learns by itself (in nodelib, as in Mininet)
-OVSSwitch     Open vSwitch, obeys controllers      OVSBridge   the same, learns by itself
-UserSwitch, IVSSwitch   refused: programs that nobody has any more
+Switch                  base class: a node with ports, whose `start` and `stop` connect nothing
+LinuxBridge             a learning bridge of the kernel (in nodelib, as in Mininet)
+OVSSwitch               Open vSwitch, controlled by OpenFlow controllers
+OVSBridge               Open vSwitch as a learning bridge
+UserSwitch, IVSSwitch   refused: their programs are no longer available
 """
 
 from __future__ import annotations
@@ -12,18 +13,15 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import wanlab
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
-from .ground import ground
-from .hosts import NODE_PARAMETERS, Node
+from .hosts import NODE_PARAMETERS, IntfOrName, Node
+from .link import Intf
+from .live_network import live_network
 from .util import errRun
-
-if TYPE_CHECKING:
-    from .controllers import Controller
-    from .link import Intf
 
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
 OPEN_VSWITCH_PARAMETERS = {
@@ -31,8 +29,17 @@ OPEN_VSWITCH_PARAMETERS = {
 }
 
 
+class ControllerAddress(Protocol):
+    """What a switch needs to know of a controller: where it listens."""
+
+    protocol: str
+    port: int
+
+    def IP(self) -> str: ...
+
+
 class Switch(Node):
-    """A node with ports that a program of a subclass's own connects. Its ports count from 1."""
+    """A node whose ports count from 1. A subclass starts the program that connects them."""
 
     portBase = 1
     dpidLen = 16
@@ -55,12 +62,10 @@ class Switch(Node):
         self.controlIntf: Intf | None = None
         self.is_started = False
         if not self.inNamespace:
-            from .link import Intf
-
             self.controlIntf = Intf("lo", self, port=0)
 
     def defaultDpid(self, dpid: str | None = None) -> str:
-        """The datapath's identity: as given, or the first number in the name; in hexadecimal."""
+        """Return the datapath ID in hexadecimal: `dpid`, or the first number in the name."""
         if dpid:
             digits = str(dpid).replace(":", "").lower()
             if len(digits) > self.dpidLen or not re.fullmatch("[0-9a-f]+", digits):
@@ -82,38 +87,37 @@ class Switch(Node):
     def defaultIntf(self) -> Intf | None:
         return self.controlIntf or super().defaultIntf()
 
-    def sendCmd(self, *cmd: Any, **kwargs: Any) -> None:
-        """As a node's, once the switch has its shell to itself."""
-        kwargs.setdefault("printPid", False)
-        super().sendCmd(*cmd, **kwargs)
+    def sendCmd(self, *cmd: object, **kwargs: object) -> None:
+        """See Node.sendCmd."""
+        super().sendCmd(*cmd, **{"printPid": False, **kwargs})
 
     def connected(self) -> bool:
-        """Whether it works, and has reached its controller if it has one."""
+        """Whether it forwards packets, and is connected to its controller if it has one."""
         return True
 
-    def start(self, controllers: Sequence[Controller]) -> None:
-        """Begins to work. For subclasses."""
-        ground.settle()
+    def start(self, controllers: Sequence[ControllerAddress]) -> None:
+        """Start forwarding. Subclasses extend it."""
+        live_network().create_pending()
         self.is_started = True
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """Ends to work."""
+        """Stop forwarding."""
         self.is_started = False
         if deleteIntfs:
             self.deleteIntfs()
-            ground.remove_node(self)
+            live_network().remove_node(self)
 
-    def dpctl(self, *args: Any) -> str:
+    def dpctl(self, *args: object) -> str:
         raise WanlabError(f"{self.name} is a {type(self).__name__}, which has no dpctl")
 
-    def attach(self, intf: Any) -> None:
-        """Plugs an interface in. For subclasses."""
+    def attach(self, intf: IntfOrName) -> None:
+        """Add an interface to the switch. Subclasses implement it."""
 
-    def detach(self, intf: Any) -> None:
-        """Unplugs an interface. For subclasses."""
+    def detach(self, intf: IntfOrName) -> None:
+        """Remove an interface from the switch. Subclasses implement it."""
 
     def foreign_intfs(self) -> list[Intf]:
-        """Its interfaces that wanlab has not made and plugged in."""
+        """Return the interfaces that were not created, and added to the switch, by wanlab."""
         return [
             intf
             for intf in self.intfList()
@@ -122,8 +126,11 @@ class Switch(Node):
 
 
 class OVSSwitch(Switch):
-    """An Open vSwitch. failMode: what it does without a controller, "secure" (nothing) or
-    "standalone" (it learns by itself)."""
+    """An Open vSwitch.
+
+    failMode: what it does without a controller, "secure" (forward nothing) or "standalone" (be a
+    learning switch).
+    """
 
     parameters: ClassVar[set[str]] = SWITCH_PARAMETERS | OPEN_VSWITCH_PARAMETERS
     argmax = 128_000
@@ -134,7 +141,7 @@ class OVSSwitch(Switch):
         failMode: str = "secure",
         datapath: str = "kernel",
         inband: bool = False,
-        protocols: Any = None,
+        protocols: str | Iterable[str] | None = None,
         reconnectms: int = 1000,
         stp: bool = False,
         batch: bool = False,
@@ -148,7 +155,7 @@ class OVSSwitch(Switch):
         self.reconnectms = reconnectms
         self.stp = stp
         self.batch = batch
-        self._controllers: list[Controller] = []
+        self._controllers: list[ControllerAddress] = []
         if stp and failMode != "standalone":
             raise WanlabError(
                 f"{name}: the spanning tree protocol needs failMode='standalone'",
@@ -156,8 +163,8 @@ class OVSSwitch(Switch):
             )
 
     @classmethod
-    def instead_of(cls, bridge: Switch) -> None:
-        """Turns a switch that was to be a bridge, and is not made yet, into one of these."""
+    def convert_from_bridge(cls, bridge: Switch) -> None:
+        """Turn a bridge that does not exist in the kernel yet into an Open vSwitch."""
         cls.checkSetup()
         bridge.__class__ = cls
         bridge.__dict__.update(
@@ -173,7 +180,7 @@ class OVSSwitch(Switch):
 
     @classmethod
     def setup(cls) -> None:
-        """Whether Open vSwitch is there."""
+        """Raise RequirementError if Open vSwitch is not installed."""
         if shutil.which("ovs-vsctl") is None:
             raise RequirementError(
                 "Open vSwitch is not installed on this computer",
@@ -181,7 +188,7 @@ class OVSSwitch(Switch):
                 "Mininet(switch=LinuxBridge), mn --switch lxbr",
             )
 
-    def thing(self) -> wanlab.Switch:
+    def as_wanlab_node(self) -> wanlab.Switch:
         protocols = self.protocols or ()
         if isinstance(protocols, str):
             protocols = protocols.split(",")
@@ -196,82 +203,84 @@ class OVSSwitch(Switch):
             listen_port=self.listenPort,
         )
 
-    def vsctl(self, *args: Any, **_kwargs: Any) -> str:
-        """`ovs-vsctl` in the root namespace; what it says."""
-        ground.settle()
+    def vsctl(self, *args: object, **_kwargs: object) -> str:
+        """Run `ovs-vsctl` in the root namespace and return its output."""
+        live_network().create_pending()
         words = [word for arg in args for word in str(arg).split()]
         out, err, status = errRun("ovs-vsctl", *words)
         if status:
             raise CommandError(f"`ovs-vsctl {' '.join(words)}` failed", output=err or out)
         return out
 
-    def dpctl(self, *args: Any) -> str:
-        ground.settle()
+    def dpctl(self, *args: object) -> str:
+        live_network().create_pending()
         options = ["-O", self._versions()] if self.protocols else []
         return self.cmd("ovs-ofctl", *options, args[0], self.name, *args[1:])
 
     def _versions(self) -> str:
-        return self.protocols if isinstance(self.protocols, str) else ",".join(self.protocols)
+        if isinstance(self.protocols, str):
+            return self.protocols
+        return ",".join(self.protocols or ())
 
-    def attach(self, intf: Any) -> None:
-        found = self.intf(intf)
-        number = f"-- set Interface {intf} ofport_request={self.ports[found]}" if found else ""
-        self.vsctl("--may-exist add-port", self.name, intf, number)
+    def attach(self, intf: IntfOrName) -> None:
+        known = self.intf(intf)
+        request = f"-- set Interface {intf} ofport_request={self.ports[known]}" if known else ""
+        self.vsctl("--may-exist add-port", self.name, intf, request)
 
-    def detach(self, intf: Any) -> None:
+    def detach(self, intf: IntfOrName) -> None:
         self.vsctl("--if-exists del-port", self.name, intf)
 
-    def controller_targets(self, controllers: Iterable[Controller]) -> list[str]:
+    def controller_targets(self, controllers: Iterable[ControllerAddress]) -> list[str]:
         targets = [f"{c.protocol}:{c.IP()}:{c.port}" for c in controllers]
         if self.listenPort and not self.inNamespace:
             targets.append(f"ptcp:{self.listenPort}")
         return targets
 
     def bridgeOpts(self) -> str:
-        """What else its bridge is told, for `ovs-vsctl`."""
+        """Return further settings of its bridge, as arguments of `ovs-vsctl`."""
         opts = f" other_config:disable-in-band={str(not self.inband).lower()}"
         return opts + (f" {self.opts}" if self.opts else "")
 
-    def start_words(self, controllers: Sequence[Controller]) -> list[str]:
-        """For one `ovs-vsctl`, in which several switches may start."""
+    def start_arguments(self, controllers: Sequence[ControllerAddress]) -> list[str]:
+        """Return the arguments of `ovs-vsctl` that start it; one call may start several switches."""
         self._controllers = list(controllers)
         words, names = [], []
         for number, target in enumerate(self.controller_targets(controllers)):
             names.append(f"@{self.name}c{number}")
             words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"']
-            if not target.startswith("p"):  # those are listened to, not called
+            if not target.startswith("p"):  # passive: the switch listens there
                 words.append(f"max_backoff={self.reconnectms}")
-        guides = [f"controller=[{','.join(names)}]"] if names else []
-        return [*words, "--", "set", "bridge", self.name, *self.bridgeOpts().split(), *guides]
+        controller = [f"controller=[{','.join(names)}]"] if names else []
+        return [*words, "--", "set", "bridge", self.name, *self.bridgeOpts().split(), *controller]
 
-    def start(self, controllers: Sequence[Controller]) -> None:
+    def start(self, controllers: Sequence[ControllerAddress]) -> None:
         super().start(controllers)
-        self.vsctl(*self.start_words(controllers))
+        self.vsctl(*self.start_arguments(controllers))
         for intf in self.foreign_intfs():
             self.attach(intf)
 
     @classmethod
-    def batchStartup(cls, switches: Iterable[OVSSwitch], run: Any = None) -> list[OVSSwitch]:
-        """Nothing is left to do: they have been made together."""
+    def batchStartup(cls, switches: Iterable[OVSSwitch], run: object = None) -> list[OVSSwitch]:
+        """Do nothing: switches are started together anyway (see `start_together`)."""
         return list(switches)
 
     @classmethod
-    def batchShutdown(cls, switches: Iterable[OVSSwitch], run: Any = None) -> list[OVSSwitch]:
+    def batchShutdown(cls, switches: Iterable[OVSSwitch], run: object = None) -> list[OVSSwitch]:
         return list(switches)
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        if self.is_started and not deleteIntfs:  # otherwise it goes as a whole
+        if self.is_started and not deleteIntfs:  # otherwise it is removed as a whole
             self.vsctl("del-controller", self.name, "-- set-fail-mode", self.name, "secure")
             self.dpctl("del-flows")
         super().stop(deleteIntfs)
 
     def controllerUUIDs(self, update: bool = False) -> list[str]:
-        """Open vSwitch's names for its connections to controllers."""
-        said = self.vsctl("get Bridge", self.name, "controller")
-        return re.findall(r"[0-9a-f-]{36}", said)
+        """Return the UUIDs of its connections to controllers."""
+        output = self.vsctl("get Bridge", self.name, "controller")
+        return re.findall(r"[0-9a-f-]{36}", output)
 
     def connected(self) -> bool:
-        """Whether one of its controllers has answered; without one, whether it learns by itself."""
+        """Whether a controller has answered, or it forwards without one."""
         uuids = self.controllerUUIDs()
         if not uuids:
             return self.failMode == "standalone"
@@ -280,67 +289,69 @@ class OVSSwitch(Switch):
             for uuid in uuids
         ) or (self.failMode == "standalone")
 
-    def intfOpts(self, intf: Any) -> str:
-        """What an interface of it is told, for `ovs-vsctl`."""
-        return f" ofport_request={self.ports[self.intf(intf)]}"
+    def intfOpts(self, intf: IntfOrName) -> str:
+        """Return the settings of one of its interfaces, as arguments of `ovs-vsctl`."""
+        known = self.intf(intf)
+        assert known is not None, f"{self.name} has no interface {intf}"
+        return f" ofport_request={self.ports[known]}"
 
     @classmethod
     def isOldOVS(cls) -> bool:
         return False
 
     @staticmethod
-    def TCReapply(intf: Any) -> None:
-        """Ours are not lost: they are set when the switch has its ports."""
+    def TCReapply(intf: object) -> None:
+        """Do nothing: tc commands run after the ports were added, so Open vSwitch removes none."""
 
 
 OVSKernelSwitch = OVSSwitch
 
 
 class OVSBridge(OVSSwitch):
-    """An Open vSwitch that learns by itself."""
+    """An Open vSwitch as a learning bridge, without a controller."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["failMode"] = "standalone"
         super().__init__(*args, **kwargs)
 
-    def start(self, controllers: Sequence[Controller]) -> None:
+    def start(self, controllers: Sequence[ControllerAddress]) -> None:
         super().start([])
 
     def connected(self) -> bool:
         return True
 
 
-def start_together(switches: Sequence[OVSSwitch], controllers: Sequence[Controller]) -> None:
-    """Starts Open vSwitches whose class has its `start` from here, in one process."""
-    words: list[str] = []
+def start_together(switches: Sequence[OVSSwitch], controllers: Sequence[ControllerAddress]) -> None:
+    """Start Open vSwitches, whose classes do not override `start`, in one process."""
+    arguments: list[str] = []
     for switch in switches:
-        wanted = [] if isinstance(switch, OVSBridge) else controllers
-        words += switch.start_words(wanted)
+        of_switch = [] if isinstance(switch, OVSBridge) else controllers
+        arguments += switch.start_arguments(of_switch)
         switch.is_started = True
-    if words:
-        switches[0].vsctl(*words)
+    if arguments:
+        switches[0].vsctl(*arguments)
 
 
 class UserSwitch(Switch):
-    """Mininet's reference switch in user space."""
+    """OpenFlow's reference switch in user space. Refused: it is no longer available."""
 
     dpidLen = 12
     parameters: ClassVar[set[str]] = SWITCH_PARAMETERS | {"dpopts"}
 
-    def __init__(self, name: str, dpopts: str = "--no-slicing", **kwargs: Any) -> None:
+    def __init__(self, name: str, dpopts: str = "--no-slicing", **kwargs: object) -> None:
         raise RequirementError(
             f"{name}: UserSwitch needs ofdatapath and ofprotocol, OpenFlow's reference switch of "
-            "2009, which no distribution has any more",
+            "2009, which no distribution packages any more",
             "use OVSSwitch(datapath='user')",
         )
 
 
 class IVSSwitch(Switch):
-    """The Indigo Virtual Switch."""
+    """The Indigo Virtual Switch. Refused: it is no longer available."""
 
     parameters: ClassVar[set[str]] = SWITCH_PARAMETERS | {"verbose"}
 
-    def __init__(self, name: str, verbose: bool = False, **kwargs: Any) -> None:
+    def __init__(self, name: str, verbose: bool = False, **kwargs: object) -> None:
         raise RequirementError(
             f"{name}: IVSSwitch needs ivs, a switch whose development ended in 2016",
             "use OVSSwitch",
@@ -348,7 +359,7 @@ class IVSSwitch(Switch):
 
 
 def run_in_root(command: Sequence[str]) -> None:
-    """CommandError if it fails."""
+    """Run a command in the root namespace. Raises CommandError if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandError(f"`{' '.join(command)}` failed", output=done.stderr or done.stdout)

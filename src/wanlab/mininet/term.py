@@ -1,29 +1,30 @@
-"""Terminal windows of nodes, on the display of whoever runs the machine.
+"""Terminal windows of nodes.
 
-A machine has no display, so the program requests the window from the host service, which opens it on
-the user's side. Where there is no display, the error says how to get a terminal.
+A machine has no display, so the host service is asked to open the window on the user's desktop. If
+there is none, the error says how to get a terminal.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from wanlab.network import open_request
 
-from .ground import ground
+from .hosts import Node
+from .live_network import live_network
 from .log import error
 from .util import words_of
 
 
-class Window:
-    """A window on the user's side; it closes with its connection."""
+class NodeTerminal:
+    """A terminal window on the user's desktop. It closes when its connection is closed."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 
     def terminate(self) -> None:
@@ -31,64 +32,64 @@ class Window:
 
 
 def makeTerm(
-    node: Any,
+    node: Node,
     title: str = "Node",
     term: str = "xterm",
     display: str | None = None,
     cmd: str = "bash",
-) -> list[Any]:
-    """Opens a terminal window with a shell in a node."""
-    place = "" if node.inNamespace else " (root)"
+) -> list[NodeTerminal]:
+    """Open a terminal window with a shell in a node; return it in a list, which is empty on failure."""
+    namespace = "" if node.inNamespace else " (root)"
     request = {
         "do": "terminal",
-        "title": f'"{title}: {node.name}"{place}',
-        "command": ground.wrap(node, ["/bin/bash", "-c", cmd]),
+        "title": f'"{title}: {node.name}"{namespace}',
+        "command": live_network().wrap(node, ["/bin/bash", "-c", cmd]),
         "folder": str(Path.cwd()),
         "term": term,
     }
     connection = open_request(request)
-    answer = json.loads(_line_of(connection) or '{"error": "the user\'s side has gone"}')
+    answer = json.loads(_read_line(connection) or '{"error": "the user\'s side has gone"}')
     if "error" in answer:
         error(f"Error: Cannot connect to display: {answer['error']}\n")
-        error(f"(a terminal right here, at the prompt: {node.name} bash)\n")
+        error(f"(for a shell at this prompt: {node.name} bash)\n")
         connection.close()
         return []
-    return [Window(connection)]
+    return [NodeTerminal(connection)]
 
 
-def _line_of(connection: Any) -> bytes:
-    """Read to its end and not further."""
+def _read_line(connection: socket.socket) -> bytes:
+    """Read one line, and nothing after it."""
     line = b""
     while not line.endswith(b"\n"):
-        sign = connection.recv(1)
-        if not sign:
+        byte = connection.recv(1)
+        if not byte:
             break
-        line += sign
+        line += byte
     return line
 
 
-def makeTerms(nodes: Iterable[Any], title: str = "Node", term: str = "xterm") -> list[Any]:
+def makeTerms(
+    nodes: Iterable[Node], title: str = "Node", term: str = "xterm"
+) -> list[NodeTerminal]:
     return [window for node in nodes for window in makeTerm(node, title, term)]
 
 
-def tunnelX11(node: Any, display: str | None = None) -> tuple[str | None, Any]:
-    """(display, process that passes it on). Programs in a machine reach no display of yours."""
-    shown = display or os.environ.get("DISPLAY")
-    if not shown:
+def tunnelX11(node: Node, display: str | None = None) -> tuple[str | None, None]:
+    """Return (display, None). Programs in a machine cannot connect to your display."""
+    name = display or os.environ.get("DISPLAY")
+    if not name:
         error("Error: Cannot connect to display\n")
         return None, None
-    return shown, None
+    return name, None
 
 
-def runX11(node: Any, cmd: Any) -> list[Any]:
-    """Runs a program with a window in a node."""
-    shown, tunnel = tunnelX11(node)
-    if shown is None:
+def runX11(node: Node, cmd: str | list[str]) -> list[subprocess.Popen[bytes]]:
+    """Run a program that opens a window in a node."""
+    display, _ = tunnelX11(node)
+    if display is None:
         return []
-    environment = {**os.environ, "DISPLAY": shown}
-    program: subprocess.Popen[bytes] = node.popen(*words_of([cmd]), env=environment)
-    return [end for end in (tunnel, program) if end is not None]
+    return [node.popen(*words_of([cmd]), env={**os.environ, "DISPLAY": display})]
 
 
 def cleanUpScreens() -> None:
-    """There are none."""
+    """Do nothing: no screen sessions are used."""

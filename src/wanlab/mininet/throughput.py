@@ -1,4 +1,4 @@
-"""iperf between two nodes: iperf3, and its figures in iperf's words."""
+"""Throughput between two nodes: runs iperf3 and writes its rates in iperf's format."""
 
 from __future__ import annotations
 
@@ -7,32 +7,54 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict
 
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
+from .hosts import Node
 from .util import fmtBps
 
-if TYPE_CHECKING:
-    from .hosts import Node
+LISTENING = "0A"  # TCP_LISTEN, include/net/tcp_states.h
+MAX_WAIT_S = 5.0
+POLL_INTERVAL_S = 0.01
+END_TIMEOUT_S = 10.0
 
-LISTENING = "0A"
-MOST_WAIT_S = 5.0
-STEP_S = 0.01
-END_S = 10.0
+
+class Sum(TypedDict, total=False):
+    """Totals of a direction, as iperf3 reports them."""
+
+    bits_per_second: float
+    lost_percent: float
+
+
+class End(TypedDict, total=False):
+    """The part `end` of iperf3's report."""
+
+    sum: Sum
+    sum_sent: Sum
+    sum_received: Sum
+
+
+class Report(TypedDict):
+    """What is used of iperf3's report (iperf3 -J)."""
+
+    end: End
 
 
 def measure(
     client: Node, server: Node, *, udp_rate: str | None, seconds: float, port: int, fmt: str
 ) -> tuple[str, str]:
-    """(server's rate, client's rate) as text. `udp_rate`: UDP at this rate instead of TCP."""
+    """Return (rate at the server, rate at the client) as text.
+
+    `udp_rate` selects UDP at this rate instead of TCP; `fmt` is described at `fmtBps`.
+    """
     if shutil.which("iperf3") is None:
         raise RequirementError("iperf3 is not installed on this computer", "apt install iperf3")
     if seconds != int(seconds) or seconds < 1:
         raise WanlabError(f"iperf for {seconds} s is not possible", "whole seconds, 1 at least")
     address = server.IP()
     if address is None:
-        raise CommandError(f"{server.name} has no address that {client.name} could reach")
+        raise CommandError(f"{server.name} has no address that {client.name} could connect to")
     listener = server.popen("iperf3", "-s", "-1", "-J", "-p", str(port))
     try:
         _wait_until_listening(listener, port)
@@ -40,63 +62,64 @@ def measure(
         if udp_rate is not None:
             command += ["-u", "-b", udp_rate]
         sender = client.popen(*command)
-        said, errors = sender.communicate()
+        sent, errors = sender.communicate()
         if sender.returncode != 0:
             raise CommandError(
                 f"iperf3 from {client.name} to {server.name} failed",
                 status=sender.returncode,
-                output=_error_of(said) or errors.decode(errors="replace"),
+                output=_error_of(sent) or errors.decode(errors="replace"),
             )
-        heard, _ = listener.communicate(timeout=END_S)
+        received, _ = listener.communicate(timeout=END_TIMEOUT_S)
     finally:
         _end(listener)
-    return fmtBps(received_bps(json.loads(heard)), fmt), fmtBps(sent_bps(json.loads(said)), fmt)
+    server_bps = received_bps(json.loads(received))
+    return fmtBps(server_bps, fmt), fmtBps(sent_bps(json.loads(sent)), fmt)
 
 
-def received_bps(report: dict[str, Any]) -> float:
-    """What the server got: iperf3 calls it the sum received, for UDP the sum less what was lost."""
+def received_bps(report: Report) -> float:
+    """Return what the server received: iperf3's `sum_received`, or for UDP the sum without losses."""
     end = report["end"]
-    if "sum_received" in end:
-        total = end["sum_received"]
-        if total.get("bits_per_second"):
-            return float(total["bits_per_second"])
+    rate_bps = end.get("sum_received", {}).get("bits_per_second")
+    if rate_bps:
+        return float(rate_bps)
     total = end.get("sum", {})
-    rate = float(total.get("bits_per_second", 0))
-    return rate * (1 - float(total.get("lost_percent", 0)) / 100)
+    sent_share = 1 - float(total.get("lost_percent", 0)) / 100
+    return float(total.get("bits_per_second", 0)) * sent_share
 
 
-def sent_bps(report: dict[str, Any]) -> float:
+def sent_bps(report: Report) -> float:
+    """Return what the client sent."""
     end = report["end"]
     total = end.get("sum_sent") or end.get("sum", {})
     return float(total["bits_per_second"])
 
 
-def _error_of(said: bytes) -> str:
+def _error_of(output: bytes) -> str:
     try:
-        return str(json.loads(said).get("error", ""))
+        return str(json.loads(output).get("error", ""))
     except ValueError:
-        return said.decode(errors="replace")
+        return output.decode(errors="replace")
 
 
 def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
-    """Looks instead of knocking: a connection would be taken for the test."""
-    waited = 0.0
+    """Wait for the server without connecting to it: iperf3 would take that for the test."""
+    waited_s = 0.0
     while not is_listening(process.pid, port):
         if process.poll() is not None:
-            said, errors = process.communicate()
+            output, errors = process.communicate()
             raise CommandError(
                 f"iperf3 cannot serve on port {port}",
                 status=process.returncode,
-                output=_error_of(said) or errors.decode(errors="replace"),
+                output=_error_of(output) or errors.decode(errors="replace"),
             )
-        if waited > MOST_WAIT_S:
+        if waited_s > MAX_WAIT_S:
             raise CommandError(f"iperf3 does not listen on port {port}")
-        time.sleep(STEP_S)
-        waited += STEP_S
+        time.sleep(POLL_INTERVAL_S)
+        waited_s += POLL_INTERVAL_S
 
 
 def is_listening(pid: int, port: int) -> bool:
-    """Whether somebody listens on a TCP port in the namespace of a process (proc_net_tcp)."""
+    """Whether a TCP port is listened on in the namespace of a process (proc_net_tcp.txt)."""
     for name in ("tcp", "tcp6"):
         try:
             lines = Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]
@@ -110,11 +133,10 @@ def is_listening(pid: int, port: int) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ours, and by its handle."""
     if process.poll() is None:
         process.terminate()
         try:
-            process.communicate(timeout=END_S)
+            process.communicate(timeout=END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -1,4 +1,4 @@
-"""More topologies: a tree, and a torus."""
+"""More topologies: a tree and a torus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TreeTopo(Topo):
-    """Switches in a tree, hosts are its leaves; switches are numbered depth first."""
+    """A tree of switches, numbered depth first, with hosts as leaves."""
 
     def build(self, depth: int = 1, fanout: int = 2) -> None:
         self.hostNum = 1
@@ -21,7 +21,7 @@ class TreeTopo(Topo):
         self.addTree(depth, fanout)
 
     def addTree(self, depth: int, fanout: int) -> str:
-        """Adds a subtree and returns its top."""
+        """Add a subtree and return the name of its root."""
         if depth <= 0:
             host = self.addHost(f"h{self.hostNum}")
             self.hostNum += 1
@@ -34,14 +34,14 @@ class TreeTopo(Topo):
 
 
 def TreeNet(depth: int = 1, fanout: int = 2, **kwargs: Any) -> Mininet:
-    """A Mininet with a TreeTopo."""
+    """Return a Mininet with a TreeTopo. `kwargs` are those of Mininet."""
     from .net import Mininet
 
     return Mininet(TreeTopo(depth, fanout), **kwargs)
 
 
 class TorusTopo(Topo):
-    """x by y switches, each linked to four neighbours, around the edges too; n hosts at each.
+    """x by y switches, each linked to its four neighbours across the edges, with n hosts each.
 
     It has loops, so its switches need the spanning tree protocol (stp=True).
     """
@@ -49,18 +49,18 @@ class TorusTopo(Topo):
     def build(self, x: int, y: int, n: int = 1) -> None:
         if x < 3 or y < 3:
             raise WanlabError(
-                f"a torus of {x} by {y} switches has two links between the same neighbours",
-                "use 3 by 3 at least",
+                f"a torus of {x} by {y} switches would have two links between the same neighbours",
+                "use at least 3 by 3",
             )
         for i in range(x):
             for j in range(y):
-                place = f"{i + 1}x{j + 1}"
-                switch = self.addSwitch(f"s{place}", dpid=f"{(i + 1) * 256 + j + 1:x}")
+                position = f"{i + 1}x{j + 1}"
+                switch = self.addSwitch(f"s{position}", dpid=f"{(i + 1) * 256 + j + 1:x}")
                 for k in range(n):
-                    host = self.addHost(f"h{place}" if n == 1 else f"h{place}x{k + 1}")
+                    host = self.addHost(f"h{position}" if n == 1 else f"h{position}x{k + 1}")
                     self.addLink(host, switch)
         for i in range(x):
             for j in range(y):
-                here = f"s{i + 1}x{j + 1}"
-                self.addLink(here, f"s{i + 1}x{(j + 1) % y + 1}")
-                self.addLink(here, f"s{(i + 1) % x + 1}x{j + 1}")
+                switch = f"s{i + 1}x{j + 1}"
+                self.addLink(switch, f"s{i + 1}x{(j + 1) % y + 1}")
+                self.addLink(switch, f"s{(i + 1) % x + 1}x{j + 1}")

@@ -1,32 +1,36 @@
-"""What a network can be asked to try: pings between all, throughput between two."""
+"""The tests of a network: ping between all hosts, throughput between two."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NoReturn
 
 from wanlab.errors import RequirementError, WanlabError
 
 from .hosts import Node
 from .log import output
-from .pinger import PATIENCE_S, Pinger
+from .pinger import REPLY_TIMEOUT_S, Pinger
 from .throughput import measure
 
-Full = tuple[int, int, float, float, float, float]
-"""sent, received, and the least, mean, most and mean deviation of the round trip in ms"""
+PingStatistics = tuple[int, int, float, float, float, float]
+"""(sent, received, and the minimum, mean, maximum and mean deviation of the round trip in ms)"""
+PingResult = tuple[Node, Node, PingStatistics]
+"""(source, target, statistics)"""
+Seconds = float | str | None
+"""A timeout; a text comes from the prompt, None is the default."""
 
 
 class Trials:
-    """The tests of Mininet."""
+    """The tests that Mininet offers as methods of a network."""
 
-    hosts: list[Any]
+    hosts: list[Node]
 
-    def ping(self, hosts: Sequence[Any] | None = None, timeout: Any = None) -> float:
-        """Each host pings each other one; the share that was lost, in percent."""
+    def ping(self, hosts: Sequence[Node] | None = None, timeout: Seconds = None) -> float:
+        """Let each host ping each other one; return the loss in percent."""
         sent = received = 0
-        for _, _, (asked, answered, *_) in self._pings(hosts, timeout):
-            sent += asked
-            received += answered
+        for _, _, statistics in self._pings(hosts, timeout):
+            sent += statistics[0]
+            received += statistics[1]
         if not sent:
             output("*** Warning: No packets sent\n")
             return 0.0
@@ -34,65 +38,69 @@ class Trials:
         output(f"*** Results: {int(loss_percent)}% dropped ({received}/{sent} received)\n")
         return loss_percent
 
-    def _pings(self, hosts: Sequence[Any] | None, timeout: Any) -> list[tuple[Any, Any, Full]]:
+    def _pings(self, hosts: Sequence[Node] | None, timeout: Seconds) -> list[PingResult]:
         if hosts is None:
             hosts = self.hosts
             output("*** Ping: testing ping reachability\n")
-        patience_s = PATIENCE_S if timeout is None else float(timeout)
-        results = []
+        timeout_s = REPLY_TIMEOUT_S if timeout is None else float(timeout)
+        results: list[PingResult] = []
         with Pinger() as pinger:
             for source in hosts:
                 output(f"{source.name} -> ")
                 for target in hosts:
                     if target is source or not target.intfs:
                         continue
-                    rtt = self._ping_once(pinger, source, target, patience_s)
+                    rtt = self._ping_once(pinger, source, target, timeout_s)
                     output(f"{'X' if rtt is None else target.name} ")
-                    full = (1, 0, 0.0, 0.0, 0.0, 0.0) if rtt is None else (1, 1, rtt, rtt, rtt, 0.0)
-                    results.append((source, target, full))
+                    lost = (1, 0, 0.0, 0.0, 0.0, 0.0)
+                    statistics = lost if rtt is None else (1, 1, rtt, rtt, rtt, 0.0)
+                    results.append((source, target, statistics))
                 output("\n")
         return results
 
     @staticmethod
-    def _ping_once(pinger: Pinger, source: Node, target: Node, patience_s: float) -> float | None:
+    def _ping_once(pinger: Pinger, source: Node, target: Node, timeout_s: float) -> float | None:
         address = target.IP()
         if address is None:
             return None
-        return pinger.ping(source.namespace, address, patience_s).rtt_ms
+        return pinger.ping(source.namespace, address, timeout_s).rtt_ms
 
     def pingFull(
-        self, hosts: Sequence[Any] | None = None, timeout: Any = None
-    ) -> list[tuple[Any, Any, Full]]:
-        """As ping, with times: (source, target, (sent, received, min, avg, max, mdev))."""
+        self, hosts: Sequence[Node] | None = None, timeout: Seconds = None
+    ) -> list[PingResult]:
+        """Ping as `ping` does; return (source, target, (sent, received, min, avg, max, mdev))."""
         results = self._pings(hosts, timeout)
         output("*** Results: \n")
         for source, target, (sent, received, *times) in results:
-            shown = "/".join(f"{time:.3f}" for time in times)
-            output(f" {source}->{target}: {sent}/{received}, rtt min/avg/max/mdev {shown} ms\n")
+            rtt = "/".join(f"{time:.3f}" for time in times)
+            output(f" {source}->{target}: {sent}/{received}, rtt min/avg/max/mdev {rtt} ms\n")
         return results
 
-    def pingAll(self, timeout: Any = None) -> float:
+    def pingAll(self, timeout: Seconds = None) -> float:
         return self.ping(timeout=timeout)
 
     def pingPair(self) -> float:
         return self.ping(hosts=self.hosts[:2])
 
-    def pingAllFull(self) -> list[tuple[Any, Any, Full]]:
+    def pingAllFull(self) -> list[PingResult]:
         return self.pingFull()
 
-    def pingPairFull(self) -> list[tuple[Any, Any, Full]]:
+    def pingPairFull(self) -> list[PingResult]:
         return self.pingFull(hosts=self.hosts[:2])
 
     def iperf(
         self,
-        hosts: Sequence[Any] | None = None,
+        hosts: Sequence[Node] | None = None,
         l4Type: str = "TCP",
         udpBw: str = "10M",
         fmt: str | None = None,
         seconds: float = 5,
         port: int = 5001,
     ) -> list[str]:
-        """The rate from the first to the second host (or to the last one): [server's, client's]."""
+        """Measure the rate from the first host to the second; by default, to the last of the network.
+
+        Returns [rate at the server, rate at the client], for UDP with the offered rate before them.
+        """
         client, server = hosts or (self.hosts[0], self.hosts[-1])
         if l4Type not in ("TCP", "UDP"):
             raise WanlabError(f"Unexpected l4 type: {l4Type}", "TCP or UDP")
@@ -105,8 +113,8 @@ class Trials:
         output(f"*** Results: {result}\n")
         return result
 
-    def runCpuLimitTest(self, cpu: float, duration: int = 5) -> Any:
+    def runCpuLimitTest(self, cpu: float, duration: int = 5) -> NoReturn:
         raise RequirementError(
-            "CPU limits cannot be tested here: on virtual time computing takes no time, and in a "
-            "namespace of a user's own nobody may set them"
+            "CPU limits cannot be tested: on virtual time computation takes no time, and in a user "
+            "namespace nobody may set them"
         )

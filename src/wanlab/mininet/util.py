@@ -1,4 +1,4 @@
-"""Mininet's utilities: commands, numbers and addresses, classes with parameters fixed."""
+"""Mininet's utilities: commands, interfaces, addresses, numbers, and classes with fixed parameters."""
 
 from __future__ import annotations
 
@@ -9,23 +9,69 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from select import POLLIN, poll
 from subprocess import PIPE, STDOUT, Popen, call, check_call
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, cast
 
 from wanlab.errors import CommandError, RequirementError, WanlabError, did_you_mean
 
 from .log import error, output
 
-if TYPE_CHECKING:
-    from .node import Node
-
 Python3 = True
 Encoding = "utf-8"
 BaseString = str
-STEP_S = 0.5
+RETRY_INTERVAL_S = 0.5
+
+T = TypeVar("T")
+Key = TypeVar("Key")
+
+
+class _Link(Protocol):
+    def ends(self) -> Sequence[object]: ...
+
+
+class _Interface(Protocol):
+    @property
+    def link(self) -> _Link | None: ...
+
+
+class _Node(Protocol):
+    """What these functions need to know of a node."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def inNamespace(self) -> bool: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def ports(self) -> Mapping[Any, int]: ...
+
+    def intfList(self) -> Sequence[_Interface]: ...
+
+
+class _Net(Protocol):
+    @property
+    def hosts(self) -> Sequence[_Node]: ...
+
+    @property
+    def switches(self) -> Sequence[_Node]: ...
+
+    @property
+    def controllers(self) -> Sequence[_Node]: ...
+
+
+class _Server(Protocol):
+    def IP(self) -> str | None: ...
 
 
 def decode(buf: bytes | str) -> str:
@@ -39,41 +85,47 @@ def encode(buf: bytes | str) -> bytes:
 # -- commands ---------------------------------------------------------------------------------------
 
 
-def words_of(command: Iterable[Any]) -> list[str]:
-    """A command as given to `cmd`, `popen`, `errRun`: one string, several words, or a list."""
-    given = list(command)
-    if len(given) == 1:
-        only = given[0]
-        return shlex.split(only) if isinstance(only, str) else [str(word) for word in only]
-    return [str(word) for word in given]
+def words_of(command: Iterable[object]) -> list[str]:
+    """Return the words of a command, which is one string, several words, or one list of words."""
+    arguments = list(command)
+    if len(arguments) == 1:
+        only = arguments[0]
+        if isinstance(only, str):
+            return shlex.split(only)
+        return [str(word) for word in cast("Iterable[object]", only)]
+    return [str(word) for word in arguments]
 
 
 def run(cmd: str) -> int:
-    """Runs a command; its status."""
+    """Run a command and return its exit status."""
     return call(shlex.split(cmd))
 
 
 def checkRun(cmd: str) -> int:
-    """Runs a command; CalledProcessError if it fails."""
+    """Run a command. Raises CalledProcessError if it fails."""
     return check_call(shlex.split(cmd))
 
 
-def quietRun(cmd: Any, **kwargs: Any) -> str:
-    """Runs a command; what it wrote, errors too."""
+def quietRun(cmd: object, **kwargs: object) -> str:
+    """Run a command and return its output, standard error included."""
     return errRun(cmd, stderr=STDOUT, **kwargs)[0]
 
 
 oldQuietRun = quietRun
 
 
-def errRun(*cmd: Any, **kwargs: Any) -> tuple[str, str, int]:
-    """Runs a command; (output, errors, status). `echo=True` shows them as well."""
+def errRun(*cmd: object, **kwargs: Any) -> tuple[str, str, int]:
+    """Run a command and return (stdout, stderr, exit status). With `echo` show them as well.
+
+    Other keyword arguments are those of subprocess.Popen. Raises CommandError if the program does
+    not exist.
+    """
     echo = kwargs.pop("echo", False)
     options = {"stdout": PIPE, "stderr": PIPE, **kwargs}
     if options.get("shell"):
-        command: Any = cmd[0] if len(cmd) == 1 else " ".join(map(str, cmd))
-        if not isinstance(command, str):
-            command = " ".join(map(str, command))
+        only = cmd[0] if len(cmd) == 1 else cmd
+        words = only if isinstance(only, list | tuple) else [only]
+        command: str | list[str] = " ".join(map(str, words))
     else:
         command = words_of(cmd)
     if echo:
@@ -89,22 +141,22 @@ def errRun(*cmd: Any, **kwargs: Any) -> tuple[str, str, int]:
     return out, err, done.returncode
 
 
-def errFail(*cmd: Any, **kwargs: Any) -> tuple[str, str, int]:
-    """As errRun; CommandError if the status is not 0."""
+def errFail(*cmd: object, **kwargs: object) -> tuple[str, str, int]:
+    """Run a command as errRun does. Raises CommandError if its exit status is not 0."""
     out, err, status = errRun(*cmd, **kwargs)
     if status:
-        shown = " ".join(words_of(cmd))
-        raise CommandError(f"`{shown}` failed", status=status, output=err or out)
+        command = " ".join(words_of(cmd))
+        raise CommandError(f"`{command}` failed", status=status, output=err or out)
     return out, err, status
 
 
-def which(cmd: str, **_kwargs: Any) -> str:
-    """Where a program is; empty if it is not there."""
+def which(cmd: str, **_kwargs: object) -> str:
+    """Return the path of a program, or "" if there is none."""
     return shutil.which(cmd) or ""
 
 
 def isShellBuiltin(cmd: str) -> bool:
-    """Whether bash does this itself."""
+    """Whether the command is a builtin of bash."""
     first = cmd.split(" ", 1)[0]
     return (
         subprocess.run(
@@ -115,9 +167,9 @@ def isShellBuiltin(cmd: str) -> bool:
 
 
 def retry(
-    retries: int, delaySecs: float, fn: Callable[..., Any], *args: Any, **keywords: Any
+    retries: int, delaySecs: float, fn: Callable[..., object], *args: object, **keywords: object
 ) -> None:
-    """Calls `fn` until it says yes."""
+    """Call `fn` until it returns a true value. Raises CommandError after so many retries."""
     for attempt in range(retries + 1):
         if fn(*args, **keywords):
             return
@@ -135,12 +187,12 @@ def makeIntfPair(
     intf2: str,
     addr1: str | None = None,
     addr2: str | None = None,
-    node1: Node | None = None,
-    node2: Node | None = None,
+    node1: _Node | None = None,
+    node2: _Node | None = None,
     deleteIntfs: bool = True,
-    runCmd: Callable[..., Any] | None = None,
+    runCmd: Callable[..., object] | None = None,
 ) -> None:
-    """A veth pair by hand, each end in its node. Links between nodes are made by wanlab."""
+    """Create a veth pair, each end in its node. (Links between nodes are created by wanlab.)"""
     runner = runCmd or quietRun
     if deleteIntfs:
         for name in (intf1, intf2):
@@ -151,51 +203,51 @@ def makeIntfPair(
     words.append(f"type veth peer name {intf2}")
     if addr2:
         words.append(f"address {addr2}")
-    said = runner(f"ip link add {' '.join(words)}")
-    if said:
-        raise CommandError(f"cannot create the interfaces {intf1} and {intf2}", output=str(said))
+    failure = runner(f"ip link add {' '.join(words)}")
+    if failure:
+        raise CommandError(f"cannot create the interfaces {intf1} and {intf2}", output=str(failure))
     for name, node in ((intf1, node1), (intf2, node2)):
         if node is not None and node.inNamespace:
             moveIntf(name, node)
 
 
-def moveIntfNoRetry(intf: str, dstNode: Node, printError: bool = False) -> bool:
-    """Moves an interface of the root namespace into a node."""
-    said = quietRun(f"ip link set {intf} netns {dstNode.pid}")
-    if said and printError:
-        error(f"*** Error: moving {intf} to {dstNode.name} failed: {said}\n")
-    return not said
+def moveIntfNoRetry(intf: str, dstNode: _Node, printError: bool = False) -> bool:
+    """Move an interface of the root namespace into a node; return whether that worked."""
+    failure = quietRun(f"ip link set {intf} netns {dstNode.pid}")
+    if failure and printError:
+        error(f"*** Error: moving {intf} to {dstNode.name} failed: {failure}\n")
+    return not failure
 
 
 def moveIntf(
-    intf: str, dstNode: Node, printError: bool = True, retries: int = 3, delaySecs: float = 0.001
+    intf: str, dstNode: _Node, printError: bool = True, retries: int = 3, delaySecs: float = 0.001
 ) -> None:
     retry(retries, delaySecs, moveIntfNoRetry, intf, dstNode, printError=printError)
 
 
-def connections(node: Node) -> str:
-    """`h1 h1-eth0:s1-eth1`"""
+def connections(node: _Node) -> str:
+    """Return a node's interfaces with their peers: `h1 h1-eth0:s1-eth1`."""
     parts = [node.name]
     for intf in node.intfList():
-        peer: Any = ""
+        peer: object = ""
         if intf.link:
             peer = next((end for end in intf.link.ends() if end is not intf), " ")
         parts.append(f"{intf}:{peer or ' '}")
     return " ".join(parts)
 
 
-def dumpNodeConnections(nodes: Iterable[Node]) -> None:
-    """Shows what each interface of these nodes is connected to."""
+def dumpNodeConnections(nodes: Iterable[_Node]) -> None:
+    """Show what each interface of these nodes is connected to."""
     for node in nodes:
         output(connections(node) + "\n")
 
 
-def dumpNetConnections(net: Any) -> None:
+def dumpNetConnections(net: _Net) -> None:
     dumpNodeConnections([*net.controllers, *net.switches, *net.hosts])
 
 
-def dumpPorts(switches: Iterable[Node]) -> None:
-    """Shows the interfaces of switches with their port numbers."""
+def dumpPorts(switches: Iterable[_Node]) -> None:
+    """Show the interfaces of switches with their port numbers."""
     for switch in switches:
         ports = [f"{intf}:{switch.ports[intf]} " for intf in switch.intfList()]
         output(f"{switch.name} {''.join(ports)}\n")
@@ -209,12 +261,12 @@ def _colonHex(val: int, bytecount: int) -> str:
 
 
 def macColonHex(mac: int) -> str:
-    """A MAC address as text."""
+    """Return a MAC address as text."""
     return _colonHex(mac, 6)
 
 
 def ipStr(ip: int) -> str:
-    """An IPv4 address as text."""
+    """Return an IPv4 address as text."""
     return ".".join(map(str, ip.to_bytes(4, "big")))
 
 
@@ -223,18 +275,18 @@ def ipNum(w: int, x: int, y: int, z: int) -> int:
 
 
 def ipAdd(i: int, prefixLen: int = 8, ipBaseNum: int = 0x0A000000) -> str:
-    """The ith address of a network."""
-    most = 0xFFFFFFFF >> prefixLen
-    if not 0 <= i <= most:
+    """Return the ith address of a network."""
+    host_mask = 0xFFFFFFFF >> prefixLen
+    if not 0 <= i <= host_mask:
         raise WanlabError(
             f"{ipStr(ipBaseNum)}/{prefixLen} has no address number {i}",
             "use a wider ipBase, such as 10.0.0.0/8",
         )
-    return ipStr((ipBaseNum & ~most & 0xFFFFFFFF) + i)
+    return ipStr((ipBaseNum & ~host_mask & 0xFFFFFFFF) + i)
 
 
 def ipParse(ip: str) -> int:
-    """An IPv4 address as a number; parts that are left out are 0, as in 10.0."""
+    """Return an IPv4 address as a number; missing parts are 0, as in 10.0."""
     parts = [int(part) for part in ip.split(".")]
     if len(parts) > 4 or not all(0 <= part <= 255 for part in parts):
         raise WanlabError(f"{ip!r} is not an IPv4 address")
@@ -242,7 +294,7 @@ def ipParse(ip: str) -> int:
 
 
 def netParse(ipstr: str) -> tuple[int, int]:
-    """(number, prefix length) of "10.0.0.0/8"; without a prefix, as many bits as are written."""
+    """Return (number, prefix length) of "10.0.0.0/8". Without a prefix each part counts 8 bits."""
     address, _, prefix = ipstr.partition("/")
     return ipParse(address), int(prefix) if prefix else 8 * len(address.split("."))
 
@@ -251,7 +303,7 @@ def netParse(ipstr: str) -> tuple[int, int]:
 
 
 def irange(start: int, end: int) -> range:
-    """start...end, both included."""
+    """Return the range from start to end, both included."""
     return range(start, end + 1)
 
 
@@ -259,22 +311,22 @@ def numCores() -> int:
     return os.cpu_count() or 1
 
 
-def checkInt(s: Any) -> int | None:
+def checkInt(s: str | float) -> int | None:
     try:
         return int(s)
     except ValueError:
         return None
 
 
-def checkFloat(s: Any) -> float | None:
+def checkFloat(s: str | float) -> float | None:
     try:
         return float(s)
     except ValueError:
         return None
 
 
-def makeNumeric(s: Any) -> Any:
-    """A number if the text looks like one, otherwise the text."""
+def makeNumeric(s: str) -> int | float | str:
+    """Return a number if the text looks like one, otherwise the text."""
     whole = checkInt(s)
     if whole is not None:
         return whole
@@ -282,45 +334,48 @@ def makeNumeric(s: Any) -> Any:
     return s if number is None else number
 
 
-def natural(text: Any) -> list[tuple[bool, Any]]:
-    """Sort key: h2 before h10."""
+def natural(text: object) -> list[tuple[bool, int | str]]:
+    """Return a sort key that puts h2 before h10."""
     parts = re.split(r"(\d+)", str(text))
     return [(False, int(part)) if part.isdigit() else (True, part) for part in parts if part]
 
 
-def naturalSeq(t: Iterable[Any]) -> list[list[tuple[bool, Any]]]:
+def naturalSeq(t: Iterable[object]) -> list[list[tuple[bool, int | str]]]:
     return [natural(text) for text in t]
 
 
 def fmtBps(bps: float, fmt: str = "") -> str:
-    """A rate as iperf writes it: 9.6 Mbits/sec. `fmt`: k, m, g, t for a fixed prefix, K, M, G, T for
-    bytes."""
-    value, word = float(bps), "bits/sec"
+    """Return a rate in iperf's format: 9.6 Mbits/sec.
+
+    `fmt` is k, m, g or t for a fixed prefix, and K, M, G or T for bytes.
+    """
+    value, unit = float(bps), "bits/sec"
     if fmt.isupper() and fmt != "A":
-        value, word = value / 8, "Bytes/sec"
+        value, unit = value / 8, "Bytes/sec"
     prefixes = "kMGTP"
-    wanted = fmt[:1].upper().replace("K", "k")
-    place = prefixes.find(wanted) + 1 if wanted and wanted in prefixes else -1
-    if place < 0:
-        place = 0
-        while place < len(prefixes) and value >= 1000 ** (place + 1):
-            place += 1
-    prefix = prefixes[place - 1] if place else ""
-    return f"{value / 1000**place:.1f} {prefix}{word}"
+    fixed = fmt[:1].upper().replace("K", "k")
+    if fixed and fixed in prefixes:
+        exponent = prefixes.find(fixed) + 1
+    else:
+        exponent = 0
+        while exponent < len(prefixes) and value >= 1000 ** (exponent + 1):
+            exponent += 1
+    prefix = prefixes[exponent - 1] if exponent else ""
+    return f"{value / 1000**exponent:.1f} {prefix}{unit}"
 
 
-def splitArgs(argstr: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name,1,x=2` -> ("name", [1], {"x": 2})"""
-    name, *given = argstr.split(",")
-    args = [makeNumeric(item) for item in given if "=" not in item]
-    pairs = (item.split("=", 1) for item in given if "=" in item)
+def splitArgs(argstr: str) -> tuple[str, list[int | float | str], dict[str, int | float | str]]:
+    """Split `name,1,x=2` into ("name", [1], {"x": 2})."""
+    name, *items = argstr.split(",")
+    args = [makeNumeric(item) for item in items if "=" not in item]
+    pairs = (item.split("=", 1) for item in items if "=" in item)
     return name, args, {key: makeNumeric(value) for key, value in pairs}
 
 
-def custom(cls: Any, **params: Any) -> Any:
-    """A class (or function) with parameters fixed beforehand."""
+def custom(cls: Callable[..., T], **params: object) -> Callable[..., T]:
+    """Return a function that calls a class or function with these parameters fixed."""
 
-    def customized(*args: Any, **kwargs: Any) -> Any:
+    def customized(*args: object, **kwargs: object) -> T:
         return cls(*args, **{**kwargs, **params})
 
     customized.__name__ = f"custom({cls},{params})"
@@ -328,20 +383,20 @@ def custom(cls: Any, **params: Any) -> Any:
 
 
 def specialClass(
-    cls: Any,
-    prepend: Iterable[Any] | None = None,
-    append: Iterable[Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
-    override: Mapping[str, Any] | None = None,
-) -> Any:
-    """A subclass with arguments added to those of its constructor."""
+    cls: type[T],
+    prepend: Iterable[object] | None = None,
+    append: Iterable[object] | None = None,
+    defaults: Mapping[str, object] | None = None,
+    override: Mapping[str, object] | None = None,
+) -> type[T]:
+    """Return a subclass whose constructor adds these arguments to its own."""
     before, after = list(prepend or []), list(append or [])
     first, last = dict(defaults or {}), dict(override or {})
 
-    class CustomClass(cls):  # type: ignore[misc]
-        """A class with parameters fixed beforehand."""
+    class CustomClass(cls):  # type: ignore[misc, valid-type]
+        """A class with fixed parameters."""
 
-        def __init__(self, *args: Any, **params: Any) -> None:
+        def __init__(self, *args: object, **params: object) -> None:
             super().__init__(*before, *args, *after, **{**first, **params, **last})
 
     CustomClass.__name__ = f"{cls.__name__}{first}" if first else cls.__name__
@@ -349,8 +404,8 @@ def specialClass(
     return CustomClass
 
 
-def customClass(classes: Mapping[str, Any], argStr: str) -> Any:
-    """The class that `name,args` names, with these args fixed."""
+def customClass(classes: Mapping[str, Callable[..., T]], argStr: str) -> Callable[..., T]:
+    """Return the class that `name,args` names, with these args fixed."""
     name, args, kwargs = splitArgs(argStr)
     if name not in classes:
         raise WanlabError(
@@ -359,11 +414,11 @@ def customClass(classes: Mapping[str, Any], argStr: str) -> Any:
     cls = classes[name]
     if not args and not kwargs:
         return cls
-    return specialClass(cls, append=args, defaults=kwargs)
+    return specialClass(cast("type[T]", cls), append=args, defaults=kwargs)
 
 
-def buildTopo(topos: Mapping[str, Any], topoStr: str) -> Any:
-    """The topology that `name,args` describes."""
+def buildTopo(topos: Mapping[str, Callable[..., T]], topoStr: str) -> T:
+    """Return the topology that `name,args` describes."""
     name, args, kwargs = splitArgs(topoStr)
     if name not in topos:
         raise WanlabError(f"Invalid topo name {name}", did_you_mean(name, topos))
@@ -374,23 +429,24 @@ def buildTopo(topos: Mapping[str, Any], topoStr: str) -> Any:
 
 
 def pmonitor(
-    popens: dict[Any, Popen[bytes]],
+    popens: dict[Key, Popen[bytes]],
     timeoutms: int | None = 500,
     readline: bool = True,
     readmax: int = 1024,
-) -> Iterator[tuple[Any, str]]:
-    """Yields (key, line) as processes write; (None, "") when nothing came for a while; ends when all
-    have ended. Those that have are taken out of `popens`.
+) -> Iterator[tuple[Key | None, str]]:
+    """Yield (key, line) as processes write, and (None, "") on timeout, until all have ended.
+
+    A process that has ended is removed from `popens`.
     """
-    watch = poll()
+    poller = poll()
     keys = {}
     for key, process in popens.items():
         assert process.stdout is not None, "start it with stdout=PIPE"
         keys[process.stdout.fileno()] = key
-        watch.register(process.stdout.fileno(), POLLIN)
+        poller.register(process.stdout.fileno(), POLLIN)
     pieces: dict[int, bytes] = dict.fromkeys(keys, b"")
     while keys:
-        ready = watch.poll(timeoutms)
+        ready = poller.poll(timeoutms)
         if not ready:
             yield None, ""
         for descriptor, events in ready:
@@ -399,7 +455,7 @@ def pmonitor(
             if not data:
                 if pieces[descriptor]:
                     yield key, decode(pieces[descriptor])
-                watch.unregister(descriptor)
+                poller.unregister(descriptor)
                 del keys[descriptor]
                 popens.pop(key, None)
             elif not readline:
@@ -412,12 +468,15 @@ def pmonitor(
 
 
 def waitListening(
-    client: Node | None = None,
-    server: Any = "127.0.0.1",
-    port: Any = 80,
+    client: _Node | None = None,
+    server: str | _Server = "127.0.0.1",
+    port: int | str = 80,
     timeout: float | None = None,
 ) -> bool:
-    """Waits until a server takes connections from a client (a node; None: the root namespace)."""
+    """Wait until a server accepts connections from a client, which is a node or the root namespace.
+
+    Returns whether it did within `timeout` seconds.
+    """
     import socket
 
     from .namespace import inside
@@ -426,37 +485,37 @@ def waitListening(
     number = (
         socket.getservbyname(port) if isinstance(port, str) and not port.isdigit() else int(port)
     )
-    waited = 0.0
+    waited_s = 0.0
     while True:
         with inside(client.namespace if client else ""):
             attempt = socket.socket()
         with attempt:
-            attempt.settimeout(STEP_S)
+            attempt.settimeout(RETRY_INTERVAL_S)
             if attempt.connect_ex((address, number)) == 0:
                 return True
-        if timeout is not None and waited >= timeout:
+        if timeout is not None and waited_s >= timeout:
             error(f"could not connect to {server} on port {number}\n")
             return False
-        time.sleep(STEP_S)
-        waited += STEP_S
+        time.sleep(RETRY_INTERVAL_S)
+        waited_s += RETRY_INTERVAL_S
 
 
-# -- what a machine of its own makes superfluous ----------------------------------------------------
+# -- not needed inside a machine --------------------------------------------------------------------
 
 
 def ensureRoot() -> None:
-    """Inside a machine everybody is root."""
+    """End the program if it is not root; inside a machine it always is."""
     if os.getuid() != 0:
         print("*** Mininet must run as root.")
         sys.exit(1)
 
 
 def fixLimits() -> None:
-    """Limits of the machine are set when it starts; those of your computer are never touched."""
+    """Do nothing: the limits of a machine are set when it starts."""
 
 
 def rlimitTestAndSet(name: int, limit: int) -> None:
-    """Raises a limit of this process."""
+    """Raise a limit of this process to at least `limit`."""
     import resource
 
     soft, hard = resource.getrlimit(name)
@@ -464,8 +523,8 @@ def rlimitTestAndSet(name: int, limit: int) -> None:
         resource.setrlimit(name, (limit, max(limit, hard)))
 
 
-def sysctlTestAndSet(name: str, limit: Any) -> None:
-    """Raises a kernel parameter to `limit` if it is a number below it; sets it otherwise."""
+def sysctlTestAndSet(name: str, limit: object) -> None:
+    """Set a kernel parameter, unless it is a number that is at least `limit`."""
     from pathlib import Path
 
     file = Path(name if name.startswith("/proc") else f"/proc/sys/{name.replace('.', '/')}")
@@ -475,22 +534,22 @@ def sysctlTestAndSet(name: str, limit: Any) -> None:
 
 
 def mountCgroups(cgcontrol: str = "") -> str:
-    """Control groups are where the machine has mounted them."""
+    """Return the mount point of control groups; the machine has mounted them."""
     return "/sys/fs/cgroup"
 
 
 class Pexpect:
-    """pexpect, where it is installed, with texts instead of bytes."""
+    """The module pexpect, if it is installed, with text instead of bytes."""
 
     @staticmethod
-    def spawn(*args: Any, **kwargs: Any) -> Any:
+    def spawn(*args: object, **kwargs: object) -> Any:
         return _pexpect().spawn(*args, **{"encoding": Encoding, **kwargs})
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_pexpect(), name)
 
 
-def _pexpect() -> Any:
+def _pexpect() -> ModuleType:
     try:
         return import_module("pexpect")
     except ImportError:

@@ -1,38 +1,54 @@
-"""What may be typed at the prompt, for completion. Standard library only: lines are edited outside.
+"""Completion at the prompt.
 
-{"commands": [...], "nodes": [...], "ports": [...],      groups of words
- "after": {"link": ["nodes", "up", "down"]}}             what follows a command: words, or groups
+Standard library only, because lines are edited outside the machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-Words = dict[str, Any]
+
+class Words(TypedDict, total=False):
+    """What may be typed at the prompt: groups of words, and what may follow each command."""
+
+    commands: list[str]
+    nodes: list[str]
+    switches: list[str]
+    ports: list[str]
+    after: dict[str, list[str]]
+    """For a command the words that may follow, or names of groups: {"link": ["nodes", "up"]}."""
+
 
 FILES = "files"
 AFTER_NODE = ["nodes", "ports", FILES]
 
 
 def suggestions(words: Words, before: str, begun: str) -> list[str]:
-    """Words that may stand after `before` and begin like `begun`."""
+    """Return the words that may follow `before` and start with `begun`."""
     previous = before.split()
     if not previous:
         groups = ["commands", "nodes"]
     else:
         groups = words.get("after", {}).get(previous[0], AFTER_NODE)
-    known = [word for group in groups if group != FILES for word in words.get(group, [group])]
-    fitting = [word for word in dict.fromkeys(known) if word.startswith(begun)]
-    return fitting + (_files(begun) if FILES in groups and (begun or not fitting) else [])
+    known = [word for group in groups if group != FILES for word in _members(words, group)]
+    matching = [word for word in dict.fromkeys(known) if word.startswith(begun)]
+    return matching + (_files(begun) if FILES in groups and (begun or not matching) else [])
+
+
+def _members(words: Mapping[str, object], group: str) -> list[str]:
+    """Return the words of a group; a word that is no group stands for itself."""
+    members = words.get(group)
+    return members if isinstance(members, list) else [group]
 
 
 def _files(begun: str) -> list[str]:
     before, slash, name = begun.rpartition("/")
     folder = Path(before + slash).expanduser()
     try:
-        found = sorted(path for path in folder.iterdir() if path.name.startswith(name))
+        paths = sorted(path for path in folder.iterdir() if path.name.startswith(name))
     except OSError:
         return []
-    shown = [path for path in found if name or not path.name.startswith(".")]
-    return [f"{before}{slash}{path.name}{'/' * path.is_dir()}" for path in shown]
+    visible = [path for path in paths if name or not path.name.startswith(".")]
+    return [f"{before}{slash}{path.name}{'/' * path.is_dir()}" for path in visible]

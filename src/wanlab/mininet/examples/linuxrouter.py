@@ -1,4 +1,4 @@
-"""A router made of a node: `python -m mininet.examples.linuxrouter` shows three networks at one."""
+"""A node as a router between three networks: `python -m mininet.examples.linuxrouter`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from ..cli import CLI
 from ..log import info, setLogLevel
 from ..net import Mininet
 from ..node import Node
+from ..parameters import Params
 from ..topo import Topo
 
 FORWARDING = "net.ipv4.ip_forward"
-# network, its gateway's address, address of its host
+# (network, address of its gateway, address of its host)
 NETWORKS = (
     ("192.168.1.0/24", "192.168.1.1/24", "192.168.1.100/24"),
     ("172.16.0.0/12", "172.16.0.1/12", "172.16.0.100/12"),
@@ -22,7 +23,7 @@ NETWORKS = (
 class LinuxRouter(Node):
     """A node that forwards packets between its interfaces."""
 
-    def config(self, **params: Any) -> dict[str, Any]:  # type: ignore[override]
+    def config(self, **params: Any) -> Params:  # type: ignore[override]
         results = super().config(**params)
         self.cmd(f"sysctl -w {FORWARDING}=1")
         return results
@@ -33,9 +34,9 @@ class LinuxRouter(Node):
 
 
 class NetworkTopo(Topo):
-    """A router with a network of one host at each of three ports."""
+    """A router with three ports, and a network of one host at each."""
 
-    def build(self, **_opts: Any) -> None:
+    def build(self, **_opts: object) -> None:
         router = self.addNode("r0", cls=LinuxRouter, ip=NETWORKS[0][1])
         for number, (_, gateway, address) in enumerate(NETWORKS, start=1):
             switch = self.addSwitch(f"s{number}")

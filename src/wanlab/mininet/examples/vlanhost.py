@@ -1,4 +1,4 @@
-"""A host whose packets carry the tag of a VLAN: its address is on `h1-eth0.100`."""
+"""A host in a VLAN: its address is on the tagged interface `h1-eth0.100`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import Any, ClassVar
 from wanlab.errors import WanlabError
 
 from ..node import Host
+from ..parameters import Params
 from ..topo import Topo
 
-HIGHEST_VLAN = 4094
+MAX_VLAN = 4094
 
 
 class VLANHost(Host):
-    """host=partial(VLANHost, vlan=100), or addHost(..., cls=VLANHost, vlan=100)"""
+    """A host whose packets are tagged: addHost(..., cls=VLANHost, vlan=100)."""
 
     parameters: ClassVar[set[str]] = {*Host.parameters, "vlan"}
 
-    def config(  # type: ignore[override]
-        self, vlan: int = 100, **params: Any
-    ) -> dict[str, Any]:
-        if not 1 <= vlan <= HIGHEST_VLAN:
-            raise WanlabError(f"{self.name}: there is no VLAN {vlan}", f"1 to {HIGHEST_VLAN}")
+    def config(self, vlan: int = 100, **params: Any) -> Params:  # type: ignore[override]
+        if not 1 <= vlan <= MAX_VLAN:
+            raise WanlabError(f"{self.name}: there is no VLAN {vlan}", f"1 to {MAX_VLAN}")
         results = super().config(**params)
         intf = self.defaultIntf()
         assert intf is not None, f"{self.name} needs a link for its VLAN"
@@ -34,7 +33,7 @@ class VLANHost(Host):
             self.cmd(f"ip addr add {address} brd + dev {tagged}")
             intf.ip, _, prefix = address.partition("/")
             intf.prefixLen = int(prefix)
-        # What asks for the default interface means the one with the address.
+        # The default interface is the one with the address.
         del self.nameToIntf[intf.name]
         intf.name = tagged
         self.nameToIntf[tagged] = intf
@@ -45,7 +44,7 @@ hosts = {"vlan": VLANHost}
 
 
 class VLANStarTopo(Topo):
-    """k hosts of each of n VLANs, and k of none, on one switch: each reaches its own kind only."""
+    """k hosts in each of n VLANs, and k without a VLAN, on one switch. VLANs cannot reach each other."""
 
     def build(self, k: int = 2, n: int = 2, vlanBase: int = 100) -> None:
         switch = self.addSwitch("s1")

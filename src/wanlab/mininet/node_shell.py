@@ -1,13 +1,13 @@
-"""A shell that stays: one bash on a terminal of its own, to which commands are sent one after another.
+"""The shell of a node: one bash on a pseudo-terminal, to which commands are sent one after another.
 
-How the end of a command is recognised: before each prompt the shell writes a mark into its terminal,
-in the same stream as the command's output and behind it,
+The end of a command is recognised by a mark that the shell writes to its terminal before each
+prompt. It is in the same stream as the command's output, and behind it:
 
     SOH word ":" number ":" status ":" last background pid STX
 
-`word` is this shell's own, `number` that of the command. A late mark of an earlier command (after a
-Ctrl-C that came too late) bears another number and is dropped. A command is sent as one `eval`, so an
-unbalanced quote in it is the shell's syntax error, and not a wait for more.
+`word` belongs to this shell, `number` to the command. The late mark of an earlier command (Ctrl-C was
+too late) has another number and is dropped. A command is sent as one `eval`, so an unbalanced quote
+in it is a syntax error and does not make the shell wait for more.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from itertools import count
 
 INTERRUPT = "\x03"
 CHUNK = 65536
-# A terminal takes lines of 4095 bytes; what is longer is sent in pieces.
-MOST_CHARACTERS = 600
+# A terminal accepts lines of at most 4095 bytes (N_TTY_BUF_SIZE); longer commands are split.
+MAX_PIECE_CHARACTERS = 600
 END_REAL_S = 2.0
 
 _counter = count(1)
-# Set before the first command. `__wanlab` notes a command's number and keeps $? as it is.
+# Sent before the first command. `__wanlab` notes a command's number and keeps $? as it is.
 PREPARATION = (
     'PS1= PS2= PROMPT_COMMAND=\'printf "\\1{word}:%d:%d:%d\\2" "$__wanlab" "$?" "${{!:-0}}"'
     ' >/dev/tty\'; __wanlab() {{ __wanlab=$2; [ -z "$3" ] || stty echo;'
@@ -38,8 +38,8 @@ PREPARATION = (
 START = 'exec bash --norc --noprofile --noediting -is "$1" <>"$0" >&0 2>&0'
 
 
-class Shell:
-    """`wrap` makes the command line that runs a program in the node."""
+class NodeShell:
+    """A shell in a node. `wrap` returns the command line that runs a program in that node."""
 
     def __init__(self, title: str, wrap: Callable[[list[str]], list[str]]) -> None:
         self._word = f"wanlab{os.getpid()}-{next(_counter)}"
@@ -52,9 +52,9 @@ class Shell:
         self._is_gone = False
         self.is_busy = False
         self.status: int | None = None
-        """Of the last command."""
+        """Exit status of the last command."""
         self.background_pid = 0
-        """The shell's $!"""
+        """The shell's $!: the last background process."""
         master, slave = os.openpty()
         try:
             settings = termios.tcgetattr(slave)
@@ -74,7 +74,7 @@ class Shell:
             os.close(slave)
 
     def _skip_greeting(self) -> None:
-        """What comes before the first mark is the shell's own business."""
+        """Discard everything before the first mark."""
         self.is_busy = True
         while self.is_busy:
             self.read()
@@ -93,8 +93,10 @@ class Shell:
     # -- commands ---------------------------------------------------------------------------------
 
     def send(self, command: str, *, echoes: bool = False) -> None:
-        """Starts a command; `read` until it is not busy any more. `echoes`: its terminal shows what is
-        typed, as long as it runs."""
+        """Start a command; call `read` until `is_busy` is false.
+
+        With `echoes` the terminal shows what is typed while the command runs.
+        """
         assert not self.is_busy, "the shell is busy with another command"
         self._number += 1
         self._is_interrupted = False
@@ -104,71 +106,71 @@ class Shell:
         self._write(f"{begin}; eval {quoted(command)}\n".encode())
 
     def interrupt(self, character: str = INTERRUPT) -> None:
-        """What Ctrl-C does, if a command runs."""
+        """Type Ctrl-C, if a command is running."""
         if self.is_busy:
             self._is_interrupted = True
             self._write(character.encode())
 
     def write(self, data: bytes) -> None:
-        """What is typed to the command that runs."""
+        """Type `data` to the running command."""
         self._write(data)
 
     def read(self, timeout_ms: int | None = None) -> bytes:
-        """What the command has written; waits for something. Empty: nothing came in that time, or it
-        has ended."""
+        """Wait for output of the command and return it; empty on timeout or if it has ended."""
         if not self._is_readable(timeout_ms):
             return b""
         try:
             data = os.read(self.fileno(), CHUNK)
-        except OSError:  # EIO: nobody has the terminal open any more
+        except OSError:  # EIO: no process has the terminal open any more
             data = b""
         if not data:
             return self._close_pending()
-        return self._take(data)
+        return self._strip_marks(data)
 
     def is_readable(self, timeout_ms: int | None = None) -> bool:
-        """Whether something arrives in time."""
+        """Wait for output; return whether there is some."""
         return bool(self._pending) or self._is_readable(timeout_ms)
 
     def _is_readable(self, timeout_ms: int | None) -> bool:
-        watch = select.poll()
-        watch.register(self.fileno(), select.POLLIN)
-        watch.register(self._end_descriptor, select.POLLIN)
-        events = dict(watch.poll(timeout_ms))
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        poll.register(self._end_descriptor, select.POLLIN)
+        events = dict(poll.poll(timeout_ms))
         if self.fileno() not in events and self._end_descriptor in events:
             self.is_busy = False
             return False
         return self.fileno() in events
 
-    def _take(self, data: bytes) -> bytes:
-        """The output in `data`, without marks; what may be the beginning of one waits for its rest."""
+    def _strip_marks(self, data: bytes) -> bytes:
+        """Return the output in `data` without marks; the beginning of a mark is kept for later."""
         self._pending += data
-        said = b""
-        while found := self._mark.search(self._pending):
-            said += self._pending[: found.start()]
-            self._pending = self._pending[found.end() :]
-            number, status, background = map(int, found.groups())
+        output = b""
+        while mark := self._mark.search(self._pending):
+            output += self._pending[: mark.start()]
+            self._pending = self._pending[mark.end() :]
+            number, status, background = map(int, mark.groups())
             if number == self._number or self._is_dropped(number):
                 self.status = status
                 self.background_pid = background
                 self.is_busy = False
-                self._put_terminal_right()
+                self._reset_terminal()
         start = self._pending.rfind(b"\x01")
         if start >= 0 and self._may_be_mark(self._pending[start:]):
             rest, self._pending = self._pending[:start], self._pending[start:]
         else:
             rest, self._pending = self._pending, b""
-        return said + rest
+        return output + rest
 
-    def _put_terminal_right(self) -> None:
-        """The next command must not be shown when it is sent; and a program that was killed may have
-        left the terminal as it needed it."""
+    def _reset_terminal(self) -> None:
+        """Turn echo off for the next command, and undo the settings of a program that was killed."""
         if termios.tcgetattr(self.fileno()) != self._settings:
             termios.tcsetattr(self.fileno(), termios.TCSANOW, self._settings)
 
     def _is_dropped(self, number: int) -> bool:
-        """A Ctrl-C that is faster than the command makes the terminal forget the command: the shell
-        shows its prompt once more."""
+        """Whether the terminal has discarded the command because Ctrl-C came before the shell read it.
+
+        The shell then shows its previous prompt again.
+        """
         return self._is_interrupted and number == self._number - 1
 
     def _may_be_mark(self, tail: bytes) -> bool:
@@ -190,7 +192,7 @@ class Shell:
     # -- the end ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Hangs up: the shell ends, and what it runs in the background with it."""
+        """Hang up: end the shell and its background processes."""
         if self.terminal.closed:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -208,10 +210,10 @@ _SPECIAL = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
 
 
 def quoted(command: str) -> str:
-    """As one word for bash, in lines that a terminal takes."""
+    """Quote a command as one word for bash, in lines short enough for a terminal."""
     pieces = []
-    for start in range(0, len(command), MOST_CHARACTERS):
-        piece = command[start : start + MOST_CHARACTERS]
+    for start in range(0, len(command), MAX_PIECE_CHARACTERS):
+        piece = command[start : start + MAX_PIECE_CHARACTERS]
         escaped = "".join(
             _SPECIAL.get(c) or (f"\\x{ord(c):02x}" if c < " " or c == "\x7f" else c) for c in piece
         )

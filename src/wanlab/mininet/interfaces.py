@@ -1,0 +1,439 @@
+"""Interfaces of nodes, plain (Intf) and with traffic control (TCIntf, see `shaping`).
+
+An interface is created in the kernel with its link when it is needed (see `live_network`); until then
+it only remembers its settings. Subclasses override `config`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+from wanlab.errors import CommandError, RequirementError, WanlabError
+
+from .live_network import LinkOfNetwork, NodeOfNetwork, live_network
+from .log import info
+from .namespace import KernelInterface, run_batch
+from .parameters import Params, apply, refuse_unknown
+from .shaping import Shaping, shaping
+from .util import ipParse
+
+USE_TCLINK = "a plain link has no limits: use cls=TCLink, or Mininet(link=TCLink)"
+TC_PARAMETERS = {
+    *("bw", "delay", "jitter", "loss", "max_queue_size", "speedup", "gro", "txo", "rxo"),
+    *("use_hfsc", "use_tbf", "use_htb", "latency_ms", "enable_ecn", "enable_red"),
+    "disable_gro",
+}
+INTF_PARAMETERS = {"ip", "mac", "ifconfig", "up", "moveIntfFn", "prefixLen"}
+LINK_PARAMETERS = {"key", "use_htb"}
+MAX_NAME_CHARACTERS = 15  # IFNAMSIZ, without the final NUL
+FAST_WIRE_BPS = 40_000_000_000
+UNLIMITED = 0
+# On a wire a packet takes 24 bytes more than a queue counts; the smallest packet has 60.
+WIRE_OVERHEAD = 84 / 60
+
+
+class NodeOfInterface(NodeOfNetwork, Protocol):
+    """What an interface needs to know of its node."""
+
+    ports: dict[Intf, int]
+    nameToIntf: dict[str, Intf]
+
+    @property
+    def inNamespace(self) -> bool: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def is_live(self) -> bool: ...
+
+    def newPort(self) -> int: ...
+
+    def addIntf(
+        self,
+        intf: Intf,
+        port: int | None = None,
+        moveIntfFn: Callable[..., object] | None = None,
+    ) -> None: ...
+
+    def delIntf(self, intf: Intf | None) -> None: ...
+
+    def intfList(self) -> list[Intf]: ...
+
+    def cmd(self, *args: object, **kwargs: Any) -> str: ...
+
+    def pexec(self, *args: object, **kwargs: Any) -> tuple[str, str, int]: ...
+
+
+class LinkOfInterface(LinkOfNetwork, Protocol):
+    """What an interface needs to know of its link."""
+
+    is_foreign: bool
+
+    def ends(self) -> tuple[Intf, Intf]: ...
+
+
+class Intf:
+    """An interface of a node. Without a link it stands for an interface that exists already."""
+
+    parameters: ClassVar[set[str]] = INTF_PARAMETERS | LINK_PARAMETERS
+
+    def __init__(
+        self,
+        name: str,
+        node: NodeOfInterface | None = None,
+        port: int | None = None,
+        link: LinkOfInterface | None = None,
+        mac: str | None = None,
+        **params: Any,
+    ) -> None:
+        assert node is not None, "an interface belongs to a node: Intf(name, node=h1)"
+        self.name = name
+        self.kernel_name = name
+        """The name that wanlab created it with."""
+        self.node = node
+        self.link = link
+        self.mac = mac
+        self.ip: str | None = None
+        self.prefixLen: int | None = None
+        self.is_live = link is None or link.is_foreign
+        self._pending_tc_commands: list[str] = []
+        if name == "lo":
+            self.ip, self.prefixLen = "127.0.0.1", 8
+        elif link is None:
+            self._move_to_node()
+        move = params.pop("moveIntfFn", None)
+        # wanlab creates interfaces in their node, so there is nothing to move.
+        node.addIntf(self, port=port, moveIntfFn=move if self.is_live else None)
+        self.params = params
+        self.config(**params)
+
+    def _move_to_node(self) -> None:
+        """Move an interface of the root namespace here: a NIC, or one that the script created."""
+        interface = self._interface()
+        if interface.exists():
+            return
+        if not KernelInterface("", self.name).exists():
+            raise RequirementError(
+                f"there is no interface {self.name} for {self.node.name}",
+                "the embedded machine does not have your computer's NICs; run on the native machine "
+                "as root: wanlab python --machine native SCRIPT",
+            )
+        subprocess.run(["ip", "link", "set", self.name, "netns", self.node.namespace], check=True)
+        interface.set_up(True)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def IP(self) -> str | None:
+        return self.ip
+
+    def MAC(self) -> str | None:
+        return self.mac
+
+    def address_with_prefix(self) -> str | None:
+        return f"{self.ip}/{self.prefixLen}" if self.ip and self.prefixLen is not None else None
+
+    def isUp(self, setUp: bool = False) -> bool:
+        """Return whether it is up; with `setUp` set it up first."""
+        if setUp:
+            self._interface().set_up(True)
+            return True
+        return self._interface().is_up()
+
+    def updateIP(self) -> str | None:
+        """Read its address from the kernel."""
+        self.ip, self.prefixLen = self._interface().address() or (None, None)
+        return self.ip
+
+    def updateMAC(self) -> str | None:
+        """Read its MAC address from the kernel."""
+        self.mac = self._interface().mac()
+        return self.mac
+
+    def updateAddr(self) -> tuple[str | None, str | None]:
+        return self.updateIP(), self.updateMAC()
+
+    def status(self) -> str:
+        """Return OK, DOWN or MISSING."""
+        if not self._interface().exists():
+            return "MISSING"
+        return "OK" if self.isUp() else "DOWN"
+
+    # -- setting ----------------------------------------------------------------------------------
+
+    def _interface(self) -> KernelInterface:
+        return KernelInterface(self.node.namespace, self.name)
+
+    def exists_in_kernel(self) -> bool:
+        return self._interface().exists()
+
+    def cmd(self, *args: object, **kwargs: object) -> str:
+        """Run a command in the node's shell."""
+        return self.node.cmd(*args, **kwargs)
+
+    def setIP(self, ipstr: str, prefixLen: int | None = None) -> str:
+        """Set the address: 10.0.0.1/8, or the address and the length of its prefix."""
+        address, slash, prefix = ipstr.partition("/")
+        if slash:
+            prefixLen = int(prefix)
+        if prefixLen is None:
+            raise WanlabError(f"{self.name}: {ipstr} has no prefix", f"as in {ipstr}/8")
+        if ":" in address:
+            self.run_ip(f"addr replace {address}/{prefixLen} dev {self.name}")
+            return ""
+        if len(address.split(".")) != 4:
+            raise WanlabError(f"{self.name}: {ipstr!r} is not an address", "as in 10.0.0.1/8")
+        ipParse(address)
+        is_new = (address, prefixLen) != (self.ip, self.prefixLen)
+        self.ip, self.prefixLen = (address, prefixLen) if address != "0.0.0.0" else (None, None)
+        if self.is_live and is_new:
+            self._interface().set_address(address, prefixLen)
+        return ""
+
+    def setMAC(self, macstr: str) -> str:
+        if len(macstr.split(":")) != 6:
+            raise WanlabError(f"{self.name}: {macstr!r} is not a MAC address")
+        is_new = self.mac != macstr
+        self.mac = macstr
+        if self.is_live and is_new:
+            self._interface().set_mac(macstr)
+        return ""
+
+    def apply_mac(self) -> None:
+        """Set the MAC address of an interface just created for a node that was live before."""
+        if self.mac is not None:
+            self._interface().set_mac(self.mac)
+
+    def restore_kernel_name(self) -> None:
+        """Rename it back, because wanlab removes it by the name that it was created with."""
+        if not self.is_live or self.name == self.kernel_name:
+            return
+        original = KernelInterface(self.node.namespace, self.kernel_name)
+        # `name` may belong to a VLAN interface on top of the original one, which still exists.
+        if not original.exists() and self.exists_in_kernel():
+            self.rename(self.kernel_name)
+
+    def run_ip(self, line: str) -> None:
+        """Run a line of `ip` in the node's namespace."""
+        namespace = self.node.namespace
+        run_batch(namespace, "ip", [line])
+
+    def ifconfig(self, *args: object) -> str:
+        """Accept up, down, or an address with its prefix; without arguments show the interface.
+
+        Any other arguments are passed to ifconfig, if it is installed.
+        """
+        words = " ".join(map(str, args)).split()
+        if words in (["up"], ["down"]):
+            self.set_up(words == ["up"])
+            return ""
+        if len(words) == 1 and "/" in words[0]:
+            return self.setIP(words[0])
+        if not words and shutil.which("ifconfig") is None:
+            return self.cmd("ip addr show", self.name)
+        return self.cmd("ifconfig", self.name, *words)
+
+    def set_up(self, up: bool) -> None:
+        """Unplug the cable or plug it in; addresses and routes are restored afterwards."""
+        is_wanlabs = self.link is not None and not self.link.is_foreign
+        if is_wanlabs and self.name == self.kernel_name:
+            live_network().create_pending()
+            live_network().network.set_port_up(self.kernel_name, up)
+        else:
+            self._interface().set_up(up)
+
+    def rename(self, newname: str) -> str:
+        if len(newname) > MAX_NAME_CHARACTERS:
+            raise WanlabError(
+                f"{newname} is too long for an interface",
+                f"{MAX_NAME_CHARACTERS} characters at most",
+            )
+        if self.is_live or self.link is None:
+            interface = self._interface()
+            interface.set_up(False)
+            interface.rename(newname)
+            interface.set_up(True)
+        else:
+            self.kernel_name = newname
+        self.node.nameToIntf.pop(self.name, None)
+        self.name = newname
+        self.node.nameToIntf[newname] = self
+        return ""
+
+    def setParam(self, results: Params, method: str, **param: object) -> object:
+        """See Node.setParam."""
+        return apply(self, results, method, param, (list, tuple))
+
+    def config(
+        self,
+        mac: str | None = None,
+        ip: str | None = None,
+        ifconfig: object = None,
+        up: bool = True,
+        **params: object,
+    ) -> Params:
+        """Apply these parameters and return the results. Subclasses may override it."""
+        hints = dict.fromkeys(TC_PARAMETERS, USE_TCLINK)
+        refuse_unknown(self.name, type(self), params, self.parameters, hints)
+        results: Params = {}
+        self.setParam(results, "setMAC", mac=mac)
+        self.setParam(results, "setIP", ip=ip)
+        if not up:
+            self.ifconfig("down")
+        elif self.link is not None and self.link.is_foreign:
+            self._interface().set_up(True)
+        self.setParam(results, "ifconfig", ifconfig=ifconfig)
+        return results
+
+    def speed_bps(self) -> int | None:
+        """Return the speed that its wire needs; None is the default speed."""
+        return None
+
+    def pop_tc_commands(self) -> list[str]:
+        """Return the pending tc commands, and forget them."""
+        commands, self._pending_tc_commands = self._pending_tc_commands, []
+        return commands
+
+    # -- removing ---------------------------------------------------------------------------------
+
+    def delete(self) -> None:
+        """Remove it; a link is removed with either of its ends."""
+        self.restore_kernel_name()
+        self.node.delIntf(self)
+        if self.link is not None and not self.link.is_foreign:
+            live_network().remove_link(self.link)
+        elif self.name != "lo" and self.exists_in_kernel():
+            self.run_ip(f"link del {self.name}")
+        self.link = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class TCIntf(Intf):
+    """An interface with traffic control on what it sends."""
+
+    bwParamMax = 1000
+    """Mininet's limit. Here any rate is possible."""
+    parameters: ClassVar[set[str]] = Intf.parameters | TC_PARAMETERS
+    _bw: float | None = None
+
+    def config(  # type: ignore[override]
+        self,
+        bw: object = None,
+        delay: object = None,
+        jitter: object = None,
+        loss: object = None,
+        gro: bool | None = None,
+        txo: bool | None = None,
+        rxo: bool | None = None,
+        speedup: float = 0,
+        use_hfsc: bool = False,
+        use_tbf: bool = False,
+        latency_ms: float | None = None,
+        enable_ecn: bool = False,
+        enable_red: bool = False,
+        max_queue_size: int | None = None,
+        **params: Any,
+    ) -> Params:
+        """Replace the interface's conditions; without any they stay as they are."""
+        if "disable_gro" in params:
+            gro = not params.pop("disable_gro")
+        results = super().config(**params)
+        conditions = shaping(
+            self.name,
+            bw=bw,
+            delay=delay,
+            jitter=jitter,
+            loss=loss,
+            use_hfsc=use_hfsc,
+            use_tbf=use_tbf,
+            latency_ms=latency_ms,
+            enable_ecn=enable_ecn,
+            enable_red=enable_red,
+            max_queue_size=max_queue_size,
+        )
+        if speedup and conditions.bw is not None and self.node.name.startswith("s"):
+            conditions = shaping(self.name, **{**vars(conditions), "bw": speedup})
+        offloads = {"gro": gro, "tx": txo, "rx": rxo}
+        self._set_offloads({name: on for name, on in offloads.items() if on is not None})
+        if conditions.is_empty:
+            return results
+        info(f"({conditions.describe()}) ")
+        results["tcoutputs"] = self._shape(conditions)
+        results["parent"] = f" {conditions.delay_lines('', conditions.rate_lines('')[1])[1]} "
+        return results
+
+    def _shape(self, conditions: Shaping) -> list[str]:
+        lines = conditions.lines(self.name)
+        self._bw = conditions.bw
+        if not self.is_live:
+            self._pending_tc_commands = lines
+        else:
+            speed_bps = self.speed_bps()
+            if speed_bps is not None and self.link is not None and not self.link.is_foreign:
+                live_network().network.set_port_speed(self.kernel_name, speed_bps)
+            reset = [f"qdisc del dev {self.name} root"] if self._has_qdisc() else []
+            run_batch(self.node.namespace, "tc", reset + lines)
+        return ["" for _ in lines]
+
+    def speed_bps(self) -> int | None:
+        """Return the speed of a faster wire, if its rate comes close to that of the default wire."""
+        needed_bps = 0 if self._bw is None else self._bw * 1e6 * WIRE_OVERHEAD
+        default_bps = live_network().network.line_rate_bps
+        if default_bps == UNLIMITED or needed_bps <= default_bps:
+            return None
+        return FAST_WIRE_BPS if needed_bps <= FAST_WIRE_BPS else UNLIMITED
+
+    def _has_qdisc(self) -> bool:
+        """Whether a queueing discipline was installed on it (the kernel's default is `0:`)."""
+        lines = self.tc("%s qdisc show dev %s").splitlines()
+        return any(" root " in line and " 0: " not in line for line in lines)
+
+    def _set_offloads(self, offloads: dict[str, bool]) -> None:
+        if offloads:
+            words = [
+                word for name, on in offloads.items() for word in (name, "on" if on else "off")
+            ]
+            _, errors, status = self.node.pexec("ethtool", "-K", self.name, *words)
+            if status:
+                raise CommandError(f"`ethtool -K {self.name} {' '.join(words)}`", output=errors)
+
+    def tc(self, cmd: str, tc: str = "tc") -> str:
+        """Run `cmd` with the program and the interface filled in: "%s qdisc show dev %s"."""
+        output, errors, _ = self.node.pexec(cmd % (tc, self.name))
+        return output + errors
+
+    def bwCmds(
+        self, bw: object = None, speedup: float = 0, **flags: object
+    ) -> tuple[list[str], str]:
+        """Return (commands for `tc`, the parent of what follows)."""
+        if speedup and self.node.name.startswith("s"):
+            bw = speedup
+        lines, parent = shaping(self.name, bw=bw, **flags).rate_lines("%s")
+        return [f"%s {line}" for line in lines], f" {parent} "
+
+    @staticmethod
+    def delayCmds(parent: str, **values: object) -> tuple[list[str], str]:
+        """Return (commands for `tc`, the parent of what follows)."""
+        lines, below = shaping("netem", **values).delay_lines("%s", parent.strip())
+        return [f"%s {line}" for line in lines], f" {below} "
+
+
+class OVSIntf(Intf):
+    """One end of a patch between two Open vSwitches."""
+
+    def ifconfig(self, *args: object) -> str:
+        words = " ".join(map(str, args))
+        if words == "up":
+            return ""
+        raise WanlabError(f"{self.name} is a patch port, which cannot be {words}")

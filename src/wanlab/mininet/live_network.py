@@ -1,0 +1,326 @@
+"""The live network that all nodes of this program belong to.
+
+A Mininet script makes nodes and links one by one and may use each at once. Here they wait until
+something needs them (a command in a node, the start of the network) and are then created together:
+two hundred hosts take one call instead of thousands of processes. Most scripts never notice.
+
+    node, link made in Python        pending
+    h1.cmd(...), net.start(), ...    create_pending(): everything pending is created in the kernel
+    os.system(...), subprocess, ...  the same, because the new program may look at the network
+    net.stop()                       when the last node is removed, the network is stopped
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Protocol
+
+import wanlab
+from wanlab.topology import Controller, Link
+
+from .log import debug, lg, warn
+from .namespace import run_batch
+
+MIN_DESCRIPTOR_LIMIT = 16_384
+# Audit events (PEP 578) of everything that starts a program.
+PROGRAM_STARTS = frozenset(
+    ("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty")
+)
+
+
+class NodeOfNetwork(Protocol):
+    """What the live network needs to know of a node."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def namespace_name(self) -> str: ...
+
+    def as_wanlab_node(self) -> wanlab.Host | wanlab.Switch | Controller: ...
+
+    def on_created(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
+class EndOfLink(Protocol):
+    """What the live network needs to know of an interface."""
+
+    kernel_name: str
+    is_live: bool
+
+    @property
+    def node(self) -> NodeOfNetwork: ...
+
+    def pop_tc_commands(self) -> list[str]: ...
+
+    def apply_mac(self) -> None: ...
+
+
+class LinkOfNetwork(Protocol):
+    """What the live network needs to know of a link."""
+
+    def ends(self) -> Sequence[EndOfLink]: ...
+
+    def as_wanlab_link(self) -> Link: ...
+
+
+class ProgramStarts:
+    """Call `before_start` before this process starts another program.
+
+    Python cannot remove an audit hook (PEP 578). So the hook is installed when it is first needed,
+    and does nothing while it is disabled.
+    """
+
+    def __init__(self, before_start: Callable[[], None]) -> None:
+        self._before_start = before_start
+        self._is_installed = False
+        self._is_enabled = False
+
+    def enable(self) -> None:
+        self._is_enabled = True
+        if not self._is_installed:
+            self._is_installed = True
+            sys.addaudithook(self._on_event)
+
+    def disable(self) -> None:
+        self._is_enabled = False
+
+    def _on_event(self, event: str, _arguments: object) -> None:
+        if self._is_enabled and event in PROGRAM_STARTS:
+            self._before_start()
+
+
+class LiveNetwork:
+    """The nodes and links of this program: those pending, and those that the kernel has."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._network: wanlab.Network | None = None
+        self._pending_nodes: dict[str, NodeOfNetwork] = {}
+        self._pending_links: list[LinkOfNetwork] = []
+        self._live_nodes: dict[str, NodeOfNetwork] = {}
+        self._nodes_to_remove: list[NodeOfNetwork] | None = None
+        self._links_to_remove: list[LinkOfNetwork] = []
+        self._is_creating = False
+        self._is_attached = False
+        self._program_starts = ProgramStarts(self.create_pending)
+
+    def watch_program_starts(self) -> None:
+        """From now on create what is pending before this process starts a program."""
+        self._program_starts.enable()
+
+    def attach(self) -> wanlab.Topology:
+        """Use the network that this machine already carries, and return its topology.
+
+        Nodes and links that are made in Python afterwards stand for those that exist; they are not
+        removed in the end.
+        """
+        with self._lock:
+            assert self._network is None, "this program has a network already"
+            raise_descriptor_limit()
+            network = wanlab.Network.attach()
+            network.start()
+            self._network = network
+            self._is_attached = True
+            return network.topology
+
+    def _exists_already(self, name: str) -> bool:
+        """Whether the network that we attached to has a node of this name."""
+        network = self._network if self._is_attached else None
+        return network is not None and any(name == node.name for node in network.topology.nodes)
+
+    @property
+    def network(self) -> wanlab.Network:
+        """The `wanlab.Network` itself, for everything that Mininet's API does not offer."""
+        with self._lock:
+            if self._network is None:
+                raise_descriptor_limit()
+                network = wanlab.Network(wanlab.Topology(), machine="here")
+                network.start()
+                self._network = network
+            return self._network
+
+    # -- adding -----------------------------------------------------------------------------------
+
+    def add_node(self, node: NodeOfNetwork) -> None:
+        self.watch_program_starts()
+        with self._lock:
+            previous = self._live_nodes.get(node.name) or self._pending_nodes.get(node.name)
+            if previous is not None:
+                if previous.name in self._live_nodes:
+                    warn(f"*** replacing {previous}, which belongs to a network never stopped\n")
+                previous.terminate()
+            exists = self._exists_already(node.name)
+            (self._live_nodes if exists else self._pending_nodes)[node.name] = node
+
+    def is_live(self, node: NodeOfNetwork) -> bool:
+        return self._live_nodes.get(node.name) is node
+
+    def has_node(self, matches: Callable[[NodeOfNetwork], bool]) -> bool:
+        return any(map(matches, [*self._pending_nodes.values(), *self._live_nodes.values()]))
+
+    def add_link(self, link: LinkOfNetwork) -> None:
+        with self._lock:
+            if self._is_attached and self._has_port(link):
+                for end in link.ends():
+                    end.is_live = True
+            else:
+                self._pending_links.append(link)
+
+    def create_pending(self) -> None:
+        """Create all pending nodes and links in the kernel."""
+        with self._lock:
+            if self._is_creating or not (self._pending_nodes or self._pending_links):
+                return
+            nodes, links = list(self._pending_nodes.values()), self._pending_links
+            self._pending_nodes, self._pending_links = {}, []
+            self._is_creating = True
+            try:
+                self._create(nodes, links)
+            finally:
+                self._is_creating = False
+            for node in nodes:
+                node.on_created()
+
+    def _create(self, nodes: list[NodeOfNetwork], links: list[LinkOfNetwork]) -> None:
+        known = {str(operation) for operation in self.network.plan}
+        self.network.add(
+            *[node.as_wanlab_node() for node in nodes], *[link.as_wanlab_link() for link in links]
+        )
+        self._log_new_operations(known)
+        ends = [end for link in links for end in link.ends()]
+        # A node that was live before its first link may have been given a MAC address.
+        on_live_nodes = [end for end in ends if end.node.name in self._live_nodes]
+        self._live_nodes |= {node.name: node for node in nodes}
+        for end in ends:
+            end.is_live = True
+        for end in on_live_nodes:
+            end.apply_mac()
+        self._run_tc_commands(ends)
+
+    def _log_new_operations(self, known: set[str]) -> None:
+        """Show what was done as shell commands, for setLogLevel("debug")."""
+        if lg.isEnabledFor(logging.DEBUG):
+            for operation in self.network.plan:
+                if str(operation) not in known:
+                    debug(f"*** {operation.describe()}\n")
+                    debug("".join(f"{line}\n" for line in operation.commands()))
+
+    def _run_tc_commands(self, ends: Iterable[EndOfLink]) -> None:
+        """Run the pending tc commands of these interfaces, in one process for each namespace."""
+        by_namespace: dict[str, list[str]] = {}
+        for end in ends:
+            commands = by_namespace.setdefault(end.node.namespace_name, [])
+            commands.extend(end.pop_tc_commands())
+        for namespace, commands in by_namespace.items():
+            if commands:
+                run_batch(namespace, "tc", commands)
+
+    # -- removing ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def removing_together(self) -> Iterator[None]:
+        """Collect the nodes and links that the body removes, and remove them together at its end.
+
+        If no node is left, the whole network is stopped instead, which is faster.
+        """
+        with self._lock:
+            self._nodes_to_remove, self._links_to_remove = [], []
+        try:
+            yield
+        finally:
+            with self._lock:
+                nodes, self._nodes_to_remove = self._nodes_to_remove, None
+                for node in nodes:
+                    self._forget(node)
+                if not self._live_nodes and not self._pending_nodes:
+                    self.close()
+                else:
+                    for link in self._links_to_remove:
+                        self.remove_link(link)
+                    for node in nodes:
+                        self.network.remove_node(node.name)
+
+    def remove_node(self, node: NodeOfNetwork) -> None:
+        with self._lock:
+            if self._pending_nodes.get(node.name) is node:
+                del self._pending_nodes[node.name]
+                self._pending_links = [
+                    link
+                    for link in self._pending_links
+                    if all(end.node is not node for end in link.ends())
+                ]
+            elif self._live_nodes.get(node.name) is not node:
+                return
+            elif self._nodes_to_remove is not None:
+                self._nodes_to_remove.append(node)
+            else:
+                self._forget(node)
+                self.network.remove_node(node.name)
+
+    def _forget(self, node: NodeOfNetwork) -> None:
+        if self._live_nodes.get(node.name) is node:
+            del self._live_nodes[node.name]
+
+    def remove_link(self, link: LinkOfNetwork) -> None:
+        with self._lock:
+            if link in self._pending_links:
+                self._pending_links.remove(link)
+            elif self._nodes_to_remove is not None:
+                self._links_to_remove.append(link)
+            elif self._network is not None and self._has_port(link):
+                self._network.remove_link(link.ends()[0].kernel_name)
+
+    def _has_port(self, link: LinkOfNetwork) -> bool:
+        """Whether the network still has this link; a node that is removed takes its links along."""
+        assert self._network is not None
+        links = self._network.topology.links
+        return link.ends()[0].kernel_name in {port.name for link in links for port in link.ports}
+
+    def close(self) -> None:
+        """Remove everything that was created."""
+        with self._lock:
+            network, self._network = self._network, None
+            self._pending_nodes, self._pending_links, self._live_nodes = {}, [], {}
+            self._is_attached = False
+            self._program_starts.disable()
+            if network is not None:
+                network.stop()
+
+    # -- programs ---------------------------------------------------------------------------------
+
+    def wrap(
+        self, node: NodeOfNetwork, arguments: list[str], folder: str | None = None
+    ) -> list[str]:
+        """Return the command line that runs a program in a node."""
+        self.create_pending()
+        with self._lock:
+            if not node.namespace_name:
+                return arguments
+            return self.network[node.name].wrap(arguments, folder=folder)
+
+
+@cache
+def live_network() -> LiveNetwork:
+    """Return the live network of this program.
+
+    There is one because Mininet's nodes are made without saying to which network they belong.
+    """
+    return LiveNetwork()
+
+
+def raise_descriptor_limit() -> None:
+    """Allow this process two descriptors for each of thousands of nodes."""
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = max(hard_limit, MIN_DESCRIPTOR_LIMIT)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
