@@ -144,7 +144,7 @@ def _run(case: Case, wire: Wire, seconds: int) -> Run:
 
 
 def _capture(folder: str, snaplen: int) -> Capture:
-    return Capture(PORT, file=Path(folder) / "capture.pcapng", snaplen=snaplen, most_bytes="4GB")
+    return Capture(PORT, file=Path(folder) / "capture.pcapng", snaplen=snaplen, max_bytes="4GB")
 
 
 def _arguments() -> argparse.Namespace:

@@ -119,15 +119,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {nearest[0]}?"
     if not words:
         return "there are none"
-    shown = words if len(words) <= MOST_WORDS_IN_A_HINT else [*words[:MOST_WORDS_IN_A_HINT], "..."]
+    shown = words if len(words) <= MAX_WORDS_IN_HINT else [*words[:MAX_WORDS_IN_HINT], "..."]
     return f"known here: {', '.join(shown)}"
 
 
-MOST_WORDS_IN_A_HINT = 20
-MOST_LINES_OF_A_TAIL = 20
+MAX_WORDS_IN_HINT = 20
+MAX_TAIL_LINES = 20
 
 
 def _with_tail(message: str, title: str, text: str) -> str:
     """The message with the last lines of a program's text below it, indented."""
-    lines = text.rstrip().splitlines()[-MOST_LINES_OF_A_TAIL:]
+    lines = text.rstrip().splitlines()[-MAX_TAIL_LINES:]
     return "\n".join([message, f"{title}:", *(f"  {line}" for line in lines)]) if lines else message

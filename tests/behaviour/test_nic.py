@@ -173,8 +173,8 @@ def test_a_lone_ping_is_not_held_and_bulk_is_collected(start: Start) -> None:
     assert max(received) == 11 * MSS_BYTES
 
 
-def test_moderation_can_be_switched_off(start: Start) -> None:
-    net = start(shapes.single(2), nic={"moderation": 0}, sysctls=SYSCTLS)
+def test_coalescing_can_be_switched_off(start: Start) -> None:
+    net = start(shapes.single(2), nic={"coalescing": 0}, sysctls=SYSCTLS)
     net.root.run("tc qdisc add dev s1-eth2 root tbf rate 200mbit burst 3000 limit 500000")
     (received,) = lengths(net, ("h2", "h2-eth0", "in"), during=lambda: transfer(net, "-n 1M"))
     assert max(received) == MSS_BYTES

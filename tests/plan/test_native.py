@@ -30,7 +30,7 @@ def test_what_belongs_to_the_whole_computer_is_left_as_it_is() -> None:
     assert "net.ipv6.conf.default.disable_ipv6" in keys
 
 
-def test_cards_have_no_moderation_and_no_limit_needs_no_operation() -> None:
+def test_cards_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
     unlimited = Topology(
         nodes=(Host("h1"), Host("h2")),
         links=(link(Port("h1", speed_bps=0), Port("h2", speed_bps=1_000_000)),),

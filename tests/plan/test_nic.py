@@ -53,7 +53,7 @@ def test_what_a_port_says_counts_over_the_network_and_that_over_the_rule() -> No
     topology = shapes.single(2)
     own = replace(topology.links[0].a, nic=Nic(gro=False))
     topology = replace(topology, links=(Link(own, topology.links[0].b), *topology.links[1:]))
-    found = cards(topology, nic=Nic(tso=False, moderation_ns=0))
+    found = cards(topology, nic=Nic(tso=False, coalescing_ns=0))
     assert [it for it in found if not isinstance(it, SetWire)][:4] == [
         SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": False}),
         SetCoalesce("h1", "h1-eth0", 0),
@@ -80,7 +80,7 @@ def test_the_computers_own_kernel_has_no_card_that_cuts() -> None:
     ("wire", "nic", "what"),
     [
         ("mtu", Nic(tso=True), "the network: tso on wire=mtu"),
-        ("gso", Nic(moderation_ns=1000), "the network: moderation"),
+        ("gso", Nic(coalescing_ns=1000), "the network: coalescing"),
     ],
 )
 def test_a_card_that_the_computers_kernel_cannot_play_is_refused(
@@ -88,4 +88,4 @@ def test_a_card_that_the_computers_kernel_cannot_play_is_refused(
 ) -> None:
     with pytest.raises(RequirementError, match=what):
         refuse_cards(shapes.single(1), wire, nic)
-    refuse_cards(shapes.single(1), "gso", Nic(tso=True, moderation_ns=0))
+    refuse_cards(shapes.single(1), "gso", Nic(tso=True, coalescing_ns=0))

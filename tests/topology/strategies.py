@@ -94,8 +94,8 @@ def switches(draw: Any, number: int, controllers: list[str], common: dict[str, A
 
 
 switched = st.none() | st.booleans()
-moderations_ns = st.none() | st.integers(0, 10**6).map(lambda us: us * 1000)
-cards = st.builds(Nic, tso=switched, gro=switched, moderation_ns=moderations_ns)
+coalescing_times_ns = st.none() | st.integers(0, 10**6).map(lambda us: us * 1000)
+nics = st.builds(Nic, tso=switched, gro=switched, coalescing_ns=coalescing_times_ns)
 
 
 @st.composite
@@ -108,10 +108,10 @@ def links(draw: Any, names: Any, switches: Any) -> Link:
     vlans: dict[str, Any] = {"vlan": 10, "trunks": (20, 30)}
     if a not in switches or draw(st.booleans()):
         vlans = {}
-    card = Nic() if b in switches else draw(cards)
+    nic = Nic() if b in switches else draw(nics)
     return Link(
         Port(a, mtu=mtu, conditions=first, **vlans),
-        Port(b, speed_bps=speed_bps, nic=card, conditions=second),
+        Port(b, speed_bps=speed_bps, nic=nic, conditions=second),
         extra=draw(extras),
     )
 

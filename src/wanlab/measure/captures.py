@@ -29,7 +29,7 @@ from .readings import Beginning, Reading, Source, Stream
 
 WHOLE_PACKET = 262_144
 RING_BYTES = 32 << 20
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 SECOND_NS = 1_000_000_000
 
 # struct tpacket3_hdr: next, seconds, ns, captured, length, status, where it begins; tag at 36.
@@ -49,7 +49,7 @@ class Capture:
 
     file        default: the first port's name and ".pcapng", in the network's folder
     snaplen     at most this many bytes of each packet; 96 are enough for the headers of TCP
-    most_bytes  the file's size at most, "1GB" unless said otherwise; what comes later is left out
+    max_bytes  the file's size at most, "1GB" unless said otherwise; what comes later is left out
     filter      an expression of tcpdump's, such as "tcp port 5201"
     ring_bytes  of the machine's memory, for each port: room for the packets of 20 ms
     """
@@ -59,7 +59,7 @@ class Capture:
         *ports: str,
         file: str | Path | None = None,
         snaplen: int = WHOLE_PACKET,
-        most_bytes: str | int = MOST_BYTES,
+        max_bytes: str | int = MAX_BYTES,
         filter: str = "",
         ring_bytes: str | int = RING_BYTES,
     ) -> None:
@@ -70,7 +70,7 @@ class Capture:
         self._ports = ports
         self._path = None if file is None else Path(file)
         self._snaplen = snaplen
-        self._most_bytes = parse_size(most_bytes)
+        self._max_bytes = parse_size(max_bytes)
         self._filter = filter
         self._ring_bytes = parse_size(ring_bytes)
         self._program = compile_filter(filter, snaplen) if filter else []
@@ -111,7 +111,7 @@ class Capture:
                 "ring_bytes": self._ring_bytes,
                 "program": self._program,
                 # In the ring a packet takes more than in the file, at most twice as much.
-                "max_bytes": 2 * self._most_bytes,
+                "max_bytes": 2 * self._max_bytes,
             }
             for node, name in zip(self._nodes, self._ports, strict=True)
         ]
@@ -148,7 +148,7 @@ class Capture:
             return
         batch = sorted(self._batch, key=_time) if len(self._ports) > 1 else self._batch
         self._batch = []
-        room = self._most_bytes - writer.bytes_written - STATISTICS_ROOM * len(self._ports)
+        room = self._max_bytes - writer.bytes_written - STATISTICS_ROOM * len(self._ports)
         fitting = len(batch)
         if self._left_out or sum(len(packet[4]) + 48 for packet in batch) > room:
             fitting = 0
@@ -179,7 +179,7 @@ class Capture:
         ]
         if self._left_out:
             warnings.append(
-                f"{self.file.name} is full ({self._most_bytes} bytes): later packets are left out"
+                f"{self.file.name} is full ({self._max_bytes} bytes): later packets are left out"
             )
         return warnings
 

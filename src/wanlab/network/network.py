@@ -86,7 +86,7 @@ class Network:
                 "real": the computer's. "native" has no other, "here" has what it has.
     wire        "mtu": every packet at most one MTU, as on a real wire. "gso": up to 64 KB, as veth.
     nic         the card of every host and router whose port says nothing else:
-                {"tso": "off", "gro": "on", "moderation": "50us"}, or a Nic.
+                {"tso": "off", "gro": "on", "coalescing": "50us"}, or a Nic.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder: the one place that programs share with you. Default: the current.
     guest_folder

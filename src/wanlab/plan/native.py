@@ -108,7 +108,7 @@ def refuse_cards(topology: Topology, wire: Wire, nic: Nic) -> None:
         f"{whose}: {what}"
         for whose, card in asked
         for what, is_asked in (
-            ("moderation", bool(card.moderation_ns)),
+            ("coalescing", bool(card.coalescing_ns)),
             ("tso on wire=mtu", bool(card.tso) and wire == "mtu"),
         )
         if is_asked

@@ -44,7 +44,7 @@ def _default_nic(node: Node, port: Port, wire: Wire) -> Nic:
         return Nic()
     if isinstance(node, Router):
         return Nic(tso=False, gro=False)
-    return Nic(tso=not shape_lines(port), gro=True, moderation_ns=COALESCE_NS)
+    return Nic(tso=not shape_lines(port), gro=True, coalescing_ns=COALESCE_NS)
 
 
 def nic_operations(namespace: str, interface: str, nic: Nic, wire: Wire) -> Iterator[Operation]:
@@ -58,5 +58,5 @@ def nic_operations(namespace: str, interface: str, nic: Nic, wire: Wire) -> Iter
         features |= {"gro": nic.gro}
     if features:
         yield SetOffloads(namespace, interface, features)
-    if nic.moderation_ns is not None:
-        yield SetCoalesce(namespace, interface, nic.moderation_ns // 1000)
+    if nic.coalescing_ns is not None:
+        yield SetCoalesce(namespace, interface, nic.coalescing_ns // 1000)

@@ -32,7 +32,7 @@ ASIDE = 0.12
 LOGARITHMIC_FROM = 16.0
 """An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
 VALUES_LOGARITHMIC_FROM = 30.0
-MOST_NUMBERS = 200
+MAX_NUMBERS = 200
 """Of cells in a heat map that have their value written in them."""
 DARK = 0.55
 ROOM_ABOVE = 1.06
@@ -214,7 +214,7 @@ def heat(
         axes.set_yticks(range(len(y.texts)), y.texts)
         axes.set_xlabel(x.label)
         axes.set_ylabel(y.label)
-        if means.size <= MOST_NUMBERS:
+        if means.size <= MAX_NUMBERS:
             _write_numbers(axes, means)
         _head(figure, title, warnings)
     return figure

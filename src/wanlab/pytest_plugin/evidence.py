@@ -67,7 +67,7 @@ class Evidence:
             file = self._folder / PACKETS
             samplers.append(
                 Capture(
-                    *self._ports, file=file, most_bytes=MOST_PACKETS_BYTES, ring_bytes=RING_BYTES
+                    *self._ports, file=file, max_bytes=MOST_PACKETS_BYTES, ring_bytes=RING_BYTES
                 )
             )
         if choices.every is not None:

@@ -13,7 +13,7 @@ from wanlab.notebook import Html, as_html, folded, heading, preformatted, table,
 from .provenance import Provenance
 from .record import SECONDS, TIME_COLUMNS, Column, Record, Table
 
-MOST_ROWS = 8
+MAX_ROWS = 8
 CURVE_WIDTH, CURVE_HEIGHT, CURVE_POINTS = 160, 22, 160
 DIGITS_OF_HASH = 12
 LABELS = ("node", "device", "handle", "flow")
@@ -43,9 +43,9 @@ def table_html(it: Table) -> Html:
     ]
     rows = [
         [_cell(column.values[row]) for column in it.columns]
-        for row in range(min(len(it), MOST_ROWS))
+        for row in range(min(len(it), MAX_ROWS))
     ]
-    more = f"and {len(it) - MOST_ROWS} more rows" if len(it) > MOST_ROWS else ""
+    more = f"and {len(it) - MAX_ROWS} more rows" if len(it) > MAX_ROWS else ""
     return together(
         table(("column", "unit", "least", "mean", "most", "over time"), told),
         table(it.names, rows, wraps=False),
@@ -75,8 +75,8 @@ def _title(name: str, it: Table) -> str:
 
 def _raw(output: bytes) -> Html:
     lines = output.decode(errors="replace").splitlines()
-    rest = f"\n... and {len(lines) - MOST_ROWS} more lines" if len(lines) > MOST_ROWS else ""
-    return preformatted("\n".join(lines[:MOST_ROWS]) + rest)
+    rest = f"\n... and {len(lines) - MAX_ROWS} more lines" if len(lines) > MAX_ROWS else ""
+    return preformatted("\n".join(lines[:MAX_ROWS]) + rest)
 
 
 def _cell(value: Any) -> str:

@@ -35,7 +35,7 @@ class Provenance:
     clock: str = ""
     wire: str = ""
     nic: Mapping[str, str] = field(default_factory=dict)
-    """The card of hosts and routers, as far as it is not by rule: `{"tso": "off"}`."""
+    """The NIC of hosts and routers, where it is not decided by rule: `{"tso": "off"}`."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What else of the network decides results: line rate, kernel parameters of every node."""
     warnings: tuple[str, ...] = ()

@@ -36,10 +36,10 @@ from wanlab.topology.nic import BY_RULE, problems_of
 from wanlab.topology.words import WORD_OF_FIELD
 from wanlab.units import format_rate, format_time
 
-LARGEST_PORT_NUMBER = 2**16 - 1  # two bytes of an automatic MAC
-FASTEST_BPS = 10**13
-SLOWEST_DELAY_NS = 3600 * 10**9
-SMALLEST_MTU, LARGEST_MTU = 68, 65535  # RFC 791; veth's max_mtu
+MAX_PORT_NUMBER = 2**16 - 1  # two bytes of an automatic MAC
+MAX_RATE_BPS = 10**13
+MAX_DELAY_NS = 3600 * 10**9
+MIN_MTU, MAX_MTU = 68, 65535  # RFC 791; veth's max_mtu
 
 QUEUE_KINDS = (
     *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
@@ -141,8 +141,8 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
         hint = "name it among the controllers of a switch instead"
         report(end, f'"{port.node}" is a controller, and carries no traffic', hint)
     field = f"{end}_port"
-    if port.number is not None and not 0 <= port.number <= LARGEST_PORT_NUMBER:
-        hint = f"ports count from 0 to {LARGEST_PORT_NUMBER}"
+    if port.number is not None and not 0 <= port.number <= MAX_PORT_NUMBER:
+        hint = f"ports count from 0 to {MAX_PORT_NUMBER}"
         report(field, f"{port.number} is not a number for a port", hint)
     if isinstance(node, Switch) and port.ip is not None:
         report(field, f"a port of switch {node.name} has the address {port.ip}", "use a router")
@@ -153,11 +153,11 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
         report(field, wrong.what, wrong.hint)
     if port.nic != BY_RULE and not isinstance(node, Host | Router):
         hint = "give one to the other end of the link"
-        report(field, f"a port of switch {node.name} has no card", hint)
+        report(field, f"a port of switch {node.name} has no NIC", hint)
     if port.speed_bps is not None and port.speed_bps < 0:
         report(field, f"the speed {port.speed_bps} bit/s is negative", "0 is unlimited")
-    if port.mtu is not None and not SMALLEST_MTU <= port.mtu <= LARGEST_MTU:
-        report(field, f"an MTU of {port.mtu}", f"{SMALLEST_MTU} to {LARGEST_MTU} are possible")
+    if port.mtu is not None and not MIN_MTU <= port.mtu <= MAX_MTU:
+        report(field, f"an MTU of {port.mtu}", f"{MIN_MTU} to {MAX_MTU} are possible")
 
 
 def _check_vlans(report: Report, field: str, port: Port, node: Node) -> None:
@@ -188,14 +188,14 @@ def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
         yield f"the rate {rate} bit/s is negative", "rate_bps", 'as in "10Mbps"'
     elif rate == 0:
         yield "a rate of 0 lets nothing through", "rate_bps", "leave it out, or set a loss of 100%"
-    elif rate is not None and rate > FASTEST_BPS:
-        yield f"a rate of {format_rate(rate)}", "rate_bps", f"at most {format_rate(FASTEST_BPS)}"
+    elif rate is not None and rate > MAX_RATE_BPS:
+        yield f"a rate of {format_rate(rate)}", "rate_bps", f"at most {format_rate(MAX_RATE_BPS)}"
     for field in ("delay_ns", "jitter_ns"):
         time_ns, word = getattr(it, field), WORD_OF_FIELD[field]
         if time_ns < 0:
             yield f"the {word} {time_ns} ns is negative", field, 'as in "20ms"'
-        elif time_ns > SLOWEST_DELAY_NS:
-            most = f"at most {format_time(SLOWEST_DELAY_NS)}"
+        elif time_ns > MAX_DELAY_NS:
+            most = f"at most {format_time(MAX_DELAY_NS)}"
             yield f"a {word} of {format_time(time_ns)}", field, most
     for field in _FRACTIONS:
         if not 0.0 <= getattr(it, field) <= 1.0:

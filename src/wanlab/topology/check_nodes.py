@@ -9,10 +9,10 @@ from ipaddress import ip_address, ip_interface, ip_network
 from wanlab.errors import did_you_mean
 from wanlab.topology.model import Controller, Host, Node, Router, Switch, Topology
 
-LONGEST_NAME = 15  # Linux: IFNAMSIZ, less the final zero
-LARGEST_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
-LARGEST_VLAN = 4094
-LARGEST_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
+MAX_NAME_LENGTH = 15  # Linux: IFNAMSIZ, less the final zero
+MAX_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
+MAX_VLAN = 4094
+MAX_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
 
 SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
 CONTROLLER_KINDS = ("learning", "remote", "outside", "inband", "ref", "ovsc")
@@ -33,8 +33,8 @@ Report = Callable[..., None]
 
 def check_node(report: Report, node: Node, topology: Topology) -> None:
     check_name(report, "name", node.name)
-    if node.number is not None and not 0 <= node.number <= LARGEST_NODE_NUMBER:
-        hint = f"nodes count from 0 to {LARGEST_NODE_NUMBER}"
+    if node.number is not None and not 0 <= node.number <= MAX_NODE_NUMBER:
+        hint = f"nodes count from 0 to {MAX_NODE_NUMBER}"
         report("number", f"{node.number} is not a number for a node", hint)
     if isinstance(node, Host | Switch | Router):
         for name in node.external_interfaces:
@@ -54,14 +54,14 @@ def check_node(report: Report, node: Node, topology: Topology) -> None:
 
 
 def is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME
+    return _NAME.fullmatch(name) is not None and len(name) <= MAX_NAME_LENGTH
 
 
 def check_name(report: Report, field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
-    elif len(name) > LONGEST_NAME:
-        longest = f"Linux allows {LONGEST_NAME} characters"
+    elif len(name) > MAX_NAME_LENGTH:
+        longest = f"Linux allows {MAX_NAME_LENGTH} characters"
         report(field, f'the name "{name}" is {len(name)} characters long', longest)
 
 
@@ -92,9 +92,9 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
         check_vlan(report, field, vlan)
         first = next(iter(topology.ports(host.name)), None)
         name = f"{(first and first.name) or f'{host.name}-eth0'}.{vlan}"
-        if len(name) > LONGEST_NAME:
+        if len(name) > MAX_NAME_LENGTH:
             what = f'the interface of VLAN {vlan} would be called "{name}", {len(name)} characters'
-            report(field, what, f"Linux allows {LONGEST_NAME}: give the host a shorter name")
+            report(field, what, f"Linux allows {MAX_NAME_LENGTH}: give the host a shorter name")
     vlans = [vlan for _, vlan in host.vlan_interfaces]
     for vlan in sorted({vlan for vlan in vlans if vlans.count(vlan) > 1}):
         report(field, f"VLAN {vlan} has two interfaces", "give it once")
@@ -126,8 +126,8 @@ def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
         if name not in known:
             hint = did_you_mean(name, known)
             report("controllers", f'there is no controller "{name}"', hint)
-    if switch.priority is not None and not 0 <= switch.priority <= LARGEST_PRIORITY:
-        hint = f"they go from 0 to {LARGEST_PRIORITY}"
+    if switch.priority is not None and not 0 <= switch.priority <= MAX_PRIORITY:
+        hint = f"they go from 0 to {MAX_PRIORITY}"
         report("priority", f"{switch.priority} is not a priority", hint)
     elif switch.priority is not None and not switch.stp:
         report("priority", "a priority has no effect without stp", "give both, or neither")
@@ -200,8 +200,8 @@ def _check_port_number(report: Report, field: str, port: int) -> None:
 
 
 def check_vlan(report: Report, field: str, vlan: int) -> None:
-    if not 1 <= vlan <= LARGEST_VLAN:
-        report(field, f"{vlan} is not a VLAN number", f"they go from 1 to {LARGEST_VLAN}")
+    if not 1 <= vlan <= MAX_VLAN:
+        report(field, f"{vlan} is not a VLAN number", f"they go from 1 to {MAX_VLAN}")
 
 
 def check_ip(report: Report, field: str, ip: str | None) -> None:

@@ -21,8 +21,8 @@ from wanlab.errors import WanlabError
 
 OPPORTUNITY_BYTES = 1504
 """A packet of 1500 bytes, and the 4 bytes with which mahimahi counts each."""
-MOST_MS = 2**32 - 1
-MOST_OPPORTUNITIES = 16 << 20
+MAX_MS = 2**32 - 1
+MAX_OPPORTUNITIES = 16 << 20
 _NUMBERS = re.compile(r"[0-9\s]+")
 
 
@@ -78,7 +78,7 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
     last = 0
     for number, line in enumerate(text.splitlines(), 1):
         said = line.strip()
-        if not said.isascii() or not said.isdecimal() or len(said) > 10 or int(said) > MOST_MS:
+        if not said.isascii() or not said.isdecimal() or len(said) > 10 or int(said) > MAX_MS:
             raise WanlabError(
                 f'{name}, line {number}: "{line[:40]}" is no number of ms',
                 "a trace has a whole number in each line: when a packet could pass",
@@ -96,8 +96,8 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
             f"{name} has no opportunity after the beginning",
             "its last number is how long it lasts, before it begins again",
         )
-    if len(at_ms) > MOST_OPPORTUNITIES:
-        raise WanlabError(f"{name} has {len(at_ms)} lines", f"at most {MOST_OPPORTUNITIES}")
+    if len(at_ms) > MAX_OPPORTUNITIES:
+        raise WanlabError(f"{name} has {len(at_ms)} lines", f"at most {MAX_OPPORTUNITIES}")
     return LinkTrace(tuple(at_ms))
 
 

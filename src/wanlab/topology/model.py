@@ -241,7 +241,7 @@ class Port:
     trunks: tuple[int, ...] = ()
     """Of a switch's port: VLANs that pass with their tags."""
     nic: Nic = BY_RULE
-    """The card, in a host or a router."""
+    """The NIC, in a host or a router."""
     conditions: Conditions = Conditions()
 
     def __str__(self) -> str:

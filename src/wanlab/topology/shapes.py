@@ -27,7 +27,7 @@ from wanlab.errors import WanlabError, did_you_mean
 from wanlab.topology.model import Host, Link, Port, Switch, Topology
 from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
-SMALLEST_TORUS = 3  # a ring of two switches would be two links between the same pair
+MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
 
 def minimal(**words: Unpack[ConditionWords]) -> Topology:
@@ -85,7 +85,7 @@ def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> To
 
 def torus(x: int, y: int, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
     """x times y switches, each joined to the next in both directions, the last to the first."""
-    _at_least(SMALLEST_TORUS, x=x, y=y)
+    _at_least(MIN_TORUS_SIZE, x=x, y=y)
     _at_least(1, n=n)
     hosts, links = [], []
     places = [(i, j) for i in range(x) for j in range(y)]

@@ -373,12 +373,12 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
             {card("tso", "Card: TSO")}
             {card("gro", "Card: GRO")}
             <TextField
-              field={field("nic.moderation")}
-              title="Interrupt moderation"
-              value={textOf(nic, "moderation")}
+              field={field("nic.coalescing")}
+              title="Interrupt coalescing"
+              value={textOf(nic, "coalescing")}
               placeholder="by rule"
               check={units.time}
-              onChange={(text) => setNic("moderation", orNothing(text))}
+              onChange={(text) => setNic("coalescing", orNothing(text))}
             />
           </>
         )}

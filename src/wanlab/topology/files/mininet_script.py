@@ -1,7 +1,7 @@
 """A topology as a program in Mininet's words, as MiniEdit exports one: for Mininet itself, and for
 `wanlab python`. It is written, not read.
 
-What Mininet's API has no word for (an AQM, trunks, a card) cannot be in it: the script says so in its
+What Mininet's API has no word for (an AQM, trunks, a NIC) cannot be in it: the script says so in its
 first lines, and when it runs.
 """
 
@@ -250,7 +250,7 @@ class _Script:
             port.vlan is not None or bool(port.trunks),
             port.nic != BY_RULE,
         )
-        for is_given, what in zip(given, ("speed", "MTU", "VLANs", "card"), strict=True):
+        for is_given, what in zip(given, ("speed", "MTU", "VLANs", "NIC"), strict=True):
             if is_given:
                 self._leave_out(f"{what} of {port.name}")
 

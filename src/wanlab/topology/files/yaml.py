@@ -24,7 +24,7 @@
 A node begins with its kind (host, switch, router, controller); its other fields are those of the
 classes in `wanlab.topology.model`. A link's words are those of `wanlab.topology.words`, and a port
 takes number, name, ip, mac, speed and mtu, a switch's port also vlan and trunks, any other nic, its
-card: `{tso: off, gro: on, moderation: 50us}`. A router takes `frr`
+NIC: `{tso: off, gro: on, coalescing: 50us}`. A router takes `frr`
 (the text of a frr.conf) or `frr_file` (its path). `extra` keeps what another format said.
 """
 
