@@ -11,6 +11,7 @@ rest of the public API is in the public submodules: `wanlab.topology`, `wanlab.n
 `wanlab.measure`, `wanlab.record`, `wanlab.plot`, `wanlab.experiments`, `wanlab.errors`.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -46,3 +47,7 @@ def __getattr__(name: str) -> object:
     if module != __name__ and hasattr(import_module(module), name):
         return getattr(import_module(module), name)
     return import_module(f"{module}.{name}")
+
+
+if "IPython" in sys.modules:
+    import_module("wanlab.formatters").register_if_in_ipython()

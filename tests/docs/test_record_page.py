@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from wanlab.record import Provenance, Record, Table, write
-from wanlab.record.file import FORMAT
-from wanlab.record.record import UNITS
+from wanlab.record.record import FORMAT, UNITS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record.md").read_text("utf-8")
 

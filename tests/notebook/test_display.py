@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -10,13 +11,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from wanlab import Network, Record, Topology, link, plot, shapes
+from wanlab import Network, Record, Topology, formatters, link, plot, shapes
 from wanlab.network.display import network_html
 from wanlab.notebook import Html, TimeLine, is_notebook, table, time_line, together
 from wanlab.plot import Panel
 from wanlab.record import Provenance, Table
+from wanlab.record.display import record_html
+from wanlab.topology.files.picture import picture_or_none
 
 SECOND_NS = 1_000_000_000
+HTML, TEXT = "text/html", "text/plain"
 
 
 class Handle:
@@ -63,7 +67,7 @@ def elements(svg: str, kind: str) -> list[ElementTree.Element]:
 
 
 def test_a_topology_is_drawn() -> None:
-    svg = shapes.dumbbell(2, rate="10Mbps", delay="20ms")._repr_svg_()
+    svg = picture_or_none(shapes.dumbbell(2, rate="10Mbps", delay="20ms"))
     assert svg is not None
     assert len(elements(svg, "line")) == 5
     texts = [element.text for element in elements(svg, "text")]
@@ -71,7 +75,7 @@ def test_a_topology_is_drawn() -> None:
 
 
 def test_a_topology_that_is_wrong_has_no_picture() -> None:
-    assert Topology(links=(link("h1", "h2"),))._repr_svg_() is None
+    assert picture_or_none(Topology(links=(link("h1", "h2"),))) is None
 
 
 def test_what_users_wrote_is_no_html() -> None:
@@ -96,7 +100,7 @@ def test_a_record_tells_what_to_know_first() -> None:
         }
     )
     origin = Provenance(wanlab="1", seed=3, warnings=("a <queue> overflowed",), commands=("h1$ x",))
-    html = Record(origin, {"qdisc": queue}, {"ping.txt": b"64 bytes\n" * 20})._repr_html_()
+    html = record_html(Record(origin, {"qdisc": queue}, {"ping.txt": b"64 bytes\n" * 20}))
     assert html.index("a &lt;queue&gt; overflowed") < html.index("seed 3")
     assert "qdisc: 4 rows of 4 columns" in html
     assert 'nowrap">s1-eth1</td>' in html  # and not "s1-", "eth1"
@@ -109,6 +113,24 @@ def test_a_figure_is_shown() -> None:
     panel = Panel("RTT", "ms", (plot.Line("h1", np.array([0.0, 1.0]), np.array([20.0, 21.0])),))
     svg = plot.timeline([panel])._repr_svg_()  # type: ignore[attr-defined]
     assert len(elements(svg, "svg")) == 1
+
+
+@pytest.mark.parametrize(
+    "path", [*(it for row in formatters.FORMATTERS for it in row[1:]), *formatters.DISPLAYS[0]]
+)
+def test_every_registered_type_and_function_is_there(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    assert getattr(importlib.import_module(module), name).__module__ == module
+
+
+def test_ipython_displays_a_record_a_topology_and_a_network() -> None:
+    display_formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    formatters.register(display_formatter)
+    shown_as = [
+        set(display_formatter.format(value)[0])
+        for value in (Record(Provenance(wanlab="1"), {}), Table.of({"a": [1]}), shapes.minimal())
+    ]
+    assert shown_as == [{HTML, TEXT}, {HTML, TEXT}, {"image/svg+xml", TEXT}]
 
 
 # -- what changes while a cell runs -----------------------------------------------------------------

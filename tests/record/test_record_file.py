@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wanlab.errors import RecordError
 from wanlab.record import Provenance, Record, Table, read, write
-from wanlab.record.file import from_arrow, to_arrow
+from wanlab.record.file import from_arrow
 from wanlab.record.provenance import as_text
 from wanlab.record.record import content_digest
 
@@ -248,4 +248,4 @@ columns = st.dictionaries(
 @given(columns)
 def test_any_table_survives_arrow(columns: dict[str, list[object]]) -> None:
     table = Table.of(columns)
-    assert from_arrow(to_arrow(table)) == table
+    assert from_arrow(table.to_arrow()) == table

@@ -290,12 +290,6 @@ class Network:
             self._machine = None
         self._outside.close()
 
-    def _ipython_display_(self) -> None:
-        """For notebooks."""
-        from .display import show
-
-        show(self)
-
     @property
     def is_running(self) -> bool:
         return self._machine is not None

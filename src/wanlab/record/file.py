@@ -23,14 +23,20 @@ import numpy as np
 
 from wanlab.errors import RecordError
 from wanlab.record.provenance import Provenance, as_text, refuse_unknown
-from wanlab.record.record import Column, Record, Table, check_name, content_digest
+from wanlab.record.record import (
+    FORMAT,
+    FORMAT_KEY,
+    UNIT_KEY,
+    Column,
+    Record,
+    Table,
+    check_name,
+    content_digest,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
-FORMAT = 1
-_FORMAT_KEY = b"wanlab.format"
-_UNIT_KEY = b"unit"
 _INDEX = "provenance.json"
 _INDEX_KEYS = {"format", "digest", "provenance", "tables", "raw"}
 
@@ -85,31 +91,9 @@ def read(folder: str | os.PathLike[str]) -> Record:
     return record
 
 
-def to_arrow(table: Table) -> "pyarrow.Table":
-    """The table for pyarrow, with units and the format's version in its metadata."""
-    import pyarrow
-
-    kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "bool": pyarrow.bool_()}
-    fields = [
-        pyarrow.field(
-            column.name,
-            kinds.get(column.kind, pyarrow.string()),
-            nullable=False,
-            metadata={_UNIT_KEY: column.unit.encode()},
-        )
-        for column in table.columns
-    ]
-    schema = pyarrow.schema(fields, metadata={_FORMAT_KEY: str(FORMAT).encode()})
-    arrays = [
-        pyarrow.array(column.values, type=field.type)
-        for column, field in zip(table.columns, fields, strict=True)
-    ]
-    return pyarrow.Table.from_arrays(arrays, schema=schema)
-
-
 def from_arrow(arrow: "pyarrow.Table") -> Table:
-    """The reverse of `to_arrow`."""
-    version = (arrow.schema.metadata or {}).get(_FORMAT_KEY, b"none").decode()
+    """The reverse of `Table.to_arrow`."""
+    version = (arrow.schema.metadata or {}).get(FORMAT_KEY, b"none").decode()
     if version != str(FORMAT):
         raise RecordError(f"the table has format {version}, this wanlab reads {FORMAT}")
     odd = [f"{field.name} ({field.type})" for field in arrow.schema if not _is_known(field)]
@@ -119,7 +103,7 @@ def from_arrow(arrow: "pyarrow.Table") -> Table:
         tuple(
             Column(
                 field.name,
-                (field.metadata or {}).get(_UNIT_KEY, b"").decode(),
+                (field.metadata or {}).get(UNIT_KEY, b"").decode(),
                 tuple(column.to_pylist())
                 if str(field.type) == "string"
                 else np.array(column.to_numpy()),
@@ -139,7 +123,7 @@ def write_table(table: Table, path: Path) -> None:
 
     # Every option that shapes the bytes is given, so that a new default does not change them.
     pyarrow.parquet.write_table(
-        to_arrow(table),
+        table.to_arrow(),
         path,
         version="2.6",
         data_page_version="1.0",

@@ -53,6 +53,11 @@ UNITS = {
     "packets": "packets",
     "fraction": "1",
 }
+FORMAT = 1
+FORMAT_KEY = b"wanlab.format"
+UNIT_KEY = b"unit"
+"""Metadata of a table and of its columns in a Parquet file."""
+
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 TIME_COLUMNS = ("time_ns", "time_s", "start_s")
 
@@ -189,12 +194,6 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({len(self)} rows: {', '.join(self.names)})"
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        from wanlab.record.display import table_html
-
-        return table_html(self)
-
     def distinct(self, name: str) -> list[Any]:
         """The different values of a column, in order of their first appearance."""
         return list(dict.fromkeys(_plain(self[name])))
@@ -229,10 +228,25 @@ class Table:
         return Series(name, column.unit, times_s, np.asarray(column.values))
 
     def to_arrow(self) -> "pyarrow.Table":
-        """For pyarrow; units are in the metadata of the fields."""
-        from wanlab.record.file import to_arrow
+        """Return the table for pyarrow, with units and the format's version in its metadata."""
+        import pyarrow
 
-        return to_arrow(self)
+        kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "bool": pyarrow.bool_()}
+        fields = [
+            pyarrow.field(
+                column.name,
+                kinds.get(column.kind, pyarrow.string()),
+                nullable=False,
+                metadata={UNIT_KEY: column.unit.encode()},
+            )
+            for column in self.columns
+        ]
+        schema = pyarrow.schema(fields, metadata={FORMAT_KEY: str(FORMAT).encode()})
+        arrays = [
+            pyarrow.array(column.values, type=field.type)
+            for column, field in zip(self.columns, fields, strict=True)
+        ]
+        return pyarrow.Table.from_arrays(arrays, schema=schema)
 
     def to_polars(self) -> "polars.DataFrame":
         """For polars, which keeps no units: `record[table].column(name).unit` has them."""
@@ -275,12 +289,6 @@ class Record:
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        from wanlab.record.display import record_html
-
-        return record_html(self)
 
     def digest(self) -> str:
         """SHA-256 over all content, in hexadecimal. Two runs agree if their digests do."""

@@ -291,15 +291,6 @@ class Topology:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 
-    def _repr_svg_(self) -> str | None:
-        """For notebooks; one that is wrong has no picture."""
-        from wanlab.topology.files import dumps
-
-        try:
-            return dumps(self, "topology.svg")
-        except TopologyError:
-            return None
-
     def node(self, name: str) -> Node:
         """The node of that name."""
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
 from wanlab.topology.drawing import has_labels
@@ -113,3 +114,11 @@ def _node(node: Node) -> Iterator[str]:
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
     of_kind = f' class="{kind}"' if kind else ""
     return f'<text{of_kind} x="{x:g}" y="{y:g}">{escape(text)}</text>'
+
+
+def picture_or_none(topology: Topology) -> str | None:
+    """Return the SVG of a topology for a notebook, or None if the topology has errors."""
+    try:
+        return dump(topology)
+    except TopologyError:
+        return None
