@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.errors import WanlabError
+from wanlab.errors import InputError, WanlabError
 from wanlab.experiments import Experiment, Metric, load_experiment
 from wanlab.measure.metrics import RunOutput, parse_run_metric
 from wanlab.record import Table
@@ -110,22 +110,31 @@ def test_another_design_in_the_file_leaves_runs_known(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ("{rate}", "{rat}", 'no parameter "rat".*did you mean rate'),
-        ("until: ping", "until: pong", "no program 'pong'"),
-        ("until: ping", "duration: 1s\nuntil: ping", "when it ends"),
+        ("until: ping", "until: pong", 'no program "pong"'),
+        ("until: ping", "duration: 1s\nuntil: ping", "when a run ends"),
         ("ping.ping.mean_ms", "ping.ping.mean", 'unknown metric "ping.mean"'),
         ("ping.ping.mean_ms", "mean(tcp)", "unknown metric"),
-        ("metrics:", "metric:", '"metric" is not known.*did you mean metrics'),
-        ("  mean:", "  delay:", "delay is a parameter and a metric"),
+        ("metrics:", "metric:", r'line 13 \(metric\): "metric" is not known.*did you mean metrics'),
+        ("  mean:", "  delay:", "delay is the name of a parameter and of a metric"),
         ("delay: [5ms, 10ms]", "dely: [5ms]", "no parameter 'dely'"),
         ("lines mean over delay", "line mean over delay", "did you mean lines"),
-        ("{rate: rate, delay: delay}", "{rate: rate}", "bdp names two parameters"),
-        ("on: h1, at", "att: 1s, on: h1, at", '"att" is not known of program 1'),
+        ("{rate: rate, delay: delay}", "{rate: rate}", "bdp must name two parameters"),
+        ("on: h1, at", "att: 1s, on: h1, at", r'line 10 \(programs\[0\].att\): "att" is not known'),
     ],
 )
 def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in TEXT
     with pytest.raises(WanlabError, match=f"(?s){says}"):
         written(tmp_path, TEXT.replace(old, new, 1))
+
+
+def test_all_mistakes_in_a_file_are_reported_at_once(tmp_path: Path) -> None:
+    wrong = TEXT.replace("until: ping", "until: pong").replace("metrics:", "metric:")
+    wrong = wrong.replace("full: {vary: {delay: [1ms]}", "full: {vary: {delay: 1ms}")
+    with pytest.raises(InputError) as raised:
+        written(tmp_path, wrong)
+    places = [problem.place for problem in raised.value.problems]
+    assert places == ["line 12 (until)", "line 19 (full.vary.delay)", "line 13 (metric)"]
 
 
 # -- metrics ----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """One run of an experiment: everything in this folder decides its result.
 
-definition.py   Definition: an experiment as data; yaml_file.py: the same from a YAML file
+definition.py   Definition: an experiment as data
+yaml_file.py    the same from a YAML file; run_script.py: what its runs do; placeholders.py
 loading.py      finds definitions in files
 design.py       Design: the parameters and seeds of a sweep's runs
 source.py       the experiment's code as files that travel; archive.py: files as one byte string
