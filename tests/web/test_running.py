@@ -274,7 +274,7 @@ def test_ctrl_c_ends_a_running_network_only_when_pressed_twice(server: Server) -
         server.process.send_signal(signal.SIGINT)
         assert server.process.stdout is not None
         lines = [server.process.stdout.readline() for _ in range(2)]
-        assert "once more" in lines[-1]
+        assert "Ctrl-C again" in lines[-1]
         assert visitor.state["run"]["phase"] == "running"
         assert server.end(signal.SIGINT) == 0
     assert machines

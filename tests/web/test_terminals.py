@@ -23,12 +23,12 @@ def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
 
     async def run() -> None:
         told = []
-        terminals = TerminalList(lambda: told.append(terminals.told().terminals))
+        terminals = TerminalList(lambda: told.append(terminals.snapshot().terminals))
         terminal = terminals.new("id", "h1")
-        assert terminals.told().terminals == ()
+        assert terminals.snapshot().terminals == ()
         terminal.begin(Worker(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]
         await asyncio.sleep(0)
-        assert told == [(terminal.told(),)]
+        assert told == [(terminal.info(),)]
 
     with ThreadPoolExecutor(1) as thread:  # in this one Playwright may have a loop that runs
         thread.submit(asyncio.run, run()).result()

@@ -1,4 +1,4 @@
-"""The routes."""
+"""The routes of the server."""
 
 from __future__ import annotations
 
@@ -17,31 +17,43 @@ from starlette.staticfiles import StaticFiles
 from wanlab.errors import WanlabError
 
 from . import protocol
-from .folder import LARGEST_UPLOAD_BYTES, OutsideError
+from .folder import MAX_UPLOAD_BYTES, OutsideError
 from .laboratory import Laboratory, error_body
 from .terminal_socket import terminal_socket
 from .websocket import live_socket
 
 STATIC = Path(__file__).parent / "static"
 NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
-<p>The page has not been built: <code>./dev ui</code> does it.</p>"""
+<p>The page has not been built yet. Run <code>./dev ui</code> to build it.</p>"""
 DATA_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 PDF_POLICY = "frame-ancestors 'self'"
-FOREVER = "public, max-age=31536000, immutable"
-SHOWN = {
+CACHE_FOREVER = "public, max-age=31536000, immutable"
+SHOWN_TYPES = {
     "application/pdf",
     *("image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp"),
     *("text/html", "text/plain", "text/csv", "application/json"),
 }
-AS_TEXT = {".mn", ".yaml", ".yml", ".json", ".py", ".sh", ".log", ".out", ".dat", ".txt", ".conf"}
+TEXT_SUFFIXES = {
+    ".mn",
+    ".yaml",
+    ".yml",
+    ".json",
+    ".py",
+    ".sh",
+    ".log",
+    ".out",
+    ".dat",
+    ".txt",
+    ".conf",
+}
 
 
 def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
-    """The work behind the gate."""
+    """Return the application without authentication; `static` holds the built page."""
     routes = [
         Route("/", _page),
         Route("/api/state", _state),
-        Route("/api/files", _list),
+        Route("/api/files", _list_files),
         Route("/api/files/{path:path}", _file, methods=["GET", "PUT"]),
         Route("/api/export/{form}", _export),
         Route("/api/lessons", _lessons),
@@ -52,26 +64,26 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     ]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", _Assets(directory=static / "assets")))
-    app = Starlette(routes=routes, exception_handlers={WanlabError: _refuse})  # type: ignore[dict-item]
+    app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
     app.state.laboratory = laboratory
     app.state.static = static
     return app
 
 
 class _Assets(StaticFiles):
-    """Their names change with their content."""
+    """Files of the built page. Their names contain a hash of their content."""
 
     def file_response(self, *arguments: object, **options: object) -> Response:
-        answer: Response = super().file_response(*arguments, **options)  # type: ignore[arg-type]
-        answer.headers["Cache-Control"] = FOREVER
-        return answer
+        response: Response = super().file_response(*arguments, **options)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = CACHE_FOREVER
+        return response
 
 
 def _json(value: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-async def _refuse(request: Request, error: WanlabError) -> Response:
+async def _error_response(request: Request, error: WanlabError) -> Response:
     return _json(error_body(error), 404 if isinstance(error, OutsideError) else 400)
 
 
@@ -91,7 +103,7 @@ async def _state(request: Request) -> Response:
     return _json(_laboratory(request).state())
 
 
-async def _list(request: Request) -> Response:
+async def _list_files(request: Request) -> Response:
     folder = _laboratory(request).folder
     under = request.query_params.get("under", "")
     return _json(await run_in_threadpool(folder.list, under))
@@ -101,40 +113,42 @@ async def _file(request: Request) -> Response:
     path = request.path_params["path"]
     folder = _laboratory(request).folder
     if request.method == "PUT":
-        data = await _body(request, LARGEST_UPLOAD_BYTES)
+        data = await _body(request, MAX_UPLOAD_BYTES)
         await run_in_threadpool(folder.write_bytes, path, data)
-        _laboratory(request).broadcast.tell(protocol.FilesPush(paths=(path,)))
+        _laboratory(request).broadcast.push(protocol.FilesPush(paths=(path,)))
         return _json(protocol.SavedFile(path))
-    place = folder.resolve(path)
-    if not place.is_file():
-        return _json(protocol.ErrorBody(f"there is no file {path}"), 404)
-    kind = "text/plain" if place.suffix.lower() in AS_TEXT else mimetypes.guess_type(place.name)[0]
-    wants_file = "download" in request.query_params or kind not in SHOWN
-    way = "attachment" if wants_file else "inline"
+    file = folder.resolve(path)
+    if not file.is_file():
+        return _json(protocol.ErrorBody(f"no file {path}"), 404)
+    kind = (
+        "text/plain" if file.suffix.lower() in TEXT_SUFFIXES else mimetypes.guess_type(file.name)[0]
+    )
+    is_download = "download" in request.query_params or kind not in SHOWN_TYPES
+    disposition = "attachment" if is_download else "inline"
     return FileResponse(
-        place,
+        file,
         media_type=kind or "application/octet-stream",
         headers={
-            "Content-Disposition": f"{way}; filename*=utf-8''{quote(place.name)}",
+            "Content-Disposition": f"{disposition}; filename*=utf-8''{quote(file.name)}",
             "Content-Security-Policy": PDF_POLICY if kind == "application/pdf" else DATA_POLICY,
         },
     )
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request, max_bytes: int) -> bytes:
     data = bytearray()
     try:
-        async for piece in request.stream():
-            data += piece
-            if len(data) > most:
-                raise WanlabError(f"this is larger than {most >> 20} MiB")
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > max_bytes:
+                raise WanlabError(f"the file is larger than {max_bytes >> 20} MiB")
     except ClientDisconnect:
-        raise WanlabError("the upload broke off") from None
+        raise WanlabError("the upload was interrupted") from None
     return bytes(data)
 
 
 async def _lessons(request: Request) -> Response:
-    return _json(_laboratory(request).lessons.told())
+    return _json(_laboratory(request).lessons.snapshot())
 
 
 async def _lesson(request: Request) -> Response:

@@ -1,14 +1,15 @@
-"""Who may come in: the rules of Jupyter's, before any route.
+"""Authentication: the rules of Jupyter Server, checked before any route.
 
-token     random, in the URL that the program prints; it buys the cookie, once the address is right
-cookie    HttpOnly, SameSite=Strict; its name has the port, for cookies do not tell ports apart
-Host      must be ours: a name that somebody else's DNS has led here is another one (DNS rebinding)
-Origin    of WebSockets and of all that changes something must be ours; where else there is one, too
-Sec-Fetch-Site   other programs' pages on this computer are the same "site" to a browser, and their
-          requests bring our cookie: refused, but for following a link to the page itself
+Host      must be ours; against DNS rebinding, where a foreign name resolves to this computer
+Origin    must be ours wherever it is sent; WebSockets and requests that change something need one
+Sec-Fetch-Site   must be ours, too: pages of other servers on this computer are the same "site" for
+          a browser, so their requests carry our cookie. Only links to our page itself are allowed
+token     random, in the URL that the program prints; exchanged for the cookie
+cookie    HttpOnly, SameSite=Strict; its name contains the port, because cookies ignore ports
 
-Answers carry a policy that lets nothing of another origin in, no page around ours, and no type be
-guessed. Files of the working folder are data: what a page among them would run is switched off.
+Responses carry a content security policy that admits nothing from another origin, no frame around
+our page, and no guessing of types. Files of the working folder are data: scripts in them do not
+run.
 """
 
 from __future__ import annotations
@@ -32,16 +33,15 @@ COMMON_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-NOBODY = "<!doctype html><meta charset=utf-8><title>wanlab</title><p>{}</p>"
-ONWARD = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>wanlab</title>'
-NO_COOKIE = (
-    "This laboratory opens with the address that <code>wanlab web</code> printed, "
-    "with its <code>token=</code>."
+FORBIDDEN_PAGE = "<!doctype html><meta charset=utf-8><title>wanlab</title><p>{}</p>"
+REDIRECT_PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>wanlab</title>'
+USE_THE_ADDRESS = (
+    "Open the address that <code>wanlab web</code> printed, including its <code>token=</code>."
 )
 
 
 class AuthMiddleware:
-    """An application around the one that does the work. `close_code` of a refused WebSocket: 403."""
+    """ASGI middleware: pass authorized requests on to `app`, refuse all others with status 403."""
 
     def __init__(self, app: ASGIApp, *, port: int, token: str = "") -> None:
         self._app = app
@@ -56,6 +56,7 @@ class AuthMiddleware:
 
     @property
     def url(self) -> str:
+        """The address that opens the page."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,68 +64,68 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        answer = self._refusal(scope, headers)
-        if answer is None and scope["type"] == "http":
-            answer = self._entrance(scope, headers)
-        if answer is None and not self._has_cookie(headers):
-            answer = _nobody(NO_COOKIE)
-        if answer is None:
+        response = self._refusal(scope, headers)
+        if response is None and scope["type"] == "http":
+            response = self._exchange_token(scope, headers)
+        if response is None and not self._has_cookie(headers):
+            response = _forbidden(USE_THE_ADDRESS)
+        if response is None:
             await self._app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
         else:
-            await answer(scope, receive, self._with_headers(send))
+            await response(scope, receive, self._with_headers(send))
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        """Whom we do not even ask for a token."""
+        """Return why a request is refused whatever its token or cookie, or None."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return _nobody("This is no name of this laboratory.")
+            return _forbidden("This is not an address of this server.")
         is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
         origins = headers.getlist("origin")
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            return _nobody("Another page has asked for this.")
+            return _forbidden("This request comes from another site.")
         if not is_safe and len(origins) != 1:
-            return _nobody("Nobody says which page asks for this.")
+            return _forbidden("This request does not say which site it comes from.")
         site = headers.get("sec-fetch-site", "none")
-        is_visit = (
+        is_link_to_page = (
             is_safe
             and scope["path"] == "/"
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
-        if site not in ("none", "same-origin") and not is_visit:
-            return _nobody("Another page has asked for this.")
+        if site not in ("none", "same-origin") and not is_link_to_page:
+            return _forbidden("This request comes from another site.")
         return None
 
-    def _entrance(self, scope: Scope, headers: Headers) -> Response | None:
-        """The way from token to cookie."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if scope["path"] != "/" or given is None:
+    def _exchange_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the response to a request with a token: the cookie, or a refusal."""
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if scope["path"] != "/" or tokens is None:
             return None
-        if len(given) != 1 or not _is_same(given[0], self.token):
-            return _nobody("This is not the token of this laboratory. " + NO_COOKIE)
-        answer: Response = RedirectResponse("/", status_code=303)
+        if len(tokens) != 1 or not _is_same(tokens[0], self.token):
+            return _forbidden("This token is not the one of the running server. " + USE_THE_ADDRESS)
+        response: Response = RedirectResponse("/", status_code=303)
         if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
-            # Who follows a link of another page brings no strict cookie to where he is sent on, unless
-            # it is a page of ours that sends him.
-            answer = HTMLResponse(ONWARD)
-        answer.set_cookie(
+            # A redirect that began with a link on another site does not carry a strict cookie. A
+            # redirect by a page of ours does.
+            response = HTMLResponse(REDIRECT_PAGE)
+        response.set_cookie(
             self._cookie_name, self._secret, httponly=True, samesite="strict", path="/"
         )
-        return answer
+        return response
 
     def _has_cookie(self, headers: Headers) -> bool:
-        found = []
+        values = []
         for line in headers.getlist("cookie"):
             try:
                 cookie = SimpleCookie(line)
             except CookieError:
                 continue
             if self._cookie_name in cookie:
-                found.append(cookie[self._cookie_name].value)
-        return len(found) == 1 and _is_same(found[0], self._secret)
+                values.append(cookie[self._cookie_name].value)
+        return len(values) == 1 and _is_same(values[0], self._secret)
 
     def _with_headers(self, send: Send) -> Send:
         async def sending(message: Message) -> None:
@@ -140,7 +141,7 @@ class AuthMiddleware:
 
 
 def _policy(hosts: Iterable[str]) -> str:
-    """Styles may be inline: xterm.js writes them. Scripts may not."""
+    """Return the content security policy. Styles may be inline, for xterm.js; scripts may not."""
     sockets = " ".join(f"ws://{host}" for host in sorted(hosts))
     return "; ".join(
         [
@@ -160,9 +161,9 @@ def _policy(hosts: Iterable[str]) -> str:
     )
 
 
-def _is_same(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode(), right.encode())
+def _is_same(value: str, secret: str) -> bool:
+    return hmac.compare_digest(value.encode(), secret.encode())
 
 
-def _nobody(text: str) -> Response:
-    return HTMLResponse(NOBODY.format(text), status_code=403)
+def _forbidden(text: str) -> Response:
+    return HTMLResponse(FORBIDDEN_PAGE.format(text), status_code=403)

@@ -1,4 +1,4 @@
-"""The browsers that look on: what is pushed goes to all of them, in order, to each at its own speed."""
+"""The browsers that are connected. A push goes to all of them, in order, to each at its own speed."""
 
 from __future__ import annotations
 
@@ -11,58 +11,65 @@ import msgspec
 from .commands import WatchedSeries
 from .protocol import CommandRefusal, CommandReply, Push, SamplesPush
 
-MOST_WAITING = 2000
+MAX_QUEUED_MESSAGES = 2000
 
 
 class Browser:
-    """One of them. Its messages wait here until its connection takes them."""
+    """A browser, with the messages that its connection has not sent yet."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.series: tuple[WatchedSeries, ...] = ()
-        """What it watches."""
+        """What it draws."""
         self.interval_ms = 100
         self.is_lost = False
-        """It has not kept up; it may come again."""
-        self._waiting: deque[bytes] = deque()
-        self._has_some = asyncio.Event()
+        """Whether it has fallen too far behind; it may connect again."""
+        self._queue: deque[bytes] = deque()
+        self._is_filled = asyncio.Event()
 
-    def tell(self, message: Push | CommandReply | CommandRefusal) -> None:
-        self.tell_text(msgspec.json.encode(message), may_be_lost=isinstance(message, SamplesPush))
+    def send(self, message: Push | CommandReply | CommandRefusal) -> None:
+        """Queue a message."""
+        self.send_encoded(
+            msgspec.json.encode(message), is_droppable=isinstance(message, SamplesPush)
+        )
 
-    def tell_text(self, text: bytes, *, may_be_lost: bool = False) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            if may_be_lost:
+    def send_encoded(self, text: bytes, *, is_droppable: bool = False) -> None:
+        """Queue an encoded message. If the queue is full, drop it or give the browser up."""
+        if len(self._queue) >= MAX_QUEUED_MESSAGES:
+            if is_droppable:
                 return
             self.is_lost = True
-        self._waiting.append(text)
-        self._has_some.set()
+        self._queue.append(text)
+        self._is_filled.set()
 
-    async def next(self) -> bytes:
-        """The next message for it; waits until there is one."""
-        while not self._waiting:
-            self._has_some.clear()
-            await self._has_some.wait()
-        return self._waiting.popleft()
+    async def next_message(self) -> bytes:
+        """Wait for the next message and take it from the queue."""
+        while not self._queue:
+            self._is_filled.clear()
+            await self._is_filled.wait()
+        return self._queue.popleft()
 
 
 class Broadcast:
-    """All of them."""
+    """Everything that browsers are sent without asking goes through here."""
 
     def __init__(self) -> None:
         self.browsers: list[Browser] = []
         self._numbers = itertools.count(1)
 
-    def welcome(self) -> Browser:
+    def connect(self) -> Browser:
+        """Add a browser."""
         browser = Browser(f"b{next(self._numbers)}")
         self.browsers.append(browser)
         return browser
 
-    def leave(self, browser: Browser) -> None:
+    def disconnect(self, browser: Browser) -> None:
+        """Remove a browser."""
         self.browsers.remove(browser)
 
-    def tell(self, message: Push) -> None:
+    def push(self, message: Push) -> None:
+        """Send a message to all browsers."""
         text = msgspec.json.encode(message)
-        may_be_lost = isinstance(message, SamplesPush)
+        is_droppable = isinstance(message, SamplesPush)
         for browser in self.browsers:
-            browser.tell_text(text, may_be_lost=may_be_lost)
+            browser.send_encoded(text, is_droppable=is_droppable)

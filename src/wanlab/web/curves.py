@@ -1,14 +1,13 @@
-"""Live curves: what the browsers watch is sampled, and what was sampled goes to them in pieces.
+"""Live curves: what browsers draw is sampled, and sent to them in batches.
 
-The samplers read at regular instants of the network's time. A piece is all that came since the last
-one; a rate needs the reading before, so the last of each piece stays for the next.
+Samplers read at regular instants of the network's time. A batch holds all samples since the last
+one. A rate needs the reading before, so the last reading of a batch is kept for the next.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +19,25 @@ from wanlab.record import Table
 from .commands import SeriesKind, WatchedSeries
 from .protocol import SampleColumn, SamplesPush
 
-MOST_POINTS = 60
-"""Of one curve in one piece: time may pass much faster than anybody can see."""
-LEAST_SHARE = 0.01
-FASTEST_MS, SLOWEST_MS = 5, 10_000
+MAX_POINTS = 60
+"""Of one curve in one batch: time may pass much faster than anybody can see."""
+MIN_SHARE = 0.01
+"""Of the bytes of the busiest flow; flows with fewer are control connections."""
+MIN_INTERVAL_MS, MAX_INTERVAL_MS = 5, 10_000
 
-Values = NDArray[Any]
+Values = NDArray[np.float64]
 Sampler = Flows | Ports | Queues
-OF_FLOWS: tuple[tuple[SeriesKind, str, str, float], ...] = (
+FLOW_SERIES: tuple[tuple[SeriesKind, str, str, float], ...] = (
     ("cwnd", "snd_cwnd_bytes", "B", 1.0),
     ("rtt", "rtt_us", "s", 1e-6),
 )
 
 
 class Curves:
-    """Lives in the network's thread, but for `wanted`."""
+    """Samples what browsers draw, and sends it with `push`. Lives in the network's thread."""
 
-    def __init__(self, tell: Callable[[SamplesPush], None]) -> None:
-        self._tell = tell
+    def __init__(self, push: Callable[[SamplesPush], None]) -> None:
+        self._push = push
         self._series: tuple[WatchedSeries, ...] = ()
         self._interval_ms = 100
         self._sampling: Sampling | None = None
@@ -47,10 +47,10 @@ class Curves:
         self._nodes: dict[str, str] = {}
 
     def watch(self, network: Network, series: Iterable[WatchedSeries], interval_ms: int) -> None:
-        """From now on these, and no others. Ports that there are not are left out."""
+        """Sample these series from now on, and no others. Unknown ports are ignored."""
         known = {port.name: port.node for link in network.topology.links for port in link.ports}
         wanted = tuple(one for one in dict.fromkeys(series) if not one.port or one.port in known)
-        interval_ms = min(max(interval_ms, FASTEST_MS), SLOWEST_MS)
+        interval_ms = min(max(interval_ms, MIN_INTERVAL_MS), MAX_INTERVAL_MS)
         if (wanted, interval_ms) == (self._series, self._interval_ms):
             return
         self.collect(network)
@@ -67,6 +67,7 @@ class Curves:
         self._sampling = sampling
 
     def end(self) -> None:
+        """Stop sampling."""
         sampling, self._sampling = self._sampling, None
         self._samplers = []
         self._series = ()
@@ -93,10 +94,10 @@ class Curves:
             return [host.name for host in network.topology.hosts if not host.in_root]
         return list(dict.fromkeys(self._nodes[one.port] for one in wanted))
 
-    # -- pieces -----------------------------------------------------------------------------------
+    # -- batches ----------------------------------------------------------------------------------
 
     def collect(self, network: Network) -> None:
-        """What came since the last time goes out."""
+        """Send the samples taken since the last call."""
         if self._sampling is None:
             return
         self._sampling.flush()
@@ -104,10 +105,12 @@ class Curves:
         for sampler in self._samplers:
             tables |= sampler.tables()
             last = sampler.readings[-1].time_ns if sampler.readings else 0
-            sampler.readings[:] = [one for one in sampler.readings if one.time_ns == last]
+            sampler.readings[:] = [
+                reading for reading in sampler.readings if reading.time_ns == last
+            ]
         columns = tuple(self._columns(tables)) if tables else ()
         if columns:
-            self._tell(SamplesPush(columns=columns))
+            self._push(SamplesPush(columns=columns))
 
     def _columns(self, tables: dict[str, Table]) -> Iterator[SampleColumn]:
         wanted = {(one.kind, one.port) for one in self._series}
@@ -125,30 +128,30 @@ class Curves:
                 if kind == "drops":
                     values = self._drops.get(curve.label, 0.0) + values
                     self._drops[curve.label] = float(values[-1])
-                if kind != "throughput":  # the first was sent with the piece before
+                if kind != "throughput":  # the first was sent with the batch before
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:
-            yield from self._of_flows(tables["tcp"], wanted)
+            yield from self._flow_columns(tables["tcp"], wanted)
 
-    def _of_flows(
+    def _flow_columns(
         self, table: Table, wanted: set[tuple[SeriesKind, str]]
     ) -> Iterator[SampleColumn]:
         nodes, flows = list(table["node"]), list(table["flow"])
         times_s = np.asarray(table["time_ns"]) / 1e9
         first = times_s[0] if len(times_s) else 0.0
         ports_of = {node: port for port, node in self._nodes.items() if node in nodes}
-        asked = {self._nodes[port]: port for _, port in wanted if port}
-        whose = np.array([f"{node} {flow}" for node, flow in zip(nodes, flows, strict=True)])
-        carried = np.asarray(table["bytes_acked"], float)
-        busiest = carried.max(initial=0.0)
-        for key in dict.fromkeys(whose.tolist()):
-            if carried[whose == key].max() < max(LEAST_SHARE * busiest, 1.0):
-                continue  # it controls a test, or only receives
+        port_of_node = {self._nodes[port]: port for _, port in wanted if port}
+        keys = np.array([f"{node} {flow}" for node, flow in zip(nodes, flows, strict=True)])
+        acked_bytes = np.asarray(table["bytes_acked"], float)
+        busiest = acked_bytes.max(initial=0.0)
+        for key in dict.fromkeys(keys.tolist()):
+            if acked_bytes[keys == key].max() < max(MIN_SHARE * busiest, 1.0):
+                continue  # a control connection, or the receiving side
             node, _, flow = key.partition(" ")
-            port = asked.get(node) or ports_of.get(node, "")
-            rows = (whose == key) & (times_s > first)
-            for kind, column, unit, scale in OF_FLOWS:
+            port = port_of_node.get(node) or ports_of.get(node, "")
+            rows = (keys == key) & (times_s > first)
+            for kind, column, unit, scale in FLOW_SERIES:
                 if ((kind, port) in wanted or (kind, "") in wanted) and column in table:
                     values = np.asarray(table[column], dtype=float)[rows] * scale
                     if kind == "rtt":
@@ -167,8 +170,8 @@ class Curves:
         if not len(times_s):
             return
         times, numbers = times_s + self._began_ns / 1e9, values.astype(float)
-        if len(times) > MOST_POINTS:
-            keep = np.linspace(0, len(times) - 1, MOST_POINTS).astype(int)
+        if len(times) > MAX_POINTS:
+            keep = np.linspace(0, len(times) - 1, MAX_POINTS).astype(int)
             times, numbers = times[keep], numbers[keep]
         plain = tuple(None if value != value else value for value in numbers.round(9).tolist())
         yield SampleColumn(kind, port, flow, unit, tuple(times.round(6).tolist()), plain)

@@ -1,7 +1,7 @@
-"""The document and its history: edits of all browsers, one after the other.
+"""The document and its history: the edits of all browsers, one after the other.
 
-A document does not change; an edit makes the next one, and undo goes back to the one before. So what
-is kept of an edit is two documents, which share all that the edit left alone.
+Documents are immutable: an edit makes the next one, and undo returns to the one before. So a step of
+undo keeps two documents, which share everything that the edit did not change.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -18,7 +18,16 @@ from wanlab.errors import WanlabError
 from wanlab.topology import Link, draw, read_drawing, resolve
 
 from .commands import EditCommand
-from .model import Document, DocumentPreferences, DrawnLabel, DrawnLink, DrawnNode, Elements, End
+from .model import (
+    Document,
+    DocumentPreferences,
+    DrawnLabel,
+    DrawnLink,
+    DrawnNode,
+    Elements,
+    End,
+    Options,
+)
 from .protocol import DocumentChanges, DrawingProblem, LivePort, Location
 
 MAX_UNDO_STEPS = 500
@@ -30,7 +39,7 @@ Element = TypeVar("Element", DrawnNode, DrawnLink, DrawnLabel)
 
 @dataclass(frozen=True)
 class UndoStep:
-    """An edit that can be taken back."""
+    """An edit that can be undone."""
 
     before: Document
     after: Document
@@ -38,29 +47,32 @@ class UndoStep:
 
 
 class History:
-    """A document, how it became what it is, and what was taken back."""
+    """A document with the edits that can be undone and redone."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.saved: Document | None = document
-        """As it is in its file."""
+        """The document as it is in its file."""
         self._done: list[UndoStep] = []
         self._undone: list[UndoStep] = []
 
     @property
     def is_saved(self) -> bool:
+        """Whether the file has the document as it is."""
         return self.document == self.saved
 
     @property
     def undo_label(self) -> str | None:
+        """The name of the edit that undo would undo."""
         return self._done[-1].label if self._done else None
 
     @property
     def redo_label(self) -> str | None:
+        """The name of the edit that redo would redo."""
         return self._undone[-1].label if self._undone else None
 
     def edit(self, edit: EditCommand) -> DocumentChanges:
-        """Carries out an edit; what has changed."""
+        """Carry out an edit and return what has changed."""
         before = self.document
         self.document = edited(before, edit)
         changes = changes_between(before, self.document)
@@ -71,35 +83,35 @@ class History:
         return changes
 
     def undo(self) -> tuple[DocumentChanges, str]:
-        """Takes the last edit back."""
+        """Undo the last edit; return what has changed, and its name."""
         if not self._done:
             raise WanlabError("there is nothing to undo")
         step = self._done.pop()
         self._undone.append(step)
-        return self._become(step.before), step.label
+        return self._switch_to(step.before), step.label
 
     def redo(self) -> tuple[DocumentChanges, str]:
-        """Makes the last edit that was taken back again."""
+        """Redo the last edit that was undone; return what has changed, and its name."""
         if not self._undone:
-            raise WanlabError("there is nothing to do again")
+            raise WanlabError("there is nothing to redo")
         step = self._undone.pop()
         self._done.append(step)
-        return self._become(step.after), step.label
+        return self._switch_to(step.after), step.label
 
-    def _become(self, document: Document) -> DocumentChanges:
+    def _switch_to(self, document: Document) -> DocumentChanges:
         changes = changes_between(self.document, document)
         self.document = document
         return changes
 
 
 def edited(document: Document, edit: EditCommand) -> Document:
-    """The document after an edit. WanlabError where the edit makes no sense."""
+    """Return the document after an edit. WanlabError if the edit makes no sense."""
     put, drop = edit.put, set(edit.drop)
-    for thing in _elements(put):
-        if not ID.fullmatch(thing.id):
-            raise WanlabError(f'"{thing.id}" cannot be an id', "letters, digits, and _ . : - serve")
-        if thing.id in drop:
-            raise WanlabError(f"{thing.id} is to be put and dropped in one edit")
+    for element in _elements(put):
+        if not ID.fullmatch(element.id):
+            raise WanlabError(f'"{element.id}" cannot be an id', "use letters, digits, and _ . : -")
+        if element.id in drop:
+            raise WanlabError(f"an edit cannot both put and drop {element.id}")
     nodes = _merged(document.nodes, put.nodes, drop)
     known = {node.id: node for node in nodes}
     for link in put.links:
@@ -107,47 +119,50 @@ def edited(document: Document, edit: EditCommand) -> Document:
     links = _merged(document.links, put.links, drop)
     links = tuple(link for link in links if link.a in known and link.b in known)
     labels = _merged(document.labels, put.labels, drop)
-    made = Document(nodes, links, labels, document.preferences)
-    ids = [thing.id for thing in _elements(made)]
+    merged = Document(nodes, links, labels, document.preferences)
+    ids = [element.id for element in _elements(merged)]
     if len(ids) > MAX_ELEMENTS:
-        raise WanlabError(f"that would be {len(ids)} things", f"{MAX_ELEMENTS} have room")
+        raise WanlabError(
+            f"the document would have {len(ids)} elements", f"the limit is {MAX_ELEMENTS}"
+        )
     if len(set(ids)) < len(ids):
-        raise WanlabError("two things would have one id")
+        raise WanlabError("two elements would have the same id")
     if edit.preferences is None:
-        return made
+        return merged
     return Document(nodes, links, labels, _with(document.preferences, edit.preferences))
 
 
 def _merged(
-    things: tuple[Element, ...], put: tuple[Element, ...], drop: set[str]
+    elements: tuple[Element, ...], put: tuple[Element, ...], drop: set[str]
 ) -> tuple[Element, ...]:
-    """Each in its old place, new ones behind."""
-    merged = {thing.id: thing for thing in things if thing.id not in drop}
-    return tuple((merged | {thing.id: thing for thing in put}).values())
+    """Return the elements after an edit: in their old order, new ones at the end."""
+    merged = {element.id: element for element in elements if element.id not in drop}
+    return tuple((merged | {element.id: element for element in put}).values())
 
 
 def _check_ends(link: DrawnLink, known: dict[str, DrawnNode]) -> None:
     for end in (link.a, link.b):
         if end not in known:
             raise WanlabError(
-                f"link {link.id} leads to {end}, which is not there", "was it deleted meanwhile?"
+                f"link {link.id} leads to {end}, which does not exist",
+                "was it deleted in the meantime?",
             )
 
 
-def _with(preferences: DocumentPreferences, said: dict[str, Any]) -> DocumentPreferences:
-    unknown = said.keys() - set(DocumentPreferences.__struct_fields__)
+def _with(preferences: DocumentPreferences, values: Options) -> DocumentPreferences:
+    unknown = values.keys() - set(DocumentPreferences.__struct_fields__)
     if unknown:
-        raise WanlabError(f'there is no preference "{min(unknown)}"')
+        raise WanlabError(f'unknown preference "{min(unknown)}"')
     try:
-        return msgspec.convert(msgspec.to_builtins(preferences) | said, DocumentPreferences)
+        return msgspec.convert(msgspec.to_builtins(preferences) | values, DocumentPreferences)
     except msgspec.ValidationError as error:
-        raise WanlabError(f"these preferences are not understood: {error}") from None
+        raise WanlabError(f"invalid preferences: {error}") from None
 
 
 def changes_between(before: Document, after: Document) -> DocumentChanges:
-    """What leads from one document to another."""
-    old = {thing.id for thing in _elements(before)}
-    new = {thing.id for thing in _elements(after)}
+    """Return the changes that lead from one document to another."""
+    old = {element.id for element in _elements(before)}
+    new = {element.id for element in _elements(after)}
     return DocumentChanges(
         Elements(
             _changed(before.nodes, after.nodes),
@@ -166,9 +181,11 @@ def _elements(document: Document | Elements) -> Iterable[DrawnNode | DrawnLink |
 
 
 def _changed(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[Element, ...]:
-    old = {thing.id: thing for thing in before}
+    old = {element.id: element for element in before}
     return tuple(
-        thing for thing in after if (known := old.get(thing.id)) is not thing and known != thing
+        element
+        for element in after
+        if (known := old.get(element.id)) is not element and known != element
     )
 
 
@@ -176,12 +193,12 @@ def _changed(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[E
 
 
 def document_of(topology: Topology) -> Document:
-    """A topology, drawn."""
+    """Return the document that draws a topology."""
     return msgspec.convert(draw(topology), Document)
 
 
 def read(document: Document) -> tuple[Topology, tuple[DrawingProblem, ...]]:
-    """The topology of a document, as far as it can be understood, and what is wrong."""
+    """Return the topology of a document, as far as it makes sense, and its problems."""
     topology, faults = read_drawing(msgspec.to_builtins(document))
     problems = tuple(
         DrawingProblem(fault.what, fault.hint, Location(fault.id, fault.field)) for fault in faults
@@ -190,14 +207,14 @@ def read(document: Document) -> tuple[Topology, tuple[DrawingProblem, ...]]:
 
 
 def network_links(document: Document) -> list[DrawnLink]:
-    """Those that are links of the network, too, in its order: those to controllers are not."""
+    """Return the links of the network, in its order: all but those to controllers."""
     controllers = {node.id for node in document.nodes if node.kind == "controller"}
     return [link for link in document.links if not {link.a, link.b} & controllers]
 
 
 def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
-    """The ports that a sound document means, named and addressed by rule."""
-    meant = resolve(topology).links
+    """Return the ports of a document without problems, with the names and addresses they will get."""
+    resolved = resolve(topology).links
     return tuple(
         LivePort(
             link=link.id,
@@ -207,7 +224,7 @@ def ports_of(document: Document, topology: Topology) -> tuple[LivePort, ...]:
             mac=port.mac or "",
             addresses=(port.ip,) if port.ip else (),
         )
-        for link, live in zip(network_links(document), meant, strict=True)
+        for link, live in zip(network_links(document), resolved, strict=True)
         for end, node, port in _ends(link, live)
     )
 

@@ -1,4 +1,4 @@
-"""Drafts: what has not been saved is written down at every edit, so that no death of ours loses it."""
+"""Drafts: unsaved work is written to disk at every edit, so that it survives a crash."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 import msgspec
 
-from .folder import write_whole
+from .folder import write_atomically
 from .model import Document
 from .protocol import DraftPush
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A document that was not saved, and the file that it is of."""
+    """A document that was not saved, and the file that it belongs to."""
 
     document: Document
     path: str | None
     name: str
     saved_at_s: float
 
-    def told(self) -> DraftPush:
-        """What a browser is told of it."""
+    def snapshot(self) -> DraftPush:
+        """Return what browsers are told about the draft."""
         return DraftPush(
             name=self.name or "untitled",
             nodes=len(self.document.nodes),
@@ -31,29 +31,32 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Drafts:
-    """`offered` is what a server before us left; it stays on the disk until it is taken or refused."""
+    """Keeps the draft of this server. `offered` is the one that an earlier server left.
+
+    It stays on disk until it is restored or discarded.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._now = folder / "draft.json"
+        self._current = folder / "draft.json"
         self._offered = folder / "offered.json"
-        if self._now.exists():
-            if self._offered.exists():  # nobody has answered; it stays, for whoever misses it
+        if self._current.exists():
+            if self._offered.exists():  # not answered: keep it, in case somebody misses it
                 self._offered.replace(folder / f"draft-{time.time_ns()}.json")
-            self._now.replace(self._offered)
+            self._current.replace(self._offered)
         self.offered = _read(self._offered)
 
     def keep(self, document: Document, path: str | None, name: str) -> None:
-        """Writes down what is not saved."""
+        """Write the unsaved document to disk."""
         draft = Draft(document, path, name, time.time())
-        write_whole(self._now, msgspec.json.encode(draft))
+        write_atomically(self._current, msgspec.json.encode(draft))
 
     def forget(self) -> None:
-        """All is saved."""
+        """Delete the draft, since everything is saved."""
         with contextlib.suppress(FileNotFoundError):
-            self._now.unlink()
+            self._current.unlink()
 
-    def answer(self) -> Draft | None:
-        """What was offered; it is not, any more."""
+    def close_offer(self) -> Draft | None:
+        """Stop offering the earlier draft, and return it."""
         draft, self.offered = self.offered, None
         with contextlib.suppress(FileNotFoundError):
             self._offered.unlink()

@@ -1,4 +1,4 @@
-"""The document that is edited, its file, and its draft."""
+"""The document that is being edited, its file and its draft."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .commands import (
 )
 from .document import History, document_of, ports_of, read
 from .drafts import Drafts
-from .folder import LARGEST_TOPOLOGY_BYTES, WorkingFolder
+from .folder import MAX_TOPOLOGY_BYTES, WorkingFolder
 from .model import Document
 from .protocol import (
     DocumentChanges,
@@ -43,7 +43,7 @@ DRAFT_AFTER_S = 0.3
 
 
 class RefusedError(WanlabError):
-    """Why a command was not carried out, with a word for programs."""
+    """A command was not carried out; `code` tells the browser what it can offer."""
 
     def __init__(self, what: str, hint: str = "", code: str = "") -> None:
         super().__init__(what, hint)
@@ -51,128 +51,142 @@ class RefusedError(WanlabError):
 
 
 class DocumentEditor:
-    """One for all browsers. What it does is done when its methods return; they never wait."""
+    """Edits one document for all browsers. Its methods never wait."""
 
     def __init__(self, folder: WorkingFolder, broadcast: Broadcast) -> None:
         self._folder = folder
         self._broadcast = broadcast
-        self._drafts = Drafts(folder.ours)
+        self._drafts = Drafts(folder.state_folder)
         self._history = History(Document())
         self._path: str | None = None
         self._name = UNTITLED
         self._revision = 1
         self._was_saved = True
         self._draft_timer: asyncio.TimerHandle | None = None
-        self._drafted_at_s = -DRAFT_AFTER_S
+        self._draft_written_s = -DRAFT_AFTER_S
         self.topology, self.problems = read(self.document)
         self._ports = ports_of(self.document, self.topology)
 
-    # -- what it is now ---------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------
 
     @property
     def document(self) -> Document:
+        """The document as it is now."""
         return self._history.document
 
     @property
     def stem(self) -> str:
-        """What files made of it are called."""
+        """The name of files made from the document, without suffix."""
         return PurePosixPath(self._name).stem or "network"
 
-    def told(self) -> DocumentPush:
+    def snapshot(self) -> DocumentPush:
+        """Return the whole document."""
         return self._document_push(document=self.document)
 
-    def told_file(self) -> FilePush:
+    def file_snapshot(self) -> FilePush:
+        """Return the state of the document's file."""
         return FilePush(path=self._path, name=self._name, is_saved=self._history.is_saved)
 
-    def told_draft(self) -> DraftPush:
-        return self._drafts.offered.told() if self._drafts.offered else DraftPush()
+    def draft_snapshot(self) -> DraftPush:
+        """Return what an earlier server had not saved."""
+        return self._drafts.offered.snapshot() if self._drafts.offered else DraftPush()
 
-    def told_problems(self) -> ProblemsPush:
+    def problems_snapshot(self) -> ProblemsPush:
+        """Return the problems of the document."""
         return ProblemsPush(problems=self.problems)
 
-    def told_ports(self) -> PortsPush:
+    def ports_snapshot(self) -> PortsPush:
+        """Return the ports of the last sound revision of the document."""
         return PortsPush(ports=self._ports)
 
     def sound_topology(self) -> Topology:
-        """The topology, if nothing is wrong with it. TopologyError with all that is."""
+        """Return the topology. TopologyError with all problems if there are any."""
         if self.problems:
-            raise TopologyError([_plain(self.document, problem) for problem in self.problems])
+            raise TopologyError(
+                [_topology_problem(self.document, problem) for problem in self.problems]
+            )
         return self.topology
 
     # -- edits ------------------------------------------------------------------------------------
 
     def edit(self, command: EditCommand, by: str = "") -> dict[str, int]:
+        """Change the document; return its revision."""
         changes = self._history.edit(command)
         return self._changed(changes, command.label, by)
 
     def undo(self, command: UndoCommand, by: str = "") -> dict[str, int]:
+        """Undo the last edit; return the revision."""
         changes, label = self._history.undo()
         return self._changed(changes, f"Undo {label}", by)
 
     def redo(self, command: RedoCommand, by: str = "") -> dict[str, int]:
+        """Redo the last edit that was undone; return the revision."""
         changes, label = self._history.redo()
         return self._changed(changes, f"Redo {label}", by)
 
     def _changed(self, changes: DocumentChanges, label: str, by: str) -> dict[str, int]:
         if changes != DocumentChanges():
             self._revision += 1
-            self._broadcast.tell(self._document_push(changes=changes, by=by, label=label))
-            self._look()
+            self._broadcast.push(self._document_push(changes=changes, by=by, label=label))
+            self._update_topology()
         return {"revision": self._revision}
 
     # -- files ------------------------------------------------------------------------------------
 
     def new(self, command: NewCommand, by: str = "") -> None:
-        self.keep_unsaved(discard=command.discard)
-        self._begin(Document(), None, UNTITLED, by)
+        """Start an empty document."""
+        self.check_saved(discard=command.discard)
+        self._replace(Document(), None, UNTITLED, by)
 
     def open(self, command: OpenCommand, by: str = "") -> None:
+        """Open a file, or a text from the user's computer."""
         name, path = PurePosixPath(command.path).name, None
         if command.text is None:
             path = command.path
-            document = _drawn(self._load(path))
+            document = _document_from(self._load(path))
         else:
             name = name or UNTITLED
-            if len(command.text) > LARGEST_TOPOLOGY_BYTES:
+            if len(command.text) > MAX_TOPOLOGY_BYTES:
                 raise WanlabError(f"{name} is too large for a topology")
-            document = _drawn(loads(command.text, name))
-        # Only now: nobody is asked to save for what cannot be opened.
-        self.keep_unsaved(discard=command.discard)
-        self._begin(document, path, name, by)
+            document = _document_from(loads(command.text, name))
+        # Only now, so that nobody is asked about unsaved work for a file that cannot be opened.
+        self.check_saved(discard=command.discard)
+        self._replace(document, path, name, by)
 
     def open_topology(self, topology: Topology, path: str | None, name: str, by: str = "") -> None:
-        """Instead of what is there."""
-        self._begin(document_of(topology), path, name, by)
+        """Replace the document by a topology."""
+        self._replace(document_of(topology), path, name, by)
 
     def _load(self, path: str) -> Topology:
-        self._folder.read_bytes(path, LARGEST_TOPOLOGY_BYTES)  # or why not
+        self._folder.read_bytes(path, MAX_TOPOLOGY_BYTES)  # raises if it cannot be read
         try:
             return load(self._folder.resolve(path))
         except TopologyError as error:
             raise TopologyError(error.problems, path) from None
 
     def save(self, command: SaveCommand, by: str = "") -> SavedFile:
+        """Save the document. Refused if it has no path or would replace another file."""
         path = command.path or self._path
         if path is None:
-            raise RefusedError("it has no name yet", "say where to save it", "no name")
-        place = self._folder.resolve(path)
-        if path != self._path and not command.overwrite and place.exists():
-            raise RefusedError(f"{path} is there already", "replace it?", "exists")
+            raise RefusedError("the document has no file yet", "choose where to save it", "no name")
+        file = self._folder.resolve(path)
+        if path != self._path and not command.overwrite and file.exists():
+            raise RefusedError(f"{path} exists already", "replace it?", "exists")
         self._write(self.sound_topology(), path)
         self._path, self._name = path, PurePosixPath(path).name
         self._history.saved = self.document
-        self._look_at_file(always=True)
-        self._broadcast.tell(FilesPush(paths=(path,)))
+        self._update_file_state(always=True)
+        self._broadcast.push(FilesPush(paths=(path,)))
         return SavedFile(path)
 
     def _write(self, topology: Topology, path: str) -> None:
-        """All of it or nothing."""
-        place = self._folder.resolve(path)
-        part = place.with_name(f".wanlab-{place.name}")
+        """Write a topology atomically."""
+        file = self._folder.resolve(path)
+        part = file.with_name(f".wanlab-{file.name}")
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             save(topology, part)
-            part.replace(place)
+            part.replace(file)
         except OSError as error:
             raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
         except WanlabError as error:
@@ -180,31 +194,32 @@ class DocumentEditor:
         finally:
             part.unlink(missing_ok=True)
 
-    def take_draft(self, command: DraftCommand, by: str = "") -> None:
+    def answer_draft(self, command: DraftCommand, by: str = "") -> None:
+        """Restore the draft of an earlier server, or discard it."""
         if self._drafts.offered is None:
             raise WanlabError("there is no draft")
         if command.take:
             draft = self._drafts.offered
-            self._begin(draft.document, draft.path, draft.name, by)
+            self._replace(draft.document, draft.path, draft.name, by)
             self._history.saved = None
-            self._look_at_file(always=True)
-        self._drafts.answer()
-        self._broadcast.tell(self.told_draft())
+            self._update_file_state(always=True)
+        self._drafts.close_offer()
+        self._broadcast.push(self.draft_snapshot())
 
-    def keep_unsaved(self, *, discard: bool) -> None:
-        """RefusedError where something would be lost."""
+    def check_saved(self, *, discard: bool) -> None:
+        """Raise RefusedError if there are unsaved changes, unless they are to be discarded."""
         if not discard and not self._history.is_saved:
-            raise RefusedError(f"{self._name} has changes that are not saved", "", "not saved")
+            raise RefusedError(f"{self._name} has unsaved changes", "", "not saved")
 
-    def _begin(self, document: Document, path: str | None, name: str, by: str) -> None:
+    def _replace(self, document: Document, path: str | None, name: str, by: str) -> None:
         self._history = History(document)
         self._path, self._name = path, name
         self._ports = ()
         self._revision += 1
-        self._broadcast.tell(self._document_push(document=document, by=by, label=f"Open {name}"))
-        self._broadcast.tell(self.told_ports())
-        self._look_at_file(always=True)
-        self._look()
+        self._broadcast.push(self._document_push(document=document, by=by, label=f"Open {name}"))
+        self._broadcast.push(self.ports_snapshot())
+        self._update_file_state(always=True)
+        self._update_topology()
 
     # -- what follows from an edit ----------------------------------------------------------------
 
@@ -226,33 +241,36 @@ class DocumentEditor:
             redo=self._history.redo_label,
         )
 
-    def _look(self) -> None:
+    def _update_topology(self) -> None:
         self.topology, problems = read(self.document)
         if problems != self.problems:
             self.problems = problems
-            self._broadcast.tell(self.told_problems())
-        if not problems:  # otherwise those of before stay
+            self._broadcast.push(self.problems_snapshot())
+        if not problems:  # otherwise the ports of the last sound revision stay
             ports = ports_of(self.document, self.topology)
             if ports != self._ports:
                 self._ports = ports
-                self._broadcast.tell(self.told_ports())
-        self._look_at_file()
+                self._broadcast.push(self.ports_snapshot())
+        self._update_file_state()
 
-    def _look_at_file(self, *, always: bool = False) -> None:
+    def _update_file_state(self, *, always: bool = False) -> None:
         if always or self._history.is_saved != self._was_saved:
             self._was_saved = self._history.is_saved
-            self._broadcast.tell(self.told_file())
+            self._broadcast.push(self.file_snapshot())
         if self._draft_timer is None:
             loop = asyncio.get_running_loop()
-            wait_s = self._drafted_at_s + DRAFT_AFTER_S - loop.time()
+            wait_s = self._draft_written_s + DRAFT_AFTER_S - loop.time()
             if wait_s <= 0:
                 self.write_draft()
             else:
                 self._draft_timer = loop.call_later(wait_s, self.write_draft)
 
     def write_draft(self) -> None:
-        """Now. An edit that comes alone is written before it is answered; of many in a row, some."""
-        self._drafted_at_s = time.monotonic()
+        """Write the draft now, or delete it if everything is saved.
+
+        A single edit is written before its command is answered; of many in a row, only some are.
+        """
+        self._draft_written_s = time.monotonic()
         if self._draft_timer is not None:
             self._draft_timer.cancel()
             self._draft_timer = None
@@ -262,18 +280,18 @@ class DocumentEditor:
             else:
                 self._drafts.keep(self.document, self._path, self._name)
         except OSError as error:
-            what = f"the draft cannot be written: {error.strerror or error}"
-            self._broadcast.tell(MessagePush(level="warning", what=what, hint="save your work"))
+            what = f"cannot write the draft: {error.strerror or error}"
+            self._broadcast.push(MessagePush(level="warning", what=what, hint="save your work"))
 
 
-def _plain(document: Document, problem: DrawingProblem) -> errors.Problem:
+def _topology_problem(document: Document, problem: DrawingProblem) -> errors.Problem:
     names: dict[str, str] = {node.id: node.name for node in document.nodes}
     names |= {link.id: f"link {names.get(link.a)}-{names.get(link.b)}" for link in document.links}
-    place = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))
-    return errors.Problem(place, problem.what, problem.hint)
+    where = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))
+    return errors.Problem(where, problem.what, problem.hint)
 
 
-def _drawn(topology: Topology) -> Document:
-    """As a document. One that was written by hand says of no node where it stands."""
-    places = {(node.x, node.y) for node in topology.nodes}
-    return document_of(arranged(topology) if len(places) == 1 else topology)
+def _document_from(topology: Topology) -> Document:
+    """Return the document that draws a topology, arranged if no node has a position."""
+    positions = {(node.x, node.y) for node in topology.nodes}
+    return document_of(arranged(topology) if len(positions) == 1 else topology)

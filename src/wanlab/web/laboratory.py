@@ -1,11 +1,14 @@
-"""The laboratory: what all browsers see, and what their commands do. It lives in the server's loop."""
+"""The laboratory: the state that all browsers share, and the commands that change it.
+
+It lives in the server's event loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,14 +24,15 @@ from .editor import DocumentEditor, RefusedError
 from .folder import WorkingFolder
 from .lesson_steps import LessonSteps
 from .lessons import Lessons
-from .link_changes import changed_link, words_of_ends
+from .link_changes import changed_link, conditions_of_ends
 from .measurements import Measurements
 from .model import Document, Elements
-from .session import NetworkSession, Plan
+from .session import NetworkSession, RunPlan
 
-Does = Callable[[Any, str], Any]
-WATCH_REAL_S = 1.0
-LOAD_AFTER_REAL_S = 3.0
+Handler = Callable[[Any, str], object]
+"""Takes a command of its type and the name of the browser. May return an awaitable."""
+CHECK_REAL_S = 1.0
+PRELOAD_AFTER_REAL_S = 3.0
 EXPORTS = {
     "mn": "application/json",
     "yaml": "application/yaml",
@@ -39,106 +43,106 @@ EXPORTS = {
 
 
 class Laboratory:
-    """One per server."""
+    """Carries out the commands of browsers. There is one per server; `folder` is its working folder."""
 
-    def __init__(self, place: Path) -> None:
-        self.folder = WorkingFolder(place)
+    def __init__(self, folder: Path) -> None:
+        self.folder = WorkingFolder(folder)
         self.broadcast = Broadcast()
-        tell = self.broadcast.tell
         self.editor = DocumentEditor(self.folder, self.broadcast)
-        self.running = NetworkSession(self.broadcast, error_body, self._show)
-        self.measuring = Measurements(
-            self.folder, self.broadcast, self.running, lambda: self.editor.stem
+        self.session = NetworkSession(self.broadcast, error_body, self._show_file)
+        self.measurements = Measurements(
+            self.folder, self.broadcast, self.session, lambda: self.editor.stem
         )
-        self.lessons = Lessons(self.folder, tell)
-        self._steps = LessonSteps(self.lessons, self.running)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.lessons = Lessons(self.folder, self.broadcast.push)
+        self._steps = LessonSteps(self.lessons, self.session)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._spawn(self.lessons.read_catalog())
-        self._spawn(self._watch())
-        self._spawn(self._load_what_is_needed_later())
-        editor, running, measuring = self.editor, self.running, self.measuring
-        self._does: dict[type, Does] = {
+        self._spawn(self._check_stalls())
+        self._spawn(self._preload())
+        editor, session, measurements = self.editor, self.session, self.measurements
+        self._handlers: dict[type, Handler] = {
             commands.EditCommand: editor.edit,
             commands.UndoCommand: editor.undo,
             commands.RedoCommand: editor.redo,
             commands.NewCommand: self._new,
             commands.OpenCommand: self._open,
             commands.SaveCommand: editor.save,
-            commands.DraftCommand: editor.take_draft,
+            commands.DraftCommand: editor.answer_draft,
             commands.RunCommand: self._run,
-            commands.StopCommand: running.stop,
-            commands.OpenTerminalCommand: running.open_terminal,
-            commands.CloseTerminalCommand: running.close_terminal,
-            commands.TypeCommand: running.type,
+            commands.StopCommand: session.stop,
+            commands.OpenTerminalCommand: session.open_terminal,
+            commands.CloseTerminalCommand: session.close_terminal,
+            commands.TypeCommand: session.type,
             commands.SetLinkCommand: self._set_link,
-            commands.LinkUpCommand: running.link_up,
-            commands.PaceCommand: running.set_pace,
-            commands.PauseCommand: running.pause,
-            commands.StepCommand: running.step,
-            commands.RecordCommand: measuring.record,
-            commands.CompareCommand: measuring.compare,
-            commands.DeleteRecordCommand: measuring.drop_record,
-            commands.CaptureCommand: measuring.capture,
+            commands.LinkUpCommand: session.link_up,
+            commands.PaceCommand: session.set_pace,
+            commands.PauseCommand: session.pause,
+            commands.StepCommand: session.step,
+            commands.RecordCommand: measurements.record,
+            commands.CompareCommand: measurements.compare,
+            commands.DeleteRecordCommand: measurements.delete_record,
+            commands.CaptureCommand: measurements.capture,
             commands.LessonCommand: self._lesson,
         }
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _load_what_is_needed_later(self) -> None:
-        """Curves need libraries that take a second to load: not while somebody waits for the page."""
-        await asyncio.sleep(LOAD_AFTER_REAL_S)
+    async def _preload(self) -> None:
+        """Load libraries for curves, which takes a second, once the page has had time to open."""
+        await asyncio.sleep(PRELOAD_AFTER_REAL_S)
         await asyncio.to_thread(import_module, ".curves", __package__)
 
-    async def _watch(self) -> None:
+    async def _check_stalls(self) -> None:
         while True:
-            await asyncio.sleep(WATCH_REAL_S)
-            self.running.tell_if_stuck()
+            await asyncio.sleep(CHECK_REAL_S)
+            self.session.check_stall()
 
-    # -- what it is now ---------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------
 
     def state(self, client: str = "") -> protocol.StatePush:
+        """Return the whole state, for the browser called `client`."""
         return protocol.StatePush(
             client=client,
             version=__version__,
-            folder=str(self.folder.place),
-            document=self.editor.told(),
-            problems=self.editor.told_problems(),
-            ports=self.editor.told_ports(),
-            file=self.editor.told_file(),
-            draft=self.editor.told_draft(),
-            run=self.running.told(),
-            clock=self.running.told_clock(),
-            terminals=self.running.terminals.told(),
-            records=self.measuring.records.told(),
-            captures=self.measuring.told_captures(),
-            lessons=self.lessons.told(),
+            folder=str(self.folder.path),
+            document=self.editor.snapshot(),
+            problems=self.editor.problems_snapshot(),
+            ports=self.editor.ports_snapshot(),
+            file=self.editor.file_snapshot(),
+            draft=self.editor.draft_snapshot(),
+            run=self.session.snapshot(),
+            clock=self.session.clock_snapshot(),
+            terminals=self.session.terminals.snapshot(),
+            records=self.measurements.records.snapshot(),
+            captures=self.measurements.captures_snapshot(),
+            lessons=self.lessons.snapshot(),
         )
 
     async def perform(
         self, command: commands.Command, browser: Browser
     ) -> protocol.CommandReply | protocol.CommandRefusal:
-        """Carries out a command of a browser's."""
+        """Carry out a command of a browser."""
         try:
             if isinstance(command, commands.WatchCommand):
-                await self.measuring.watch(browser, command)
+                await self.measurements.watch(browser, command)
                 return protocol.CommandReply(command.id)
             before = self.editor.document
-            done = self._does[type(command)](command, browser.name)
-            if inspect.isawaitable(done):
-                done = await done
+            result = self._handlers[type(command)](command, browser.name)
+            if inspect.isawaitable(result):
+                result = await result
             if self.editor.document is not before:
-                self.running.note_edit(self.editor.document)
-            return protocol.CommandReply(command.id, done)
+                self.session.note_edit(self.editor.document)
+            return protocol.CommandReply(command.id, result)
         except WanlabError as error:
             return protocol.CommandRefusal(command.id, error_body(error))
 
     def export(self, form: str) -> tuple[str, str, str]:
-        """Name, text and type of the document in another format."""
+        """Return name, text and media type of the document in another format."""
         if form not in EXPORTS:
-            raise WanlabError(f"there is no format {form}", did_you_mean(form, EXPORTS))
+            raise WanlabError(f"unknown format {form}", did_you_mean(form, EXPORTS))
         topology = self.editor.sound_topology()
         name = f"{self.editor.stem}.{form}"
         if form == "sh":
@@ -147,21 +151,21 @@ class Laboratory:
             text = dumps(topology, name)
         return name, text, EXPORTS[form]
 
-    async def leave(self, browser: Browser) -> None:
-        """A browser has gone."""
-        self.broadcast.leave(browser)
+    async def disconnect(self, browser: Browser) -> None:
+        """Remove a browser whose connection has ended."""
+        self.broadcast.disconnect(browser)
         with contextlib.suppress(WanlabError):
-            await self.measuring.watch_for_all()
+            await self.measurements.update_curves()
 
     async def close(self) -> None:
-        """Leaves everything so that another one can go on."""
+        """Stop the network and keep unsaved work for the next server."""
         for task in self._tasks:
             task.cancel()
         self.editor.write_draft()
         self.lessons.cancel_report()
-        await self.running.stop()
+        await self.session.stop()
 
-    # -- what takes several parts -----------------------------------------------------------------
+    # -- commands that concern several parts ------------------------------------------------------
 
     def _new(self, command: commands.NewCommand, by: str) -> None:
         self.editor.new(command, by)
@@ -169,7 +173,7 @@ class Laboratory:
 
     def _open(self, command: commands.OpenCommand, by: str) -> None:
         self.editor.open(command, by)
-        if self.lessons.unit is not None and self.lessons.has_left(command.path):
+        if self.lessons.unit is not None and self.lessons.is_outside(command.path):
             self.lessons.close()
 
     def _run(self, command: commands.RunCommand, by: str) -> None:
@@ -179,80 +183,84 @@ class Laboratory:
             plan = self.lessons.plan(document, topology)
         else:
             plan = self._plan(document, topology)
-        self.running.start(plan, is_paced=document.preferences.pace == "real")
+        self.session.start(plan, is_paced=document.preferences.pace == "real")
 
-    def _plan(self, document: Document, topology: Topology) -> Plan:
-        wishes, folder = document.preferences, self.folder.place
+    def _plan(self, document: Document, topology: Topology) -> RunPlan:
+        chosen, folder = document.preferences, self.folder.path
 
         def make() -> Network:
             return Network(
-                topology, clock=wishes.clock, wire=wishes.wire, seed=wishes.seed, folder=folder
+                topology, clock=chosen.clock, wire=chosen.wire, seed=chosen.seed, folder=folder
             )
 
-        return Plan(document, topology, make)
+        return RunPlan(document, topology, make)
 
     async def _set_link(self, command: commands.SetLinkCommand, by: str) -> None:
-        """In the running network first: if that refuses, the document stays as it is."""
-        link = next((it for it in self.editor.document.links if it.id == command.link), None)
+        """Change a link in the running network and, if that succeeds, in the document."""
+        link = next((link for link in self.editor.document.links if link.id == command.link), None)
         if link is None:
-            raise WanlabError("that link is not there", "was it deleted meanwhile?")
+            raise WanlabError("this link does not exist", "was it deleted in the meantime?")
         changed = changed_link(link, command.options, command.end)
-        if self.running.is_running:
-            before, after = words_of_ends(link), words_of_ends(changed)
-            await self.running.set_link(
+        if self.session.is_running:
+            before, after = conditions_of_ends(link), conditions_of_ends(changed)
+            await self.session.set_link(
                 link.id,
                 {
-                    end: {word: after[end].get(word) for word in command.options}
+                    end: {name: after[end].get(name) for name in command.options}
                     for end in after
                     if before[end] != after[end]
                 },
             )
-            self.running.note_link(changed)
+            self.session.note_link(changed)
         edit = commands.EditCommand(put=Elements(links=(changed,)), label="Change link")
         self.editor.edit(edit, by)
 
-    async def _lesson(self, command: commands.LessonCommand, by: str) -> Any:
+    async def _lesson(self, command: commands.LessonCommand, by: str) -> object:
         lessons = self.lessons
         match command.action:
             case "start":
-                if not self.running.is_stopped:
+                if not self.session.is_stopped:
                     raise RefusedError("a network is running", "stop it first", "running")
-                self.editor.keep_unsaved(discard=command.discard)
+                self.editor.check_saved(discard=command.discard)
                 topology, path = await asyncio.to_thread(lessons.begin, command.unit)
-                lessons.tell()
+                lessons.push()
                 self.editor.open_topology(topology, path, Path(path).name, by)
                 return None
             case "close":
-                return lessons.close()
+                lessons.close()
+                return None
             case "type":
                 return await self._steps.type(command.step)
             case "progress":
                 if command.step is None:
-                    raise WanlabError("which step?")
-                return lessons.note(command.unit, command.step, is_done=command.done)
+                    raise WanlabError("no step was named")
+                lessons.note_progress(command.unit, command.step, is_done=command.done)
+                return None
             case "check":
-                return await self._steps.check(self.broadcast.tell)
+                return await self._steps.check(self.broadcast.push)
             case "report":
-                return await lessons.report(command.unit)
+                await lessons.report(command.unit)
+                return None
             case "cancel_report":
-                return lessons.cancel_report()
+                lessons.cancel_report()
+                return None
 
-    def _show(self, path: Path) -> str:
-        """A file that a program in the machine wants to have shown; "" or why it is not."""
+    def _show_file(self, path: Path) -> str:
+        """Show a file in the browsers, for a program in the machine. Return "" or why not."""
         try:
             real = path.resolve()
             name = self.folder.path_of(real)
             self.folder.resolve(name)
         except (OSError, ValueError, WanlabError):
-            return f"only what is in {self.folder.place} is shown"
-        loop = self.running.loop
+            return f"only files in {self.folder.path} can be shown"
+        loop = self.session.loop
         push = protocol.ShowPush(path=name)
-        loop.call_soon_threadsafe(self.broadcast.tell, push)
+        loop.call_soon_threadsafe(self.broadcast.push, push)
         return ""
 
 
 def error_body(error: WanlabError) -> protocol.ErrorBody:
-    """An error as a browser is told of it."""
+    """Return an error as browsers get it."""
     code = error.code if isinstance(error, RefusedError) else ""
     if isinstance(error, TopologyError):
         return protocol.ErrorBody(str(error), code=code)

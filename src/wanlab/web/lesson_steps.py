@@ -1,12 +1,10 @@
-"""The open lesson and the running network: steps typed for the student, and checks."""
+"""The open lesson in the running network: type a step for the student, and check the result."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
-from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.labs.unit import CLIENT, MININET, Step
 
@@ -17,27 +15,32 @@ from .terminals import PROMPT, Terminal
 
 
 class LessonSteps:
-    """Types into terminals that are open, and opens those that are not."""
+    """Carries out steps in the terminals of the running network."""
 
-    def __init__(self, lessons: Lessons, running: NetworkSession) -> None:
+    def __init__(self, lessons: Lessons, session: NetworkSession) -> None:
         self._lessons = lessons
-        self._running = running
+        self._session = session
 
     async def type(self, number: int | None) -> list[str]:
-        """What a step has typed, in its terminals; their ids."""
+        """Type the commands of a step into its terminals, and return the ids of these.
+
+        Terminals that are not open yet are opened.
+        """
         if number is None:
-            raise WanlabError("which step?")
+            raise WanlabError("no step was named")
         step = self._lessons.step(number)
         wheres = [self._lessons.step(n).where for n in step.enter] if step.enter else [step.where]
         if step.stops:
-            wheres = [it.where for it in self._unit_steps() if it.starts == step.stops] or wheres
+            wheres = [
+                starting.where for starting in self._unit_steps() if starting.starts == step.stops
+            ] or wheres
         keys = keys_of(step)
         if not keys:
-            raise WanlabError(f"nothing is typed in {step.title}")
+            raise WanlabError(f"step {step.title} has nothing to type")
         names = list(dict.fromkeys(name for where in wheres for name in where))
         terminals = [await self._terminal(name) for name in names]
         for terminal in terminals:
-            self._running.keys(terminal, keys.encode())
+            self._session.send_keys(terminal, keys.encode())
         return [terminal.name for terminal in terminals]
 
     def _unit_steps(self) -> tuple[Step, ...]:
@@ -45,25 +48,23 @@ class LessonSteps:
         return self._lessons.unit.steps
 
     async def _terminal(self, name: str) -> Terminal:
-        node = {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._running.node_called(name)
-        for terminal in self._running.terminals:
+        node = {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._session.node_id(name)
+        for terminal in self._session.terminals:
             if terminal.node == node and terminal.status is None:
                 return terminal
-        opened = await self._running.open_terminal(commands.OpenTerminalCommand(node=node))
-        return self._running.terminals[opened.terminal]
+        opened = await self._session.open_terminal(commands.OpenTerminalCommand(node=node))
+        return self._session.terminals[opened.terminal]
 
-    async def check(self, tell: Callable[[protocol.Push], None]) -> list[protocol.CheckResult]:
-        """Grades the running network."""
+    async def check(self, push: Callable[[protocol.Push], None]) -> list[protocol.CheckResult]:
+        """Grade the running network. What is being measured is pushed as messages."""
         unit = self._lessons.unit
         if unit is None:
             raise WanlabError("no lesson is open")
         loop = asyncio.get_running_loop()
 
-        def say(line: str) -> None:
-            push = protocol.MessagePush(level="info", what=line)
-            loop.call_soon_threadsafe(tell, push)
+        def report_progress(line: str) -> None:
+            message = protocol.MessagePush(level="info", what=line)
+            loop.call_soon_threadsafe(push, message)
 
-        def order(network: Network) -> Any:
-            return check(unit, network, say)
-
-        return self._lessons.note_check(unit, await self._running.do(order))
+        marks = await self._session.call(lambda network: check(unit, network, report_progress))
+        return self._lessons.note_check(unit, marks)

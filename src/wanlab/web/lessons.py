@@ -1,7 +1,7 @@
-"""Lessons: the course beside the lab, what of it has been done, checks, and reports.
+"""The course beside the laboratory: lessons, progress, checks and reports.
 
-A unit is done in a folder of the working folder that is named after it ("lab06"); in the machine that is
-/home/admin. Progress is kept in the working folder, too.
+Each unit has a folder in the working folder ("lab06"), which is /home/admin in the machine.
+Progress is kept in the working folder, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from wanlab.labs import catalog, grade, student_files, unit_process
 from wanlab.labs.runner import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
-from .folder import WorkingFolder, write_whole
+from .folder import WorkingFolder, write_atomically
 from .model import Document
 from .protocol import (
     CheckResult,
@@ -31,17 +30,16 @@ from .protocol import (
     MessagePush,
     Push,
 )
-from .session import Plan
+from .session import RunPlan
 
 PROGRESS = "progress.json"
 RESULTS = "results"
-SEED = 1
-"""Of a report."""
+REPORT_SEED = 1
 READ_AFTER_REAL_S = 0.5
 
 
-class Done(msgspec.Struct):
-    """What has been done of a unit."""
+class UnitProgress(msgspec.Struct):
+    """What has been done of a unit: steps, the points of the last check, and the report's path."""
 
     steps: list[int] = []
     points: float | None = None
@@ -50,126 +48,128 @@ class Done(msgspec.Struct):
 
 
 class Lessons:
-    """The course, and the unit that is open."""
+    """The course, and the unit that is open. `push` sends to all browsers."""
 
-    def __init__(self, folder: WorkingFolder, tell: Callable[[Push], None]) -> None:
+    def __init__(self, folder: WorkingFolder, push: Callable[[Push], None]) -> None:
         self._folder = folder
-        self._tell = tell
-        self._path = folder.ours / PROGRESS
-        self._done = _read_progress(self._path)
+        self._push = push
+        self._progress_path = folder.state_folder / PROGRESS
+        self._progress = _read_progress(self._progress_path)
         self._units: list[Unit] = []
         self.unit: Unit | None = None
-        self._working: str | None = None
-        self._working_step = ""
+        self._reported_unit: str | None = None
+        self._report_step = ""
         self._worker: asyncio.subprocess.Process | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # -- what there is ----------------------------------------------------------------------------
+    # -- the course -------------------------------------------------------------------------------
 
     async def read_catalog(self) -> None:
-        """All units, beside other work: reading them takes a second, and the page comes first."""
+        """Read all units, which takes a second, once the page has had time to open."""
         await asyncio.sleep(READ_AFTER_REAL_S)
         for name in catalog.names():
             with contextlib.suppress(WanlabError):
                 self._units.append(await asyncio.to_thread(catalog.find, name))
-        self.tell()
+        self.push()
 
-    def told(self) -> LessonsPush:
+    def snapshot(self) -> LessonsPush:
+        """Return the state of the lessons."""
         return LessonsPush(
             lessons=tuple(map(self._info, self._units)),
             open_unit=self.unit.name if self.unit else None,
-            working=self._working,
-            working_step=self._working_step,
+            working=self._reported_unit,
+            working_step=self._report_step,
         )
 
-    def tell(self) -> None:
-        self._tell(self.told())
+    def push(self) -> None:
+        """Send the state of the lessons to all browsers."""
+        self._push(self.snapshot())
 
     def _info(self, unit: Unit) -> LessonInfo:
-        done = self._done.get(unit.name, Done())
+        progress = self._progress.get(unit.name, UnitProgress())
         return LessonInfo(
             unit.name,
             unit.kind,
             unit.heading,
             unit.goal,
             len(unit.steps),
-            tuple(done.steps),
-            done.points,
-            done.of,
-            done.report,
+            tuple(progress.steps),
+            progress.points,
+            progress.of,
+            progress.report,
         )
 
     def page(self, name: str) -> LessonPage:
-        """The lesson of a unit."""
+        """Return the lesson of a unit."""
         unit = catalog.find(name)
         lesson = unit.folder / "lesson.md"
         return LessonPage(
             unit=unit.name,
             heading=unit.heading,
             markdown=lesson.read_text(encoding="utf-8") if lesson.is_file() else "",
-            steps=tuple(_told_step(step) for step in unit.steps),
+            steps=tuple(_lesson_step(step) for step in unit.steps),
             has_topology=unit.topology.is_file(),
             has_check=bool(unit.check),
             has_figure=(unit.folder / "figure.svg").is_file(),
-            decisions=tuple(f"{it.what}: {it.decided}" for it in unit.decisions),
+            decisions=tuple(f"{decision.what}: {decision.decided}" for decision in unit.decisions),
             topologies=f"{unit.folder.name}/{student_files.topology_folder_of(unit)}",
         )
 
     def figure(self, name: str) -> Path:
-        """The drawing of a unit's network."""
+        """Return the path of the drawing of a unit's network."""
         path = catalog.find(name).folder / "figure.svg"
         if not path.is_file():
-            raise WanlabError(f"there is no figure of {name}")
+            raise WanlabError(f"{name} has no figure")
         return path
 
-    # -- one of them open -------------------------------------------------------------------------
+    # -- the open unit ----------------------------------------------------------------------------
 
-    def place_of(self, unit: Unit) -> Path:
-        """Its folder."""
-        return self._folder.place / unit.folder.name
+    def unit_folder(self, unit: Unit) -> Path:
+        """Return the folder of a unit in the working folder."""
+        return self._folder.path / unit.folder.name
 
     def begin(self, name: str) -> tuple[Topology, str]:
-        """Opens a unit: what is to be drawn, and the path of its file. `tell` then."""
+        """Open a unit; return its topology and the path of the file. The caller calls `push` then."""
         unit = catalog.find(name)
-        place = self.place_of(unit)
+        folder = self.unit_folder(unit)
         try:
-            place.mkdir(exist_ok=True)
-            student_files.install(place, catalog.with_labs(unit))
+            folder.mkdir(exist_ok=True)
+            student_files.install(folder, catalog.with_labs(unit))
         except OSError as error:
-            raise WanlabError(f"cannot write to {place}: {error.strerror or error}") from None
-        own = student_files.student_topology(place, unit)
-        topology = load(own if own.is_file() else unit.topology)
+            raise WanlabError(f"cannot write to {folder}: {error.strerror or error}") from None
+        path = student_files.student_topology(folder, unit)
+        topology = load(path if path.is_file() else unit.topology)
         self.unit = unit
-        return topology, self._folder.path_of(own)
+        return topology, self._folder.path_of(path)
 
     def close(self) -> None:
         self.unit = None
-        self.tell()
+        self.push()
 
-    def has_left(self, path: str) -> bool:
-        """Whether a file is none of the open unit's."""
+    def is_outside(self, path: str) -> bool:
+        """Return whether a file is outside the folder of the open unit."""
         return self.unit is not None and not path.startswith(f"{self.unit.folder.name}/")
 
-    def plan(self, document: Document, topology: Topology) -> Plan:
-        """How its network is to be run."""
+    def plan(self, document: Document, topology: Topology) -> RunPlan:
+        """Return how to run the network of the open unit."""
         unit = self.unit
         assert unit is not None
-        place, wishes = self.place_of(unit), document.preferences
+        folder, chosen = self.unit_folder(unit), document.preferences
 
         def make() -> Network:
-            return network_of(unit, topology, place, seed=wishes.seed, clock=wishes.clock)
+            return network_of(unit, topology, folder, seed=chosen.seed, clock=chosen.clock)
 
-        return Plan(
+        return RunPlan(
             document,
             topology,
             make,
             home=student_files.HOME,
-            environment=student_files.environment(wishes.seed),
-            move_in=student_files.link_home,
+            environment=student_files.environment(chosen.seed),
+            prepare=student_files.link_home,
         )
 
     def step(self, number: int) -> Step:
-        """A step of the open unit."""
+        """Return a step of the open unit."""
         if self.unit is None:
             raise WanlabError("no lesson is open")
         for step in self.unit.steps:
@@ -179,18 +179,19 @@ class Lessons:
 
     # -- progress ---------------------------------------------------------------------------------
 
-    def note(self, name: str, step: int, *, is_done: bool) -> None:
-        done = self._done.setdefault(catalog.find(name).name, Done())
-        steps = {*done.steps, step} if is_done else {*done.steps} - {step}
-        done.steps = sorted(steps)
-        self._keep()
+    def note_progress(self, name: str, step: int, *, is_done: bool) -> None:
+        """Mark a step as done, or as not done."""
+        progress = self._progress.setdefault(catalog.find(name).name, UnitProgress())
+        steps = {*progress.steps, step} if is_done else {*progress.steps} - {step}
+        progress.steps = sorted(steps)
+        self._save_progress()
 
     def note_check(self, unit: Unit, marks: list[grade.Mark]) -> list[CheckResult]:
-        """What came of a check, for the page."""
-        done = self._done.setdefault(unit.name, Done())
-        done.points = sum(mark.points for mark in marks)
-        done.of = sum(mark.check.points for mark in marks)
-        self._keep()
+        """Keep the points of a check, and return its results for the page."""
+        progress = self._progress.setdefault(unit.name, UnitProgress())
+        progress.points = sum(mark.points for mark in marks)
+        progress.of = sum(mark.check.points for mark in marks)
+        self._save_progress()
         reports = [mark.report() for mark in marks]
         return [
             CheckResult(
@@ -204,59 +205,63 @@ class Lessons:
             for one in reports
         ]
 
-    def _keep(self) -> None:
+    def _save_progress(self) -> None:
         with contextlib.suppress(OSError):
-            write_whole(self._path, msgspec.json.encode(self._done))
-        self.tell()
+            write_atomically(self._progress_path, msgspec.json.encode(self._progress))
+        self.push()
 
     # -- reports ----------------------------------------------------------------------------------
 
     async def report(self, name: str) -> None:
-        """All steps of a unit, by a program of its own: it takes minutes, and may be ended."""
+        """Begin to make the report of a unit.
+
+        A process of its own performs all steps: that takes minutes, and can be cancelled.
+        """
         unit = catalog.find(name)
         if self._worker is not None:
-            raise WanlabError(f"the report of {self._working} is being made", "cancel it first")
-        results = self._folder.place / RESULTS
+            raise WanlabError(f"a report of {self._reported_unit} is being made", "cancel it first")
+        results = self._folder.path / RESULTS
         self._worker = await asyncio.create_subprocess_exec(
-            *unit_process.command(unit.name, "--seed", str(SEED), "--results", str(results)),
+            *unit_process.command(unit.name, "--seed", str(REPORT_SEED), "--results", str(results)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             preexec_fn=unit_process.end_with_parent,
         )
-        self._working, self._working_step = unit.name, ""
-        self.tell()
-        task = asyncio.create_task(self._follow(unit, self._worker))
+        self._reported_unit, self._report_step = unit.name, ""
+        self.push()
+        task = asyncio.create_task(self._follow_report(unit, self._worker))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _follow(self, unit: Unit, worker: asyncio.subprocess.Process) -> None:
+    async def _follow_report(self, unit: Unit, worker: asyncio.subprocess.Process) -> None:
         assert worker.stdout is not None
-        said: list[str] = []
+        output: list[str] = []
         async for line in worker.stdout:
-            said = [*said[-20:], line.decode(errors="replace").rstrip()]
-            self._working_step = said[-1][:200]
-            self.tell()
+            output = [*output[-20:], line.decode(errors="replace").rstrip()]
+            self._report_step = output[-1][:200]
+            self.push()
         status = await worker.wait()
-        self._worker, self._working = None, None
-        page = self._folder.place / RESULTS / unit.run_name(SEED) / "report.html"
+        self._worker, self._reported_unit = None, None
+        page = self._folder.path / RESULTS / unit.run_name(REPORT_SEED) / "report.html"
         if page.is_file() and status in (0, 1):
-            self._done.setdefault(unit.name, Done()).report = self._folder.path_of(page)
-            self._keep()
-            self._tell(MessagePush(level="info", what=f"the report of {unit.heading} is ready"))
+            self._progress.setdefault(unit.name, UnitProgress()).report = self._folder.path_of(page)
+            self._save_progress()
+            self._push(MessagePush(level="info", what=f"the report of {unit.heading} is ready"))
         else:
-            self.tell()
+            self.push()
             if status >= 0:
-                what = f"the report of {unit.heading} was not made"
-                self._tell(MessagePush(level="error", what=what, hint="\n".join(said[-5:])))
+                what = f"the report of {unit.heading} could not be made"
+                self._push(MessagePush(level="error", what=what, hint="\n".join(output[-5:])))
 
     def cancel_report(self) -> None:
+        """Stop making a report."""
         if self._worker is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._worker.terminate()
 
 
-def _told_step(step: Step) -> LessonStep:
+def _lesson_step(step: Step) -> LessonStep:
     can_type = bool(step.lines or step.enter or step.stops) and step.where != (GUI,)
     return LessonStep(
         n=step.n,
@@ -271,15 +276,15 @@ def _told_step(step: Step) -> LessonStep:
     )
 
 
-def _read_progress(path: Path) -> dict[str, Done]:
+def _read_progress(path: Path) -> dict[str, UnitProgress]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Done])
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, UnitProgress])
     except (OSError, msgspec.MsgspecError):
         return {}
 
 
 def keys_of(step: Step) -> str:
-    """What is to be typed for a step."""
+    """Return what has to be typed for a step."""
     if step.stops:
         return "\x03"
     if step.enter:
@@ -288,8 +293,8 @@ def keys_of(step: Step) -> str:
     return text if step.waits_for_enter else f"{text}\n"
 
 
-def check(unit: Unit, network: Network, say: Callable[[str], Any]) -> list[grade.Mark]:
-    """Grades a running network. In its thread."""
+def check(unit: Unit, network: Network, report_progress: Callable[[str], None]) -> list[grade.Mark]:
+    """Grade a running network, in its thread."""
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks")
-    return grade.grade(unit, network, say)
+    return grade.grade(unit, network, report_progress)

@@ -1,13 +1,13 @@
-"""Looking at the running network: curves for those who watch, records, captures."""
+"""Measurements in the running network: live curves, records and captures."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from wanlab import Capture, Network, Record, Sampling
+from wanlab import Capture, Network, Sampling
 from wanlab.errors import WanlabError
 
 from . import commands, protocol
@@ -16,27 +16,33 @@ from .folder import WorkingFolder
 from .records import Recorder, Records
 from .session import NetworkSession
 
+if TYPE_CHECKING:
+    from .curves import Curves
+
 
 class Measurements:
-    """What browsers ask is asked here; what is done with the network is done in its thread."""
+    """Carries out the commands for curves, records and captures.
+
+    `document_name` returns what the document is called, for the provenance of records.
+    """
 
     def __init__(
         self,
         folder: WorkingFolder,
         broadcast: Broadcast,
-        running: NetworkSession,
-        drawing: Callable[[], str],
+        session: NetworkSession,
+        document_name: Callable[[], str],
     ) -> None:
-        self._drawing = drawing
+        self._document_name = document_name
         self._folder = folder
         self._broadcast = broadcast
-        self._running = running
-        self.records = Records(folder, broadcast.tell)
-        self._curves: Any = None
+        self._session = session
+        self.records = Records(folder, broadcast.push)
+        self._curves: Curves | None = None
         self._captures: dict[str, tuple[Sampling, Path]] = {}
-        running.on_running.append(self._begin)
-        running.every.append(self._collect)
-        running.on_ending.append(self._has_ended)
+        session.on_running.append(self._begin)
+        session.every.append(self._collect)
+        session.on_ending.append(self._has_ended)
 
     # -- in the network's thread ------------------------------------------------------------------
 
@@ -50,93 +56,96 @@ class Measurements:
     # -- curves -----------------------------------------------------------------------------------
 
     async def watch(self, browser: Browser, command: commands.WatchCommand) -> None:
+        """Sample what a browser draws from now on."""
         browser.series = command.series
         browser.interval_ms = command.interval_ms
-        await self.watch_for_all()
+        await self.update_curves()
 
-    async def watch_for_all(self) -> None:
-        """All that somebody wants to see."""
-        if not self._running.is_running:
+    async def update_curves(self) -> None:
+        """Sample what at least one browser draws."""
+        if not self._session.is_running:
             return
-        browsers = [one for one in self._broadcast.browsers if one.series]
-        series = [it for browser in browsers for it in browser.series]
+        browsers = [browser for browser in self._broadcast.browsers if browser.series]
+        series = [one for browser in browsers for one in browser.series]
         interval_ms = min((browser.interval_ms for browser in browsers), default=100)
 
-        def order(network: Network) -> None:
+        def change_curves(network: Network) -> None:
             if self._curves is None and not series:
                 return
             if self._curves is None:
-                from .curves import Curves  # numpy, and tables: not before somebody looks
+                from .curves import Curves  # loads numpy: only when curves are drawn
 
-                self._curves = Curves(self._tell_samples)
+                self._curves = Curves(self._push_samples)
             self._curves.watch(network, series, interval_ms)
 
-        await self._running.do(order)
+        await self._session.call(change_curves)
 
-    def _tell_samples(self, push: protocol.SamplesPush) -> None:
-        with contextlib.suppress(RuntimeError):
-            self._running.loop.call_soon_threadsafe(self._broadcast.tell, push)
+    def _push_samples(self, samples: protocol.SamplesPush) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._session.loop.call_soon_threadsafe(self._broadcast.push, samples)
 
     # -- records ----------------------------------------------------------------------------------
 
     async def record(self, command: commands.RecordCommand, by: str = "") -> str:
+        """Start recording, or stop and write the record; return its name."""
         if command.on:
-            self._running.network_worker()
+            self._session.network_worker()
             name = self.records.begin(command.name)
-            drawing = self._drawing()
-            recorder = await self._running.do(lambda network: Recorder(network, drawing))
-            self.records.has_begun(name, recorder)
+            document_name = self._document_name()
+            recorder = await self._session.call(lambda network: Recorder(network, document_name))
+            self.records.set_recorder(name, recorder)
             return name
         recorder = self.records.recorder
 
-        def order(network: Network) -> Record:
-            return recorder.end(network)
-
         try:
-            return self.records.keep(await self._running.do(order))
+            return self.records.keep(await self._session.call(recorder.end))
         finally:
-            self.records.has_ended()
+            self.records.end()
 
     def compare(self, command: commands.CompareCommand, by: str = "") -> protocol.Comparison:
+        """Return the same quantities of several records."""
         return self.records.compare(command.records)
 
-    def drop_record(self, command: commands.DeleteRecordCommand, by: str = "") -> None:
-        self.records.drop(command.name)
+    def delete_record(self, command: commands.DeleteRecordCommand, by: str = "") -> None:
+        """Delete a record."""
+        self.records.delete(command.name)
 
     # -- captures ---------------------------------------------------------------------------------
 
-    def told_captures(self) -> protocol.CapturesPush:
+    def captures_snapshot(self) -> protocol.CapturesPush:
+        """Return the ports that are being captured."""
         return protocol.CapturesPush(ports=tuple(self._captures))
 
     async def capture(self, command: commands.CaptureCommand, by: str = "") -> protocol.CaptureFile:
+        """Start capturing the packets of a port, or stop; return the path of the file."""
         port = command.port
         if command.on == (port in self._captures):
-            raise WanlabError(f"{port} is {'' if command.on else 'not '}being captured")
+            raise WanlabError(f"{port} is {'already' if command.on else 'not'} being captured")
         if not command.on:
-            sampling, place = self._captures.pop(port)
-            await self._running.do(lambda network: sampling.end())
+            sampling, file = self._captures.pop(port)
+            await self._session.call(lambda network: sampling.end())
         else:
-            sampling, place = await self._running.do(self._begin_capture(port))
-            self._captures[port] = (sampling, place)
-        self._broadcast.tell(self.told_captures())
-        path = self._folder.path_of(place)
-        self._broadcast.tell(protocol.FilesPush(paths=(path,)))
+            sampling, file = await self._session.call(self._begin_capture(port))
+            self._captures[port] = (sampling, file)
+        self._broadcast.push(self.captures_snapshot())
+        path = self._folder.path_of(file)
+        self._broadcast.push(protocol.FilesPush(paths=(path,)))
         return protocol.CaptureFile(path)
 
-    def _begin_capture(self, port: str) -> Any:
-        def order(network: Network) -> tuple[Sampling, Path]:
+    def _begin_capture(self, port: str) -> Callable[[Network], tuple[Sampling, Path]]:
+        def begin(network: Network) -> tuple[Sampling, Path]:
             network.port(port)
             names = (f"{port}{f'-{n}' if n else ''}.pcapng" for n in range(10_000))
-            place = next(it for name in names if not (it := network.folder / name).exists())
-            sampling = Sampling(network, [Capture(port, file=place)])
+            file = next(path for name in names if not (path := network.folder / name).exists())
+            sampling = Sampling(network, [Capture(port, file=file)])
             sampling.begin()
-            return sampling, place
+            return sampling, file
 
-        return order
+        return begin
 
     def _has_ended(self) -> None:
         self._curves = None
         self._captures.clear()
-        self._broadcast.tell(self.told_captures())
+        self._broadcast.push(self.captures_snapshot())
         if self.records.recording is not None:
-            self.records.has_ended()
+            self.records.end()

@@ -1,15 +1,15 @@
-"""Recording a run, and laying records side by side. A record is a folder of `records/`."""
+"""Record a run, and compare records. A record is a folder in `records/`."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from wanlab import Flows, Network, Ports, Queues, Record, Sampling
 from wanlab.errors import WanlabError
@@ -19,117 +19,137 @@ from .protocol import ComparedColumn, Comparison, RecordInfo, RecordsPush
 
 FOLDER = "records"
 INDEX = "provenance.json"
-EVERY = "20ms"
-PIXELS = 500
+INTERVAL = "20ms"
+MAX_POINTS = 500
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,60}")
 
 
-class Recorder:
-    """Keeps what all ports, queues and TCP flows of a network do. In the network's thread."""
+class _Parameters(msgspec.Struct):
+    seconds: float | None = None
+    drawing: str = ""
 
-    def __init__(self, network: Network, drawing: str) -> None:
-        self._drawing = drawing
+
+class _Provenance(msgspec.Struct):
+    parameters: _Parameters = msgspec.field(default_factory=_Parameters)
+
+
+class _Index(msgspec.Struct):
+    """The parts of a record's index that browsers show."""
+
+    provenance: _Provenance = msgspec.field(default_factory=_Provenance)
+
+
+class Recorder:
+    """Samples all ports, queues and TCP flows of a network. Lives in the network's thread."""
+
+    def __init__(self, network: Network, document_name: str) -> None:
+        self._document_name = document_name
         ports = [str(port.name) for link in network.topology.links for port in link.ports]
         hosts = [host.name for host in network.topology.hosts if not host.in_root]
-        samplers: list[Any] = [Ports(*ports), Queues(*ports)] if ports else []
+        samplers: list[Flows | Ports | Queues] = [Ports(*ports), Queues(*ports)] if ports else []
         samplers += [Flows(*hosts)] if hosts else []
         if not samplers:
             raise WanlabError("there is nothing to record: the network has no links")
         self._began_ns = network.now_ns
         self._commands_before = len(network.commands)
-        self._sampling = Sampling(network, samplers, every=EVERY)
+        self._sampling = Sampling(network, samplers, every=INTERVAL)
         self._sampling.begin()
 
     def end(self, network: Network) -> Record:
-        """What was recorded."""
+        """Stop sampling and return the record."""
         self._sampling.end()
         commands = network.commands[self._commands_before :]
         seconds = (network.now_ns - self._began_ns) / 1e9
         origin = network.provenance(
-            commands=commands, parameters={"seconds": seconds, "drawing": self._drawing}
+            commands=commands, parameters={"seconds": seconds, "drawing": self._document_name}
         )
         return Record(origin, self._sampling.tables(), {})
 
 
 class Records:
-    """Those that there are."""
+    """The records in the working folder, and the one that is being made."""
 
-    def __init__(self, folder: WorkingFolder, tell: Callable[[RecordsPush], None]) -> None:
+    def __init__(self, folder: WorkingFolder, push: Callable[[RecordsPush], None]) -> None:
         self._folder = folder
-        self._tell = tell
+        self._push = push
         self.recording: str | None = None
         self._recorder: Recorder | None = None
 
-    def told(self) -> RecordsPush:
+    def snapshot(self) -> RecordsPush:
+        """Return the records as browsers list them."""
         return RecordsPush(records=tuple(self._infos()), recording=self.recording)
 
     def _infos(self) -> list[RecordInfo]:
-        place = self._folder.place / FOLDER
-        found = []
-        for one in sorted(place.iterdir()) if place.is_dir() else ():
-            if (one / INDEX).is_file() and NAME.fullmatch(one.name):
-                found.append(_info(one))
-        return found
+        folder = self._folder.path / FOLDER
+        return [
+            _info(record)
+            for record in (sorted(folder.iterdir()) if folder.is_dir() else ())
+            if (record / INDEX).is_file() and NAME.fullmatch(record.name)
+        ]
 
-    def _place(self, name: str) -> Path:
+    def _path(self, name: str) -> Path:
         if not NAME.fullmatch(name):
-            raise WanlabError(f'"{name}" cannot be a record\'s name', "letters and digits serve")
+            raise WanlabError(f'"{name}" cannot be the name of a record', "use letters and digits")
         return self._folder.resolve(f"{FOLDER}/{name}")
 
     def begin(self, name: str) -> str:
-        """The name of a record that is to be made."""
+        """Return the name for a new record; without one, the first free "run-N"."""
         if self.recording is not None:
             raise WanlabError(f"{self.recording} is being recorded already")
         numbers = range(1, 10_000)
         name = name.strip() or next(
-            one for n in numbers if not self._place(one := f"run-{n}").exists()
+            free for n in numbers if not self._path(free := f"run-{n}").exists()
         )
-        if self._place(name).exists():
-            raise WanlabError(f"there is a record {name}", "choose another name")
+        if self._path(name).exists():
+            raise WanlabError(f"a record {name} exists already", "choose another name")
         return name
 
-    def has_begun(self, name: str, recorder: Recorder) -> None:
+    def set_recorder(self, name: str, recorder: Recorder) -> None:
+        """Note that a record is being made."""
         self.recording, self._recorder = name, recorder
-        self._tell(self.told())
+        self._push(self.snapshot())
 
     @property
     def recorder(self) -> Recorder:
+        """The recorder. WanlabError if nothing is being recorded."""
         if self._recorder is None:
             raise WanlabError("nothing is being recorded")
         return self._recorder
 
     def keep(self, made: Record) -> str:
-        """Writes what was recorded."""
+        """Write the record that was made, and return its name."""
         from wanlab import record
 
         assert self.recording is not None
         name = self.recording
-        record.write(made, self._place(name))
+        record.write(made, self._path(name))
         return name
 
-    def has_ended(self) -> None:
+    def end(self) -> None:
+        """Note that no record is being made."""
         self.recording, self._recorder = None, None
-        self._tell(self.told())
+        self._push(self.snapshot())
 
-    def drop(self, name: str) -> None:
-        place = self._place(name)
-        if not (place / INDEX).is_file():
-            raise WanlabError(f"there is no record {name}")
-        shutil.rmtree(place)
-        self._tell(self.told())
+    def delete(self, name: str) -> None:
+        """Delete a record."""
+        path = self._path(name)
+        if not (path / INDEX).is_file():
+            raise WanlabError(f"no record {name}")
+        shutil.rmtree(path)
+        self._push(self.snapshot())
 
     def compare(self, names: tuple[str, ...]) -> Comparison:
-        """The usual quantities of records, with a line for each of their curves."""
+        """Return the usual quantities of records, a panel each, with all curves of all records."""
         from wanlab import plot, record
 
-        runs = {name: record.read(self._place(name)) for name in dict.fromkeys(names)}
+        runs = {name: record.read(self._path(name)) for name in dict.fromkeys(names)}
         if not runs:
             return Comparison({})
         panels: dict[str, tuple[ComparedColumn, ...]] = {}
         for panel in plot.quantities.panels(runs):
             columns = []
             for line in panel.lines:
-                times, values = plot.decimate(line.times_s, line.values, PIXELS)
+                times, values = plot.decimate(line.times_s, line.values, MAX_POINTS)
                 owner = next((name for name in runs if line.label.startswith(name)), "")
                 owner = owner or next(iter(runs))
                 columns.append(
@@ -145,19 +165,18 @@ class Records:
         return Comparison(panels)
 
 
-def _info(place: Path) -> RecordInfo:
-    about: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError):
-        about = json.loads((place / INDEX).read_text(encoding="utf-8"))
-    origin = about.get("provenance", {})
-    parameters = origin.get("parameters", {})
+def _info(path: Path) -> RecordInfo:
+    index = _Index()
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        index = msgspec.json.decode((path / INDEX).read_bytes(), type=_Index)
+    parameters = index.provenance.parameters
     try:
-        made_at_s = place.stat().st_mtime
+        made_at_s = path.stat().st_mtime
     except OSError:
         made_at_s = time.time()
     return RecordInfo(
-        place.name,
+        path.name,
         made_at_s,
-        float(parameters.get("seconds") or 0),
-        str(parameters.get("drawing", "")),
+        float(parameters.seconds or 0),
+        parameters.drawing,
     )

@@ -1,4 +1,4 @@
-"""`wanlab web`: the server's life, from a free port to the last machine's end."""
+"""`wanlab web`: run the server, from finding a free port to stopping the network at the end."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ from .folder import WorkingFolder
 from .laboratory import Laboratory
 
 ADDRESS = "127.0.0.1"
-USUAL_PORT = 8765
-PORTS_TRIED = 50
-LARGEST_MESSAGE_BYTES = 8 << 20
-ASKS_AGAIN_REAL_S = 5.0
-PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>wanlab</title>'
+DEFAULT_PORT = 8765
+MAX_PORTS_TRIED = 50
+MAX_MESSAGE_BYTES = 8 << 20
+CONFIRM_WITHIN_REAL_S = 5.0
+REDIRECT_PAGE = (
+    '<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>wanlab</title>'
+)
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket on that port, or on the usual one or the next free one after it."""
-    wanted = [port] if port is not None else range(USUAL_PORT, USUAL_PORT + PORTS_TRIED)
-    for number in wanted:
+    """Return a socket on a port; without one, on the default port or the next free one."""
+    ports = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + MAX_PORTS_TRIED)
+    for number in ports:
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -43,51 +45,55 @@ def listen(port: int | None) -> socket.socket:
             listening.listen()
         except OSError as error:
             listening.close()
-            failed = error
+            failure = error
             continue
         return listening
     raise WanlabError(
-        f"cannot listen on {ADDRESS}:{wanted[0]}: {failed.strerror}", "choose one with --port"
+        f"cannot listen on {ADDRESS}:{ports[0]}: {failure.strerror}",
+        "choose another port with --port",
     )
 
 
 def run(file: Path | None, *, port: int | None, folder: Path | None, opens_browser: bool) -> None:
-    """Serves until it is told to end."""
-    place, path = _place_of(file, folder)
+    """Serve until a signal ends the server."""
+    working_folder, path = _locate(file, folder)
     with contextlib.closing(listen(port)) as listening:
-        asyncio.run(_serve(listening, place, path, opens_browser=opens_browser))
+        asyncio.run(_serve(listening, working_folder, path, opens_browser=opens_browser))
 
 
-def _place_of(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
-    """The working folder, and the file's path in it."""
-    place = (folder or Path()).resolve()
-    if not place.is_dir():
-        raise WanlabError(f"there is no folder {place}")
+def _locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
+    """Return the working folder, and the path of the file in it."""
+    working_folder = (folder or Path()).resolve()
+    if not working_folder.is_dir():
+        raise WanlabError(f"no folder {working_folder}")
     if file is None:
-        return place, None
+        return working_folder, None
     if not file.is_file():
-        raise WanlabError(f"there is no file {file}")
+        raise WanlabError(f"no file {file}")
     real = file.resolve()
-    if not real.is_relative_to(place):
+    if not real.is_relative_to(working_folder):
         if folder is not None:
             raise WanlabError(f"{file} is not in {folder}", "choose another folder")
-        place = real.parent
-    return place, real.relative_to(place).as_posix()
+        working_folder = real.parent
+    return working_folder, real.relative_to(working_folder).as_posix()
 
 
 @contextlib.contextmanager
-def only_one(ours: Path) -> Iterator[TextIO]:
-    """Two in one folder would write the same drafts. The file that is locked says where the first is."""
-    with (ours / "address").open("a+", encoding="utf-8") as file:
+def lock_folder(state_folder: Path) -> Iterator[TextIO]:
+    """Keep a second server out of a working folder, where it would write the same drafts.
+
+    The locked file holds the address of the first.
+    """
+    with (state_folder / "address").open("a+", encoding="utf-8") as file:
         Path(file.name).chmod(0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            where = file.read().strip() or "another program has it"
+            where = file.read().strip() or "another program uses it"
             raise WanlabError(
-                f"a laboratory is open in {ours.parent} already: {where}",
-                "go there, or choose another folder with --folder",
+                f"a laboratory is already open in {state_folder.parent}: {where}",
+                "open that address, or choose another folder with --folder",
             ) from None
         file.truncate(0)
         try:
@@ -97,41 +103,41 @@ def only_one(ours: Path) -> Iterator[TextIO]:
 
 
 async def _serve(
-    listening: socket.socket, place: Path, path: str | None, *, opens_browser: bool
+    listening: socket.socket, folder: Path, path: str | None, *, opens_browser: bool
 ) -> None:
-    with only_one(WorkingFolder(place).ours) as address:
-        await _serve_alone(listening, place, path, address, opens_browser=opens_browser)
+    with lock_folder(WorkingFolder(folder).state_folder) as address:
+        await _serve_locked(listening, folder, path, address, opens_browser=opens_browser)
 
 
-async def _serve_alone(
+async def _serve_locked(
     listening: socket.socket,
-    place: Path,
+    folder: Path,
     path: str | None,
     address: TextIO,
     *,
     opens_browser: bool,
 ) -> None:
-    laboratory = Laboratory(place)
+    laboratory = Laboratory(folder)
     if path is not None:
         laboratory.editor.open(commands.OpenCommand(path=path))
-    gate = AuthMiddleware(application(laboratory, STATIC), port=listening.getsockname()[1])
+    app = AuthMiddleware(application(laboratory, STATIC), port=listening.getsockname()[1])
     server = _Server(
         uvicorn.Config(
-            gate,
+            app,
             log_level="warning",
             ws="websockets-sansio",
-            ws_max_size=LARGEST_MESSAGE_BYTES,
+            ws_max_size=MAX_MESSAGE_BYTES,
             lifespan="off",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=1,
         )
     )
-    print(gate.url, file=address, flush=True)
-    print(f"the laboratory is open: {gate.url}\nCtrl-C ends it", flush=True)
+    print(app.url, file=address, flush=True)
+    print(f"the laboratory is open: {app.url}\npress Ctrl-C to end it", flush=True)
     if opens_browser:
-        page = laboratory.folder.ours / "open.html"
-        asyncio.get_running_loop().run_in_executor(None, _open_browser, gate.url, page)
+        page = laboratory.folder.state_folder / "open.html"
+        asyncio.get_running_loop().run_in_executor(None, _open_browser, app.url, page)
     try:
         with _signals(server, laboratory):
             await server.serve(sockets=[listening])
@@ -140,7 +146,7 @@ async def _serve_alone(
 
 
 class _Server(uvicorn.Server):
-    """Signals are ours."""
+    """A server that leaves signals to us."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -151,20 +157,20 @@ class _Server(uvicorn.Server):
 def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
-    asked_at = -ASKS_AGAIN_REAL_S
+    asked_at = -CONFIRM_WITHIN_REAL_S
 
     def end() -> None:
         server.should_exit = True
 
     def ask() -> None:
-        """A network that runs is not ended by one slip of a hand."""
+        """End the server; if a network is running, only at the second Ctrl-C."""
         nonlocal asked_at
         now = time.monotonic()
-        if laboratory.running.is_stopped or now - asked_at < ASKS_AGAIN_REAL_S:
+        if laboratory.session.is_stopped or now - asked_at < CONFIRM_WITHIN_REAL_S:
             end()
             return
         asked_at = now
-        print("a network is running: Ctrl-C once more ends it, and the laboratory", flush=True)
+        print("a network is running: press Ctrl-C again to end it and the laboratory", flush=True)
 
     handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
     for number, handler in handlers.items():
@@ -177,13 +183,16 @@ def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
 
 
 def _open_browser(url: str, page: Path) -> None:
-    """Through a page that only we can read: arguments of programs are seen by everybody here."""
+    """Open the address in a browser, through a page that only this user can read.
+
+    Everybody on this computer can see the arguments of processes, and so the token.
+    """
     import webbrowser
 
     with contextlib.suppress(FileNotFoundError):
         page.unlink()
     number = os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(number, "w", encoding="utf-8") as file:
-        file.write(PAGE.format(url=url))
+        file.write(REDIRECT_PAGE.format(url=url))
     if not webbrowser.open(page.as_uri()):
-        print("no browser was found: open that address in one", file=sys.stderr)
+        print("found no browser: open that address in one", file=sys.stderr)

@@ -1,4 +1,7 @@
-"""Run and Stop, and what may be done to a network while it runs."""
+"""The running network: start and stop, terminals, clock, and changes of its links.
+
+Commands arrive in the server's event loop; the network lives in the thread of a NetworkWorker.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -23,78 +26,97 @@ from wanlab.network import Connection
 from . import commands, protocol
 from .broadcast import Broadcast
 from .document import network_links
-from .model import ClockKind, Document, DrawnLink, End
+from .model import ClockKind, Document, DrawnLink, End, Options
 from .pacer import Clock
 from .protocol import LivePort
 from .terminals import CLIENT, PROMPT, SHELL, Terminal, TerminalList
 from .worker import NetworkWorker
 
-LOOK_AT_PORTS_REAL_S = 1.0
-LONGEST_STEP_NS = 3600 * 10**9
-KILL = 9
-FREE_WORDS = ("x", "y", "extra")
+CHECK_PORTS_REAL_S = 1.0
+MAX_STEP_NS = 3600 * 10**9
+STALLED_REAL_S = 3
+INTERRUPT_REAL_S = 1
+SIGKILL = 9
+COSMETIC_OPTIONS = ("x", "y", "extra")
+
+Result = TypeVar("Result")
+Argument = TypeVar("Argument")
+Interfaces = dict[tuple[str, str], Interface]
+"""By the names of node and port."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be run, and how: a document's own wishes, or a lesson's."""
+class RunPlan:
+    """What to run and how, from the document's preferences or from a lesson.
+
+    make      returns the network, not yet started
+    home      the working directory of terminals, if not that of the machine
+    prepare   called with the network once it has started, in its thread
+    """
 
     document: Document
     topology: Topology
     make: Callable[[], Network]
     home: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
-    move_in: Callable[[Network], None] = lambda network: None
+    prepare: Callable[[Network], None] = lambda network: None
 
 
 class NetworkSession:
-    """One network at a time."""
+    """Runs one network at a time.
+
+    `show_file` is asked to show a file in the browser; it returns "" or why that is refused.
+    """
 
     def __init__(
         self,
         broadcast: Broadcast,
         error_body: Callable[[WanlabError], protocol.ErrorBody],
-        show: Callable[[Path], str],
+        show_file: Callable[[Path], str],
     ) -> None:
         self._broadcast = broadcast
         self._error_body = error_body
-        self._show = show
+        self._show_file = show_file
         self.loop = asyncio.get_running_loop()
-        self.terminals = TerminalList(self._tell_terminals)
+        self.terminals = TerminalList(self._push_terminals)
         self.worker: NetworkWorker | None = None
-        self.plan: Plan | None = None
+        self.plan: RunPlan | None = None
         self.on_running: list[Callable[[Network], None]] = []
-        """Called in the network's thread when it is there."""
+        """Called in the network's thread when it has started."""
         self.every: list[Callable[[Network], None]] = []
         """Called in the network's thread several times a second while time passes."""
         self.on_ending: list[Callable[[], None]] = []
-        """Called in the loop when it has gone."""
+        """Called in the loop when the network is gone."""
         self._run = protocol.RunPush()
         self._clock = Clock()
         self._clock_kind: ClockKind = "virtual"
         self._names: dict[str, str] = {}
-        self._looked_at_ports = 0.0
-        self._busy: set[str] = set()
-        self._stall_told = False
+        self._checked_ports_real_s = 0.0
+        self._busy_terminals: set[str] = set()
+        self._was_stalled = False
 
-    # -- what it is now ---------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------
 
     @property
     def is_running(self) -> bool:
+        """Whether the network runs."""
         return self._run.phase == "running"
 
     @property
     def is_stopped(self) -> bool:
+        """Whether there is no network, not even one that is starting or stopping."""
         return self.worker is None
 
-    def told(self) -> protocol.RunPush:
+    def snapshot(self) -> protocol.RunPush:
+        """Return the state of the run."""
         return self._run
 
-    def told_clock(self) -> protocol.ClockPush:
+    def clock_snapshot(self) -> protocol.ClockPush:
+        """Return the state of the clock."""
         clock = self._clock
         stalled = ""
-        if self.worker is not None and self.worker.stalled_real_s > 3:
-            stalled = "a program computes without a pause: time cannot pass. Ctrl-C ends it"
+        if self.worker is not None and self.worker.stalled_real_s > STALLED_REAL_S:
+            stalled = "time cannot pass: a program computes without a pause. Ctrl-C ends it"
         return protocol.ClockPush(
             now_ns=clock.now_ns,
             speed=clock.speed,
@@ -106,115 +128,127 @@ class NetworkSession:
         )
 
     def network_worker(self) -> NetworkWorker:
+        """Return the worker. WanlabError if the network is not running."""
         if self.worker is None or not self.is_running:
             raise WanlabError("the network is not running", "press Run")
         return self.worker
 
-    async def do(self, order: Callable[[Network], Any]) -> Any:
-        """Has something done with the network."""
-        return await asyncio.wrap_future(self.network_worker().submit(order))
+    async def call(self, call: Callable[[Network], Result]) -> Result:
+        """Carry out a call in the network's thread and return its result."""
+        return await asyncio.wrap_future(self.network_worker().submit(call))
 
     # -- run and stop -----------------------------------------------------------------------------
 
-    def start(self, plan: Plan, *, is_paced: bool) -> None:
+    def start(self, plan: RunPlan, *, is_paced: bool) -> None:
+        """Begin to start a network; the run's phase tells when it has started."""
         if self.worker is not None:
-            raise WanlabError("the network runs already")
+            raise WanlabError("a network is running already")
         for terminal in self.terminals:
             self.terminals.close(terminal.name)
         self.plan = plan
         self._clock = Clock(is_paced=is_paced)
         self.worker = NetworkWorker(
             plan.make,
-            on_running=self._is_there,
-            on_ended=self._later(self._has_ended),
-            on_clock=self._later(self._take_clock),
-            every=self._look,
+            on_running=self._begin,
+            on_ended=self._in_loop(self._end),
+            on_clock=self._in_loop(self._set_clock),
+            every=self._collect,
             is_paced=is_paced,
         )
-        self._become(protocol.RunPush(phase="starting", progress="the machine boots"))
+        self._set_run(protocol.RunPush(phase="starting", progress="booting"))
         self.worker.start()
 
-    async def stop(self, *_: Any) -> None:
+    async def stop(self, *_: object) -> None:
+        """End the network and wait until it is gone."""
         worker = self.worker
         if worker is None:
             return
-        self._become(msgspec.structs.replace(self._run, phase="stopping", progress=""))
+        self._set_run(msgspec.structs.replace(self._run, phase="stopping", progress=""))
         worker.end()
         while not await asyncio.to_thread(worker.join, 0.5):
             worker.end()
 
     def note_edit(self, document: Document) -> None:
-        """Whether the running network is still what is drawn."""
+        """Note in the run's state whether the running network still is what is drawn."""
         if self.plan is None or self.worker is None:
             return
         is_stale = meaning(document) != meaning(self.plan.document)
         if is_stale != self._run.is_stale:
-            self._become(msgspec.structs.replace(self._run, is_stale=is_stale))
+            self._set_run(msgspec.structs.replace(self._run, is_stale=is_stale))
 
     def note_link(self, link: DrawnLink) -> None:
-        """The running network has a link as it is now."""
+        """Note that the running network has a link as it is drawn now."""
         if self.plan is not None:
             document = self.plan.document
-            links = tuple(link if it.id == link.id else it for it in document.links)
-            known = msgspec.structs.replace(document, links=links)
-            self.plan = replace(self.plan, document=known)
+            links = tuple(link if old.id == link.id else old for old in document.links)
+            changed = msgspec.structs.replace(document, links=links)
+            self.plan = replace(self.plan, document=changed)
 
-    def node_called(self, name: str) -> str:
-        """The id of a node by the name that it was started under."""
+    def node_id(self, name: str) -> str:
+        """Return the id of the node that was started with this name."""
         if self.plan is not None:
-            for one in self.plan.document.nodes:
-                if one.name == name:
-                    return one.id
-        raise WanlabError(f"there is no node {name} in the running network", "is another one open?")
+            for node in self.plan.document.nodes:
+                if node.name == name:
+                    return node.id
+        raise WanlabError(f"the running network has no node {name}", "is another document open?")
 
     # -- in the network's thread ------------------------------------------------------------------
 
-    def _later(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
-        def in_loop(*arguments: Any) -> None:
+    def _in_loop(self, call: Callable[[Argument], None]) -> Callable[[Argument], None]:
+        """Return a function that has `call` called in the loop, and does not wait for it."""
+
+        def schedule(argument: Argument) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                self.loop.call_soon_threadsafe(call, *arguments)
+                self.loop.call_soon_threadsafe(call, argument)
 
-        return in_loop
+        return schedule
 
-    def _is_there(self, network: Network) -> None:
+    def _begin(self, network: Network) -> None:
         assert self.plan is not None
-        self.plan.move_in(network)
-        network.host_service["open"] = self._take_open
-        network.host_service["terminal"] = self._take_terminal
+        self.plan.prepare(network)
+        network.host_service["open"] = self._open_file
+        network.host_service["terminal"] = self._open_terminal_of
         for call in self.on_running:
             call(network)
-        found = interfaces(network)
-        self._later(self._now_runs)((network, found))
+        self._in_loop(self._set_running)((network, interfaces(network)))
 
-    def _look(self, network: Network) -> None:
+    def _collect(self, network: Network) -> None:
+        """Tell browsers what has changed: ended programs, busy terminals, addresses."""
         for call in self.every:
             call(network)
-        ended = [one for one in self.terminals if one.process and not one.process.is_running]
+        ended = [
+            terminal
+            for terminal in self.terminals
+            if terminal.process and not terminal.process.is_running
+        ]
         for terminal in ended:
             assert terminal.process is not None
             self.loop.call_soon_threadsafe(terminal.end, terminal.process.status)
         if (worker := self.worker) is not None:
-            alive = [(one.name, one.process) for one in self.terminals if one.process is not None]
-            busy = {name for name, process in alive if worker.is_busy(process)}
-            if busy != self._busy:
-                self._busy = busy
-                self._later(self._take_busy)(busy)
-        if time.monotonic() - self._looked_at_ports > LOOK_AT_PORTS_REAL_S:
-            self._looked_at_ports = time.monotonic()
-            self._later(self._take_ports)(interfaces(network))
+            busy = {
+                terminal.name
+                for terminal in self.terminals
+                if terminal.process is not None and worker.is_busy(terminal.process)
+            }
+            if busy != self._busy_terminals:
+                self._busy_terminals = busy
+                self._in_loop(self._set_busy_terminals)(busy)
+        if time.monotonic() - self._checked_ports_real_s > CHECK_PORTS_REAL_S:
+            self._checked_ports_real_s = time.monotonic()
+            self._in_loop(self._set_ports)(interfaces(network))
 
-    def _take_busy(self, busy: set[str]) -> None:
+    def _set_busy_terminals(self, busy: set[str]) -> None:
         for terminal in self.terminals:
             terminal.is_busy = terminal.name in busy
-        self._tell_terminals()
+        self._push_terminals()
 
-    def _take_open(self, connection: Connection) -> None:
-        """`xdg-open FILE` in a terminal."""
-        why = self._show(Path(str(connection.request.get("path", ""))))
-        connection.answer({"opened": not why} | ({"why": why} if why else {}))
+    def _open_file(self, connection: Connection) -> None:
+        """Serve `xdg-open FILE`: show a file in the browser."""
+        reason = self._show_file(Path(str(connection.request.get("path", ""))))
+        connection.answer({"opened": not reason} | ({"why": reason} if reason else {}))
 
-    def _take_terminal(self, connection: Connection) -> None:
-        """`xterm h1` at the prompt: a terminal of the browser's."""
+    def _open_terminal_of(self, connection: Connection) -> None:
+        """Serve `xterm h1` at the prompt: open a terminal in the browser."""
         command = connection.request.get("command")
         title = str(connection.request.get("title", "terminal"))
         if not isinstance(command, list) or not command:
@@ -223,33 +257,35 @@ class NetworkSession:
         words = [str(word) for word in command]
         folder = connection.request.get("folder")
 
-        def open_it(_: Any) -> None:
+        def open_terminal(_: None) -> None:
             with contextlib.suppress(WanlabError):
                 self._open(CLIENT, title, words, (24, 80), folder=str(folder) if folder else None)
 
-        self._later(open_it)(None)
+        self._in_loop(open_terminal)(None)
         connection.answer({"opened": True})
 
     # -- in the loop ------------------------------------------------------------------------------
 
-    def _become(self, run: protocol.RunPush) -> None:
+    def _set_run(self, run: protocol.RunPush) -> None:
         self._run = run
-        self._broadcast.tell(run)
+        self._broadcast.push(run)
 
-    def _now_runs(self, told: tuple[Network, dict[tuple[str, str], Interface]]) -> None:
-        network, found = told
+    def _set_running(self, started: tuple[Network, Interfaces]) -> None:
+        network, found = started
         if self.plan is None or self.worker is None or self._run.phase != "starting":
             return
         self._clock_kind = network.clock
         self._names = {node.id: node.name for node in self.plan.document.nodes}
-        self._become(
+        self._set_run(
             protocol.RunPush(
                 phase="running",
-                ports=tuple(self._as_found(it, found) for it in self._live_ports(network)),
+                ports=tuple(
+                    self._with_addresses(port, found) for port in self._live_ports(network)
+                ),
                 warnings=tuple(network.warnings),
             )
         )
-        self._broadcast.tell(self.told_clock())
+        self._broadcast.push(self.clock_snapshot())
 
     def _live_ports(self, network: Network) -> Iterable[LivePort]:
         assert self.plan is not None
@@ -258,60 +294,66 @@ class NetworkSession:
             yield LivePort(link.id, "a", link.a, str(live.a.name))
             yield LivePort(link.id, "b", link.b, str(live.b.name))
 
-    def _take_ports(self, found: dict[tuple[str, str], Interface]) -> None:
+    def _set_ports(self, found: Interfaces) -> None:
         if not self.is_running:
             return
-        ports = tuple(self._as_found(port, found) for port in self._run.ports)
+        ports = tuple(self._with_addresses(port, found) for port in self._run.ports)
         if ports != self._run.ports:
-            self._become(msgspec.structs.replace(self._run, ports=ports))
+            self._set_run(msgspec.structs.replace(self._run, ports=ports))
 
-    def _as_found(self, port: LivePort, found: dict[tuple[str, str], Interface]) -> LivePort:
-        one = found.get((self._names[port.node], port.name))
-        if one is None:
+    def _with_addresses(self, port: LivePort, found: Interfaces) -> LivePort:
+        interface = found.get((self._names[port.node], port.name))
+        if interface is None:
             return msgspec.structs.replace(port, mac="", addresses=(), is_up=False)
-        return msgspec.structs.replace(port, mac=one.mac, addresses=one.addresses, is_up=one.is_up)
+        return msgspec.structs.replace(
+            port, mac=interface.mac, addresses=interface.addresses, is_up=interface.is_up
+        )
 
-    def _take_clock(self, clock: Clock) -> None:
+    def _set_clock(self, clock: Clock) -> None:
         self._clock = clock
-        self._broadcast.tell(self.told_clock())
+        self._broadcast.push(self.clock_snapshot())
 
-    def _has_ended(self, died: BaseException | None) -> None:
+    def _end(self, cause: BaseException | None) -> None:
         self.worker = None
         self.terminals.end_all()
         for call in self.on_ending:
             call()
-        if died is None:
-            self._become(protocol.RunPush())
+        if cause is None:
+            self._set_run(protocol.RunPush())
         else:
-            error = died if isinstance(died, WanlabError) else WanlabError(f"{died!r}")
-            self._become(protocol.RunPush(phase="failed", error=self._error_body(error)))
+            error = (
+                cause
+                if isinstance(cause, WanlabError)
+                else WanlabError(f"internal error: {cause!r}")
+            )
+            self._set_run(protocol.RunPush(phase="failed", error=self._error_body(error)))
         self._clock = replace(self._clock, is_moving=False, speed=0.0)
-        self._broadcast.tell(self.told_clock())
+        self._broadcast.push(self.clock_snapshot())
 
-    def tell_if_stuck(self) -> None:
-        """Called now and then: a program that computes without a pause is told of."""
-        is_stuck = bool(self.told_clock().stalled)
-        if is_stuck != self._stall_told:
-            self._stall_told = is_stuck
-            self._broadcast.tell(self.told_clock())
+    def check_stall(self) -> None:
+        """Tell browsers if a program begins or ceases to keep time from passing."""
+        is_stalled = bool(self.clock_snapshot().stalled)
+        if is_stalled != self._was_stalled:
+            self._was_stalled = is_stalled
+            self._broadcast.push(self.clock_snapshot())
 
     # -- terminals --------------------------------------------------------------------------------
 
-    def _tell_terminals(self) -> None:
-        self._broadcast.tell(self.terminals.told())
+    def _push_terminals(self) -> None:
+        self._broadcast.push(self.terminals.snapshot())
 
     async def open_terminal(
         self, command: commands.OpenTerminalCommand, by: str = ""
     ) -> protocol.OpenedTerminal:
-        size = (_within(command.rows, 2, 500), _within(command.columns, 10, 1000))
-        words = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
+        size = (_clamped(command.rows, 2, 500), _clamped(command.columns, 10, 1000))
+        argv = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
         title = command.node
         if command.node == PROMPT:
-            words, title = list(prompt.COMMAND), "mininet"
+            argv, title = list(prompt.COMMAND), "mininet"
         elif command.node != CLIENT:
             title = self._name_of(command.node)
         self.network_worker()
-        terminal, started = self._open(command.node, title, words, size)
+        terminal, started = self._open(command.node, title, argv, size)
         try:
             await asyncio.wrap_future(started)
         except WanlabError:
@@ -323,7 +365,7 @@ class NetworkSession:
         self,
         node: str,
         title: str,
-        words: list[str],
+        argv: list[str],
         size: tuple[int, int],
         *,
         folder: str | None = None,
@@ -334,11 +376,11 @@ class NetworkSession:
         environment = {**plan.environment, **({"PWD": plan.home} if plan.home else {})}
 
         def begin(network: Network) -> None:
-            place = network.root if node in (CLIENT, PROMPT) else network[title]
+            namespace = network.root if node in (CLIENT, PROMPT) else network[title]
             terminal.begin(
                 worker,
-                place.start,
-                words,
+                namespace.start,
+                argv,
                 size=size,
                 folder=folder or plan.home,
                 environment=environment,
@@ -347,29 +389,30 @@ class NetworkSession:
         return terminal, worker.submit(begin)
 
     def _name_of(self, node: str) -> str:
-        """The name that a node of the document was started under."""
+        """Return the name that a node of the document was started with."""
         assert self.plan is not None
-        for one in self.plan.document.nodes:
-            if one.id == node:
-                if one.kind == "controller":
-                    raise WanlabError(f"{one.name} is a controller", "it has no terminal")
-                return one.name
-        raise WanlabError("that is not in the running network", "stop and run again")
+        for drawn in self.plan.document.nodes:
+            if drawn.id == node:
+                if drawn.kind == "controller":
+                    raise WanlabError(f"{drawn.name} is a controller; it has no terminal")
+                return drawn.name
+        raise WanlabError("this node is not in the running network", "stop it and run again")
 
     async def close_terminal(self, command: commands.CloseTerminalCommand, by: str = "") -> None:
+        """Close a terminal and end its program."""
         process = self.terminals.close(command.terminal)
         if process is not None and self.worker is not None:
             with contextlib.suppress(WanlabError):
-                await self.do(lambda network: _hang_up(process))
+                await self.call(lambda network: _kill(process))
 
     def type(self, command: commands.TypeCommand, by: str = "") -> None:
-        self.keys(self.terminals[command.terminal], command.text.encode())
+        self.send_keys(self.terminals[command.terminal], command.text.encode())
 
-    def keys(self, terminal: Terminal, data: bytes) -> None:
-        """What somebody types. Ctrl-C reaches also what computes without a pause."""
+    def send_keys(self, terminal: Terminal, data: bytes) -> None:
+        """Pass on what is typed. Ctrl-C also ends a program that computes without a pause."""
         if terminal.process is None or self.worker is None:
             return
-        if b"\x03" in data and self.worker.stalled_real_s > 1:
+        if b"\x03" in data and self.worker.stalled_real_s > INTERRUPT_REAL_S:
             self.worker.end_stalled_process()
         self.worker.send_keys(terminal.process, data)
 
@@ -377,89 +420,92 @@ class NetworkSession:
         process = terminal.process
         if process is None or self.worker is None:
             return
-        size = (_within(rows, 2, 500), _within(columns, 10, 1000))
+        size = (_clamped(rows, 2, 500), _clamped(columns, 10, 1000))
 
-        def order(network: Network) -> None:
+        def resize(network: Network) -> None:
             if process.is_running:
                 process.resize(*size)
 
-        self.worker.submit(order)
-        self.worker.send_keys(process, b"")  # what it draws anew takes a moment
+        self.worker.submit(resize)
+        self.worker.send_keys(process, b"")  # lets time pass, for the program to redraw
 
     # -- the clock --------------------------------------------------------------------------------
 
     async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
         worker = self.network_worker()
-        await self.do(lambda network: worker.set_pace(network, is_paced=command.pace == "real"))
+        await self.call(lambda network: worker.set_pace(network, is_paced=command.pace == "real"))
 
     async def pause(self, command: commands.PauseCommand, by: str = "") -> None:
         worker = self.network_worker()
-        await self.do(lambda network: worker.pause(network, is_paused=command.paused))
+        await self.call(lambda network: worker.pause(network, is_paused=command.paused))
 
     async def step(self, command: commands.StepCommand, by: str = "") -> None:
         worker, duration_ns = self.network_worker(), parse_duration(command.duration)
-        if not 0 < duration_ns <= LONGEST_STEP_NS:
-            raise WanlabError(f"{command.duration} is no step", 'as in "100ms"')
-        await self.do(lambda network: worker.step(network, duration_ns))
+        if not 0 < duration_ns <= MAX_STEP_NS:
+            raise WanlabError(f"cannot step {command.duration}", "more than 0, and an hour at most")
+        await self.call(lambda network: worker.step(network, duration_ns))
 
     # -- links ------------------------------------------------------------------------------------
 
-    def ports_of(self, link: str) -> tuple[str, str]:
-        """Names of a running link's two ports."""
+    def port_names(self, link: str) -> tuple[str, str]:
+        """Return the names of the two ports of a running link."""
         names = [port.name for port in self._run.ports if port.link == link]
         if len(names) != 2:
-            raise WanlabError("that link is not in the running network", "stop and run again")
+            raise WanlabError("this link is not in the running network", "stop it and run again")
         return names[0], names[1]
 
     async def link_up(self, command: commands.LinkUpCommand, by: str = "") -> None:
-        ports = self.ports_of(command.link)
+        ports = self.port_names(command.link)
 
-        def order(network: Network) -> dict[tuple[str, str], Interface]:
+        def set_ports_up(network: Network) -> Interfaces:
             for port in ports:
                 network.set_port_up(port, command.up)
             return interfaces(network)
 
-        found = await self.do(order)
+        found = await self.call(set_ports_up)
         down = {*self._run.links_down} - {command.link}
         down |= set() if command.up else {command.link}
-        self._become(
+        self._set_run(
             msgspec.structs.replace(
                 self._run,
                 links_down=tuple(sorted(down)),
-                ports=tuple(self._as_found(port, found) for port in self._run.ports),
+                ports=tuple(self._with_addresses(port, found) for port in self._run.ports),
             )
         )
 
-    async def set_link(self, link: str, words: Mapping[End, dict[str, Any]]) -> None:
-        """Conditions of a running link: by end, the words as they shall be."""
-        ends = dict(zip("ab", self.ports_of(link), strict=True))
+    async def set_link(self, link: str, conditions: Mapping[End, Options]) -> None:
+        """Change conditions of a running link. `conditions` are by end; None removes one."""
+        ends = dict(zip("ab", self.port_names(link), strict=True))
 
-        def order(network: Network) -> None:
-            for end, said in words.items():
-                network.set_port(ends[end], **said)
+        def set_ports(network: Network) -> None:
+            for end, options in conditions.items():
+                network.set_port(ends[end], **options)
 
-        await self.do(order)
+        await self.call(set_ports)
 
 
 def meaning(document: Document) -> tuple[object, ...]:
-    """What a document means to a network: not where things stand."""
-    nodes = tuple((node.id, node.kind, node.name, _meant(node.options)) for node in document.nodes)
+    """Return what of a document decides how its network behaves; positions do not."""
+    nodes = tuple(
+        (node.id, node.kind, node.name, _without_cosmetics(node.options)) for node in document.nodes
+    )
     links = tuple(
         (link.id, link.a, link.b, link.options, link.a_options, link.b_options)
         for link in document.links
     )
-    kept = document.preferences
-    return nodes, links, kept.ip_base, kept.clock, kept.wire, kept.seed, kept.application
+    chosen = document.preferences
+    settings = (chosen.ip_base, chosen.clock, chosen.wire, chosen.seed, chosen.application)
+    return nodes, links, *settings
 
 
-def _meant(options: dict[str, Any]) -> dict[str, Any]:
-    return {word: value for word, value in options.items() if word not in FREE_WORDS}
+def _without_cosmetics(options: Options) -> Options:
+    return {name: value for name, value in options.items() if name not in COSMETIC_OPTIONS}
 
 
-def _hang_up(process: Process) -> None:
+def _kill(process: Process) -> None:
     if process.is_running:
-        process.signal(KILL)
+        process.signal(SIGKILL)
 
 
-def _within(number: int, least: int, most: int) -> int:
-    return min(max(number, least), most)
+def _clamped(number: int, minimum: int, maximum: int) -> int:
+    return min(max(number, minimum), maximum)

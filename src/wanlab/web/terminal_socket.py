@@ -1,4 +1,4 @@
-"""WS /api/terminals/ID: what a terminal's program says, and what is typed into it."""
+"""WS /api/terminals/ID: the output of a terminal's program, and what is typed into it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .laboratory import Laboratory
 from .protocol import OutputAck, TerminalResize
 from .terminals import Terminal, Viewer
 
-PIECE_BYTES = 64 << 10
-MOST_KEYS_BYTES = 1 << 20
-IS_NOT_THERE, HAS_ENDED, TRY_AGAIN_LATER = 4404, 4410, 1013
+CHUNK_BYTES = 64 << 10
+MAX_KEYS_BYTES = 1 << 20
+NOT_FOUND, GONE, TRY_AGAIN_LATER = 4404, 4410, 1013
 RESIZE = msgspec.json.Decoder(TerminalResize)
 ACK = msgspec.json.Decoder(OutputAck)
 
 
 async def terminal_socket(socket: WebSocket) -> None:
-    """A browser's view of a terminal, as long as both are there."""
+    """Serve a browser's view of a terminal until either is closed."""
     laboratory: Laboratory = socket.app.state.laboratory
     await socket.accept()
     try:
-        terminal = laboratory.running.terminals[socket.path_params["name"]]
+        terminal = laboratory.session.terminals[socket.path_params["name"]]
     except WanlabError as error:
-        await socket.close(IS_NOT_THERE, error.what)
+        await socket.close(NOT_FOUND, error.what)
         return
-    viewer = terminal.look()
-    writing = asyncio.create_task(_write(socket, viewer))
+    viewer = terminal.add_viewer()
+    sender = asyncio.create_task(_send_output(socket, viewer))
     try:
         while True:
             message = await socket.receive()
@@ -39,29 +39,29 @@ async def terminal_socket(socket: WebSocket) -> None:
                 break
             keys, text = message.get("bytes"), message.get("text")
             if keys is not None:
-                laboratory.running.keys(terminal, keys[:MOST_KEYS_BYTES])
+                laboratory.session.send_keys(terminal, keys[:MAX_KEYS_BYTES])
             elif text is not None:
-                _told(laboratory, terminal, viewer, text)
+                _receive_text(laboratory, terminal, viewer, text)
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
-        terminal.leave(viewer)
-        writing.cancel()
+        terminal.remove_viewer(viewer)
+        sender.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await writing
+            await sender
 
 
-async def _write(socket: WebSocket, viewer: Viewer) -> None:
+async def _send_output(socket: WebSocket, viewer: Viewer) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
-        while data := await viewer.next(PIECE_BYTES):
+        while data := await viewer.next_output(CHUNK_BYTES):
             await socket.send_bytes(data)
-        await socket.close(TRY_AGAIN_LATER if viewer.is_behind else HAS_ENDED)
+        await socket.close(TRY_AGAIN_LATER if viewer.is_behind else GONE)
 
 
-def _told(laboratory: Laboratory, terminal: Terminal, viewer: Viewer, text: str) -> None:
+def _receive_text(laboratory: Laboratory, terminal: Terminal, viewer: Viewer, text: str) -> None:
     with contextlib.suppress(msgspec.MsgspecError):
         terminal.acknowledge(viewer, ACK.decode(text).ack)
         return
     with contextlib.suppress(msgspec.MsgspecError):
         rows, columns = RESIZE.decode(text).resize
-        laboratory.running.resize(terminal, rows, columns)
+        laboratory.session.resize(terminal, rows, columns)

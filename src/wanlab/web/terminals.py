@@ -1,8 +1,9 @@
-"""Terminals of the running network: what their programs say is kept here, for all browsers that look.
+"""Terminals of the running network, and the output of their programs.
 
-A program says no more than WINDOW_BYTES beyond what some browser has shown; then it waits, as it would
-before a slow terminal. So one that talks without end neither fills our memory nor keeps others from
-being heard. Nobody looks: it talks on, and the last of it is kept.
+Flow control: a program blocks once it is WINDOW_BYTES ahead of the browser that has displayed most,
+as it would at a slow terminal. So a program that prints without end neither fills our memory nor
+delays others. While no browser views a terminal its program is not held back, and the end of its
+output is kept.
 """
 
 from __future__ import annotations
@@ -20,67 +21,70 @@ from .worker import NetworkWorker
 
 WINDOW_BYTES = 64 << 10
 SCROLLBACK_BYTES = 512 << 10
-ROOM_PIECE_BYTES = 16 << 10
-MOST_BEHIND_BYTES = 4 << 20
-MOST_TERMINALS = 100
+MIN_CREDIT_BYTES = 16 << 10
+MAX_BEHIND_BYTES = 4 << 20
+MAX_TERMINALS = 100
 CLIENT, PROMPT = "client", "prompt"
 HANG_UP = 1
 SHELL = ("/bin/bash", "--norc", "--noprofile", "-i")
 
 
 class Viewer:
-    """A browser's view of one terminal: what it has not been sent yet."""
+    """A browser's view of a terminal, with the output that it has not been sent yet."""
 
-    def __init__(self, beginning: bytes) -> None:
+    def __init__(self, scrollback: bytes) -> None:
         self.is_behind = False
         self.acknowledged_bytes = 0
-        self._waiting = bytearray(beginning)
-        self._has_some = asyncio.Event()
+        self._unsent = bytearray(scrollback)
+        self._is_filled = asyncio.Event()
         self._has_ended = False
 
-    def tell(self, data: bytes) -> None:
-        if len(self._waiting) + len(data) > MOST_BEHIND_BYTES:
+    def add_output(self, data: bytes) -> None:
+        """Queue output for the browser. If it is too far behind, give it up."""
+        if len(self._unsent) + len(data) > MAX_BEHIND_BYTES:
             self.is_behind = True
-            self._waiting.clear()
+            self._unsent.clear()
         else:
-            self._waiting += data
-        self._has_some.set()
+            self._unsent += data
+        self._is_filled.set()
 
     def end(self) -> None:
+        """Note that there will be no more output."""
         self._has_ended = True
-        self._has_some.set()
+        self._is_filled.set()
 
-    async def next(self, most: int) -> bytes:
-        """What comes next; b"" if there will be nothing more."""
-        while not self._waiting and not self._has_ended and not self.is_behind:
-            self._has_some.clear()
-            await self._has_some.wait()
-        piece = bytes(self._waiting[:most])
-        del self._waiting[:most]
-        return piece
+    async def next_output(self, max_bytes: int) -> bytes:
+        """Wait for output and return it; b"" if there will be no more."""
+        while not self._unsent and not self._has_ended and not self.is_behind:
+            self._is_filled.clear()
+            await self._is_filled.wait()
+        chunk = bytes(self._unsent[:max_bytes])
+        del self._unsent[:max_bytes]
+        return chunk
 
 
 class Terminal:
-    """One of them. `begin` and `hear` are called in the network's thread, the rest in the loop."""
+    """A terminal. `begin` and `add_output` are called in the network's thread, the rest in the loop."""
 
-    def __init__(self, name: str, node: str, title: str, changed: Callable[[], None]) -> None:
+    def __init__(self, name: str, node: str, title: str, on_change: Callable[[], None]) -> None:
         self.name = name
         self.node = node
         self.title = title
         self.process: Process | None = None
         self.status: int | None = None
         self.is_busy = False
-        self._changed = changed
+        self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._heard = bytearray()
+        self._new_output = bytearray()
         self._scrollback = bytearray()
         self._viewers: list[Viewer] = []
-        self._received = 0
-        self._room_given = 0
-        self._has_shown: Callable[[int], None] | None = None
+        self._received_bytes = 0
+        self._credited_bytes = 0
+        self._grant_credit: Callable[[int], None] | None = None
 
-    def told(self) -> protocol.TerminalInfo:
+    def info(self) -> protocol.TerminalInfo:
+        """Return what browsers are told about the terminal."""
         return protocol.TerminalInfo(self.name, self.node, self.title, self.status, self.is_busy)
 
     # -- in the network's thread ------------------------------------------------------------------
@@ -95,101 +99,112 @@ class Terminal:
         folder: str | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Starts its program. Browsers hear of the terminal when there is one to type to."""
+        """Start its program. Browsers hear of the terminal only then, so they can type at once."""
 
-        def hear(data: bytes) -> None:
+        def on_output(data: bytes) -> None:
             worker.note_output(data)
-            self.hear(data)
+            self.add_output(data)
 
         process = start(
             command,
             terminal=size,
             folder=folder,
             environment={"PS1": f"{self.title}:\\W\\$ ", **(environment or {})},
-            on_output=hear,
+            on_output=on_output,
             room=WINDOW_BYTES,
         )
 
-        def give_room(network: Network, more: int) -> None:
-            if process.is_running:
-                process.give_room(more)
+        def grant_credit(more_bytes: int) -> None:
+            def grant(network: Network) -> None:
+                if process.is_running:
+                    process.give_room(more_bytes)
 
-        def has_shown(more: int) -> None:
-            worker.submit(lambda network: give_room(network, more))
+            worker.submit(grant)
 
         self.process = process
-        self._has_shown = has_shown
+        self._grant_credit = grant_credit
         worker.follow(process)
-        self._loop.call_soon_threadsafe(self._changed)
+        self._loop.call_soon_threadsafe(self._on_change)
 
-    def hear(self, data: bytes) -> None:
+    def add_output(self, data: bytes) -> None:
+        """Add output of the program."""
         with self._lock:
-            is_first = not self._heard
-            self._heard += data
+            is_first = not self._new_output
+            self._new_output += data
         if is_first:
-            self._loop.call_soon_threadsafe(self._take)
+            self._loop.call_soon_threadsafe(self._distribute)
 
     # -- in the loop ------------------------------------------------------------------------------
 
-    def _take(self) -> None:
+    def _distribute(self) -> None:
+        """Keep new output and pass it on to all viewers."""
         with self._lock:
-            data, self._heard = bytes(self._heard), bytearray()
-        self._received += len(data)
+            data, self._new_output = bytes(self._new_output), bytearray()
+        self._received_bytes += len(data)
         self._scrollback += data
         if len(self._scrollback) > SCROLLBACK_BYTES:
             cut = len(self._scrollback) - SCROLLBACK_BYTES // 2
             line = self._scrollback.find(b"\n", cut)
             del self._scrollback[: line + 1 if line >= 0 else cut]
         for viewer in self._viewers:
-            viewer.tell(data)
-        self._look_for_room()
+            viewer.add_output(data)
+        self._update_credit()
 
-    def look(self) -> Viewer:
-        """Somebody looks from now on; first at what there was."""
+    def add_viewer(self) -> Viewer:
+        """Return a new view, which begins with the output that was kept."""
         viewer = Viewer(bytes(self._scrollback))
-        # What it is sent first has been paid for.
-        viewer.acknowledged_bytes = self._received - len(self._scrollback)
+        # The scrollback counts as not yet displayed, but its credit has been granted already.
+        viewer.acknowledged_bytes = self._received_bytes - len(self._scrollback)
         self._viewers.append(viewer)
         if self.status is not None:
             viewer.end()
         return viewer
 
-    def leave(self, viewer: Viewer) -> None:
+    def remove_viewer(self, viewer: Viewer) -> None:
+        """Remove a view."""
         self._viewers.remove(viewer)
-        self._look_for_room()
+        self._update_credit()
 
-    def acknowledge(self, viewer: Viewer, shown: int) -> None:
-        """So many bytes more have been shown there."""
-        shown = min(max(shown, 0), WINDOW_BYTES + SCROLLBACK_BYTES)
-        viewer.acknowledged_bytes = min(viewer.acknowledged_bytes + shown, self._received)
-        self._look_for_room()
+    def acknowledge(self, viewer: Viewer, shown_bytes: int) -> None:
+        """Note that a browser has displayed this much more output."""
+        shown_bytes = min(max(shown_bytes, 0), WINDOW_BYTES + SCROLLBACK_BYTES)
+        viewer.acknowledged_bytes = min(
+            viewer.acknowledged_bytes + shown_bytes, self._received_bytes
+        )
+        self._update_credit()
 
-    def _look_for_room(self) -> None:
-        """The program may go on as far as the fastest viewer."""
-        views = [it.acknowledged_bytes for it in self._viewers if not it.is_behind]
-        shown = max(views, default=self._received)
-        more = shown - self._room_given
-        if more >= ROOM_PIECE_BYTES and self.status is None and self._has_shown is not None:
-            self._room_given = shown
-            self._has_shown(more)
+    def _update_credit(self) -> None:
+        """Let the program print on, up to a window beyond the fastest viewer."""
+        acknowledged = [
+            viewer.acknowledged_bytes for viewer in self._viewers if not viewer.is_behind
+        ]
+        shown_bytes = max(acknowledged, default=self._received_bytes)
+        more_bytes = shown_bytes - self._credited_bytes
+        if (
+            more_bytes >= MIN_CREDIT_BYTES
+            and self.status is None
+            and self._grant_credit is not None
+        ):
+            self._credited_bytes = shown_bytes
+            self._grant_credit(more_bytes)
 
     def end(self, status: int | None) -> None:
-        """Its program has ended."""
+        """Note that its program has ended, or cannot be reached any more (`status` None)."""
         if self.status is not None:
             return
-        self._take()
+        self._distribute()
         self.status = status if status is not None else -HANG_UP
         self.is_busy = False
         for viewer in self._viewers:
             viewer.end()
-        self._changed()
+        self._on_change()
 
 
 class TerminalList:
-    """All that are open. They end with the network."""
+    """The terminals that are open. They end with the network."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
         self._open: dict[str, Terminal] = {}
         self._numbers = itertools.count(1)
 
@@ -201,29 +216,31 @@ class TerminalList:
             return self._open[name]
         except KeyError:
             hint = did_you_mean(name, self._open)
-            raise WanlabError(f"there is no terminal {name}", hint) from None
+            raise WanlabError(f"no terminal {name}", hint) from None
 
-    def told(self) -> protocol.TerminalsPush:
-        begun = [one for one in self if one.process is not None]
-        return protocol.TerminalsPush(terminals=tuple(one.told() for one in begun))
+    def snapshot(self) -> protocol.TerminalsPush:
+        """Return the terminals whose programs have been started."""
+        started = [terminal for terminal in self if terminal.process is not None]
+        return protocol.TerminalsPush(terminals=tuple(terminal.info() for terminal in started))
 
     def new(self, node: str, title: str) -> Terminal:
-        if len(self._open) >= MOST_TERMINALS:
-            raise WanlabError(f"{MOST_TERMINALS} terminals are open", "close some of them")
-        terminal = Terminal(f"t{next(self._numbers)}", node, title, self._changed)
+        """Add a terminal; `begin` starts its program."""
+        if len(self._open) >= MAX_TERMINALS:
+            raise WanlabError(f"{MAX_TERMINALS} terminals are open already", "close some of them")
+        terminal = Terminal(f"t{next(self._numbers)}", node, title, self._on_change)
         self._open[terminal.name] = terminal
         return terminal
 
     def close(self, name: str) -> Process | None:
-        """Takes it away; its program, if that still runs."""
+        """Remove a terminal. Return its program if that is still running."""
         terminal = self[name]
         del self._open[name]
         process = terminal.process if terminal.status is None else None
         terminal.end(None)
-        self._changed()
+        self._on_change()
         return process
 
     def end_all(self) -> None:
-        """Their network has gone. What they showed can still be read until they are closed."""
+        """End all terminals, since the network is gone. Their output stays until they are closed."""
         for terminal in self:
             terminal.end(None)

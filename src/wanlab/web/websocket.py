@@ -1,4 +1,4 @@
-"""WS /api/live: commands in, pushes out."""
+"""WS /api/live: commands in, replies and pushes out."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class _Id(msgspec.Struct):
 
 
 async def live_socket(socket: WebSocket) -> None:
-    """A browser's connection, from its first message to its last."""
+    """Serve the connection of a browser until it ends."""
     laboratory: Laboratory = socket.app.state.laboratory
     await socket.accept()
-    browser = laboratory.broadcast.welcome()
-    browser.tell(laboratory.state(browser.name))
-    writing = asyncio.create_task(_write(socket, browser))
-    working: set[asyncio.Task[None]] = set()
+    browser = laboratory.broadcast.connect()
+    browser.send(laboratory.state(browser.name))
+    sender = asyncio.create_task(_send_messages(socket, browser))
+    tasks: set[asyncio.Task[None]] = set()
     try:
         while not browser.is_lost:
             message = await socket.receive()
@@ -38,21 +38,21 @@ async def live_socket(socket: WebSocket) -> None:
                 break
             text = message.get("text") or message.get("bytes") or ""
             task = asyncio.create_task(_perform(laboratory, browser, text))
-            working.add(task)
-            task.add_done_callback(working.discard)
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
-        writing.cancel()
-        await laboratory.leave(browser)
+        sender.cancel()
+        await laboratory.disconnect(browser)
         with contextlib.suppress(asyncio.CancelledError):
-            await writing
+            await sender
 
 
-async def _write(socket: WebSocket, browser: Browser) -> None:
+async def _send_messages(socket: WebSocket, browser: Browser) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
         while not browser.is_lost:
-            await socket.send_text((await browser.next()).decode())
+            await socket.send_text((await browser.next_message()).decode())
         await socket.close(TRY_AGAIN_LATER)
 
 
@@ -60,10 +60,10 @@ async def _perform(laboratory: Laboratory, browser: Browser, text: str | bytes) 
     try:
         command = DECODER.decode(text)
     except msgspec.MsgspecError as error:
-        error_body = protocol.ErrorBody(f"this is not a command: {error}")
-        browser.tell(protocol.CommandRefusal(_id_of(text), error_body))
+        body = protocol.ErrorBody(f"not a command: {error}")
+        browser.send(protocol.CommandRefusal(_id_of(text), body))
         return
-    browser.tell(await laboratory.perform(command, browser))
+    browser.send(await laboratory.perform(command, browser))
 
 
 def _id_of(text: str | bytes) -> int:
