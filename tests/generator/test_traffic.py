@@ -28,7 +28,7 @@ def run(net: Network, words: str) -> Flows:
     return found
 
 
-def test_a_flow_of_so_many_bytes_carries_so_many(net: Network) -> None:
+def test_a_flow_of_a_size_carries_that_many_bytes(net: Network) -> None:
     found = run(net, "bulk h2 --bytes 300KB --flows 3 --congestion reno")
     assert [flow.bytes for flow in found.flows] == [300_000] * 3
     assert found.congestion == "reno"
@@ -73,8 +73,8 @@ def test_sources_are_silent_when_they_are_off(net: Network) -> None:
 
 
 def test_datagrams_are_counted_and_timed(net: Network) -> None:
-    said = net["h1"].run("wanlab-traffic udp h2 --rate 960kbps --size 1200B --time 1s --json")
-    found = traffic.parse(said.output)
+    output = net["h1"].run("wanlab-traffic udp h2 --rate 960kbps --size 1200B --time 1s --json")
+    found = traffic.parse(output.output)
     assert isinstance(found, Datagrams)
     assert (found.sent, found.datagrams, found.lost, found.late) == (100, 100, 0, 0)
     assert found.bytes == 120_000
@@ -83,13 +83,13 @@ def test_datagrams_are_counted_and_timed(net: Network) -> None:
     assert found.last_ns - found.first_ns == pytest.approx(990e6, abs=1e5)
 
 
-def test_losses_and_late_datagrams_are_told(net: Network) -> None:
+def test_losses_and_late_datagrams_are_reported(net: Network) -> None:
     net.set_link("h1", "s1", loss="10%", jitter="4ms")
     try:
-        said = net["h1"].run("wanlab-traffic udp h2 --rate 9.6Mbps --size 1200B --time 1s --json")
+        output = net["h1"].run("wanlab-traffic udp h2 --rate 9.6Mbps --size 1200B --time 1s --json")
     finally:
         net.set_link("h1", "s1", loss="0%", jitter="0ms")
-    found = traffic.parse(said.output)
+    found = traffic.parse(output.output)
     assert isinstance(found, Datagrams)
     assert found.sent == 1000 == found.datagrams + found.lost
     assert 60 < found.lost < 140
@@ -98,33 +98,33 @@ def test_losses_and_late_datagrams_are_told(net: Network) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
-        ("bulk h1 --bytes 1B", "nobody listens there; start `wanlab-traffic serve -D`"),
+        ("bulk h1 --bytes 1B", "no server listens there; start `wanlab-traffic serve -D`"),
         ("bulk h7", 'there is no host "h7"'),
         ("bulk h2 --congestion nope", 'this kernel has no congestion control "nope"'),
-        ("bulk h2 --time 10", '"10" is no time'),
+        ("bulk h2 --time 10", '"10" is not a time'),
         ("bulk h2 --time 1s --bytes 1MB", "not both"),
         ("poisson h2", "poisson takes --load or --per-second"),
-        ("poisson h2 --load 0bps", '"0bps" is nothing'),
-        ("poisson h2 --load 1Mbps --sizes exponential:0B", '"0B" is nothing'),
-        ("request h2 --sizes 0B", '"0B" is nothing'),
-        ("request h2 --time 0s", '"0s" is nothing'),
-        ("udp h2 --rate 0bps", '"0bps" is nothing'),
-        ("bulk h2 --bytes 0B", '"0B" is nothing'),
-        ("bulk h2 --port 70000", '"70000" is no port'),
-        ("serve --port 70000", '"70000" is no port'),
-        ("serve -x", "-x is not known here; there are --port, -D"),
-        ("flood h2", '"flood" is no kind of traffic'),
+        ("poisson h2 --load 0bps", '"0bps" must be more than 0'),
+        ("poisson h2 --load 1Mbps --sizes exponential:0B", '"0B" must be more than 0'),
+        ("request h2 --sizes 0B", '"0B" must be more than 0'),
+        ("request h2 --time 0s", '"0s" must be more than 0'),
+        ("udp h2 --rate 0bps", '"0bps" must be more than 0'),
+        ("bulk h2 --bytes 0B", '"0B" must be more than 0'),
+        ("bulk h2 --port 70000", '"70000" is not a port'),
+        ("serve --port 70000", '"70000" is not a port'),
+        ("serve -x", "unknown option -x; there are --port, -D"),
+        ("flood h2", '"flood" is not a kind of traffic'),
     ],
 )
-def test_what_cannot_be_done_is_said(net: Network, words: str, said: str) -> None:
+def test_a_wrong_command_line_is_explained(net: Network, words: str, output: str) -> None:
     with pytest.raises(CommandError) as caught:
         net["h1"].run(f"wanlab-traffic {words}")
-    assert said in caught.value.output
+    assert output in caught.value.output
 
 
-def test_the_same_run_gives_the_same_to_the_byte() -> None:
+def test_a_repeated_run_gives_the_same_bytes() -> None:
     def once() -> str:
         with Network(TOPOLOGY, seed=5) as network:
             network["h2"].run("wanlab-traffic serve -D")

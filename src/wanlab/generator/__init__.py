@@ -1,12 +1,12 @@
-"""Traffic from a seed: the program `wanlab-traffic`, which is in every machine.
+"""A traffic generator: the program `wanlab-traffic`, which is in every machine.
 
-    wanlab-traffic serve [-D]                        takes what the others send
-    wanlab-traffic bulk|onoff|poisson|request|udp HOST [OPTION...]
+    wanlab-traffic serve [-D]                                          receives
+    wanlab-traffic bulk|onoff|poisson|request|udp HOST [OPTION...]     sends
 
-It waits in the kernel and nowhere else: whole transfers are one system call on either side (large
-writes; reads that throw away what comes, MSG_TRUNC | MSG_WAITALL), so that hardly any wall time goes
-into it where each system call is dear. What is drawn comes from the seed, and not from what happens.
+System calls are expensive in the embedded kernel, so a whole transfer takes one on either side: large
+writes, and reads that discard what arrives (MSG_TRUNC | MSG_WAITALL). All random numbers depend on the
+seed alone, not on what happens in the network.
 
-It travels alone: the standard library only, and of that what loads fast. Both ends read the same
-clock, because all nodes are in one machine.
+The program runs without the rest of wanlab. It imports only those parts of the standard library that
+load fast. Both ends read the same clock, because all nodes are in one machine.
 """

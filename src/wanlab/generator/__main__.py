@@ -1,7 +1,7 @@
-"""Starts the generator: `python3 -I -S FOLDER WORD...`.
+"""Start the generator: `python3 -I -S FOLDER ARGUMENT...`.
 
-The rest of wanlab is not imported: a stand-in for the package lets `wanlab.generator` be found without
-running the front door, which would take longer than many a transfer.
+The rest of wanlab is not imported, because that would take longer than many transfers: an empty module
+`wanlab` lets Python find `wanlab.generator` without running the package's `__init__.py`.
 """
 
 import os

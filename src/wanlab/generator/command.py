@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line of `wanlab-traffic`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import sys
 from _random import Random
 from collections.abc import Callable
 
-from . import words
+from . import arguments
+from .arguments import UsageError, parse_arguments
 from .messages import DATAGRAM, PORT, REQUEST, has_congestion
 from .report import json, quantile, rate, time
-from .senders import Flow, Sender
+from .senders import Sender, Transfer
 from .serve import serve
-from .sizes import Sizes, arrivals, exponential, read_sizes
-from .words import UsageError
+from .sizes import Sizes, arrivals, exponential, parse_sizes
 
 SECOND_NS = 1_000_000_000
-NO_ANSWER = 1
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+MAX_DATAGRAM_BYTES = 65507
 USAGE = """wanlab-traffic serve [-D] [--port N]
 wanlab-traffic bulk HOST [--flows N] [--time 10s | --bytes 1MB]
 wanlab-traffic onoff HOST [--flows N] [--time 10s] [--on 1s] [--off 1s] [--fixed]
@@ -25,37 +26,37 @@ wanlab-traffic request HOST [--users N] [--time 10s | --count N] [--request 100B
                        [--sizes SIZES] [--think 1s]
 wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s]
 
-Takes what is sent (serve; -D: in the background, from when it listens), or sends to where that runs:
-  bulk      so many flows at once, for some time or of so many bytes each
-  onoff     sources that send as fast as TCP lets them, and are silent, by turns; on and off are means of
-            exponential times (--fixed: the times themselves)
-  poisson   transfers that begin at random, each over a connection of its own, of random sizes
-  request   users that ask, wait for the answer (SIZES), think (a mean), and ask again
-  udp       datagrams at a constant rate; what comes later than --late after the last is lost
-SIZES: 10KB, exponential:10KB, pareto:SHAPE,LEAST,MOST (pareto:1.2,1KB,10MB), or a FILE of sizes and
-probabilities.
-All of them:
-  --seed N          of all that is random (1)
-  --congestion NAME of the sender (request: of both)
-  --pacing RATE     at most so fast, packet by packet
-  --port N          where `serve` listens (5202)
-  --json            each flow with its times
+Receive (serve; with -D in the background, returning when it listens), or send to HOST, where that runs:
+  bulk      N parallel flows, for a time or of --bytes each
+  onoff     sources that alternate between sending as fast as TCP lets them and silence; --on and --off
+            are means of exponential times, or with --fixed the times themselves
+  poisson   transfers of random SIZES at random times, each over a connection of its own
+  request   users that request, wait for the answer (of SIZES), think (--think on average) and repeat
+  udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost
+SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
+cumulative probabilities.
+TrafficOptions of all senders:
+  --seed N          seed of the random numbers (1)
+  --congestion NAME congestion control of the sender (request: of both sides)
+  --pacing RATE     maximum rate, enforced packet by packet
+  --port N          port that `serve` listens on (5202)
+  --json            print JSON with the times of each flow
 """
 
-_READERS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(("on", "off", "think", "late"), words.time),
-    **dict.fromkeys(("load", "rate", "pacing"), words.some(words.rate)),
-    **dict.fromkeys(("request", "size"), words.size),
-    **dict.fromkeys(("flows", "users", "count", "per-second"), words.count),
-    "time": words.some(words.time),
-    "bytes": words.some(words.size),
-    "port": words.port,
-    "seed": words.whole,
+_PARSERS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("on", "off", "think", "late"), arguments.time),
+    **dict.fromkeys(("load", "rate", "pacing"), arguments.positive(arguments.rate)),
+    **dict.fromkeys(("request", "size"), arguments.size),
+    **dict.fromkeys(("flows", "users", "count", "per-second"), arguments.count),
+    "time": arguments.positive(arguments.time),
+    "bytes": arguments.positive(arguments.size),
+    "port": arguments.port,
+    "seed": arguments.whole_number,
     "congestion": str,
-    "sizes": read_sizes,
+    "sizes": parse_sizes,
 }
-_COMMON = ("seed", "congestion", "pacing", "port")
-_OF_KIND = {
+_SHARED_OPTIONS = ("seed", "congestion", "pacing", "port")
+_OPTIONS_OF_KIND = {
     "bulk": ("flows", "time", "bytes"),
     "onoff": ("flows", "time", "on", "off"),
     "poisson": ("load", "per-second", "time", "sizes"),
@@ -64,85 +65,93 @@ _OF_KIND = {
 }
 
 
-class Options:
-    """What was typed, and what holds where nothing was."""
+class TrafficOptions:
+    """The options of a command line, with defaults for the others."""
 
-    def __init__(self, given: dict[str, object]) -> None:
-        self._given = given
+    def __init__(self, values: dict[str, object]) -> None:
+        self._values = values
 
     def __contains__(self, name: str) -> bool:
-        return name in self._given
+        return name in self._values
 
-    def number(self, name: str, otherwise: int) -> int:
-        value = self._given.get(name, otherwise)
+    def number(self, name: str, default: int) -> int:
+        value = self._values.get(name, default)
         assert isinstance(value, int)
         return value
 
     def text(self, name: str) -> str:
-        return str(self._given.get(name, ""))
+        return str(self._values.get(name, ""))
 
-    def sizes(self, otherwise: str) -> Sizes:
-        value = self._given.get("sizes")
-        return value if isinstance(value, Sizes) else read_sizes(otherwise)
+    def sizes(self, default: str) -> Sizes:
+        value = self._values.get("sizes")
+        return value if isinstance(value, Sizes) else parse_sizes(default)
 
 
-def main(typed: list[str]) -> int:
+def main(command: list[str]) -> int:
+    """Run a command line without the program's name; return the exit status."""
     try:
-        return _main(typed)
+        return _main(command)
     except UsageError as error:
         print(f"wanlab-traffic: {error}", file=sys.stderr)
-        return 2
+        return EXIT_USAGE
     except OSError as error:
-        print(f"wanlab-traffic: {reason(error.strerror or str(error))}", file=sys.stderr)
-        return NO_ANSWER
+        print(f"wanlab-traffic: {explain(error.strerror or str(error))}", file=sys.stderr)
+        return EXIT_FAILED
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
 
 
-def _main(typed: list[str]) -> int:
-    if not typed or typed[0] in ("help", "-h", "--help"):
+def _main(command: list[str]) -> int:
+    if not command or command[0] in ("help", "-h", "--help"):
         print(USAGE, end="")
-        return 0 if typed else 2
-    kind = typed[0]
+        return 0 if command else EXIT_USAGE
+    kind = command[0]
     if kind == "serve":
-        plain, given = words.read(typed[1:], {"port": words.port}, {"D"})
-        if plain:
-            raise UsageError(f'"{plain[0]}" is one word too many')
-        options = Options(given)
+        positional, values = parse_arguments(command[1:], {"port": arguments.port}, {"D"})
+        if positional:
+            raise UsageError(f'unexpected argument "{positional[0]}"')
+        options = TrafficOptions(values)
         return serve(options.number("port", PORT), "D" in options)
-    if kind not in _OF_KIND:
-        raise UsageError(f'"{kind}" is no kind of traffic: {", ".join(("serve", *_OF_KIND))}')
-    readers = {name: _READERS[name] for name in (*_OF_KIND[kind], *_COMMON)}
+    if kind not in _OPTIONS_OF_KIND:
+        kinds = ", ".join(("serve", *_OPTIONS_OF_KIND))
+        raise UsageError(f'"{kind}" is not a kind of traffic; there are {kinds}')
+    parsers = {name: _PARSERS[name] for name in (*_OPTIONS_OF_KIND[kind], *_SHARED_OPTIONS)}
     flags = {"json"} | ({"fixed"} if kind == "onoff" else set())
-    plain, given = words.read(typed[1:], readers, flags)
-    if len(plain) != 1:
-        raise UsageError(f"{kind} needs one HOST, and has {len(plain)}")
-    return _send(kind, plain[0], Options(given))
+    positional, values = parse_arguments(command[1:], parsers, flags)
+    if len(positional) != 1:
+        raise UsageError(f"{kind} needs exactly one HOST, not {len(positional)}")
+    return _send(kind, positional[0], TrafficOptions(values))
 
 
-def _send(kind: str, host: str, options: Options) -> int:
+def _send(kind: str, host: str, options: TrafficOptions) -> int:
     try:
-        found = _socket.getaddrinfo(host, options.number("port", PORT), 0, _socket.SOCK_STREAM)
+        port = options.number("port", PORT)
+        addresses = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM)
     except _socket.gaierror:
         raise UsageError(f'there is no host "{host}"') from None
-    family, _, _, _, address = found[0]
-    told: dict[str, object] = {"kind": kind, "host": host, "seed": options.number("seed", 1)}
+    family, _, _, _, address = addresses[0]
     congestion = options.text("congestion")
-    told["congestion"] = congestion or None
+    report: dict[str, object] = {
+        "kind": kind,
+        "host": host,
+        "seed": options.number("seed", 1),
+        "congestion": congestion or None,
+    }
     if not has_congestion(congestion):
         raise UsageError(f'this kernel has no congestion control "{congestion}"')
 
     def sender() -> Sender:
-        """Its time begins now: what is drawn has been drawn."""
+        """Make the sender, whose time begins now: all random numbers have been drawn."""
         return Sender(address, family, congestion, options.number("pacing", 0))
 
     if kind == "udp":
-        return _tell_datagrams(told, _datagrams(sender(), options), options)
-    flows = _flows(kind, sender, options)
-    return _tell_flows(told, flows, options)
+        return _print_datagrams(report, _send_datagrams(sender(), options), options)
+    return _print_transfers(report, _send_transfers(kind, sender, options), options)
 
 
-def _flows(kind: str, sender: Callable[[], Sender], options: Options) -> list[Flow]:
+def _send_transfers(
+    kind: str, sender: Callable[[], Sender], options: TrafficOptions
+) -> list[Transfer]:
     until_ns = options.number("time", 10 * SECOND_NS)
     seed = options.number("seed", 1)
     numbers = Random(seed)
@@ -163,20 +172,20 @@ def _flows(kind: str, sender: Callable[[], Sender], options: Options) -> list[Fl
         per_second = options.number("per-second", 0) or (
             options.number("load", 0) / 8 / sizes.mean_bytes
         )
-        instants = arrivals(numbers, per_second, until_ns)
-        drawn = [sizes.draw(numbers) for _ in instants]
-        return sender().arrivals(instants, drawn)
-    most = options.number("count", 0)
-    asked_bytes = options.number("request", 100)
-    if asked_bytes < REQUEST.size:
-        raise UsageError(f"a request has {REQUEST.size} bytes at least")
+        times_ns = arrivals(numbers, per_second, until_ns)
+        sizes_bytes = [sizes.draw(numbers) for _ in times_ns]
+        return sender().arrivals(times_ns, sizes_bytes)
+    max_requests = options.number("count", 0)
+    request_bytes = options.number("request", 100)
+    if request_bytes < REQUEST.size:
+        raise UsageError(f"a request needs at least {REQUEST.size} bytes")
     return sender().requests(
         options.number("users", 1),
-        asked_bytes,
+        request_bytes,
         options.sizes("10KB"),
         options.number("think", 0),
-        most,
-        until_ns if "time" in options or not most else 0,
+        max_requests,
+        until_ns if "time" in options or not max_requests else 0,
         seed,
     )
 
@@ -184,97 +193,106 @@ def _flows(kind: str, sender: Callable[[], Sender], options: Options) -> list[Fl
 def _periods(
     numbers: Random, on_ns: int, off_ns: int, until_ns: int, is_fixed: bool
 ) -> list[tuple[int, int]]:
-    """When a source sends. One that does not end a period before the next goes on."""
-    found = []
-    at_ns = 0.0
-    while at_ns < until_ns:
-        end_ns = at_ns + (on_ns if is_fixed else exponential(numbers, on_ns))
-        found.append((round(at_ns), round(end_ns)))
-        at_ns = end_ns + (off_ns if is_fixed else exponential(numbers, off_ns))
+    """Return the begin and end in ns of the periods in which a source sends."""
+    periods = []
+    begin_ns = 0.0
+    while begin_ns < until_ns:
+        end_ns = begin_ns + (on_ns if is_fixed else exponential(numbers, on_ns))
+        periods.append((round(begin_ns), round(end_ns)))
+        begin_ns = end_ns + (off_ns if is_fixed else exponential(numbers, off_ns))
         if on_ns + off_ns <= 0:
-            raise UsageError("on and off cannot both be 0")
-    return found
+            raise UsageError("--on and --off cannot both be 0")
+    return periods
 
 
-def _datagrams(sender: Sender, options: Options) -> dict[str, float]:
+def _send_datagrams(sender: Sender, options: TrafficOptions) -> dict[str, float]:
     size = options.number("size", 1200)
-    if not DATAGRAM.size <= size <= 65507:
-        raise UsageError(f"a datagram has {DATAGRAM.size} to 65507 bytes")
+    if not DATAGRAM.size <= size <= MAX_DATAGRAM_BYTES:
+        raise UsageError(f"a datagram has {DATAGRAM.size} to {MAX_DATAGRAM_BYTES} bytes")
     interval_ns = size * 8 * SECOND_NS / options.number("rate", 10**6)
     count = max(1, round(options.number("time", 10 * SECOND_NS) / interval_ns))
     number = options.number("seed", 1) % 2**32
-    told = sender.datagrams(interval_ns, size, count, number, options.number("late", SECOND_NS))
-    return {"sent": count, "size_bytes": size, "interval_ns": interval_ns, **told}
+    late_ns = options.number("late", SECOND_NS)
+    received = sender.datagrams(interval_ns, size, count, number, late_ns)
+    return {"sent": count, "size_bytes": size, "interval_ns": interval_ns, **received}
 
 
-def _tell_flows(told: dict[str, object], flows: list[Flow], options: Options) -> int:
-    ended = [flow for flow in flows if not flow.error]
-    total = sum(flow.bytes for flow in ended)
-    last_ns = max((flow.end_ns for flow in ended), default=0)
+def _print_transfers(
+    report: dict[str, object], transfers: list[Transfer], options: TrafficOptions
+) -> int:
+    completed = [transfer for transfer in transfers if not transfer.error]
+    total = sum(transfer.bytes for transfer in completed)
+    last_ns = max((transfer.end_ns for transfer in completed), default=0)
     goodput_bps = total * 8e9 / last_ns if last_ns else 0.0
-    if told["kind"] in ("bulk", "onoff"):  # all begin at once
-        goodput_bps = sum(flow.goodput_bps for flow in ended)
+    if report["kind"] in ("bulk", "onoff"):  # all begin at once
+        goodput_bps = sum(transfer.goodput_bps for transfer in completed)
     if "json" in options:
-        told |= {"seconds": last_ns / 1e9, "bytes": total, "goodput_bps": goodput_bps}
-        told |= _completion(ended)
-        told["flows"] = [
+        report |= {"seconds": last_ns / 1e9, "bytes": total, "goodput_bps": goodput_bps}
+        report |= _completion_times(completed)
+        report["flows"] = [
             {
-                "number": flow.number,
-                "start_ns": flow.start_ns,
-                "end_ns": flow.end_ns,
-                "bytes": flow.bytes,
-                "goodput_bps": flow.goodput_bps,
-                "error": flow.error or None,
+                "number": transfer.number,
+                "start_ns": transfer.start_ns,
+                "end_ns": transfer.end_ns,
+                "bytes": transfer.bytes,
+                "goodput_bps": transfer.goodput_bps,
+                "error": transfer.error or None,
             }
-            for flow in flows
+            for transfer in transfers
         ]
-        print(json(told))
-    elif not flows:
+        print(json(report))
+    elif not transfers:
         print("no flow began in this time")
-    elif ended:
-        marks = ", ".join(
+    elif completed:
+        times = ", ".join(
             f"{name.removeprefix('completion_').removesuffix('_s')} {time(seconds * 1e9)}"
-            for name, seconds in _completion(ended).items()
+            for name, seconds in _completion_times(completed).items()
         )
-        print(f"{len(ended)} flows, {total} bytes in {time(last_ns)}: {rate(goodput_bps)}")
-        print(f"completion times: {marks}")
-    failed = len(flows) - len(ended)
+        print(f"{len(completed)} flows, {total} bytes in {time(last_ns)}: {rate(goodput_bps)}")
+        print(f"completion times: {times}")
+    failed = len(transfers) - len(completed)
     if failed:
-        first = reason(next(flow.error for flow in flows if flow.error))
-        print(f"wanlab-traffic: {failed} of {len(flows)} failed: {first}", file=sys.stderr)
-    return NO_ANSWER if failed else 0
+        cause = explain(next(transfer.error for transfer in transfers if transfer.error))
+        print(f"wanlab-traffic: {failed} of {len(transfers)} failed: {cause}", file=sys.stderr)
+    return EXIT_FAILED if failed else 0
 
 
-def reason(error: str) -> str:
+def explain(error: str) -> str:
+    """Return the system's error message as the end of a sentence, with a remedy if there is one."""
     if error == "Connection refused":
-        return "nobody listens there; start `wanlab-traffic serve -D`"
+        return "no server listens there; start `wanlab-traffic serve -D`"
     return error[:1].lower() + error[1:]
 
 
-def _completion(flows: list[Flow]) -> dict[str, float]:
-    """How long flows took: mean, and the times below which so many percent are."""
-    times_s = sorted((flow.end_ns - flow.start_ns) / 1e9 for flow in flows)
+def _completion_times(transfers: list[Transfer]) -> dict[str, float]:
+    """Return mean and quantiles of the transfers' durations, by the names that the JSON has."""
+    times_s = sorted((transfer.end_ns - transfer.start_ns) / 1e9 for transfer in transfers)
     if not times_s:
         return {}
-    marks = {"median": 0.5, "p95": 0.95, "p99": 0.99, "longest": 1.0}
+    quantiles = {"median": 0.5, "p95": 0.95, "p99": 0.99, "longest": 1.0}
     return {
         "completion_mean_s": sum(times_s) / len(times_s),
-        **{f"completion_{name}_s": quantile(times_s, part) for name, part in marks.items()},
+        **{
+            f"completion_{name}_s": quantile(times_s, fraction)
+            for name, fraction in quantiles.items()
+        },
     }
 
 
-def _tell_datagrams(told: dict[str, object], came: dict[str, float], options: Options) -> int:
-    lost = came["sent"] - came["datagrams"]
+def _print_datagrams(
+    report: dict[str, object], received: dict[str, float], options: TrafficOptions
+) -> int:
+    sent, arrived = received["sent"], received["datagrams"]
+    lost = sent - arrived
     if "json" in options:
-        print(json({**told, **came, "lost": lost}))
+        print(json({**report, **received, "lost": lost}))
         return 0
-    share = 100 * lost / came["sent"]
     print(
-        f"{came['sent']} datagrams sent, {came['datagrams']} came, {lost} lost ({share:.4g} %), "
-        f"{came['late']} late, {came['duplicates']} twice"
+        f"{sent} datagrams sent, {arrived} received, {lost} lost ({100 * lost / sent:.4g} %), "
+        f"{received['late']} late, {received['duplicates']} duplicates"
     )
-    if came["datagrams"]:
+    if arrived:
         names = ("least_delay_ns", "mean_delay_ns", "greatest_delay_ns")
-        delays = " / ".join(time(came[name]) for name in names)
-        print(f"delay least / mean / greatest {delays}, jitter {time(came['jitter_ns'])}")
+        delays = " / ".join(time(received[name]) for name in names)
+        print(f"delay min / mean / max {delays}, jitter {time(received['jitter_ns'])}")
     return 0

@@ -1,4 +1,4 @@
-"""What is said of a run: one line for people, or JSON for programs. (`json` takes long to load.)"""
+"""Format results: text for people, and JSON for programs. (The module `json` takes long to load.)"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 
 def json(value: object) -> str:
+    """Return the JSON text of a value, as `json.dumps` would."""
     if isinstance(value, str):
         return encode_basestring_ascii(value)
     if isinstance(value, bool) or value is None:
@@ -18,9 +19,12 @@ def json(value: object) -> str:
     return repr(value)
 
 
-def quantile(values: Sequence[float], part: float) -> float:
-    """The value below or at which this part of them is; `values` are in order."""
-    return values[max(0, -(-len(values) * round(part * 1000) // 1000) - 1)]
+def quantile(values: Sequence[float], fraction: float) -> float:
+    """Return the smallest value that at least this fraction of the values does not exceed.
+
+    `values` are sorted.
+    """
+    return values[max(0, -(-len(values) * round(fraction * 1000) // 1000) - 1)]
 
 
 def rate(bits_per_second: float) -> str:

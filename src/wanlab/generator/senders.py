@@ -1,4 +1,4 @@
-"""The side that sends: a thread for each connection, and what becomes of each."""
+"""The client: a thread for each connection, and the transfer that it makes."""
 
 from __future__ import annotations
 
@@ -25,114 +25,120 @@ from .messages import (
     STREAM,
     TCP_NODELAY,
     TCP_NOTSENT_LOWAT,
-    WITHOUT_END,
+    UNLIMITED,
     Address,
     Socket,
-    be_punctual,
+    disable_timer_slack,
+    discard,
     now_ns,
     receive,
     send_bytes,
     set_congestion,
     sleep_until,
-    throw_away,
     timeval,
 )
 from .sizes import Sizes, exponential
 
-FOREVER_NS = 1 << 62
-# What may wait in a sender that will be told to stop: it still goes out after that.
+NEVER_NS = 1 << 62
+CLOSED_BY_SERVER = "the server has closed the connection"
+# The most that a sender may buffer that will be stopped: buffered bytes are still sent after that.
 UNSENT_BYTES = 128 << 10
 
 
-class Flow:
-    """One transfer. Its times count from the beginning of the traffic."""
+class Transfer:
+    """One transfer, or one request and its answer. Its times begin with the traffic."""
 
     def __init__(self, number: int, start_ns: int, size: int) -> None:
         self.number = number
         self.start_ns = start_ns
         self.end_ns = 0
-        """When the last byte had arrived; the asker has the answer then."""
+        """When the last byte had arrived; of a request, the last byte of the answer."""
         self.bytes = size
-        """Asked for; then what has arrived."""
+        """The intended size, and in the end what has arrived."""
         self.goodput_bps = 0.0
-        """Of what arrived while it was to send; without what was still under way then."""
+        """Counted until the end of the sending time; what was still in flight then is not counted."""
         self.error = ""
 
 
 class Sender:
-    """Where to, and how: what all connections of one run have in common."""
+    """The destination and the options that all connections of one run share."""
 
     def __init__(self, address: Address, family: int, congestion: str, pacing_bps: int) -> None:
         self._address, self._family = address, family
         self._congestion = congestion.encode()
         self._pacing_bytes_ps = max(1, pacing_bps // 8) if pacing_bps else 0
-        be_punctual()
+        disable_timer_slack()
         self._began_ns = now_ns()
         self._running = 0
-        self._all_done = _thread.allocate_lock()
-        self._waits = _thread.allocate_lock()
+        self._count_lock = _thread.allocate_lock()
+        self._all_ended = _thread.allocate_lock()
+        """Held while connections are running."""
         _thread.stack_size(STACK_BYTES)
 
     # -- kinds of traffic -------------------------------------------------------------------------
 
-    def bulk(self, count: int, size: int, until_ns: int) -> list[Flow]:
-        """`count` flows at once, each of `size` bytes, or (0) until then."""
-        flows = [Flow(number, 0, size) for number in range(count)]
-        looks_ns = self._began_ns + until_ns
+    def bulk(self, count: int, size: int, until_ns: int) -> list[Transfer]:
+        """Make `count` transfers at once, each of `size` bytes, or with 0 until `until_ns`."""
+        transfers = [Transfer(number, 0, size) for number in range(count)]
+        stop_ns = self._began_ns + until_ns
         opened: list[Socket] = []
 
-        def send(flow: Flow) -> None:
-            with self._connection(STREAM, size, 0 if size else looks_ns) as connection:
+        def send(transfer: Transfer) -> None:
+            with self._connection(STREAM, size, 0 if size else stop_ns) as connection:
                 if not size:
                     connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
                 opened.append(connection)
-                if not size and self._began_ns + until_ns <= now_ns():
-                    _end(connection)  # it has got through too late, when the others had been ended
-                self._send_stream(connection, flow, flow.bytes or WITHOUT_END)
+                if not size and stop_ns <= now_ns():
+                    _shut_down(connection)  # connected after the others had been stopped
+                self._send_stream(connection, transfer, transfer.bytes or UNLIMITED)
 
-        self._begin((send, flow) for flow in flows)
+        self._begin((send, transfer) for transfer in transfers)
         if not size:
-            if self._ends_before(looks_ns):
-                return flows  # none got through
+            if self._wait_until(stop_ns):
+                return transfers  # none could connect
             for connection in opened:
-                _end(connection)
+                _shut_down(connection)
         self._finish()
-        return flows
+        return transfers
 
-    def onoff(self, count: int, periods: list[list[tuple[int, int]]], until_ns: int) -> list[Flow]:
-        """Sources that send as fast as they may for some time, and then are silent for some time.
-        `periods`: (begin, end) of each sending, for each source."""
-        flows = [Flow(number, 0, 0) for number in range(count)]
+    def onoff(
+        self, count: int, periods: list[list[tuple[int, int]]], until_ns: int
+    ) -> list[Transfer]:
+        """Run sources that alternate between sending as fast as TCP lets them, and silence.
 
-        def send(flow: Flow) -> None:
+        `periods`: the begin and end of each sending period in ns, for each source.
+        """
+        transfers = [Transfer(number, 0, 0) for number in range(count)]
+
+        def send(transfer: Transfer) -> None:
             with self._connection(STREAM, 0, self._began_ns + until_ns) as connection:
                 connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
-                for begin_ns, end_ns in periods[flow.number]:
+                for begin_ns, end_ns in periods[transfer.number]:
                     sleep_until(self._began_ns + begin_ns)
-                    left_ns = min(end_ns, until_ns) - self._passed_ns()
+                    left_ns = min(end_ns, until_ns) - self._elapsed_ns()
                     if left_ns > 0:
                         connection.setsockopt(SOL_SOCKET, SO_SNDTIMEO, timeval(left_ns))
-                        send_bytes(connection, WITHOUT_END)
-                self._send_stream(connection, flow, 0)
+                        send_bytes(connection, UNLIMITED)
+                self._send_stream(connection, transfer, 0)
 
-        self._begin((send, flow) for flow in flows)
+        self._begin((send, transfer) for transfer in transfers)
         self._finish()
-        return flows
+        return transfers
 
-    def arrivals(self, instants_ns: list[int], sizes: list[int]) -> list[Flow]:
-        """A connection of its own for each, at its instant."""
-        pairs = enumerate(zip(instants_ns, sizes, strict=True))
-        flows = [Flow(number, at_ns, size) for number, (at_ns, size) in pairs]
+    def arrivals(self, times_ns: list[int], sizes: list[int]) -> list[Transfer]:
+        """Make a transfer over a connection of its own at each of these times."""
+        pairs = enumerate(zip(times_ns, sizes, strict=True))
+        transfers = [Transfer(number, time_ns, size) for number, (time_ns, size) in pairs]
 
-        def send(flow: Flow) -> None:
-            with self._connection(STREAM, flow.bytes) as connection:
-                self._send_stream(connection, flow, flow.bytes)
+        def send(transfer: Transfer) -> None:
+            with self._connection(STREAM, transfer.bytes) as connection:
+                self._send_stream(connection, transfer, transfer.bytes)
 
-        for flow in flows:
-            sleep_until(self._began_ns + flow.start_ns)
-            self._begin([(send, flow)])
+        for transfer in transfers:
+            sleep_until(self._began_ns + transfer.start_ns)
+            self._begin([(send, transfer)])
         self._finish()
-        return flows
+        return transfers
 
     def requests(
         self,
@@ -140,62 +146,71 @@ class Sender:
         request_bytes: int,
         answers: Sizes,
         think_ns: int,
-        most: int,
+        max_requests: int,
         until_ns: int,
         seed: int,
-    ) -> list[Flow]:
-        """Users that each ask, wait for the answer, think, and ask again, over one connection."""
-        flows: list[Flow] = []
+    ) -> list[Transfer]:
+        """Run users that each request, wait for the answer, think, and repeat, over one connection.
 
-        def ask(user: Flow) -> None:
+        Each makes `max_requests` requests (0: unlimited) until `until_ns` (0: unlimited).
+        """
+        transfers: list[Transfer] = []
+
+        def run_user(user: Transfer) -> None:
             numbers = Random(seed * 1_000_003 + user.number)
             with self._connection(REQUESTS, 0) as connection:
                 connection.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-                for _ in range(most or WITHOUT_END):
+                for _ in range(max_requests or UNLIMITED):
                     size = answers.draw(numbers)
-                    flow = Flow(user.number, self._passed_ns(), size)
-                    if until_ns and flow.start_ns >= until_ns:
+                    transfer = Transfer(user.number, self._elapsed_ns(), size)
+                    if until_ns and transfer.start_ns >= until_ns:
                         break
                     connection.sendall(REQUEST.pack(request_bytes, size))
                     send_bytes(connection, request_bytes - REQUEST.size)
-                    flow.bytes = throw_away(connection, size)
-                    flow.end_ns = self._passed_ns()
-                    flow.goodput_bps = flow.bytes * 8e9 / max(1, flow.end_ns - flow.start_ns)
-                    flows.append(flow)
-                    if flow.bytes < size:
-                        flow.error = "the other side has ended"
+                    transfer.bytes = discard(connection, size)
+                    transfer.end_ns = self._elapsed_ns()
+                    transfer.goodput_bps = (
+                        transfer.bytes * 8e9 / max(1, transfer.end_ns - transfer.start_ns)
+                    )
+                    transfers.append(transfer)
+                    if transfer.bytes < size:
+                        transfer.error = CLOSED_BY_SERVER
                         break
                     if think_ns:
                         pause_ns = round(exponential(numbers, think_ns))
-                        sleep_until(self._began_ns + flow.end_ns + pause_ns)
+                        sleep_until(self._began_ns + transfer.end_ns + pause_ns)
 
-        crowd = [Flow(number, 0, 0) for number in range(users)]
-        self._begin((ask, user) for user in crowd)
+        user_flows = [Transfer(number, 0, 0) for number in range(users)]
+        self._begin((run_user, user) for user in user_flows)
         self._finish()
-        return sorted(flows + [user for user in crowd if user.error], key=lambda f: f.start_ns)
+        failed = [user for user in user_flows if user.error]
+        return sorted(transfers + failed, key=lambda transfer: transfer.start_ns)
 
     def datagrams(
         self, interval_ns: float, size: int, count: int, number: int, patience_ns: int
     ) -> dict[str, float]:
-        """At a constant rate; what the other side says of them."""
-        outward = Socket(self._family, _socket.SOCK_DGRAM)
-        outward.connect(self._address)
+        """Send datagrams at a constant rate; return the server's report on them.
+
+        The server waits for late datagrams for `patience_ns`.
+        """
+        udp = Socket(self._family, _socket.SOCK_DGRAM)
+        udp.connect(self._address)
         packet = bytearray(size)
         with self._connection(DATAGRAMS, number, patience_ns) as control:
             if not receive(control, SENT.size):
-                raise ConnectionResetError(0, "the other side has ended")
+                raise ConnectionResetError(0, CLOSED_BY_SERVER)
             self._began_ns = now_ns()
-            for place in range(count):
-                sleep_until(self._began_ns + round(place * interval_ns))
-                DATAGRAM.pack_into(packet, 0, MAGIC, number, place + 1, now_ns())
-                outward.send(packet)
+            for index in range(count):
+                sleep_until(self._began_ns + round(index * interval_ns))
+                DATAGRAM.pack_into(packet, 0, MAGIC, number, index + 1, now_ns())
+                udp.send(packet)
             control.sendall(SENT.pack(count))
-            told = receive(control, DATAGRAM_REPORT.size)
-        if not told:
-            raise ConnectionResetError(0, "the other side has ended")
+            data = receive(control, DATAGRAM_REPORT.size)
+        if not data:
+            raise ConnectionResetError(0, CLOSED_BY_SERVER)
         names = ("datagrams", "bytes", "duplicates", "late", "first_ns", "last_ns")
         delays = ("least_delay_ns", "mean_delay_ns", "greatest_delay_ns", "greatest", "jitter_ns")
-        report = dict(zip(names + delays, DATAGRAM_REPORT.unpack(told), strict=True))
+        report = dict(zip(names + delays, DATAGRAM_REPORT.unpack(data), strict=True))
         for name in ("first_ns", "last_ns"):
             report[name] -= self._began_ns if report["datagrams"] else 0
         return report
@@ -203,6 +218,7 @@ class Sender:
     # -- one connection ---------------------------------------------------------------------------
 
     def _connection(self, kind: int, first: int, second: int = 0) -> Socket:
+        """Connect, and send the header (see `messages`)."""
         connection = Socket(self._family, _socket.SOCK_STREAM)
         try:
             set_congestion(connection, self._congestion)
@@ -216,60 +232,64 @@ class Sender:
             raise
         return connection
 
-    def _send_stream(self, connection: Socket, flow: Flow, size: int) -> None:
+    def _send_stream(self, connection: Socket, transfer: Transfer, size: int) -> None:
+        """Send `size` bytes, and note what the server reports."""
         send_bytes(connection, size)
-        _end(connection)
-        told = receive(connection, REPORT.size)
-        if not told:
-            raise ConnectionResetError(0, "the other side has ended")
-        flow.bytes, last_ns, seen, seen_ns = REPORT.unpack(told)
-        flow.end_ns = last_ns - self._began_ns
-        until_ns = seen_ns - self._began_ns if seen else flow.end_ns
-        flow.goodput_bps = (seen or flow.bytes) * 8e9 / max(1, until_ns - flow.start_ns)
+        _shut_down(connection)
+        report = receive(connection, REPORT.size)
+        if not report:
+            raise ConnectionResetError(0, CLOSED_BY_SERVER)
+        transfer.bytes, last_ns, early, early_ns = REPORT.unpack(report)
+        transfer.end_ns = last_ns - self._began_ns
+        until_ns = early_ns - self._began_ns if early else transfer.end_ns
+        transfer.goodput_bps = (
+            (early or transfer.bytes) * 8e9 / max(1, until_ns - transfer.start_ns)
+        )
 
-    def _passed_ns(self) -> int:
+    def _elapsed_ns(self) -> int:
         return now_ns() - self._began_ns
 
     # -- all connections --------------------------------------------------------------------------
 
-    def _begin(self, jobs: Iterable[tuple[Callable[[Flow], None], Flow]]) -> None:
-        for work, flow in jobs:
-            with self._all_done:
+    def _begin(self, jobs: Iterable[tuple[Callable[[Transfer], None], Transfer]]) -> None:
+        """Start a thread for each connection."""
+        for connect, transfer in jobs:
+            with self._count_lock:
                 if not self._running:
-                    self._waits.acquire(blocking=False)
+                    self._all_ended.acquire(blocking=False)
                 self._running += 1
-            _thread.start_new_thread(self._do, (work, flow))
+            _thread.start_new_thread(self._run, (connect, transfer))
 
-    def _do(self, work: Callable[[Flow], None], flow: Flow) -> None:
+    def _run(self, connect: Callable[[Transfer], None], transfer: Transfer) -> None:
         try:
-            work(flow)
+            connect(transfer)
         except OSError as error:
-            flow.error = error.strerror or str(error)
-            flow.end_ns = self._passed_ns()
-            flow.bytes = 0
-        with self._all_done:
+            transfer.error = error.strerror or str(error)
+            transfer.end_ns = self._elapsed_ns()
+            transfer.bytes = 0
+        with self._count_lock:
             self._running -= 1
             if not self._running:
-                self._waits.release()
+                self._all_ended.release()
 
     def _finish(self) -> None:
-        """Waits until no connection is left."""
-        self._ends_before(FOREVER_NS)
+        """Wait until all connections have ended."""
+        self._wait_until(NEVER_NS)
 
-    def _ends_before(self, instant_ns: int) -> bool:
-        """Waits until no connection is left, or until then."""
-        with self._all_done:
+    def _wait_until(self, deadline_ns: int) -> bool:
+        """Wait until all connections have ended, but not longer; return whether they have."""
+        with self._count_lock:
             if not self._running:
                 return True
-        left_s = -1.0 if instant_ns == FOREVER_NS else max(0, instant_ns - now_ns()) / 1e9
-        if not self._waits.acquire(True, left_s):
+        left_s = -1.0 if deadline_ns == NEVER_NS else max(0, deadline_ns - now_ns()) / 1e9
+        if not self._all_ended.acquire(True, left_s):
             return False
-        self._waits.release()
+        self._all_ended.release()
         return True
 
 
-def _end(connection: Socket) -> None:
+def _shut_down(connection: Socket) -> None:
     try:
         connection.shutdown(_socket.SHUT_WR)
-    except OSError:  # the other side was faster
+    except OSError:  # the server has closed the connection
         return

@@ -1,4 +1,4 @@
-"""The side that takes what is sent: a thread for each connection, and one for all datagrams."""
+"""The server: a thread for each connection, and one for all datagrams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import _thread
 import os
 import sys
 
-from .datagrams import Arrivals
+from .datagrams import DatagramReceiver
 from .messages import (
     DATAGRAM_REPORT,
     DATAGRAMS,
@@ -24,14 +24,14 @@ from .messages import (
     STACK_BYTES,
     STREAM,
     TCP_NODELAY,
-    WITHOUT_END,
+    UNLIMITED,
     Socket,
+    discard,
     now_ns,
     receive,
     send_bytes,
     set_congestion,
     sleep_until,
-    throw_away,
     timeval,
 )
 
@@ -39,13 +39,13 @@ BACKLOG = 4096
 
 
 def serve(port: int, is_daemon: bool) -> int:
-    """Until it is killed. As a daemon it returns when it listens; somebody else goes on then."""
+    """Serve until killed. As a daemon, return as soon as a child process listens on the port."""
     listener = Socket(_socket.AF_INET6, _socket.SOCK_STREAM)
     listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
     listener.setsockopt(_socket.IPPROTO_IPV6, _socket.IPV6_V6ONLY, 0)
     listener.bind(("::", port))
     listener.listen(BACKLOG)
-    arrivals = Arrivals(port)
+    datagrams = DatagramReceiver(port)
     if is_daemon:
         if os.fork():
             return 0
@@ -56,22 +56,23 @@ def serve(port: int, is_daemon: bool) -> int:
     else:
         print(f"wanlab-traffic: listening on port {port}", flush=True)
     _thread.stack_size(STACK_BYTES)
-    _thread.start_new_thread(arrivals.take_all, ())
+    _thread.start_new_thread(datagrams.receive_all, ())
     while True:
         descriptor, _ = listener._accept()  # type: ignore[attr-defined]
-        _thread.start_new_thread(_serve_connection, (Socket(fileno=descriptor), arrivals))
+        _thread.start_new_thread(_serve_connection, (Socket(fileno=descriptor), datagrams))
 
 
-def _serve_connection(connection: Socket, arrivals: Arrivals) -> None:
+def _serve_connection(connection: Socket, datagrams: DatagramReceiver) -> None:
     try:
-        _serve_request(connection, arrivals)
+        _serve_by_kind(connection, datagrams)
     except OSError as error:
         print(f"wanlab-traffic: {error.strerror}", file=sys.stderr)
     finally:
         connection.close()
 
 
-def _serve_request(connection: Socket, arrivals: Arrivals) -> None:
+def _serve_by_kind(connection: Socket, datagrams: DatagramReceiver) -> None:
+    """Read the header, and serve the connection as its kind asks for (see `messages`)."""
     header = receive(connection, HEADER.size)
     if not header:
         return
@@ -79,27 +80,32 @@ def _serve_request(connection: Socket, arrivals: Arrivals) -> None:
     if magic != MAGIC:
         return
     if kind == STREAM:
-        seen, seen_ns = 0, now_ns()
-        if second > seen_ns:
-            connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(second - seen_ns))
-            seen = throw_away(connection, first or WITHOUT_END)
-            seen_ns = now_ns()
-            connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(0))
-        came = seen + throw_away(connection, (first or WITHOUT_END) - seen)
-        connection.sendall(REPORT.pack(came, now_ns(), seen, seen_ns))
-        receive(connection, 1)  # who has got the report closes first
+        _serve_stream(connection, first or UNLIMITED, second)
     elif kind == REQUESTS:
         set_congestion(connection, congestion.rstrip(b"\0"))
         connection.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         while request := receive(connection, REQUEST.size):
-            asked, answer = REQUEST.unpack(request)
-            throw_away(connection, asked - REQUEST.size)
-            if send_bytes(connection, answer) < answer:
+            request_bytes, answer_bytes = REQUEST.unpack(request)
+            discard(connection, request_bytes - REQUEST.size)
+            if send_bytes(connection, answer_bytes) < answer_bytes:
                 break
     elif kind == DATAGRAMS:
-        with_number = arrivals.expect(first)
+        counter = datagrams.expect(first)
         connection.sendall(SENT.pack(0))
         if receive(connection, SENT.size):
             sleep_until(now_ns() + second)
-            connection.sendall(DATAGRAM_REPORT.pack(*with_number.report()))
-        arrivals.forget(first)
+            connection.sendall(DATAGRAM_REPORT.pack(*counter.report()))
+        datagrams.forget(first)
+
+
+def _serve_stream(connection: Socket, size: int, look_ns: int) -> None:
+    """Receive `size` bytes, and report how many came in all and until `look_ns`."""
+    early, early_ns = 0, now_ns()
+    if look_ns > early_ns:
+        connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(look_ns - early_ns))
+        early = discard(connection, size)
+        early_ns = now_ns()
+        connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(0))
+    total = early + discard(connection, size - early)
+    connection.sendall(REPORT.pack(total, now_ns(), early, early_ns))
+    receive(connection, 1)  # wait until the client, which has the report, closes first
