@@ -269,7 +269,7 @@ class Student:
         """Its network comes to the canvas, its text stands beside it."""
         lesson = self.reads_lesson(heading)
         self.page.get_by_role("button", name="Start", exact=True).click()
-        self.page.get_by_role("button", name="Put away").wait_for()
+        self.page.get_by_role("button", name="Close lesson").wait_for()
         return lesson
 
     # -- charts -----------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def test_what_is_selected_is_copied_aligned_and_deleted(pencil: Pencil) -> None:
     draw_two_hosts(pencil)
     x, y = pencil.centre("host h1")
     pencil.drags((x - 70, y - 50), (x + 330, y + 250))
-    expect(pencil.page.get_by_role("heading", name=re.compile("things"))).to_be_visible()
+    expect(pencil.page.get_by_role("heading", name=re.compile("elements"))).to_be_visible()
     pencil.node("host h1").click()
     expect(pencil.page.get_by_role("heading", name="h1", exact=True)).to_be_visible()
     pencil.drags((x - 70, y - 50), (x + 330, y + 250))
@@ -189,7 +189,7 @@ def test_what_is_selected_is_copied_aligned_and_deleted(pencil: Pencil) -> None:
     pencil.links(2)
     pencil.page.keyboard.press("Control+a")
     pencil.page.keyboard.press("Delete")
-    expect(pencil.page.get_by_text("An empty laboratory")).to_be_visible()
+    expect(pencil.page.get_by_text("The canvas is empty")).to_be_visible()
 
 
 def test_the_ip_base_changes_the_addresses_on_the_canvas(pencil: Pencil) -> None:
@@ -214,7 +214,7 @@ def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
     dialog.get_by_role("button", name="lab14.mn").click()
     dialog.get_by_role("button", name="Open", exact=True).click()
     question = pencil.page.get_by_role("dialog", name="Save the changes?")
-    question.get_by_role("button", name="Do not save").click()
+    question.get_by_role("button", name="Discard").click()
     expect(pencil.page.get_by_text("lab14.mn", exact=True)).to_be_visible()
     pencil.has_nodes(*(node.name for node in wanlab.load(server.folder / "lab14.mn").nodes))
 
@@ -253,8 +253,8 @@ def test_what_is_opened_is_seen_whole_and_keys_go_on_after_a_menu(
             "() => document.querySelector('.react-flow__viewport').style.transform.endsWith('(1)')"
         )
     page.keyboard.press("Control+a")
-    expect(page.get_by_role("heading", name="49 things")).to_be_visible()
-    pencil.chooses("View", "Fit into the window")
+    expect(page.get_by_role("heading", name="49 elements")).to_be_visible()
+    pencil.chooses("View", "Fit to window")
     pencil.node("host h1").click()
     expect(page.get_by_role("heading", name="h1", exact=True)).to_be_visible()
     pencil.chooses("Edit", "Duplicate")
@@ -292,12 +292,12 @@ def test_an_upload_replaces_a_file_only_if_that_is_wanted(
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Upload").click()
         chooser.value.set_files([tmp_path / "notes.txt", tmp_path / "new.txt"])
-        expect(question).to_contain_text("notes.txt is there already.")
+        expect(question).to_contain_text("notes.txt exists already.")
         assert there.read_text() == "mine"
         assert not (server.folder / "new.txt").exists()
         question.get_by_role("button", name=answer).click()
         expect(question).to_have_count(0)
-    expect(page.get_by_role("status").filter(has_text="Kept new.txt")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Uploaded new.txt")).to_be_visible()
     assert there.read_text() == "another's"
     assert (server.folder / "new.txt").read_text() == "new"
 
@@ -328,6 +328,6 @@ def test_what_was_not_saved_when_the_server_died_is_taken_up_again(
     server.end(signal.SIGKILL)
     server.start()
     other = Pencil(come())
-    other.page.get_by_role("alert").get_by_role("button", name="Go on with it").click()
+    other.page.get_by_role("alert").get_by_role("button", name="Restore").click()
     expect(other.node("host h1")).to_be_visible()
-    expect(other.page.get_by_role("button", name="Go on with it")).to_have_count(0)
+    expect(other.page.get_by_role("button", name="Restore")).to_have_count(0)

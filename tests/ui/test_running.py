@@ -46,7 +46,7 @@ def test_two_windows_see_the_same(
     running.reads(terminal, "56 went back")
     running.picture("two windows")
     other.stops()
-    running.page.get_by_text("Ended with its network.").wait_for()
+    running.page.get_by_text("Ended when the network was stopped.").wait_for()
 
 
 def test_a_lost_connection_is_made_again(running: Student) -> None:
@@ -66,7 +66,7 @@ def test_a_server_that_has_died_is_missed(student: Student, server: Server) -> N
     student.page.get_by_text("The connection to wanlab is lost").wait_for()
     student.picture("server died")
     server.start()
-    student.page.get_by_text("wanlab has been started anew").wait_for()
+    student.page.get_by_text("wanlab has been restarted").wait_for()
     student.page.goto(server.url)
     student.is_connected()
     student.complaints.clear()  # Chromium's, of a server that was not there
@@ -102,7 +102,7 @@ def test_a_check_gives_hints(student: Student) -> None:
     student.starts_lesson("Lab 1:")
     student.runs()
     student.page.get_by_role("button", name="Check", exact=True).click()
-    result = student.page.get_by_role("region", name="Result of the check")
+    result = student.page.get_by_role("region", name="Check results")
     result.wait_for()
     student.picture("check")
     text = result.inner_text()
@@ -143,13 +143,13 @@ def test_a_terminal_follows_its_size(running: Student) -> None:
 
 def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student) -> None:
     clock = running.page.get_by_role("group", name="Clock")
-    clock.get_by_text("stands still").wait_for()
+    clock.get_by_text("idle", exact=True).wait_for()
     terminal = running.opens_terminal("h1")
     clock.get_by_role("button", name="Pause").click()
     clock.get_by_text("paused").wait_for()
     running.types(terminal, "sleep 3; echo done")
     before = running.clock_s()
-    clock.get_by_label("Duration of a step").fill("1500ms")
+    clock.get_by_label("Step duration").fill("1500ms")
     clock.get_by_role("button", name="Step").click()
     running.page.wait_for_function(
         "(before) => parseFloat(document.querySelector('.clock-time').textContent) > before + 1",
@@ -157,9 +157,9 @@ def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student)
     )
     clock.get_by_text("paused").wait_for()
     assert running.clock_s() == pytest.approx(before + 1.5, abs=0.002)
-    clock.get_by_role("button", name="Go on").click()
+    clock.get_by_role("button", name="Resume").click()
     running.reads(terminal, re.compile("done.*done", re.DOTALL))
-    clock.get_by_text("stands still").wait_for()
+    clock.get_by_text("idle", exact=True).wait_for()
 
 
 def test_output_without_end_leaves_other_terminals_usable(running: Student) -> None:

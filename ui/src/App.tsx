@@ -8,11 +8,11 @@ import { Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
 import { TopBar } from "./layout/TopBar";
 
-// What is heavy and not on the first picture comes in pieces of its own.
+// Loaded separately, so that the first paint does not wait for it.
 const Editor = lazy(() => import("./editor/Editor"));
 
 /**
- * The regions:
+ * The regions of the window:
  *
  *     +--------------------------------------------------+
  *     | TopBar: menus, file, run and stop, clock         |

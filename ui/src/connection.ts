@@ -1,12 +1,12 @@
 /**
  * The live connection to the server: commands out, replies and pushes in.
  *
- * The server's state is the truth. When the connection is lost it is made again, by itself, and the
- * first push then brings everything at once; commands that were under way fail, and say so.
+ * The server holds the state. When the connection is lost it is reopened automatically, and its first
+ * push brings the whole state; commands that were in progress fail with a CommandError.
  *
- *     await send({ do: "save" })                 its reply; throws a CommandError when refused
- *     await perform({ do: "undo" })              its reply; a toast and null when refused
- *     onPush("samples", (push) => ...)           every push of that kind, until the returned function is called
+ *     await send({ do: "save" })           resolves to the reply; throws a CommandError if refused
+ *     await perform({ do: "undo" })        the same, but a refusal shows a toast and gives null
+ *     onPush("samples", (push) => ...)     calls back for every push of that kind, until unsubscribed
  */
 import { create } from "zustand";
 import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, OpenedTerminal, SavedFile } from "./protocol";
@@ -16,7 +16,7 @@ export type Status = "connecting" | "open" | "lost" | "refused";
 
 interface Connection {
   status: Status;
-  /** How the server calls this browser, in `by` of documents. */
+  /** The name that the server has given this browser, as in `by` of documents. */
   client: string;
   version: string;
   folder: string;
@@ -29,7 +29,7 @@ export const useConnection = create<Connection>(() => ({
   folder: "",
 }));
 
-/** What comes back for a command; for all others nothing that one needs. */
+/** The replies to commands whose reply is used. */
 interface Replies {
   save: SavedFile;
   terminal: OpenedTerminal;
@@ -57,35 +57,35 @@ export class CommandError extends Error {
   }
 }
 
-interface Waiting {
+interface PendingCommand {
   done: (reply: never) => void;
   fail: (error: CommandError) => void;
 }
 
 const FIRST_RETRY_MS = 250;
-const LONGEST_RETRY_MS = 4000;
+const MAX_RETRY_MS = 4000;
 
 let socket: WebSocket | null = null;
 let lastId = 0;
 let retryMs = FIRST_RETRY_MS;
-const waiting = new Map<number, Waiting>();
+const pending = new Map<number, PendingCommand>();
 const listeners = new Map<string, Set<(push: never) => void>>();
 
-/** Ask the server for something. */
+/** Send a command and wait for its reply. */
 export function send<W extends CommandWord>(command: { do: W } & CommandOf<W>): Promise<ReplyTo<W>> {
   return new Promise((done, fail) => {
     if (socket?.readyState !== WebSocket.OPEN) {
-      const hint = "it is being looked for; nothing that was saved is lost";
-      fail(new CommandError({ what: "there is no connection to wanlab", hint }));
+      const hint = "trying to reconnect; saved work is safe";
+      fail(new CommandError({ what: "not connected to wanlab", hint }));
       return;
     }
     lastId += 1;
-    waiting.set(lastId, { done: done as (reply: never) => void, fail });
+    pending.set(lastId, { done: done as (reply: never) => void, fail });
     socket.send(JSON.stringify({ id: lastId, ...command }));
   });
 }
 
-/** Ask the server for something, and tell the user when it is refused. */
+/** Send a command and wait for its reply; if it is refused, tell the user and return null. */
 export async function perform<W extends CommandWord>(
   command: CommandOf<W> & { do: W },
 ): Promise<ReplyTo<W> | null> {
@@ -97,7 +97,7 @@ export async function perform<W extends CommandWord>(
   }
 }
 
-/** Ask the server for something, and tell the user when it is refused; whether it was done. */
+/** Send a command; return whether it was carried out, and tell the user if it was not. */
 export async function succeeds<W extends CommandWord>(
   command: CommandOf<W> & { do: W },
 ): Promise<boolean> {
@@ -115,24 +115,24 @@ export function showError(error: unknown): void {
   else toast("error", error instanceof Error ? error.message : String(error));
 }
 
-/** Hear all pushes of a kind; the function that is returned ends that. */
+/** Subscribe to all pushes of a kind; the returned function unsubscribes. */
 export function onPush<K extends AnyPush["push"]>(
   kind: K,
-  heard: (push: PushOf<K>) => void,
+  listener: (push: PushOf<K>) => void,
 ): () => void {
   const set = listeners.get(kind) ?? new Set();
   listeners.set(kind, set);
-  set.add(heard as (push: never) => void);
-  return () => set.delete(heard as (push: never) => void);
+  set.add(listener as (push: never) => void);
+  return () => set.delete(listener as (push: never) => void);
 }
 
-/** The address of a WebSocket of this server. */
+/** The URL of a WebSocket of this server. */
 export function socketAddress(path: string): string {
   const scheme = window.location.protocol === "https:" ? "wss" : "ws";
   return `${scheme}://${window.location.host}${path}`;
 }
 
-/** Open the connection, and keep it open. */
+/** Open the connection, and reopen it whenever it is lost. */
 export function connect(): void {
   const opened = new WebSocket(socketAddress("/api/live"));
   socket = opened;
@@ -142,57 +142,57 @@ export function connect(): void {
   opened.onclose = () => {
     if (socket !== opened) return;
     socket = null;
-    // Who was refused stays so until he is let in: the connection that fails meanwhile is no news.
+    // Once refused, stay refused until a connection succeeds.
     useConnection.setState(({ status }) => ({ status: status === "refused" ? status : "lost" }));
-    for (const one of waiting.values()) {
-      one.fail(new CommandError({ what: "the connection to wanlab was lost" }));
+    for (const command of pending.values()) {
+      command.fail(new CommandError({ what: "the connection to wanlab was lost" }));
     }
-    waiting.clear();
+    pending.clear();
     void retry();
   };
 }
 
 async function retry(): Promise<void> {
   await new Promise((done) => window.setTimeout(done, retryMs));
-  retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
-  // A server that was started anew has another token: only its own address lets this page in again.
+  retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+  // A restarted server has another token, so this page can only come back through its new address.
   try {
-    const answer = await fetch("/api/state", { cache: "no-store" });
-    if (answer.status === 401 || answer.status === 403) {
+    const response = await fetch("/api/state", { cache: "no-store" });
+    if (response.status === 401 || response.status === 403) {
       useConnection.setState({ status: "refused" });
     }
   } catch {
-    // Nobody is there: the WebSocket will fail as well, and come back here.
+    // The server is down: the WebSocket will fail as well and retry again.
   }
   connect();
 }
 
 function receive(message: Record<string, unknown>): void {
   if (typeof message.reply === "number") {
-    const one = waiting.get(message.reply);
-    waiting.delete(message.reply);
-    if (message.error !== undefined) one?.fail(new CommandError(message.error as ErrorBody));
-    else one?.done(message.ok as never);
+    const command = pending.get(message.reply);
+    pending.delete(message.reply);
+    if (message.error !== undefined) command?.fail(new CommandError(message.error as ErrorBody));
+    else command?.done(message.ok as never);
   } else if (typeof message.push === "string") {
     deliver(message as unknown as AnyPush);
   }
 }
 
-/** Everything at once is taken apart: whoever hears "run" also hears the first one. */
+/** Deliver a push. A "state" push is also delivered in parts, so listeners for "run" get those too. */
 function deliver(push: AnyPush): void {
   if (push.push === "state") {
     retryMs = FIRST_RETRY_MS;
     const { client, version, folder } = push;
     useConnection.setState({ status: "open", client, version, folder });
-    tell(push);
+    notify(push);
     for (const part of Object.values(push)) {
       if (typeof part === "object" && part !== null && "push" in part) deliver(part as AnyPush);
     }
   } else {
-    tell(push);
+    notify(push);
   }
 }
 
-function tell(push: AnyPush): void {
-  for (const heard of listeners.get(push.push) ?? []) heard(push as never);
+function notify(push: AnyPush): void {
+  for (const listener of listeners.get(push.push) ?? []) listener(push as never);
 }

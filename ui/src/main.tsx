@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { connect } from "./connection";
-// It must hear the first push, whatever is loaded later.
+// Loaded at once, because it must receive the first push.
 import "./stores/notices";
 import "./styles/theme.css";
 import "./styles/layout.css";

@@ -3,7 +3,7 @@ import { perform } from "../connection";
 import { useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
 
-/** Packets of a port go to a file. */
+/** Starts and stops capturing the packets of a port. */
 export function CaptureTool() {
   const ports = useRunning((state) => state.run.ports);
   const captures = useRunning((state) => state.captures);
@@ -14,12 +14,12 @@ export function CaptureTool() {
 
   const toggle = async () => {
     const captured = await perform({ do: "capture", port, on: !isOn });
-    if (captured?.path) toast(isOn ? "good" : "info", isOn ? `packets of ${port} are in ${captured.path}` : `packets of ${port} go to ${captured.path}`);
+    if (captured?.path) toast(isOn ? "good" : "info", isOn ? `Packets of ${port} are in ${captured.path}` : `Capturing packets of ${port} to ${captured.path}`);
   };
   const names = ports.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return (
     <span className="record-tool">
-      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Packets of a port go to a file of the working folder" onClick={() => void toggle()}>
+      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Capture the packets of a port to a file in the working folder" onClick={() => void toggle()}>
         {isOn ? "■ Capture" : "Capture"}
       </button>
       <select aria-label="Port to capture" value={port} disabled={!isRunning || !port} onChange={(event) => setChosen(event.target.value)}>

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "react";
 import { useShallow } from "zustand/react/shallow";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { KINDS, want } from "../stores/samples";
+import { KINDS, watch } from "../stores/samples";
 import { useSelection } from "../stores/selection";
 import { useView } from "../stores/view";
 import type { SeriesKind } from "../protocol";
@@ -23,7 +23,7 @@ const WINDOWS: readonly [string, number | null][] = [
   ["all", null],
 ];
 
-/** Live charts of what is selected; records, and several of them compared. */
+/** Live charts of the selection, or saved records. */
 export function Charts() {
   useEffect(makeRoom, []);
   const showsRecords = useCharts((state) => state.showsRecords);
@@ -52,7 +52,7 @@ function ChartTools() {
   const ports = useChosenPorts();
   return (
     <div className="chart-tools" role="toolbar" aria-label="Charts">
-      <div className="choice-row" role="group" aria-label="What is shown">
+      <div className="choice-row" role="group" aria-label="Quantities">
         {KINDS.map((kind) => (
           <button key={kind} type="button" aria-pressed={kinds.includes(kind) && !showsRecords} disabled={showsRecords} onClick={() => toggle(kind)}>
             {TITLES[kind]}
@@ -65,15 +65,15 @@ function ChartTools() {
             type="button"
             className="icon-button"
             aria-pressed={fixed !== null}
-            title={fixed === null ? `Curves of ${names}, as selected on the canvas; press to keep them` : "Follow what is selected on the canvas"}
+            title={fixed === null ? `Showing ${names}, following the selection. Click to keep these ports` : "Follow the selection on the canvas"}
             onClick={() => useCharts.setState({ fixed: fixed === null ? ports.map((port) => port.name) : null })}
           >
-            {fixed === null ? names : `fixed: ${fixed.length} ports`}
+            {fixed === null ? names : `${fixed.length} fixed ports`}
           </button>
           <label className="clock-choice">
             <select
-              aria-label="Time that is shown"
-              title="Time that is shown"
+              aria-label="Time range"
+              title="Time range"
               value={seconds ?? "all"}
               onChange={(event) => {
                 const value = event.target.value;
@@ -87,15 +87,15 @@ function ChartTools() {
               ))}
             </select>
           </label>
-          <button type="button" className="icon-button" aria-pressed={isPaused} title="The curves stand still; samples are taken all the same" onClick={() => useCharts.setState({ isPaused: !isPaused })}>
-            {isPaused ? "Follow" : "Hold"}
+          <button type="button" className="icon-button" aria-pressed={isPaused} title="Freeze the charts; sampling continues" onClick={() => useCharts.setState({ isPaused: !isPaused })}>
+            {isPaused ? "Resume" : "Freeze"}
           </button>
         </>
       )}
       <RecordTool />
       <CaptureTool />
       <button type="button" className="icon-button bar-end" aria-pressed={showsRecords} onClick={() => useCharts.setState({ showsRecords: !showsRecords })}>
-        {showsRecords ? "Back to live" : "Records"}
+        {showsRecords ? "Live charts" : "Records"}
       </button>
     </div>
   );
@@ -127,11 +127,11 @@ function Live() {
     [kinds, ports, nodes],
   );
   useEffect(() => {
-    want("charts", phase === "running" ? series : []);
-    return () => want("charts", []);
+    watch("charts", phase === "running" ? series : []);
+    return () => watch("charts", []);
   }, [series, phase]);
 
-  if (!kinds.length) return <p className="empty">Choose what is to be shown.</p>;
+  if (!kinds.length) return <p className="empty">Choose at least one quantity.</p>;
   return (
     <div className="chart-panels" data-count={kinds.length}>
       {kinds.map((kind) => (

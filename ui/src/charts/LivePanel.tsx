@@ -5,7 +5,7 @@ import { isDark, useView } from "../stores/view";
 import { PanelFrame } from "./PanelFrame";
 import { look, Plot, type CurveLook } from "./Plot";
 import { TITLES, UNITS, useCharts } from "./state";
-import { csv, lately, type Data } from "./window";
+import { csv, lastRows, type Data } from "./window";
 
 const DRAW_MS = 100;
 
@@ -14,7 +14,7 @@ interface Props {
   series: readonly WatchedSeries[];
 }
 
-/** One quantity: a curve for each port or flow, drawn as samples come. */
+/** The live chart of one quantity: a curve for each port or flow. */
 export function LivePanel({ kind, series }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
@@ -24,40 +24,40 @@ export function LivePanel({ kind, series }: Props) {
     const made = new Plot(place.current, TITLES[kind], UNITS[kind], (isZoomed) => useCharts.setState({ isZoomed }));
     plot.current = made;
     let drawnAt = 0;
-    let asked = 0;
+    let frame = 0;
     const draw = (now: number) => {
-      asked = 0;
-      if (now - drawnAt < DRAW_MS) ask();
+      frame = 0;
+      if (now - drawnAt < DRAW_MS) requestDraw();
       else {
         drawnAt = now;
         const { seconds, isZoomed } = useCharts.getState();
-        const curves = wanted(kind, series);
+        const curves = curvesOf(kind, series);
         const data = dataOf(kind, curves, isZoomed ? null : seconds);
         made.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
       }
     };
-    const ask = () => {
-      // Behind another tab nothing is drawn; what came meanwhile is drawn when it is seen again.
-      if (asked === 0 && place.current?.offsetParent) asked = requestAnimationFrame(draw);
+    const requestDraw = () => {
+      // A hidden chart is not drawn; it catches up when it is visible again.
+      if (frame === 0 && place.current?.offsetParent) frame = requestAnimationFrame(draw);
     };
     const endings = [
-      onSamples(() => !useCharts.getState().isPaused && ask()),
-      useCharts.subscribe(ask),
+      onSamples(() => !useCharts.getState().isPaused && requestDraw()),
+      useCharts.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) made.repaint(looksOf(wanted(kind, series)));
-        ask();
+        if (now.theme !== before.theme) made.repaint(looksOf(curvesOf(kind, series)));
+        requestDraw();
       }),
     ];
-    ask();
+    requestDraw();
     return () => {
-      cancelAnimationFrame(asked);
+      cancelAnimationFrame(frame);
       for (const end of endings) end();
       made.destroy();
     };
   }, [kind, series]);
 
   const all = () => {
-    const curves = wanted(kind, series);
+    const curves = curvesOf(kind, series);
     return csv(curves.map((curve) => `${curve.key} [${curve.unit}]`), dataOf(kind, curves, null, true));
   };
   return (
@@ -67,10 +67,10 @@ export function LivePanel({ kind, series }: Props) {
   );
 }
 
-/** Curves of the series that are wanted now; a table also has those that were wanted before. */
-function wanted(kind: SeriesKind, series: readonly WatchedSeries[]): Curve[] {
-  const own = series.filter((one) => one.kind === kind);
-  const ports = new Set(own.map((one) => one.port));
+/** The curves of the watched series; the table also has those that were watched before. */
+function curvesOf(kind: SeriesKind, series: readonly WatchedSeries[]): Curve[] {
+  const ofKind = series.filter((one) => one.kind === kind);
+  const ports = new Set(ofKind.map((one) => one.port));
   const curves = [...tables[kind].columns.values()].filter((curve) => ports.has("") || ports.has(curve.port));
   return curves.sort((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
 }
@@ -78,10 +78,10 @@ function wanted(kind: SeriesKind, series: readonly WatchedSeries[]): Curve[] {
 function dataOf(kind: SeriesKind, curves: readonly Curve[], seconds: number | null, isWhole = false): Data {
   const { times_s } = tables[kind];
   const columns = curves.map((curve) => curve.values);
-  return isWhole ? [times_s, ...columns] : lately(times_s, columns, seconds);
+  return isWhole ? [times_s, ...columns] : lastRows(times_s, columns, seconds);
 }
 
-/** The same for all panels, so that what stands below one another happened at one time. */
+/** The time range, the same in all panels, so that their time axes line up. */
 function spanOf(seconds: number | null): [number, number] {
   const all = Object.values(tables).map((table) => table.times_s);
   const last = Math.max(...all.map((times_s) => times_s.at(-1) ?? 0), 0);

@@ -4,28 +4,28 @@ import { toast } from "../stores/toasts";
 
 interface Props {
   title: string;
-  /** Of the files that are downloaded. */
+  /** The stem of downloaded files. */
   name: string;
   csv: () => string;
   png: () => Promise<Blob | null>;
   children: ReactNode;
 }
 
-/** A chart with its title and what can be taken away of it. */
+/** A chart with its title and its downloads. */
 export function PanelFrame({ title, name, csv, png, children }: Props) {
   const takePng = async () => {
     const blob = await png();
     if (blob) saveToDisk(blob, `${name}.png`);
-    else toast("warning", "nothing is drawn there yet");
+    else toast("warning", "this chart has no data yet");
   };
   return (
     <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
-        <button type="button" className="icon-button" title={`${title} as a table`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
+        <button type="button" className="icon-button" title={`Download ${title} as CSV`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
           CSV
         </button>
-        <button type="button" className="icon-button" title={`${title} as a picture`} onClick={() => void takePng()}>
+        <button type="button" className="icon-button" title={`Download ${title} as PNG`} onClick={() => void takePng()}>
           PNG
         </button>
       </figcaption>

@@ -1,5 +1,5 @@
-/** One chart on the page: uPlot, its legend, and what the mouse does there. Not React: it draws ten
- *  times a second, and nothing else on the page may wait for that. */
+/** A chart: uPlot, its legend and its mouse actions. It is not a React component, because it draws ten
+ *  times a second and must not delay the rest of the page. */
 
 import uPlot from "uplot";
 import { ticks, valueText } from "./units";
@@ -14,9 +14,9 @@ export interface CurveLook {
 
 const LEGEND_WIDTH = 210;
 const SMALLEST_LEGEND_AT = 420;
-/** For "0.25 Gbit/s"; the same in all charts, so that instants stand below one another. */
+/** Wide enough for "0.25 Gbit/s"; the same in all charts, so that their time axes line up. */
 const VALUES_WIDTH = 82;
-/** The charts that stand beside one another share their cursor and what is zoomed. */
+/** All charts share their cursor and zoom. */
 const SYNC = "wanlab";
 
 export class Plot {
@@ -33,7 +33,7 @@ export class Plot {
     private readonly place: HTMLElement,
     readonly title: string,
     private unit: string,
-    /** Whether the user has zoomed in: then what comes does not move the picture. */
+    /** Called when the user zooms in or out: while zoomed, new samples do not move the chart. */
     private readonly onZoom: (isZoomed: boolean) => void,
   ) {
     this.legend.className = "plot-legend";
@@ -42,7 +42,7 @@ export class Plot {
     this.watcher.observe(place);
   }
 
-  /** `span`: first and last instant of the picture; null where it is to stay as one has zoomed to. */
+  /** Draw. `span`: the first and last time to show, or null to keep the zoom. */
   show(looks: readonly CurveLook[], unit: string, data: Data, span: [number, number] | null): void {
     const isSame = looks.length === this.looks.length && looks.every((look, index) => look.key === this.looks[index]!.key);
     this.data = data;
@@ -55,10 +55,10 @@ export class Plot {
     }
     if (span !== null) this.plot?.setScale("x", { min: span[0], max: span[1] });
     else this.plot?.redraw();
-    this.tell();
+    this.showValues();
   }
 
-  /** Colours of the page have changed. */
+  /** Draw again after the theme has changed. */
   repaint(looks: readonly CurveLook[]): void {
     this.looks = looks;
     this.build();
@@ -71,7 +71,7 @@ export class Plot {
     this.legend.remove();
   }
 
-  /** With title and legend, as a picture for a report. */
+  /** The chart with title and legend as a PNG. */
   picturePng(): Promise<Blob | null> {
     const from = this.plot?.ctx.canvas;
     if (!from) return Promise.resolve(null);
@@ -106,7 +106,7 @@ export class Plot {
     this.plot = new uPlot(this.options(), this.data as uPlot.AlignedData, this.picture);
     this.legend.replaceChildren(...this.looks.map((look, index) => this.row(look, index)));
     this.rows = [...this.legend.querySelectorAll<HTMLElement>(".plot-value")];
-    this.tell();
+    this.showValues();
   }
 
   private options(): uPlot.Options {
@@ -145,7 +145,7 @@ export class Plot {
         })),
       ],
       hooks: {
-        setCursor: [() => this.tell()],
+        setCursor: [() => this.showValues()],
         setSelect: [(plot) => plot.select.width > 0 && this.onZoom(true)],
         ready: [
           (plot) => plot.over.addEventListener("dblclick", () => this.onZoom(false)),
@@ -180,8 +180,8 @@ export class Plot {
     return row;
   }
 
-  /** Values at the cursor; without one the last. */
-  private tell(): void {
+  /** Show the values at the cursor, or the last ones. */
+  private showValues(): void {
     const at = this.plot?.cursor.idx ?? null;
     this.rows.forEach((row, index) => {
       const values = this.data[index + 1] ?? [];
@@ -216,7 +216,7 @@ function colour(name: string): string {
 
 const HUES = [215, 28, 145, 350, 275, 190, 55, 320, 95, 240];
 
-/** Colour and dash of the n-th curve: ten colours, then the same dashed. */
+/** Colour and dash of the n-th curve: ten colours, then the same colours dashed. */
 export function look(number: number, isDark: boolean): { colour: string; dash?: number[] } {
   const hue = HUES[number % HUES.length]!;
   const round = Math.floor(number / HUES.length);

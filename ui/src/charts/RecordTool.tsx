@@ -3,7 +3,7 @@ import { perform } from "../connection";
 import { useRunning } from "../stores/running";
 import { useCharts } from "./state";
 
-/** Begins a record under a name, and ends it. */
+/** Starts and stops a recording. */
 export function RecordTool() {
   const recording = useRunning((state) => state.records.recording);
   const isRunning = useRunning((state) => state.run.phase === "running");
@@ -11,7 +11,7 @@ export function RecordTool() {
 
   if (recording !== null) {
     return (
-      <button type="button" className="icon-button recording" title="Ends the record and saves it" onClick={() => void perform({ do: "record", on: false })}>
+      <button type="button" className="icon-button recording" title="Stop recording and save the record" onClick={() => void perform({ do: "record", on: false })}>
         ■ {recording}
       </button>
     );
@@ -23,10 +23,10 @@ export function RecordTool() {
   };
   return (
     <form className="record-tool" onSubmit={begin}>
-      <button type="submit" className="icon-button" disabled={!isRunning} title="Keeps what is shown, to be looked at and compared later">
+      <button type="submit" className="icon-button" disabled={!isRunning} title="Record all ports, queues and flows, to view and compare later">
         ● Record
       </button>
-      <input aria-label="Name of the record" placeholder="name" size={9} value={name} disabled={!isRunning} onChange={(event) => setName(event.target.value)} />
+      <input aria-label="Record name" placeholder="name" size={9} value={name} disabled={!isRunning} onChange={(event) => setName(event.target.value)} />
     </form>
   );
 }

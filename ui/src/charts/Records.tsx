@@ -4,20 +4,20 @@ import type { ComparedColumn, Comparison } from "../protocol";
 import { useRunning } from "../stores/running";
 import { ComparedPanel } from "./ComparedPanel";
 
-/** The records that were saved; those that are chosen stand in the same charts. */
+/** The saved records; the chosen ones are compared in shared charts. */
 export function Records() {
   const { records } = useRunning((state) => state.records);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [comparison, setComparison] = useState<Comparison | null>(null);
-  const there = chosen.filter((name) => records.some((record) => record.name === name));
-  const wanted = there.join("\n");
+  const existing = chosen.filter((name) => records.some((record) => record.name === name));
+  const wanted = existing.join("\n");
 
   useEffect(() => {
     let isWanted = true;
     if (!wanted) setComparison(null);
     else {
       void perform({ do: "compare", records: wanted.split("\n") }).then(
-        (answer) => isWanted && setComparison(answer),
+        (reply) => isWanted && setComparison(reply),
       );
     }
     return () => {
@@ -26,10 +26,10 @@ export function Records() {
   }, [wanted]);
 
   if (!records.length) {
-    return <p className="empty">No record has been made. “● Record” keeps what a running network shows.</p>;
+    return <p className="empty">There are no records. Press “● Record” while a network is running.</p>;
   }
   const toggle = (name: string) =>
-    setChosen(there.includes(name) ? there.filter((one) => one !== name) : [...there, name]);
+    setChosen(existing.includes(name) ? existing.filter((one) => one !== name) : [...existing, name]);
   const panels = Object.entries(comparison?.panels ?? {});
   return (
     <div className="records">
@@ -39,14 +39,14 @@ export function Records() {
             <tr key={record.name}>
               <td>
                 <label>
-                  <input type="checkbox" checked={there.includes(record.name)} onChange={() => toggle(record.name)} /> {record.name}
+                  <input type="checkbox" checked={existing.includes(record.name)} onChange={() => toggle(record.name)} /> {record.name}
                 </label>
                 <small>
                   {record.seconds.toFixed(1)} s · {record.topology} · {new Date(record.made_at_s * 1000).toLocaleString()}
                 </small>
               </td>
               <td>
-                <Drop name={record.name} />
+                <DeleteButton name={record.name} />
               </td>
             </tr>
           ))}
@@ -59,14 +59,14 @@ export function Records() {
           ))}
         </div>
       ) : (
-        <p className="empty">{there.length ? "Loading…" : "Choose one record to see it, several to compare them."}</p>
+        <p className="empty">{existing.length ? "Loading…" : "Choose a record to view it, or several to compare them."}</p>
       )}
     </div>
   );
 }
 
-/** Asks once more before a record goes. */
-function Drop({ name }: { name: string }) {
+/** Deletes a record, after asking. */
+function DeleteButton({ name }: { name: string }) {
   const [isAsking, setIsAsking] = useState(false);
   if (!isAsking) {
     return (

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { scaleFor, ticks, valueText } from "./units";
-import { csv, joined, lately } from "./window";
+import { csv, joined, lastRows } from "./window";
 
 it("values have three digits and a fitting prefix", () => {
   const texts: [number | null, string, string][] = [
@@ -25,18 +25,18 @@ it("an axis has one prefix", () => {
 it("the last seconds are drawn, or everything", () => {
   const times = [0, 1, 2, 3, 4];
   const values = [5, null, 7, 8, 9];
-  expect(lately(times, [values], 2)).toEqual([
+  expect(lastRows(times, [values], 2)).toEqual([
     [2, 3, 4],
     [7, 8, 9],
   ]);
-  expect(lately(times, [values], null)).toEqual([times, values]);
-  expect(lately([], [[]], 2)).toEqual([[], []]);
+  expect(lastRows(times, [values], null)).toEqual([times, values]);
+  expect(lastRows([], [[]], 2)).toEqual([[], []]);
 });
 
 it("what there is no room for is left out, but never a peak", () => {
   const times = Array.from({ length: 30_000 }, (_, row) => row);
   const values = times.map((row) => (row === 12_345 ? 99 : 1));
-  const [thin, kept] = lately(times, [values], null);
+  const [thin, kept] = lastRows(times, [values], null);
   expect(thin.length).toBe(3000);
   expect(Math.max(...(kept as number[]))).toBe(99);
 });

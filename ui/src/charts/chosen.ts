@@ -1,20 +1,20 @@
-/** Which curves are wanted: those of what is selected, or of the ports that one has fixed. */
+/** Which curves to draw: those of the selection, or of fixed ports. */
 
 import type { LivePort, WatchedSeries, SeriesKind } from "../protocol";
 import type { ById } from "../stores/document";
 import type { DrawnLink, DrawnNode } from "../protocol";
 
-const OF_FLOWS: readonly SeriesKind[] = ["cwnd", "rtt"];
+const FLOW_KINDS: readonly SeriesKind[] = ["cwnd", "rtt"];
 
-/** Ports of what is selected; of everything where nothing is. */
+/** The ports of the selection; all ports if nothing is selected. */
 export function portsOf(selected: ReadonlySet<string>, ports: readonly LivePort[]): LivePort[] {
   if (!selected.size) return [...ports];
-  const own = ports.filter((port) => selected.has(port.link) || selected.has(port.node));
-  return own.length ? own : [...ports];
+  const ofSelection = ports.filter((port) => selected.has(port.link) || selected.has(port.node));
+  return ofSelection.length ? ofSelection : [...ports];
 }
 
-/** Series of those ports. Windows and round-trip times are of flows, which end at hosts: where no host
- *  is among the ports, those of all hosts. */
+/** The series of these ports. cwnd and RTT belong to flows, which end at hosts: if no port is a host's,
+ *  those of all hosts. */
 export function seriesOf(
   kinds: readonly SeriesKind[],
   ports: readonly LivePort[],
@@ -22,13 +22,13 @@ export function seriesOf(
 ): WatchedSeries[] {
   const atHosts = ports.filter((port) => isHost(port.node));
   return kinds.flatMap((kind) => {
-    if (!OF_FLOWS.includes(kind)) return ports.map((port) => ({ kind, port: port.name }));
+    if (!FLOW_KINDS.includes(kind)) return ports.map((port) => ({ kind, port: port.name }));
     if (!atHosts.length) return [{ kind, port: "" }];
     return atHosts.map((port) => ({ kind, port: port.name }));
   });
 }
 
-/** What the selection is called. */
+/** The names of the selected elements. */
 export function namesOf(selected: ReadonlySet<string>, nodes: ById<DrawnNode>, links: ById<DrawnLink>): string {
   const names = [...selected].flatMap((id) => {
     const link = links[id];

@@ -1,13 +1,13 @@
-/** What one wants to see of the charts; kept in this browser. */
+/** Settings of the charts, kept in this browser. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import type { SeriesKind } from "../protocol";
 
 interface ChartState {
   kinds: readonly SeriesKind[];
-  /** Seconds of the network's time that are shown; null is all. */
+  /** The time range in seconds of the network's time; null for all. */
   seconds: number | null;
-  /** Names of ports, where they are not to follow the selection. */
+  /** Names of fixed ports; null to follow the selection. */
   fixed: readonly string[] | null;
   isPaused: boolean;
   isZoomed: boolean;

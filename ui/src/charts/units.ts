@@ -1,4 +1,4 @@
-/** Values of a curve as text: 956000000 bit/s is "956 Mbit/s", 0.0231 s is "23.1 ms". */
+/** Format values of curves: 956000000 bit/s is "956 Mbit/s", 0.0231 s is "23.1 ms". */
 
 const UP = ["", "k", "M", "G", "T"];
 const DOWN = ["", "m", "µ", "n"];
@@ -10,7 +10,7 @@ interface Scale {
   unit: string;
 }
 
-/** The prefix that suits a value of that size. */
+/** The SI prefix for a value. */
 export function scaleFor(size: number, unit: string): Scale {
   const value = Math.abs(size);
   if (PLAIN.has(unit) || value === 0 || !Number.isFinite(value)) return { factor: 1, unit: unit === "1" ? "" : unit };
@@ -18,7 +18,7 @@ export function scaleFor(size: number, unit: string): Scale {
     const step = Math.min(Math.floor(Math.log10(value) / 3 + 1e-9), UP.length - 1);
     return { factor: 1000 ** step, unit: `${UP[step]}${unit}` };
   }
-  // Only times go below one: there is no thousandth of a byte.
+  // Only times have prefixes below one; there is no millibyte.
   if (unit !== "s") return { factor: 1, unit };
   const step = Math.min(Math.ceil(-Math.log10(value) / 3 - 1e-9), DOWN.length - 1);
   return { factor: 1000 ** -step, unit: `${DOWN[step]}${unit}` };
@@ -30,7 +30,7 @@ export function valueText(value: number | null | undefined, unit: string): strin
   return `${digits(value / scale.factor)} ${scale.unit}`.trim();
 }
 
-/** Ticks of an axis: all with the same prefix, which is told once. */
+/** Labels of the ticks of an axis, all with the same prefix. */
 export function ticks(values: readonly number[], unit: string): string[] {
   const scale = scaleFor(Math.max(...values.map(Math.abs)), unit);
   return values.map((value) => `${+(value / scale.factor).toPrecision(6)} ${scale.unit}`.trim());

@@ -1,23 +1,23 @@
-/** Which rows of a table are drawn: those of the last seconds, and not more than a screen has room for. */
+/** Choose the rows of a table to draw: the last seconds, and no more than a screen can show. */
 
 import type { Value } from "../stores/samples";
 
-const MOST_ROWS = 3000;
+const MAX_ROWS = 3000;
 
 export type Data = [number[], ...(readonly Value[])[]];
 
-/** `seconds`: null for all. */
-export function lately(times_s: readonly number[], columns: readonly (readonly Value[])[], seconds: number | null): Data {
+/** The rows of the last `seconds`; null for all. */
+export function lastRows(times_s: readonly number[], columns: readonly (readonly Value[])[], seconds: number | null): Data {
   const last = times_s.at(-1) ?? 0;
   const first = seconds === null ? 0 : firstAt(times_s, last - seconds);
   const count = times_s.length - first;
-  if (count <= MOST_ROWS) {
+  if (count <= MAX_ROWS) {
     return [times_s.slice(first), ...columns.map((values) => values.slice(first, times_s.length))];
   }
-  return thinned(times_s, columns, first, Math.ceil(count / MOST_ROWS));
+  return thinned(times_s, columns, first, Math.ceil(count / MAX_ROWS));
 }
 
-/** Of several rows the largest value of each curve is kept: peaks must be seen. */
+/** Reduce each `step` rows to one with the largest value of each curve, so that peaks stay visible. */
 function thinned(times_s: readonly number[], columns: readonly (readonly Value[])[], first: number, step: number): Data {
   const times: number[] = [];
   for (let row = first; row < times_s.length; row += step) times.push(times_s[row]!);
@@ -46,12 +46,12 @@ function firstAt(times_s: readonly number[], wanted: number): number {
   return low;
 }
 
-/** Curves with instants of their own, beside one another. */
+/** Join curves with different times into one table. */
 export function joined(curves: readonly { times_s: readonly number[]; values: readonly Value[] }[]): Data {
   const times = [...new Set(curves.flatMap((curve) => curve.times_s))].sort((a, b) => a - b);
   const row = new Map(times.map((time, index) => [time, index]));
   const columns = curves.map((curve) => {
-    // undefined would be a gap to draw over, null is one to leave open: instants of others are no gap.
+    // uPlot draws over undefined and leaves a gap at null. Times of other curves are not gaps.
     const values = new Array<Value>(times.length).fill(undefined as unknown as Value);
     curve.times_s.forEach((time, index) => (values[row.get(time)!] = curve.values[index] ?? null));
     return values;
@@ -59,7 +59,7 @@ export function joined(curves: readonly { times_s: readonly number[]; values: re
   return [times, ...columns];
 }
 
-/** As a file for other programs: a row for each instant. */
+/** The table as CSV, a row for each time. */
 export function csv(heads: readonly string[], data: Data): string {
   const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   const rows = data[0].map((time, row) =>

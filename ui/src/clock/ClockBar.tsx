@@ -6,18 +6,18 @@ import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { clockText, speedText } from "./time";
 
-/** The clock: the network's time, how fast it goes or why it stands still, and what one can do to it. */
+/** The network's clock: time, speed or why it stands still, and its controls. */
 export function ClockBar() {
   const phase = useRunning((state) => state.run.phase);
   return (
     <div className="clock-bar" role="group" aria-label="Clock">
-      {phase === "running" || phase === "stopping" ? <Going /> : <Chosen />}
+      {phase === "running" || phase === "stopping" ? <LiveClock /> : <ClockSettings />}
     </div>
   );
 }
 
-/** Before Run: which clock it will be. */
-function Chosen() {
+/** Before Run: which clock to use. */
+function ClockSettings() {
   const { clock, pace } = useDocument((state) => state.preferences);
   const choose = (chosen: ClockKind) =>
     void perform({ do: "edit", preferences: { clock: chosen }, label: `Clock: ${chosen}` });
@@ -26,8 +26,8 @@ function Chosen() {
       <label className="clock-choice">
         Clock
         <select value={clock} onChange={(event) => choose(event.target.value as ClockKind)}>
-          <option value="virtual">virtual: the network's own</option>
-          <option value="real">real: this computer's</option>
+          <option value="virtual">virtual: computed</option>
+          <option value="real">real: this computer's clock</option>
         </select>
       </label>
       {clock === "virtual" && <PaceChoice pace={pace} />}
@@ -46,25 +46,25 @@ function PaceChoice({ pace }: { pace: Pace }) {
       Pace
       <select
         value={pace}
-        title="Never faster than the real clock, or as fast as it can be computed"
+        title="“real” follows the real clock; “as fast as possible” runs as fast as it can be computed"
         onChange={(event) => choose(event.target.value as Pace)}
       >
-        <option value="real">real</option>
+        <option value="real">real time</option>
         <option value="fast">as fast as possible</option>
       </select>
     </label>
   );
 }
 
-function Going() {
+function LiveClock() {
   const clock = useRunning((state) => state.clock);
   const isVirtual = clock.clock === "virtual";
   return (
     <>
-      <output className={`clock-face clock-${mood(clock)}`} aria-label="Time of the network">
+      <output className={`clock-face clock-${state(clock)}`} aria-label="Time of the network">
         <span className="clock-time">{clockText(clock.now_ns)}</span>
         <span className="clock-mood" title={clock.stalled || explanation(clock)}>
-          {told(clock)}
+          {statusText(clock)}
         </span>
       </output>
       {isVirtual && (
@@ -74,10 +74,10 @@ function Going() {
             type="button"
             className="icon-button clock-pause"
             aria-pressed={clock.is_paused}
-            title={clock.is_paused ? "Let time pass again" : "Let time stand still"}
+            title={clock.is_paused ? "Resume virtual time" : "Pause virtual time"}
             onClick={() => void perform({ do: "pause", paused: !clock.is_paused })}
           >
-            {clock.is_paused ? "Go on" : "Pause"}
+            {clock.is_paused ? "Resume" : "Pause"}
           </button>
           <Step />
         </>
@@ -86,39 +86,39 @@ function Going() {
   );
 }
 
-function mood(clock: ClockPush): "stalled" | "paused" | "still" | "moving" {
+function state(clock: ClockPush): "stalled" | "paused" | "still" | "moving" {
   if (clock.stalled) return "stalled";
   if (clock.is_paused && !clock.is_moving) return "paused";
   return clock.is_moving ? "moving" : "still";
 }
 
-function told(clock: ClockPush): string {
-  switch (mood(clock)) {
+function statusText(clock: ClockPush): string {
+  switch (state(clock)) {
     case "stalled":
-      return "held up by a program";
+      return "blocked by a program";
     case "paused":
       return "paused";
     case "still":
-      return "stands still";
+      return "idle";
     case "moving":
       return speedText(clock.speed);
   }
 }
 
 function explanation(clock: ClockPush): string {
-  switch (mood(clock)) {
+  switch (state(clock)) {
     case "paused":
-      return "Time passes again with “Go on”, or by a step.";
+      return "Press “Resume” to let time pass, or “Step” to let some of it pass.";
     case "still":
-      return "No command runs, so no time passes. It goes on with the next command.";
+      return "No program is busy, so time stands still. It continues with the next command.";
     default:
-      return "Seconds of the network per second of ours.";
+      return "Network seconds per real second.";
   }
 }
 
 const STEPS = ["1ms", "10ms", "100ms", "1s", "10s"];
 
-/** Lets some time pass, and pauses. */
+/** Let some time pass, then pause. */
 function Step() {
   const [duration, setDuration] = useState("100ms");
   const step = (event: FormEvent) => {
@@ -127,11 +127,11 @@ function Step() {
   };
   return (
     <form className="clock-step" onSubmit={step}>
-      <button type="submit" className="icon-button" title={`Let ${duration} pass, then pause`}>
+      <button type="submit" className="icon-button" title={`Let ${duration} of virtual time pass, then pause`}>
         Step
       </button>
       <input
-        aria-label="Duration of a step"
+        aria-label="Step duration"
         list="clock-steps"
         value={duration}
         size={6}

@@ -1,4 +1,4 @@
-/** Times of the network's clock, as text. */
+/** Format times and speeds of the network's clock. */
 
 /** 12345678900 is "12.346 s", from a minute on "2:05.346", from an hour on "1:02:05.346". */
 export function clockText(now_ns: number): string {
@@ -11,7 +11,7 @@ export function clockText(now_ns: number): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}.${rest}`;
 }
 
-/** Seconds of the network's per second of ours: "×0.07", "×1.0", "×12". */
+/** Network seconds per real second: "×0.07", "×1.0", "×12". */
 export function speedText(speed: number): string {
   if (speed < 0.1) return `×${speed.toFixed(2)}`;
   if (speed < 10) return `×${speed.toFixed(1)}`;

@@ -30,7 +30,7 @@ import { LabelNode } from "./LabelNode";
 import { LinkEdge } from "./LinkEdge";
 import { startLinkAt } from "./linking";
 import { LinkPreview } from "./LinkPreview";
-import { canvasMenu, linkMenu, thingMenu } from "./menus";
+import { canvasMenu, linkMenu, nodeMenu } from "./menus";
 import { openNode } from "./opening";
 import { openProperties } from "./problems";
 import { popUp } from "../layout/Menu";
@@ -42,12 +42,12 @@ const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
 const GRID: [number, number] = [20, 20];
 const CENTRE: [number, number] = [0.5, 0.5];
 const PAN_BUTTONS = [1];
-const REACH_PX = 6;
-/** Seen from further away texts at lines are too small to read. */
+const SNAP_PX = 6;
+/** Below this zoom, texts at lines are too small to read. */
 const TEXTS_FROM = 0.6;
 const NO_GUIDES: readonly Guide[] = [];
 
-/** The canvas. What is dragged moves here only; the document hears of it when it is dropped. */
+/** The canvas. Dragged elements move here only; the document changes when they are dropped. */
 export function Canvas() {
   const { nodes, links, labels, revision } = useDocument();
   const selected = useSelection((state) => state.ids);
@@ -60,7 +60,7 @@ export function Canvas() {
   const isBanding = useRef(false);
   const [guides, setGuides] = useState(NO_GUIDES);
   const [drawn, setDrawn] = useState<AnyFlow[]>([]);
-  // What is drawn, without waiting for React: a drop must find the last move.
+  // The drawn nodes without waiting for React, because a drop must see the last move.
   const now = useRef(drawn);
   const draw = useCallback((next: (before: AnyFlow[]) => AnyFlow[]) => {
     now.current = next(now.current);
@@ -86,10 +86,10 @@ export function Canvas() {
   useEffect(
     () =>
       onNudge((moved) => {
-        const places = new Map(moved.map(({ id, x, y }) => [id, { x, y }]));
+        const positions = new Map(moved.map(({ id, x, y }) => [id, { x, y }]));
         draw((before) =>
           before.map((node) => {
-            const position = places.get(node.id);
+            const position = positions.get(node.id);
             return position === undefined ? node : { ...node, position };
           }),
         );
@@ -99,21 +99,21 @@ export function Canvas() {
 
   const onNodesChange = useCallback(
     (changes: NodeChange<AnyFlow>[]) => {
-      takeSelection(changes);
+      applySelection(changes);
       const moves = changes.filter((change) => change.type !== "select" && change.type !== "remove");
       if (moves.length === 0) return;
       if (isDragging.current && !useView.getState().snapsToGrid) {
-        setGuides(snap(moves, now.current, REACH_PX / flow.getZoom()));
+        setGuides(snap(moves, now.current, SNAP_PX / flow.getZoom()));
       }
       const move = () => draw((before) => applyNodeChanges(moves, before));
-      // At once: a busy browser would otherwise show every other move only.
+      // At once, because a busy browser would otherwise show only every other move.
       if (isDragging.current && moves.some(({ type }) => type === "position")) flushSync(move);
       else move();
     },
     [flow, draw],
   );
   const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => {
-    if (!isBanding.current) takeSelection(changes);
+    if (!isBanding.current) applySelection(changes);
   }, []);
   const startBand = useCallback(() => {
     isBanding.current = true;
@@ -178,7 +178,7 @@ export function Canvas() {
         onNodeContextMenu={(event, node) => {
           event.preventDefault();
           if (!useSelection.getState().ids.has(node.id)) select([node.id]);
-          popUp("Node", thingMenu(node.id), ...pointOf(event));
+          popUp("Node", nodeMenu(node.id), ...pointOf(event));
         }}
         onEdgeContextMenu={(event, edge) => {
           event.preventDefault();
@@ -235,16 +235,16 @@ function nodeUnder(target: EventTarget): string | null {
   return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
 }
 
-/** React Flow lets pointers through nodes that have nothing to do with them; with the link tool they do. */
+/** Without a click handler React Flow lets pointers pass through nodes, but the link tool needs them. */
 function nothing(): void {}
 
-/** Also one of several that are selected is then selected alone. */
+/** Select a node alone, also if it is one of several selected ones. */
 function selectOnly(event: MouseEvent, { id }: AnyFlow): void {
   if (!event.shiftKey && !event.ctrlKey && !event.metaKey) select([id]);
 }
 
-/** Selecting is the selection's business: it is what everybody else looks at. */
-function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkFlow>)[]): void {
+/** Apply React Flow's selection changes to our own selection, which everything else uses. */
+function applySelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkFlow>)[]): void {
   const chosen = changes.filter((change) => change.type === "select");
   if (chosen.length === 0) return;
   const ids = new Set(useSelection.getState().ids);
@@ -255,29 +255,29 @@ function takeSelection(changes: readonly (NodeChange<AnyFlow> | EdgeChange<LinkF
   select(ids);
 }
 
-/** With what a rubber band encloses go the links between, and no others. */
+/** After a rubber band: select the links between the enclosed nodes, and no others. */
 function selectLinksBetween(): void {
   const { ids } = useSelection.getState();
   const { links } = useDocument.getState();
   const between = Object.values(links).filter(({ a, b }) => ids.has(a) && ids.has(b));
-  const things = [...ids].filter((id) => !(id in links));
-  select([...things, ...between.map(({ id }) => id)]);
+  const others = [...ids].filter((id) => !(id in links));
+  select([...others, ...between.map(({ id }) => id)]);
 }
 
-/** Moves what is dragged in line with what is near; changes the moves. */
-function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], reach: number): readonly Guide[] {
+/** Align dragged elements with nearby ones; changes the moves. */
+function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], distance: number): readonly Guide[] {
   const positions = moves.filter((move) => move.type === "position");
   const points = positions.flatMap((move) => (move.position ? [move.position] : []));
   const moved = new Set(positions.map(({ id }) => id));
   const others = drawn.filter(({ id }) => !moved.has(id)).map(({ position }) => position);
-  const { dx, dy, guides } = align(points, others, reach);
+  const { dx, dy, guides } = align(points, others, distance);
   for (const move of positions) {
     if (move.position) move.position = { x: move.position.x + dx, y: move.position.y + dy };
   }
   return guides.length === 0 ? NO_GUIDES : guides;
 }
 
-/** A keyboard's context menu comes without a point: it appears at the thing. */
+/** Where a context menu opens. From the keyboard there is no point: then at the element. */
 function pointOf(event: MouseEvent): [number, number] {
   if (event.clientX !== 0 || event.clientY !== 0) return [event.clientX, event.clientY];
   const frame = (event.target as Element).getBoundingClientRect();
@@ -290,7 +290,7 @@ function colourOf(node: AnyFlow): string {
   return `var(--${kind === "switch" && options.kind === "ovs" ? "ovs" : kind})`;
 }
 
-/** Once something has been opened, all of it is shown. */
+/** Fit the document to the window whenever one has been opened. */
 function useFitted(revision: number): void {
   const opened = useDocument((state) => state.opened);
   useEffect(() => {

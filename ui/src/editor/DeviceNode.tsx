@@ -7,7 +7,7 @@ import { useView } from "../stores/view";
 import type { DeviceFlow } from "./flow";
 import { Icon } from "./icons";
 import { kindOf } from "./kinds";
-import { told, useProblemsOf } from "./problems";
+import { problemText, useProblemsOf } from "./problems";
 import { startLinkAt } from "./linking";
 import { useTool } from "./tool";
 
@@ -36,7 +36,7 @@ export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps
         className="link-handle nodrag"
         tabIndex={-1}
         aria-hidden="true"
-        title="Drag to link"
+        title="Drag to another node to link them"
         onPointerDown={start}
       />
       <Badge id={node.id} />
@@ -44,14 +44,14 @@ export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps
   );
 });
 
-/** The address of a host with one port; where there are several, each stands at its port. */
+/** The address of a host with one port. With several ports, each has its address at its end. */
 function Address({ id, kind }: { id: string; kind: string }) {
   const isShown = useView((state) => state.showsAddresses) && kind === "host";
   const live = useRunning(useShallow((state) => addresses(id, state.ports)));
   const planned = usePlanned(useShallow((state) => addresses(id, state.ports)));
-  const found = live.length > 0 ? live : planned;
-  if (!isShown || found.length === 0) return null;
-  return <span className="device-address">{found.join(", ")}</span>;
+  const shown = live.length > 0 ? live : planned;
+  if (!isShown || shown.length === 0) return null;
+  return <span className="device-address">{shown.join(", ")}</span>;
 }
 
 function addresses(
@@ -67,7 +67,7 @@ function Badge({ id }: { id: string }) {
   if (problems.length === 0) return null;
   const isError = problems.some((problem) => problem.severity === "error");
   return (
-    <span className={`badge ${isError ? "badge-error" : "badge-warning"}`} title={told(problems)}>
+    <span className={`badge ${isError ? "badge-error" : "badge-warning"}`} title={problemText(problems)}>
       !
     </span>
   );

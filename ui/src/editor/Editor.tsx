@@ -11,7 +11,7 @@ import { Icon } from "./icons";
 import { Carried, Palette, ToolHint } from "./Palette";
 import { fit, zoomIn, zoomOut } from "./viewport";
 
-/** The editor: palette and canvas. A file that is dropped onto it is opened. */
+/** The editor: palette and canvas. A file dropped onto it is opened. */
 export default function Editor() {
   const [isOver, setIsOver] = useState(false);
   return (
@@ -47,13 +47,13 @@ export default function Editor() {
 function Zoom() {
   return (
     <div className="zoom" role="toolbar" aria-label="Zoom">
-      <button type="button" className="icon-button" title="Larger (Ctrl+plus)" aria-label="Zoom in" onClick={zoomIn}>
+      <button type="button" className="icon-button" title="Zoom in (Ctrl+plus)" aria-label="Zoom in" onClick={zoomIn}>
         <Icon name="plus" size={16} />
       </button>
-      <button type="button" className="icon-button" title="Smaller (Ctrl+minus)" aria-label="Zoom out" onClick={zoomOut}>
+      <button type="button" className="icon-button" title="Zoom out (Ctrl+minus)" aria-label="Zoom out" onClick={zoomOut}>
         <Icon name="minus" size={16} />
       </button>
-      <button type="button" className="icon-button" title="Fit into the window (F)" aria-label="Fit" onClick={fit}>
+      <button type="button" className="icon-button" title="Fit to window (F)" aria-label="Fit to window" onClick={fit}>
         <Icon name="fit" size={16} />
       </button>
     </div>
@@ -69,21 +69,21 @@ function Empty() {
   if (!isEmpty || !isOpen) return null;
   return (
     <div className="canvas-empty">
-      <h2>An empty laboratory</h2>
-      <p>Take a host or a switch from the left and click where it is to stand.</p>
-      <p>Join two with the link tool. Then press Run.</p>
-      <p className="hint">A .mn or .yaml file can be dropped here; the course is under Lessons.</p>
+      <h2>The canvas is empty</h2>
+      <p>Choose a host or a switch on the left, then click where to place it.</p>
+      <p>Connect two nodes with the link tool. Then press Run.</p>
+      <p className="hint">You can also drop a .mn or .yaml file here, or start a lab under Lessons.</p>
     </div>
   );
 }
 
-/** The document has changed since the network was started. */
+/** Shown when the document has changed since the network was started. */
 function Stale() {
   const isStale = useRunning((state) => state.run.is_stale && state.run.phase === "running");
   if (!isStale) return null;
   return (
     <div className="canvas-note" role="status">
-      The drawing has changed: stop and run again to see the changes in the network.
+      The drawing has changed since the network was started. Stop and run it again to apply the changes.
     </div>
   );
 }

@@ -3,7 +3,7 @@ import type { Guide } from "./geometry";
 
 const FAR = 20_000;
 
-/** The lines that what is dragged snaps to. */
+/** The lines that dragged elements snap to. */
 export function Guides({ guides }: { guides: readonly Guide[] }) {
   if (guides.length === 0) return null;
   return (

@@ -9,17 +9,17 @@ import { useView } from "../stores/view";
 import { summary, valueAt, wrapped } from "./conditions";
 import type { LinkFlow } from "./flow";
 import { course, endPart, TILE, type Course, type Point } from "./geometry";
-import { told, useProblemsOf } from "./problems";
+import { problemText, useProblemsOf } from "./problems";
 
 const NAME_AT = 62;
 const HIT_WIDTH = 18;
-/** A text beside a line that is steeper than this is not turned with it. */
+/** Texts beside steeper lines (in degrees) are not rotated. */
 const STEEP = 62;
 const BESIDE_X = 18;
 const BESIDE_Y = 9;
 const LETTER = 6;
 
-/** A link: a line between two tiles, what it does in its middle, its ports at its ends. */
+/** A link: a line between two tiles, with its conditions in the middle and its ports at the ends. */
 export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
   const a = useInternalNode(source)?.internals.positionAbsolute;
   const b = useInternalNode(target)?.internals.positionAbsolute;
@@ -46,7 +46,7 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
         style={load === null ? undefined : { strokeWidth: load.width }}
       />
       <path className="line-hit react-flow__edge-interaction" d={line.path} strokeWidth={HIT_WIDTH}>
-        {problems.length > 0 && <title>{told(problems)}</title>}
+        {problems.length > 0 && <title>{problemText(problems)}</title>}
       </path>
       {!isControl && <End link={link} end="a" node={source} line={line} />}
       {!isControl && <End link={link} end="b" node={target} line={line} />}
@@ -61,11 +61,11 @@ function centreOf(corner: Point): Point {
   return { x: corner.x + TILE.width / 2, y: corner.y + TILE.height / 2 };
 }
 
-/** Width by how much passes, colour by how full the link is. */
+/** Line width shows the throughput, colour the utilization. */
 function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic): { width: number; level: string } | null {
-  const most = Math.max(a_bps, b_bps);
-  if (most < 100) return null;
-  const width = Math.min(9, 2.4 + Math.max(0, Math.log10(most) - 3) * 0.95);
+  const max_bps = Math.max(a_bps, b_bps);
+  if (max_bps < 100) return null;
+  const width = Math.min(9, 2.4 + Math.max(0, Math.log10(max_bps) - 3) * 0.95);
   const full = (bps: number, end: "a" | "b") => {
     const rate = rateBps(valueAt(link, end, "rate"));
     return rate === null ? 0 : bps / rate;
@@ -74,7 +74,7 @@ function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic): { width: number; le
   return { width, level: share >= 0.9 ? "full" : share >= 0.6 ? "busy" : "used" };
 }
 
-/** Name and address of a port, where its end of the line leaves the tile. */
+/** Name and address of a port, where the line leaves the tile. */
 function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node: string; line: Course }) {
   const port = usePort(link.id, end);
   const showsPorts = useView((state) => state.showsPorts);
@@ -107,8 +107,7 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
   );
 }
 
-/** A point beside the line, so far that a text does not lie on it: below, for what the link does stands
- *  above; left of a steep one. */
+/** A point beside the line for a text: below it, because the conditions are above; left of a steep line. */
 function beside(line: Course, part: number): Point {
   const at = line.at(part);
   const [before, after] = [line.at(part - 0.02), line.at(part + 0.02)];
@@ -118,7 +117,7 @@ function beside(line: Course, part: number): Point {
   return { x: at.x + normal.x * BESIDE_X, y: at.y + normal.y * BESIDE_Y };
 }
 
-/** Of the line in its middle, as a text is read: from -90 to 90 degrees. */
+/** The angle of the line in its middle, from -90 to 90 degrees so that texts are upright. */
 function angleOf(line: Course): number {
   const [before, after] = [line.at(0.48), line.at(0.52)];
   const angle = (Math.atan2(after.y - before.y, after.x - before.x) * 180) / Math.PI;
@@ -132,7 +131,7 @@ interface MiddleProps {
   isDown: boolean;
 }
 
-/** What the link does to packets; while it runs, what passes it. */
+/** The conditions of the link and, while it runs, its throughput. */
 function Middle({ link, line, traffic, isDown }: MiddleProps) {
   const showsConditions = useView((state) => state.showsConditions);
   const arrows = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Point } from "./geometry";
 import { useTool } from "./tool";
 
-/** The line from where a link begins to the pointer. */
+/** The line from the beginning of a new link to the pointer. */
 export function LinkPreview() {
   const from = useTool((state) => state.linkFrom);
   const [to, setTo] = useState<Point | null>(null);

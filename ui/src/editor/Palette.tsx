@@ -18,27 +18,27 @@ const TOOLS: readonly { tool: Tool; title: string; key: string }[] = [
 ];
 const DRAGGED_PX = 6;
 
-/** The tools: a click takes one, a drag places one thing where it is dropped. */
+/** The tools. Click one to use it, or drag it to the canvas to place one element. */
 export function Palette() {
   const tool = useTool((state) => state.tool);
   return (
     <div className="palette" role="toolbar" aria-label="Tools" aria-orientation="vertical">
-      {TOOLS.map(({ tool: one, title, key }) => (
+      {TOOLS.map(({ tool: offered, title, key }) => (
         <button
-          key={one}
+          key={offered}
           type="button"
-          className={`palette-tool device-${one}`}
-          aria-pressed={tool === one}
+          className={`palette-tool device-${offered}`}
+          aria-pressed={tool === offered}
           aria-keyshortcuts={key}
           title={`${title} (${key})`}
           onClick={(event) => {
-            takeTool(one);
-            // Taken by key: the next key is for the canvas.
+            takeTool(offered);
+            // Chosen by key, so the next key is meant for the canvas.
             if (event.detail === 0) focusCanvas();
           }}
-          onPointerDown={(event) => carry(event, one)}
+          onPointerDown={(event) => dragFromPalette(event, offered)}
         >
-          <Icon name={one} size={23} />
+          <Icon name={offered} size={23} />
           <span>{title}</span>
         </button>
       ))}
@@ -46,8 +46,8 @@ export function Palette() {
   );
 }
 
-/** Follow the pointer from the palette: what leaves it is carried, and placed where it is dropped. */
-function carry(event: PointerEvent, tool: Tool): void {
+/** Drag an element from the palette and place it where it is dropped. */
+function dragFromPalette(event: PointerEvent, tool: Tool): void {
   if (event.button !== 0 || !(isKind(tool) || tool === "label")) return;
   const start = { x: event.clientX, y: event.clientY };
   const move = ({ clientX: x, clientY: y }: globalThis.PointerEvent) => {
@@ -76,7 +76,7 @@ function carry(event: PointerEvent, tool: Tool): void {
   window.addEventListener("pointercancel", end);
 }
 
-/** What is carried, under the pointer. */
+/** The element that is being dragged, under the pointer. */
 export function Carried() {
   const carried = useTool((state) => state.carried);
   useEffect(() => {
@@ -92,23 +92,23 @@ export function Carried() {
   );
 }
 
-/** What the tool in hand waits for. */
+/** What to do next with the selected tool. */
 export function ToolHint() {
   const { tool, linkFrom } = useTool();
   const text = isKind(tool)
-    ? `Click where a ${KINDS[tool].title === "Open vSwitch" ? "switch" : KINDS[tool].title.toLowerCase()} is to stand`
+    ? `Click where to place the ${KINDS[tool].title === "Open vSwitch" ? "switch" : KINDS[tool].title.toLowerCase()}`
     : tool === "label"
-      ? "Click where the text is to stand"
+      ? "Click where to place the label"
       : tool === "link"
         ? linkFrom === null
-          ? "Press on a node and drag to another, or click both"
-          : "Click the other node, or Tab to it and press Enter"
+          ? "Drag from one node to another, or click both"
+          : "Click the other node, or go to it with Tab and press Enter"
         : "";
   return (
     <div className="tool-hint" role="status">
       {text !== "" && (
         <span>
-          {text} <kbd>Esc</kbd> ends
+          {text} <kbd>Esc</kbd> cancels
         </span>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** What can be done to the document on the canvas. Each is one edit. */
+/** Actions on the document from the canvas. Each is one edit. */
 import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
@@ -15,7 +15,7 @@ import {
 } from "./geometry";
 import { KINDS, type Kind } from "./kinds";
 import { freshId, nextNumber } from "./names";
-import { focusThing, middle } from "./viewport";
+import { focusElement, middle } from "./viewport";
 
 export function nodeNamed(id: string): string {
   return useDocument.getState().nodes[id]?.name ?? "?";
@@ -25,11 +25,11 @@ export function linkName(link: DrawnLink): string {
   return `${nodeNamed(link.a)}–${nodeNamed(link.b)}`;
 }
 
-/** "h1", or "3 things". */
-function called(ids: readonly string[]): string {
+/** The name of an edit's elements: "h1", or "3 elements". */
+function describe(ids: readonly string[]): string {
   const { nodes, links, labels } = useDocument.getState();
   const [only] = ids;
-  if (ids.length !== 1 || only === undefined) return `${ids.length} things`;
+  if (ids.length !== 1 || only === undefined) return `${ids.length} elements`;
   const link = links[only];
   return nodes[only]?.name ?? (link ? linkName(link) : labels[only] ? "label" : only);
 }
@@ -60,19 +60,19 @@ export function addLabel(at: Point): string {
   return label.id;
 }
 
-/** Where nothing stands, near the middle of what is shown: for those who place by key. */
+/** Add a node or label by key: at a free position near the middle of the visible part. */
 export function addSomewhere(tool: Kind | "label"): void {
   const at = freePlace(middle(), places());
-  focusThing(tool === "label" ? addLabel(at) : addNode(tool, at));
+  focusElement(tool === "label" ? addLabel(at) : addNode(tool, at));
 }
 
 export function addLink(a: string, b: string): string | null {
   const { nodes, links } = useDocument.getState();
   const [from, to] = [nodes[a], nodes[b]];
   if (from === undefined || to === undefined || a === b) return null;
-  const wrong = refusal(from, to, Object.values(links));
-  if (wrong !== null) {
-    toast("warning", wrong.what, wrong.hint);
+  const reason = refusal(from, to, Object.values(links));
+  if (reason !== null) {
+    toast("warning", reason.what, reason.hint);
     return null;
   }
   const link: DrawnLink = { id: freshId("l"), a, b, options: {}, a_options: {}, b_options: {} };
@@ -86,17 +86,17 @@ function refusal(a: DrawnNode, b: DrawnNode, links: readonly DrawnLink[]): { wha
   if (controller === null) return null;
   const other = controller === a ? b : a;
   if (other.kind !== "switch" || (other.options.kind ?? "bridge") === "bridge") {
-    const hint = "only an Open vSwitch obeys one; change the switch's kind first";
+    const hint = "only an Open vSwitch can have a controller; change the type of the switch first";
     return { what: `${other.name} cannot be linked to controller ${controller.name}`, hint };
   }
-  const isThere = links.some(
+  const isLinked = links.some(
     (link) =>
       (link.a === a.id && link.b === b.id) || (link.a === b.id && link.b === a.id),
   );
-  return isThere ? { what: `${other.name} obeys ${controller.name} already`, hint: "" } : null;
+  return isLinked ? { what: `${other.name} is linked to controller ${controller.name} already`, hint: "" } : null;
 }
 
-// -- what is selected -------------------------------------------------------------------------------
+// -- the selection ----------------------------------------------------------------------------------
 
 export function selectAll(): void {
   const { nodes, links, labels } = useDocument.getState();
@@ -111,16 +111,16 @@ export function selectedIds(): string[] {
 export function deleteSelected(): void {
   const ids = selectedIds();
   if (ids.length === 0) return;
-  void edit(`Delete ${called(ids)}`, { drop: ids });
+  void edit(`Delete ${describe(ids)}`, { drop: ids });
   select([]);
 }
 
-/** Everything that has a place on the canvas. */
+/** The positions of nodes and labels; links have none. */
 function placed(ids: Iterable<string>): Placed[] {
   const { nodes, labels } = useDocument.getState();
   return [...ids].flatMap((id) => {
-    const thing = nodes[id] ?? labels[id];
-    return thing === undefined ? [] : [{ id, x: thing.x, y: thing.y }];
+    const element = nodes[id] ?? labels[id];
+    return element === undefined ? [] : [{ id, x: element.x, y: element.y }];
   });
 }
 
@@ -129,15 +129,15 @@ export function places(): Placed[] {
   return placed([...Object.keys(nodes), ...Object.keys(labels)]);
 }
 
-/** Put things elsewhere; nothing is sent for those that stay. */
+/** Move elements; those that keep their positions are left out. */
 export function moveTo(targets: readonly Placed[], label?: string): void {
   const { nodes, labels } = useDocument.getState();
   const moved = targets.filter(({ id, x, y }) => {
-    const thing = nodes[id] ?? labels[id];
-    return thing !== undefined && (thing.x !== x || thing.y !== y);
+    const element = nodes[id] ?? labels[id];
+    return element !== undefined && (element.x !== x || element.y !== y);
   });
   if (moved.length === 0) return;
-  void edit(label ?? `Move ${called(moved.map(({ id }) => id))}`, {
+  void edit(label ?? `Move ${describe(moved.map(({ id }) => id))}`, {
     nodes: moved.flatMap(({ id, x, y }) => (nodes[id] ? [{ ...nodes[id], x, y }] : [])),
     labels: moved.flatMap(({ id, x, y }) => (labels[id] ? [{ ...labels[id], x, y }] : [])),
   });
@@ -168,7 +168,7 @@ interface Clip {
   labels: DrawnLabel[];
 }
 
-/** What is selected, and the links between; as text, so that it goes into any other tab. */
+/** The selected nodes and labels, with the links between them, as text for the clipboard. */
 export function copied(): string | null {
   const ids = new Set(selectedIds());
   const { nodes, links, labels } = useDocument.getState();
@@ -181,7 +181,7 @@ export function copied(): string | null {
   return clip.nodes.length + clip.labels.length === 0 ? null : JSON.stringify(clip);
 }
 
-/** Paste what `copied` made. False if the text is something else. */
+/** Paste a text that `copied` made. Returns false for any other text. */
 export function paste(text: string): boolean {
   const clip = readClip(text);
   if (clip === null) return false;
@@ -206,7 +206,7 @@ function readClip(text: string): Clip | null {
   }
 }
 
-/** Of an address, MAC or DPID there can be only one: a copy gets its own by rule. */
+/** Options that must be unique. Copies get their own values by rule. */
 const OWN_OPTIONS = ["ip", "mac", "dpid"];
 const OWN_PORT_OPTIONS = ["ip", "mac", "name", "number"];
 
@@ -236,7 +236,7 @@ function putCopies(clip: Clip, step: number, label: string): void {
     x: text.x + step,
     y: text.y + step,
   }));
-  void edit(`${label} ${nodes.length === 1 ? nodes[0]?.name : `${nodes.length + labels.length} things`}`, {
+  void edit(`${label} ${nodes.length === 1 ? nodes[0]?.name : `${nodes.length + labels.length} elements`}`, {
     nodes,
     links,
     labels,

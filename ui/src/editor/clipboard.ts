@@ -1,20 +1,20 @@
 /**
- * Cut, copy and paste. By key they go through the browser's own events, which need no permission;
- * from a menu through the clipboard, and where that is refused through a memory of our own.
+ * Cut, copy and paste. Keys use the browser's own events, which need no permission. Menus use the
+ * clipboard API and, where that is refused, a copy kept in this tab.
  */
 import { toast } from "../stores/toasts";
 import { copied, deleteSelected, paste } from "./actions";
 
-let remembered = "";
+let lastCopy = "";
 
 export async function copySelected(): Promise<boolean> {
   const text = copied();
   if (text === null) return false;
-  remembered = text;
+  lastCopy = text;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Within this tab it works nevertheless.
+    // Refused: pasting still works within this tab.
   }
   return true;
 }
@@ -24,20 +24,20 @@ export async function cutSelected(): Promise<void> {
 }
 
 export async function pasteHere(): Promise<void> {
-  let text = remembered;
+  let text = lastCopy;
   try {
-    text = (await navigator.clipboard.readText()) || remembered;
+    text = (await navigator.clipboard.readText()) || lastCopy;
   } catch {
-    // Not permitted: what was copied in this tab.
+    // Refused: paste what was copied in this tab.
   }
-  if (!paste(text) && !paste(remembered)) toast("info", "there is nothing to paste");
+  if (!paste(text) && !paste(lastCopy)) toast("info", "there is nothing to paste");
 }
 
-/** For the browser's copy and cut. */
+/** Handle the browser's copy and cut events. */
 export function onCopy(event: ClipboardEvent): void {
   const text = copied();
   if (text === null) return;
-  remembered = text;
+  lastCopy = text;
   event.clipboardData?.setData("text/plain", text);
   event.preventDefault();
   if (event.type === "cut") deleteSelected();

@@ -1,12 +1,12 @@
 /**
- * A link's words for both directions, and for one: `options` hold what both have in common,
- * `a_options` and `b_options` what holds for packets that leave at that end only. Here a word always
- * stands at one of these places: equal in both directions at the link, else at its ends.
+ * The conditions of a link by direction: `options` hold for both, `a_options` and `b_options` for
+ * packets that leave at that end. Here an option is in one place only: in `options` if it is equal in
+ * both directions, else at both ends.
  */
 import type { DrawnLink } from "../protocol";
 
-/** Words of what a link does to packets; everything else in `a_options` is of the port. */
-const CONDITION_WORDS = [
+/** Options that are conditions; all others in `a_options` are options of the port. */
+const CONDITIONS = [
   "rate",
   "delay",
   "jitter",
@@ -23,43 +23,43 @@ const CONDITION_WORDS = [
 
 export type Direction = "both" | "a" | "b";
 
-/** What holds for packets that leave at an end. */
-export function valueAt(link: DrawnLink, end: "a" | "b", word: string): unknown {
-  return link[`${end}_options`][word] ?? link.options[word];
+/** The value for packets that leave at an end. */
+export function valueAt(link: DrawnLink, end: "a" | "b", name: string): unknown {
+  return link[`${end}_options`][name] ?? link.options[name];
 }
 
-/** The value of a direction; `differs` if both are asked for and they are not the same. */
+/** The value in a direction; for "both", `differs` if the two directions are not the same. */
 export function valueOf(
   link: DrawnLink,
   direction: Direction,
-  word: string,
+  name: string,
 ): { value: unknown; differs: boolean } {
-  if (direction !== "both") return { value: valueAt(link, direction, word), differs: false };
-  const a = valueAt(link, "a", word);
-  const b = valueAt(link, "b", word);
+  if (direction !== "both") return { value: valueAt(link, direction, name), differs: false };
+  const a = valueAt(link, "a", name);
+  const b = valueAt(link, "b", name);
   return same(a, b) ? { value: a, differs: false } : { value: undefined, differs: true };
 }
 
-/** The link with a word set in a direction; undefined takes it away. */
-export function withValue(link: DrawnLink, direction: Direction, word: string, value: unknown): DrawnLink {
-  const a = direction === "b" ? valueAt(link, "a", word) : value;
-  const b = direction === "a" ? valueAt(link, "b", word) : value;
+/** The link with an option set in a direction; undefined removes the option. */
+export function withValue(link: DrawnLink, direction: Direction, name: string, value: unknown): DrawnLink {
+  const a = direction === "b" ? valueAt(link, "a", name) : value;
+  const b = direction === "a" ? valueAt(link, "b", name) : value;
   const isSame = same(a, b);
   return {
     ...link,
-    options: withOption(link.options, word, isSame ? a : undefined),
-    a_options: withOption(link.a_options, word, isSame ? undefined : a),
-    b_options: withOption(link.b_options, word, isSame ? undefined : b),
+    options: withOption(link.options, name, isSame ? a : undefined),
+    a_options: withOption(link.a_options, name, isSame ? undefined : a),
+    b_options: withOption(link.b_options, name, isSame ? undefined : b),
   };
 }
 
 export function withOption(
   options: Readonly<Record<string, unknown>>,
-  word: string,
+  name: string,
   value: unknown,
 ): Record<string, unknown> {
-  const { [word]: _, ...rest } = options;
-  return value === undefined ? rest : { ...rest, [word]: value };
+  const { [name]: _, ...rest } = options;
+  return value === undefined ? rest : { ...rest, [name]: value };
 }
 
 function same(a: unknown, b: unknown): boolean {
@@ -68,16 +68,16 @@ function same(a: unknown, b: unknown): boolean {
 
 const BETWEEN = " · ";
 
-/** What stands beside the line: "10Mbps 20ms"; with an arrow, what holds one way only. */
+/** The text beside the line ("10Mbps · 20ms"): for both directions, or for each. */
 export function summary(link: DrawnLink): { both: string; a: string; b: string } {
-  const own = (end: "a" | "b") =>
+  const ofEnd = (end: "a" | "b") =>
     shown({ ...link.options, ...only(link[`${end}_options`]) });
-  const a = own("a");
-  const b = own("b");
+  const a = ofEnd("a");
+  const b = ofEnd("b");
   return a === b ? { both: a, a: "", b: "" } : { both: "", a, b };
 }
 
-/** A summary in as many lines as it needs where there is room for so many letters. */
+/** A summary, broken into lines of at most `room` characters. */
 export function wrapped(text: string, room: number): string[] {
   const lines: string[] = [];
   for (const part of text.split(BETWEEN)) {
@@ -90,12 +90,12 @@ export function wrapped(text: string, room: number): string[] {
 }
 
 function only(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const known: readonly string[] = CONDITION_WORDS;
-  return Object.fromEntries(Object.entries(options).filter(([word]) => known.includes(word)));
+  const known: readonly string[] = CONDITIONS;
+  return Object.fromEntries(Object.entries(options).filter(([name]) => known.includes(name)));
 }
 
 function shown(options: Readonly<Record<string, unknown>>): string {
-  const text = (word: string) => (options[word] === undefined ? "" : String(options[word]));
+  const text = (name: string) => (options[name] === undefined ? "" : String(options[name]));
   const jitter = text("jitter") === "" ? "" : `±${text("jitter")}`;
   const loss = text("loss") === "" ? "" : `loss ${text("loss")}`;
   return [text("rate"), text("delay") + jitter, loss, queueName(options.queue)]

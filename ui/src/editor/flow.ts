@@ -1,4 +1,4 @@
-/** From the document to what React Flow draws. What did not change stays the same object. */
+/** Convert the document to React Flow's nodes and edges. What did not change stays the same object. */
 import type { Edge, Node as FlowNode } from "@xyflow/react";
 import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import type { ById } from "../stores/document";
@@ -9,7 +9,7 @@ export type LabelFlow = FlowNode<{ label: DrawnLabel }, "label">;
 export type AnyFlow = DeviceFlow | LabelFlow;
 export type LinkFlow = Edge<{ link: DrawnLink; lane: number; isForward: boolean; isControl: boolean }, "link">;
 
-/** `before`: as it is drawn now. What is being dragged stays where the pointer has it. */
+/** `before`: the nodes as drawn now. A node that is being dragged stays under the pointer. */
 export function flowNodes(
   nodes: ById<DrawnNode>,
   labels: ById<DrawnLabel>,

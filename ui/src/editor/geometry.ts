@@ -1,24 +1,24 @@
-/** Where lines, their texts and guides go. */
+/** Geometry of lines, their texts and guides. */
 
 export interface Point {
   x: number;
   y: number;
 }
 
-/** Size of a node's tile; its texts stand below it. */
+/** Size of a node's tile; its texts are below it. */
 export const TILE = { width: 54, height: 42 };
 const BETWEEN_PARALLEL = 26;
 
 export interface Course {
-  /** The path, as SVG has it. */
+  /** The path in SVG syntax. */
   path: string;
-  /** A point of the line, from its beginning (0) to its end (1). */
+  /** A point of the line, at a fraction from its beginning (0) to its end (1). */
   at: (part: number) => Point;
   length: number;
 }
 
-/** The line between two tiles' centres. Links that join the same two tiles bow apart: `lane` counts
- *  from the middle, 0 is straight. `isForward`: seen from which end, so that lanes do not cross. */
+/** The line between the centres of two tiles. Parallel links are curved: `lane` counts from the middle,
+ *  0 is straight. `isForward` says from which end lanes are counted, so that they do not cross. */
 export function course(a: Point, b: Point, lane: number, isForward: boolean): Course {
   const dx = b.x - a.x;
   const dy = b.y - a.y;
@@ -50,7 +50,7 @@ export function laneOf(index: number, count: number): number {
   return index - (count - 1) / 2;
 }
 
-/** Where the text of an end stands: outside the tile, but not past the middle. */
+/** Where to put the text of an end: outside the tile, but not past the middle. */
 export function endPart(length: number, distance: number): number {
   return length === 0 ? 0 : Math.min(distance / length, 0.36);
 }
@@ -60,22 +60,22 @@ export interface Guide {
   at: number;
 }
 
-/** How far a dragged group is to be moved so that it is in line with what is near, and with what. */
+/** How far to move a dragged group to align it with nearby elements, and the guides to draw. */
 export function align(
   moved: readonly Point[],
   others: readonly Point[],
-  reach: number,
+  distance: number,
 ): { dx: number; dy: number; guides: Guide[] } {
-  const best = { x: reach, y: reach };
+  const best = { x: distance, y: distance };
   const shift = { x: 0, y: 0 };
   const guides: { x: Guide | null; y: Guide | null } = { x: null, y: null };
   for (const axis of ["x", "y"] as const) {
     for (const point of moved) {
       for (const other of others) {
-        const distance = other[axis] - point[axis];
-        if (Math.abs(distance) < best[axis]) {
-          best[axis] = Math.abs(distance);
-          shift[axis] = distance;
+        const gap = other[axis] - point[axis];
+        if (Math.abs(gap) < best[axis]) {
+          best[axis] = Math.abs(gap);
+          shift[axis] = gap;
           guides[axis] = { axis, at: other[axis] };
         }
       }
@@ -94,33 +94,33 @@ export interface Placed extends Point {
 
 export type Edge = "left" | "centre" | "right" | "top" | "middle" | "bottom";
 
-/** Everything in one line. */
-export function aligned(things: readonly Placed[], edge: Edge): Placed[] {
+/** Align elements. */
+export function aligned(elements: readonly Placed[], edge: Edge): Placed[] {
   const axis = edge === "left" || edge === "centre" || edge === "right" ? "x" : "y";
-  const values = things.map((thing) => thing[axis]);
-  const least = Math.min(...values);
-  const most = Math.max(...values);
-  const wanted = { left: least, top: least, right: most, bottom: most }[edge as string];
-  return things.map((thing) => ({ ...thing, [axis]: wanted ?? Math.round((least + most) / 2) }));
+  const values = elements.map((element) => element[axis]);
+  const min = Math.min(...values);
+  const max = Math.max(...values);
+  const wanted = { left: min, top: min, right: max, bottom: max }[edge as string];
+  return elements.map((element) => ({ ...element, [axis]: wanted ?? Math.round((min + max) / 2) }));
 }
 
-/** Equal steps from the first to the last. */
-export function distributed(things: readonly Placed[], axis: "x" | "y"): Placed[] {
-  const sorted = [...things].sort((one, other) => one[axis] - other[axis]);
+/** Distribute elements evenly from the first to the last. */
+export function distributed(elements: readonly Placed[], axis: "x" | "y"): Placed[] {
+  const sorted = [...elements].sort((one, other) => one[axis] - other[axis]);
   const first = sorted[0]?.[axis] ?? 0;
   const last = sorted.at(-1)?.[axis] ?? 0;
   const step = (last - first) / Math.max(sorted.length - 1, 1);
-  return sorted.map((thing, index) => ({ ...thing, [axis]: Math.round(first + step * index) }));
+  return sorted.map((element, index) => ({ ...element, [axis]: Math.round(first + step * index) }));
 }
 
-/** In a ring, in the order of the list, as large as it has to be. */
-export function inCircle(things: readonly Placed[]): Placed[] {
-  const middle = centre(things);
-  const radius = Math.max(110, (things.length * 90) / (2 * Math.PI));
-  return things.map((thing, index) => {
-    const angle = (2 * Math.PI * index) / things.length - Math.PI / 2;
+/** Arrange elements in a circle, in the order of the list. */
+export function inCircle(elements: readonly Placed[]): Placed[] {
+  const middle = centre(elements);
+  const radius = Math.max(110, (elements.length * 90) / (2 * Math.PI));
+  return elements.map((element, index) => {
+    const angle = (2 * Math.PI * index) / elements.length - Math.PI / 2;
     return {
-      ...thing,
+      ...element,
       x: Math.round(middle.x + radius * Math.cos(angle)),
       y: Math.round(middle.y + radius * Math.sin(angle)),
     };
@@ -136,7 +136,7 @@ export function centre(points: readonly Point[]): Point {
   };
 }
 
-/** A place where nothing stands, the first on a spiral of steps around the wanted one. */
+/** A free position: the first one on a spiral around `wanted`. */
 export function freePlace(wanted: Point, taken: readonly Point[], room = 80): Point {
   for (let ring = 0; ring < 40; ring += 1) {
     const places = Math.max(1, ring * 8);

@@ -1,4 +1,4 @@
-/** The canvas and the whole window by key. */
+/** Keyboard shortcuts of the canvas and the window. */
 import { useEffect, type RefObject } from "react";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
@@ -36,7 +36,7 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
 };
 const STEP = 10;
 
-/** Whether what is typed belongs to a field, a terminal, a menu or a dialog. */
+/** Whether a key belongs to a field, a terminal, a menu or a dialog. */
 function isElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
   return target.closest("input, textarea, select, [contenteditable], [role=menu], dialog, .xterm") !== null;
@@ -52,13 +52,13 @@ export function useCanvasKeys(box: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isElsewhere(event.target)) return;
-      const isDone =
+      const isHandled =
         event.ctrlKey || event.metaKey
           ? command(event)
           : event.altKey
             ? false
             : isOnCanvas(box.current) && plain(event);
-      if (isDone) event.preventDefault();
+      if (isHandled) event.preventDefault();
     };
     const release = (event: KeyboardEvent) => {
       if (event.key in ARROWS) dropNudged();
@@ -89,7 +89,7 @@ export function useCanvasKeys(box: RefObject<HTMLElement | null>): void {
   }, [box]);
 }
 
-/** Ctrl and a key. */
+/** Shortcuts with Ctrl. */
 function command(event: KeyboardEvent): boolean {
   const key = event.key.toLowerCase();
   if (key === "z" && event.shiftKey) redo();
@@ -111,10 +111,10 @@ function command(event: KeyboardEvent): boolean {
   return true;
 }
 
-/** A key alone, on the canvas. */
+/** Shortcuts without Ctrl, on the canvas. */
 function plain(event: KeyboardEvent): boolean {
   const { tool, linkFrom } = useTool.getState();
-  const focused = focusedThing();
+  const focused = focusedNode();
   const tools = TOOL_KEYS[event.key.toLowerCase()];
   const isOnButton = event.target instanceof Element && event.target.closest("button") !== null;
   if (isOnButton && (event.key === "Enter" || event.key === " ")) return false;
@@ -147,7 +147,7 @@ function enter(tool: Tool, linkFrom: string | null, focused: string | null): voi
   else openProperties();
 }
 
-/** From what is focused, or from the one node that is selected; otherwise the tool is taken. */
+/** Begin a link at the focused node, or at the selected one; otherwise choose the link tool. */
 function link(focused: string | null): void {
   const { nodes } = useDocument.getState();
   const chosen = selectedIds().filter((id) => id in nodes);
@@ -163,12 +163,12 @@ function terminals(): void {
   }
 }
 
-function focusedThing(): string | null {
+function focusedNode(): string | null {
   const node = document.activeElement?.closest<HTMLElement>(".react-flow__node");
   return node?.dataset.id ?? null;
 }
 
-/** Who goes from node to node by Tab sees the properties of where he is. */
+/** Select a node that gets the focus by Tab, so that its properties are shown. */
 function selectFocused(target: EventTarget | null): void {
   const node = target instanceof Element ? target.closest<HTMLElement>(".react-flow__node") : null;
   if (node === null || target !== node || !node.matches(":focus-visible")) return;
@@ -178,14 +178,14 @@ function selectFocused(target: EventTarget | null): void {
   }
 }
 
-// -- moving by arrows: shown at once, one edit when the key is released --------------------------------
+// -- moving with the arrow keys: one edit when the key is released ------------------------------------
 
 let nudged: { dx: number; dy: number; from: Placed[] } | null = null;
 let listener: ((moved: readonly Placed[]) => void) | null = null;
 
-/** The canvas shows what is moved before the document knows. */
-export function onNudge(heard: (moved: readonly Placed[]) => void): () => void {
-  listener = heard;
+/** Subscribe to moves that are shown before the document changes. */
+export function onNudge(onMove: (moved: readonly Placed[]) => void): () => void {
+  listener = onMove;
   return () => {
     listener = null;
   };

@@ -1,4 +1,4 @@
-/** The kinds of things that the palette offers, and what a new one is like. */
+/** The kinds of nodes that the palette offers, and the defaults of a new one. */
 import type { DrawnNode, NodeKind } from "../protocol";
 
 export type Kind = "host" | "bridge" | "ovs" | "router" | "controller";
@@ -7,7 +7,7 @@ export type Tool = "select" | Kind | "link" | "label";
 export interface KindInfo {
   kind: Kind;
   title: string;
-  /** What begins its name: h1, s1, c0. */
+  /** The prefix of its name: h1, s1, c0. */
   prefix: string;
   first: number;
   nodeKind: NodeKind;
@@ -36,7 +36,7 @@ export const KINDS: Readonly<Record<Kind, KindInfo>> = {
   },
 };
 
-/** Which of the palette's kinds a node is. */
+/** The palette's kind of a node. */
 export function kindOf(node: DrawnNode): Kind {
   if (node.kind !== "switch") return node.kind;
   return (node.options.kind ?? "bridge") === "bridge" ? "bridge" : "ovs";

@@ -5,11 +5,11 @@ import { beginLink, useTool } from "./tool";
 
 /** The node at a point of the window. */
 function nodeAt(x: number, y: number): string | null {
-  const found = document.elementFromPoint(x, y)?.closest<HTMLElement>(".react-flow__node-device");
-  return found?.dataset.id ?? null;
+  const node = document.elementFromPoint(x, y)?.closest<HTMLElement>(".react-flow__node-device");
+  return node?.dataset.id ?? null;
 }
 
-/** The pointer is pressed on a node with the link tool, or on the small handle beside it. */
+/** The pointer was pressed on a node with the link tool, or on a node's link handle. */
 export function startLinkAt(node: string, event: ReactPointerEvent | PointerEvent): void {
   if (event.button !== 0) return;
   event.preventDefault();
@@ -24,20 +24,20 @@ export function startLinkAt(node: string, event: ReactPointerEvent | PointerEven
     const other = nodeAt(released.clientX, released.clientY);
     if (useTool.getState().linkFrom !== node) return;
     if (other !== null && other !== node) finishLink(other);
-    // Released where it began: the next click chooses the other end.
+    // Released on the same node: the next click chooses the other end.
     else if (other === null) endLinking();
   };
   window.addEventListener("pointerup", release);
 }
 
-/** The other end is chosen. */
+/** Link to the node that was chosen as the other end. */
 export function finishLink(node: string): void {
   const { linkFrom } = useTool.getState();
   endLinking();
   if (linkFrom !== null) addLink(linkFrom, node);
 }
 
-/** Nothing is linked; the tool stays in hand unless it was only borrowed. */
+/** Stop linking; the link tool stays selected unless it was only borrowed. */
 export function endLinking(): void {
   useTool.setState(({ isBorrowed }) => ({
     linkFrom: null,

@@ -1,4 +1,4 @@
-/** What a right click offers. */
+/** The entries of context menus. */
 import { perform } from "../connection";
 import type { MenuEntry } from "../layout/Menu";
 import { useDocument } from "../stores/document";
@@ -23,10 +23,10 @@ import { openProperties } from "./problems";
 import { beginLink } from "./tool";
 import { fit } from "./viewport";
 
-export function thingMenu(id: string): readonly MenuEntry[] {
+export function nodeMenu(id: string): readonly MenuEntry[] {
   const { nodes, links } = useDocument.getState();
   const node = nodes[id];
-  const isMany = [...useSelection.getState().ids].filter((it) => !(it in links)).length > 1;
+  const isMany = [...useSelection.getState().ids].filter((other) => !(other in links)).length > 1;
   const runs = isRunning();
   const hasTerminal = node?.kind === "host" || node?.kind === "router";
   return [
@@ -35,7 +35,7 @@ export function thingMenu(id: string): readonly MenuEntry[] {
       : []),
     ...(runs && node?.kind === "switch"
       ? [
-          { title: "Terminal of the client", run: () => void openTerminal(CLIENT) },
+          { title: "Root terminal", run: () => void openTerminal(CLIENT) },
           { title: "Bridge details", run: () => bridgeDetails(id) },
         ]
       : []),
@@ -111,7 +111,7 @@ export function canvasMenu(at: Point): readonly MenuEntry[] {
     { title: "Paste", keys: "Ctrl+V", run: () => void pasteHere() },
     { title: "Select all", keys: "Ctrl+A", run: selectAll },
     "line",
-    { title: "Fit into the window", keys: "F", run: fit },
+    { title: "Fit to window", keys: "F", run: fit },
   ];
 }
 

@@ -1,11 +1,11 @@
-/** What a double click and Enter do. */
+/** What a double click or Enter on a node does. */
 import { useDocument } from "../stores/document";
 import { isRunning } from "../stores/running";
 import { select } from "../stores/selection";
 import { openTerminal } from "../terminals/tabs";
 import { openProperties } from "./problems";
 
-/** A terminal while the network runs, its properties otherwise. */
+/** Open a terminal while the network runs, the properties otherwise. */
 export function openNode(id: string): void {
   select([id]);
   const kind = useDocument.getState().nodes[id]?.kind;

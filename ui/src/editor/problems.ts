@@ -1,4 +1,4 @@
-/** Problems of one thing, and the way to it. */
+/** The problems of an element, and how to go to it. */
 import { useShallow } from "zustand/react/shallow";
 import type { DrawingProblem } from "../protocol";
 import { useDocument } from "../stores/document";
@@ -10,37 +10,37 @@ export function useProblemsOf(id: string): readonly DrawingProblem[] {
   return useDocument(useShallow((state) => state.problems.filter(({ place }) => place.id === id)));
 }
 
-export function told(problems: readonly DrawingProblem[]): string {
+export function problemText(problems: readonly DrawingProblem[]): string {
   return problems.map(({ what, hint }) => (hint === "" ? what : `${what}: ${hint}`)).join("\n");
 }
 
-/** Select the thing that a problem is about, bring it into view, and put the cursor into its field. */
+/** Select the element with a problem, scroll it into view, and focus the field. */
 export function goTo({ place }: DrawingProblem): void {
   const { nodes, links, labels } = useDocument.getState();
-  const thing = nodes[place.id] ?? labels[place.id];
+  const element = nodes[place.id] ?? labels[place.id];
   const link = links[place.id];
-  const ends = link === undefined ? [] : [nodes[link.a], nodes[link.b]].filter((it) => it !== undefined);
-  if (thing !== undefined) show(thing);
+  const ends = link === undefined ? [] : [nodes[link.a], nodes[link.b]].filter((node) => node !== undefined);
+  if (element !== undefined) show(element);
   else if (ends[0] !== undefined && ends[1] !== undefined) {
     show({ x: (ends[0].x + ends[1].x) / 2, y: (ends[0].y + ends[1].y) / 2 });
   }
-  select(thing === undefined && link === undefined ? [] : [place.id]);
+  select(element === undefined && link === undefined ? [] : [place.id]);
   openProperties(place.field);
 }
 
-/** The properties of what is selected; with a field, the cursor goes there, else into the first. */
+/** Show the properties of the selection, and focus a field or else the first one. */
 export function openProperties(field?: string): void {
   showSide("properties");
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       const form = document.querySelector<HTMLElement>(".inspector");
       const fields = [...(form?.querySelectorAll<HTMLElement>("[data-field]") ?? [])];
-      const wanted = fields.find((it) => it.dataset.field === field) ??
-        fields.find((it) => field !== undefined && field.startsWith(it.dataset.field ?? " ")) ??
+      const target = fields.find((input) => input.dataset.field === field) ??
+        fields.find((input) => field !== undefined && field.startsWith(input.dataset.field ?? " ")) ??
         fields[0];
-      wanted?.closest("details")?.setAttribute("open", "");
-      wanted?.focus();
-      if (wanted instanceof HTMLInputElement || wanted instanceof HTMLTextAreaElement) wanted.select();
+      target?.closest("details")?.setAttribute("open", "");
+      target?.focus();
+      if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) target.select();
     }),
   );
 }

@@ -1,4 +1,4 @@
-/** What the canvas offers to the rest: React Flow's instance, once it is there. */
+/** Zoom, fit and scroll the canvas from elsewhere, once React Flow's instance exists. */
 import type { ReactFlowInstance } from "@xyflow/react";
 import type { Point } from "./geometry";
 
@@ -15,7 +15,7 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 export function fit(): void {
-  // Without anything to fit, React Flow would wait for the first thing and jump to it.
+  // On an empty canvas, React Flow would wait for the first element and jump to it.
   if (flow === null || flow.getNodes().length === 0) return;
   void flow.fitView({ padding: 0.18, maxZoom: 1.25, duration: duration() });
 }
@@ -32,38 +32,38 @@ export function zoomTo(zoom: number): void {
   void flow?.zoomTo(zoom, { duration: duration() });
 }
 
-/** A point of the document for one of the window. */
+/** Convert a point of the window to one of the document. */
 export function toDocument(point: Point): Point {
   return flow?.screenToFlowPosition(point) ?? point;
 }
 
-/** The middle of what is shown. */
+/** The middle of the visible part, in the document. */
 export function middle(): Point {
   const frame = box?.getBoundingClientRect();
   if (frame === undefined) return { x: 200, y: 150 };
   return toDocument({ x: frame.left + frame.width / 2, y: frame.top + frame.height / 2 });
 }
 
-/** Bring a point into view, unless it is there already. */
+/** Scroll a point into view, unless it is visible. */
 export function show(point: Point): void {
   const frame = box?.getBoundingClientRect();
   if (flow === null || frame === undefined) return;
   const { x, y } = flow.flowToScreenPosition(point);
   const margin = 40;
-  const isIn =
+  const isVisible =
     x > frame.left + margin &&
     x < frame.right - margin &&
     y > frame.top + margin &&
     y < frame.bottom - margin;
-  if (!isIn) void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });
+  if (!isVisible) void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });
 }
 
 export function focusCanvas(): void {
   box?.focus();
 }
 
-/** Focus a thing on the canvas, as soon as it is drawn. */
-export function focusThing(id: string): void {
+/** Focus an element on the canvas as soon as it is drawn. */
+export function focusElement(id: string): void {
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       box?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`)?.focus();

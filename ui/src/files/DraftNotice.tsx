@@ -2,7 +2,7 @@ import { perform } from "../connection";
 import { useDraft } from "../stores/notices";
 import { when } from "./folder";
 
-/** Work that was not saved when the last server ended: it can be taken up again. */
+/** Offers to restore work that was not saved when the last server ended. */
 export function DraftNotice() {
   const { draft } = useDraft();
   if (draft === null) return null;
@@ -13,10 +13,10 @@ export function DraftNotice() {
         <strong>{draft.name}</strong> was not saved when wanlab ended ({draft.nodes} nodes, {when(draft.saved_at_s)}).
       </span>
       <button type="button" className="button button-first" onClick={() => answer(true)}>
-        Go on with it
+        Restore
       </button>
       <button type="button" className="button" onClick={() => answer(false)}>
-        Throw it away
+        Discard
       </button>
     </div>
   );

@@ -4,7 +4,7 @@ import { isTopology, size, when } from "./folder";
 
 const PICTURE = /\.(png|jpe?g|gif|svg|webp|pdf)$/i;
 
-/** Where one is in the working folder; each part leads back there. */
+/** The path of the current folder; each part is a link to that folder. */
 export function Path({ under, onGo }: { under: string; onGo: (folder: string) => void }) {
   const parts = under === "" ? [] : under.split("/");
   return (
@@ -31,7 +31,7 @@ interface EntryProps {
   onDoubleClick?: () => void;
 }
 
-/** A folder or a file, with its size and its age. */
+/** A folder or a file, with its size and age. */
 export function Entry({ file, isChosen, onClick, onDoubleClick }: EntryProps) {
   return (
     <button type="button" className="entry" aria-current={isChosen} onClick={onClick} onDoubleClick={onDoubleClick}>

@@ -8,7 +8,7 @@ import { Entry, Path } from "./Entries";
 import { isTopology, useFolder } from "./folder";
 import { chooseUpload, openPath, savePath } from "./topologies";
 
-/** Open a topology of the working folder, or of the user's disk. */
+/** Open a topology from the working folder, or from the user's computer. */
 export function OpenDialog() {
   const [under, setUnder] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
@@ -39,12 +39,12 @@ export function OpenDialog() {
       }
     >
       <Browser under={under} onFolder={setUnder} onChoose={setChosen} onOpen={(path) => void open(path)} />
-      <p className="hint">A file can also be dropped onto the canvas.</p>
+      <p className="hint">You can also drop a file onto the canvas.</p>
     </Dialog>
   );
 }
 
-/** Save under a name, in the working folder. */
+/** Save the document under a name in the working folder. */
 export function SaveDialog() {
   const { path, fileName } = useDocument();
   const [under, setUnder] = useState(path?.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "");
@@ -81,7 +81,7 @@ export function SaveDialog() {
             onFocus={(event) => event.target.setSelectionRange(0, event.target.value.lastIndexOf("."))}
           />
         </label>
-        <p className="hint">.mn as MiniEdit has it, or .yaml</p>
+        <p className="hint">.mn (MiniEdit's format) or .yaml</p>
       </form>
       <Browser under={under} onFolder={setUnder} onChoose={(file) => setName(file.slice(file.lastIndexOf("/") + 1))} />
     </Dialog>
@@ -95,7 +95,7 @@ interface BrowserProps {
   onOpen?: (path: string) => void;
 }
 
-/** Folders and topologies of the working folder. */
+/** Lists the folders and topologies of a folder. */
 function Browser({ under, onFolder, onChoose, onOpen }: BrowserProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const { files, error } = useFolder(under);
@@ -122,7 +122,7 @@ function Browser({ under, onFolder, onChoose, onOpen }: BrowserProps) {
           </li>
         ))}
         {error !== "" && <li className="empty">{error}</li>}
-        {error === "" && shown.length === 0 && <li className="empty">No topologies here.</li>}
+        {error === "" && shown.length === 0 && <li className="empty">This folder has no topologies.</li>}
       </ul>
     </div>
   );

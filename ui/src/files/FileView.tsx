@@ -5,10 +5,10 @@ import { address, useChanges } from "./folder";
 const PICTURES = [".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp"];
 const PAGES = [".pdf", ".html"];
 const OTHERS = [".pcap", ".pcapng", ".gz", ".xz", ".zip"];
-const MOST_CHARACTERS = 400_000;
-const MOST_ROWS = 1000;
+const MAX_CHARACTERS = 400_000;
+const MAX_ROWS = 1000;
 
-/** One file of the working folder: a picture, a PDF, a table, or its text. */
+/** A file of the working folder, shown as a picture, a page, a table or text. */
 export function FileView({ path, isShown }: { path: string; isShown: boolean }) {
   const [version, setVersion] = useState(0);
   const changes = useChanges();
@@ -23,7 +23,7 @@ export function FileView({ path, isShown }: { path: string; isShown: boolean }) 
       <p className="file-tools">
         <span className="file-path">{path}</span>
         <a href={address(path)} target="_blank" rel="noreferrer">
-          In a window of its own
+          Open in a new tab
         </a>
         <a href={`${address(path)}?download`} download>
           Download
@@ -37,10 +37,10 @@ export function FileView({ path, isShown }: { path: string; isShown: boolean }) 
 function Content({ path, source }: { path: string; source: string }) {
   const suffix = /\.\w+$/.exec(path)?.[0].toLowerCase() ?? "";
   if (PICTURES.includes(suffix)) return <img className="file-picture" src={source} alt={path} />;
-  // Of the browser's own viewer only the page, as large as there is room.
+  // In the browser's PDF viewer, show the page only and fit it to the frame.
   const whole = suffix === ".pdf" ? "#toolbar=0&navpanes=0&view=Fit" : "";
   if (PAGES.includes(suffix)) return <iframe className="file-page" src={`${source}${whole}`} title={path} />;
-  if (OTHERS.includes(suffix)) return <p className="empty">This file can be downloaded, not shown.</p>;
+  if (OTHERS.includes(suffix)) return <p className="empty">This file cannot be shown. You can download it.</p>;
   return <Text source={source} isTable={suffix === ".csv"} />;
 }
 
@@ -49,7 +49,7 @@ function Text({ source, isTable }: { source: string; isTable: boolean }) {
   useEffect(() => {
     let isWanted = true;
     fetch(source, { cache: "no-store" })
-      .then(async (answer) => (answer.ok ? answer.text() : ((await answer.json()) as { what: string }).what))
+      .then(async (response) => (response.ok ? response.text() : ((await response.json()) as { what: string }).what))
       .catch((error: unknown) => String(error))
       .then((read) => isWanted && setText(read));
     return () => {
@@ -58,17 +58,17 @@ function Text({ source, isTable }: { source: string; isTable: boolean }) {
   }, [source]);
   if (text === null) return <p className="empty">Loading…</p>;
   if (isTable) return <Rows text={text} />;
-  const isCut = text.length > MOST_CHARACTERS;
+  const isCut = text.length > MAX_CHARACTERS;
   return (
     <pre className="file-text" tabIndex={0}>
-      {text.slice(0, MOST_CHARACTERS)}
-      {isCut && "\n… the rest is in the download"}
+      {text.slice(0, MAX_CHARACTERS)}
+      {isCut && "\n… (cut here; download the file to see the rest)"}
     </pre>
   );
 }
 
 function Rows({ text }: { text: string }) {
-  const [head, ...rows] = text.trimEnd().split("\n").slice(0, MOST_ROWS + 1).map(cells);
+  const [head, ...rows] = text.trimEnd().split("\n").slice(0, MAX_ROWS + 1).map(cells);
   return (
     <div className="file-table" tabIndex={0}>
       <table>
@@ -93,7 +93,7 @@ function Rows({ text }: { text: string }) {
   );
 }
 
-/** A line of CSV. */
+/** The cells of a line of CSV. */
 function cells(line: string): string[] {
   const found = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
   return [...found].map((cell) => (cell[1] ?? cell[2] ?? "").replace(/""/g, '"'));

@@ -9,13 +9,13 @@ import { Entry, Path } from "./Entries";
 import { address, askToReplace, isTopology, list, useFolder } from "./folder";
 import { openPath } from "./topologies";
 
-/** The working folder: files open in a tab, topologies on the canvas; files that are dropped are kept. */
+/** The working folder. Files open in a tab, topologies on the canvas; dropped files are uploaded. */
 export function Files() {
   const [under, setUnder] = useState("");
-  const { files, error, look } = useFolder(under);
+  const { files, error, refresh } = useFolder(under);
   const [isOver, setIsOver] = useState(false);
 
-  const keep = (dropped: readonly File[]) => void keepAll(under, dropped);
+  const onFiles = (dropped: readonly File[]) => void uploadAll(under, dropped);
   return (
     <div
       className={`files ${isOver ? "is-over" : ""}`}
@@ -29,7 +29,7 @@ export function Files() {
         event.preventDefault();
         event.stopPropagation();
         setIsOver(false);
-        keep([...event.dataTransfer.files]);
+        onFiles([...event.dataTransfer.files]);
       }}
     >
       <div className="files-bar">
@@ -40,11 +40,11 @@ export function Files() {
             className="icon-button"
             title="Upload"
             aria-label="Upload"
-            onClick={() => chooseFiles({ isMany: true }, keep)}
+            onClick={() => chooseFiles({ isMany: true }, onFiles)}
           >
             <Icon name="upload" size={16} />
           </button>
-          <button type="button" className="icon-button" title="Look again" aria-label="Look again" onClick={look}>
+          <button type="button" className="icon-button" title="Refresh" aria-label="Refresh" onClick={refresh}>
             <Icon name="refresh" size={16} />
           </button>
         </span>
@@ -54,7 +54,7 @@ export function Files() {
           <Row key={file.path} file={file} onGo={setUnder} />
         ))}
         {error === "" && files.length === 0 && (
-          <li className="empty">Nothing here yet: files can be dropped onto this list.</li>
+          <li className="empty">This folder is empty. Drop files here to upload them.</li>
         )}
         {error !== "" && <li className="empty">{error}</li>}
       </ul>
@@ -86,12 +86,12 @@ function Row({ file, onGo }: { file: FileInfo; onGo: (path: string) => void }) {
   );
 }
 
-/** Files of the user's disk come into a folder; for those that are there already one is asked, once for all. */
-async function keepAll(under: string, files: readonly File[]): Promise<void> {
+/** Upload files to a folder; ask once if some of them exist already. */
+async function uploadAll(under: string, files: readonly File[]): Promise<void> {
   const pathOf = ({ name }: File) => [under, name].filter(Boolean).join("/");
   try {
-    const there = new Set((await list(under)).map(({ path }) => path));
-    const clashes = files.map(pathOf).filter((path) => there.has(path));
+    const existing = new Set((await list(under)).map(({ path }) => path));
+    const clashes = files.map(pathOf).filter((path) => existing.has(path));
     if (clashes.length > 0 && !(await askToReplace(clashes))) return;
   } catch (error) {
     showError(error);
@@ -102,9 +102,9 @@ async function keepAll(under: string, files: readonly File[]): Promise<void> {
 
 async function upload(path: string, file: File): Promise<void> {
   try {
-    const answer = await fetch(address(path), { method: "PUT", body: file });
-    if (!answer.ok) throw new CommandError((await answer.json()) as { what: string });
-    toast("good", `Kept ${path}`);
+    const response = await fetch(address(path), { method: "PUT", body: file });
+    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
+    toast("good", `Uploaded ${path}`);
   } catch (error) {
     showError(error);
   }

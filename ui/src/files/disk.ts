@@ -1,17 +1,17 @@
-/** Files of the user's own disk: the browser's dialogs for what is taken from there, and kept there. */
+/** Files of the user's computer: choose files to upload, save a download. */
 
 interface Choice {
-  /** As in ".mn,.yaml"; any file without it. */
+  /** Suffixes, as in ".mn,.yaml"; empty for any file. */
   accept?: string;
   isMany?: boolean;
 }
 
-export function chooseFiles({ accept = "", isMany = false }: Choice, take: (files: readonly File[]) => void): void {
+export function chooseFiles({ accept = "", isMany = false }: Choice, onFiles: (files: readonly File[]) => void): void {
   const input = document.createElement("input");
   input.type = "file";
   input.accept = accept;
   input.multiple = isMany;
-  input.onchange = () => take([...(input.files ?? [])]);
+  input.onchange = () => onFiles([...(input.files ?? [])]);
   input.click();
 }
 

@@ -1,4 +1,4 @@
-/** The working folder, as the server lists it, and what has come or changed there lately. */
+/** The working folder as the server lists it, and its recent changes. */
 
 import { useCallback, useEffect, useState } from "react";
 import { create } from "zustand";
@@ -7,57 +7,57 @@ import { ask } from "../layout/dialogs";
 import type { FileInfo, Folder } from "../protocol";
 
 interface Changes {
-  /** Grows with every change, so that who shows a file or a folder looks again. */
+  /** Increases with every change, so that views of files and folders know when to reload. */
   count: number;
-  /** The newest first. */
+  /** Paths of changed files, the newest first. */
   recent: readonly string[];
 }
 
-const MOST_RECENT = 50;
+const MAX_RECENT = 50;
 
 export const useChanges = create<Changes>(() => ({ count: 0, recent: [] }));
 
 onPush("files", ({ paths }) =>
   useChanges.setState(({ count, recent }) => ({
     count: count + 1,
-    recent: [...paths, ...recent.filter((path) => !paths.includes(path))].slice(0, MOST_RECENT),
+    recent: [...paths, ...recent.filter((path) => !paths.includes(path))].slice(0, MAX_RECENT),
   })),
 );
 
-/** Address of a file's content. */
+/** The URL of a file's content. */
 export function address(path: string): string {
   return `/api/files/${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 export async function list(under: string): Promise<readonly FileInfo[]> {
-  const answer = await fetch(`/api/files?under=${encodeURIComponent(under)}`, { cache: "no-store" });
-  if (!answer.ok) throw new Error(((await answer.json()) as { what: string }).what);
-  return ((await answer.json()) as Folder).files;
+  const response = await fetch(`/api/files?under=${encodeURIComponent(under)}`, { cache: "no-store" });
+  if (!response.ok) throw new Error(((await response.json()) as { what: string }).what);
+  return ((await response.json()) as Folder).files;
 }
 
-/** What is in a folder, and why that cannot be said; seen anew when something has changed, or by `look`. */
-export function useFolder(under: string): { files: readonly FileInfo[]; error: string; look: () => void } {
-  const [seen, setSeen] = useState<{ files: readonly FileInfo[]; error: string }>({ files: [], error: "" });
-  const [looks, setLooks] = useState(0);
+/** The entries of a folder, or why they cannot be listed. Reloaded after changes, and by `refresh`. */
+export function useFolder(under: string): { files: readonly FileInfo[]; error: string; refresh: () => void } {
+  const [listing, setListing] = useState<{ files: readonly FileInfo[]; error: string }>({ files: [], error: "" });
+  const [refreshes, setRefreshes] = useState(0);
   const changes = useChanges((state) => state.count);
   useEffect(() => {
     let isWanted = true;
     list(under).then(
-      (files) => isWanted && setSeen({ files, error: "" }),
-      (error: unknown) => isWanted && setSeen({ files: [], error: String(error) }),
+      (files) => isWanted && setListing({ files, error: "" }),
+      (error: unknown) => isWanted && setListing({ files: [], error: String(error) }),
     );
     return () => {
       isWanted = false;
     };
-  }, [under, changes, looks]);
-  return { ...seen, look: useCallback(() => setLooks((count) => count + 1), []) };
+  }, [under, changes, refreshes]);
+  return { ...listing, refresh: useCallback(() => setRefreshes((count) => count + 1), []) };
 }
 
 export async function askToReplace(paths: readonly string[]): Promise<boolean> {
   const isOne = paths.length === 1;
   const answer = await ask({
     title: isOne ? "Replace the file?" : "Replace the files?",
-    text: `${paths.join(", ")} ${isOne ? "is" : "are"} there already.`,
+    text: `${paths.join(", ")} ${isOne ? "exists" : "exist"} already.`,
     answers: [
       { id: "replace", title: "Replace", isDangerous: true },
       { id: "cancel", title: "Cancel" },
@@ -70,8 +70,8 @@ export function isTopology(name: string): boolean {
   return /\.(mn|ya?ml)$/i.test(name);
 }
 
-/** The file that a terminal speaks of by a name, which may be relative to any folder: what has changed
- *  last, where there are several. Null if there is none. */
+/** Find a file by a name in a terminal's output, which may be relative to any folder. If several match,
+ *  the one that changed last. Null if there is none. */
 export async function findFile(name: string): Promise<string | null> {
   const wanted = name.replace(/^~\/|^\.\//, "").split("/");
   const fits = (path: string) => {

@@ -1,4 +1,4 @@
-/** The document and files: new, open, save; the working folder, and the user's own disk. */
+/** New, open and save: in the working folder, and on the user's computer. */
 import { CommandError, send, showError, type CommandOf } from "../connection";
 import { ask, closeDialog, showDialog } from "../layout/dialogs";
 import type { NewCommand, OpenCommand } from "../protocol";
@@ -15,8 +15,8 @@ export const EXPORTS = [
   { form: "svg", title: "Picture (SVG)" },
 ] as const;
 
-/** Does what would throw unsaved changes away; asks first if there are any. */
-async function replacing<C extends CommandOf<"new"> | CommandOf<"open">>(
+/** Replace the document; ask first if there are unsaved changes. */
+async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open">>(
   command: C & { do: "new" | "open" },
 ): Promise<boolean> {
   try {
@@ -28,36 +28,36 @@ async function replacing<C extends CommandOf<"new"> | CommandOf<"open">>(
     }
     const answer = await ask({
       title: "Save the changes?",
-      text: `${useDocument.getState().fileName} has changes that are not saved.`,
+      text: `${useDocument.getState().fileName} has unsaved changes.`,
       answers: [
         { id: "save", title: "Save" },
-        { id: "discard", title: "Do not save", isDangerous: true },
+        { id: "discard", title: "Discard", isDangerous: true },
         { id: "cancel", title: "Cancel" },
       ],
     });
     if (answer === "save" && !(await save())) return false;
     if (answer !== "save" && answer !== "discard") return false;
-    return replacing({ ...command, discard: true });
+    return replaceDocument({ ...command, discard: true });
   }
   select([]);
   return true;
 }
 
 export async function newDocument(): Promise<boolean> {
-  return replacing({ do: "new" });
+  return replaceDocument({ do: "new" });
 }
 
-/** A file of the working folder. */
+/** Open a file of the working folder. */
 export async function openPath(path: string): Promise<boolean> {
-  return replacing({ do: "open", path });
+  return replaceDocument({ do: "open", path });
 }
 
-/** A file of the user's disk. */
+/** Open a file of the user's computer. */
 export async function openUpload(file: File): Promise<boolean> {
-  return replacing({ do: "open", path: file.name, text: await file.text() });
+  return replaceDocument({ do: "open", path: file.name, text: await file.text() });
 }
 
-/** The browser's dialog for a file of the user's disk. */
+/** Choose a file of the user's computer and open it. */
 export function chooseUpload(): void {
   chooseFiles({ accept: ".mn,.yaml,.yml" }, ([file]) => {
     if (file !== undefined) void openUpload(file).then((isOpen) => isOpen && closeDialog());
@@ -72,7 +72,7 @@ export function saveAs(): void {
   showDialog("save");
 }
 
-/** Where it came from; a document without a file is asked for its name, and false comes back. */
+/** Save to the document's file. Without one, ask for a name and return false. */
 export async function save(): Promise<boolean> {
   if (useDocument.getState().path === null) {
     saveAs();
@@ -95,13 +95,13 @@ export async function savePath(path: string, overwrite = false): Promise<boolean
   return (await askToReplace([path])) && savePath(path, true);
 }
 
-/** The document in another form, to the user's disk. */
+/** Download the document in another format. */
 export async function download(form: string): Promise<void> {
   try {
-    const answer = await fetch(`/api/export/${form}`, { cache: "no-store" });
-    if (!answer.ok) throw new CommandError((await answer.json()) as { what: string });
+    const response = await fetch(`/api/export/${form}`, { cache: "no-store" });
+    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
     const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
-    saveToDisk(await answer.blob(), `${stem}.${form}`);
+    saveToDisk(await response.blob(), `${stem}.${form}`);
   } catch (error) {
     showError(error);
   }

@@ -1,27 +1,27 @@
 /**
- * Fields of a form. What is typed is checked while it is typed, and becomes an edit when the field is
- * left or Enter is pressed; Escape takes it back. Also what is wrong is kept: the problem then stands
- * at the field and at the thing, and nothing that was typed is lost.
+ * Form fields. Input is checked while it is typed and becomes an edit on Enter or when the field loses
+ * the focus; Escape reverts it. Invalid input is kept, too: the problem is then shown at the field and
+ * at the element, and nothing that was typed is lost.
  */
 import { createContext, useContext, useEffect, useId, useState, type ReactNode } from "react";
 import type { DrawingProblem } from "../protocol";
 import type { Check } from "./units";
 
-/** Problems of the thing whose form this is, by the field that they are about. */
+/** The problems of the element whose form this is. */
 const Problems = createContext<readonly DrawingProblem[]>([]);
 export const FieldProblems = Problems.Provider;
 
 function useProblem(field: string, alias?: readonly string[]): string {
-  const found = useContext(Problems).find(
+  const problem = useContext(Problems).find(
     ({ place }) =>
       place.field === field || place.field.startsWith(`${field}.`) || (alias?.includes(place.field) ?? false),
   );
-  if (found === undefined) return "";
-  return found.hint === "" ? found.what : `${found.what}: ${found.hint}`;
+  if (problem === undefined) return "";
+  return problem.hint === "" ? problem.what : `${problem.what}: ${problem.hint}`;
 }
 
 interface Common {
-  /** As the document has it: "name", "options.ip". */
+  /** The field's name in the document: "name", "options.ip". */
   field: string;
   title: string;
   hint?: string | undefined;
@@ -34,7 +34,7 @@ interface TextProps extends Common {
   value: string;
   onChange: (value: string) => void;
   check?: Check;
-  /** What an empty field means: "10.0.0.1/8 by rule". */
+  /** What an empty field means: "10.0.0.1/8 (automatic)". */
   placeholder?: string | undefined;
   suggestions?: readonly string[];
   lines?: number;
@@ -50,9 +50,9 @@ export function TextField(props: TextProps) {
   const known = useProblem(field, props.alias);
   useEffect(() => setDraft(value), [value]);
 
-  // Only a name may not be empty: elsewhere that means that nothing is said.
-  const typed = draft === "" && field !== "name" ? "" : (check?.(draft) ?? "");
-  const wrong = isTyping || known === "" ? typed : known;
+  // Only a name must not be empty; any other empty field means the default.
+  const inputError = draft === "" && field !== "name" ? "" : (check?.(draft) ?? "");
+  const wrong = isTyping || known === "" ? inputError : known;
   const commit = () => {
     setIsTyping(false);
     const wanted = lines === undefined ? draft.trim() : draft;
@@ -68,10 +68,10 @@ export function TextField(props: TextProps) {
     autoComplete: "off",
     "data-field": field,
     "aria-invalid": wrong !== "",
-    "aria-describedby": `${id}-said`,
+    "aria-describedby": `${id}-note`,
     onBlur: commit,
   };
-  const take = (text: string) => {
+  const input = (text: string) => {
     setDraft(text);
     setIsTyping(true);
   };
@@ -81,7 +81,7 @@ export function TextField(props: TextProps) {
         <input
           {...shared}
           list={suggestions === undefined ? undefined : `${id}-list`}
-          onChange={(event) => take(event.target.value)}
+          onChange={(event) => input(event.target.value)}
           onKeyDown={(event) => {
             if (event.key === "Enter") commit();
             else if (event.key === "Escape" && isTyping) {
@@ -93,7 +93,7 @@ export function TextField(props: TextProps) {
           }}
         />
       ) : (
-        <textarea {...shared} rows={lines} onChange={(event) => take(event.target.value)} />
+        <textarea {...shared} rows={lines} onChange={(event) => input(event.target.value)} />
       )}
       {suggestions !== undefined && (
         <datalist id={`${id}-list`}>
@@ -125,10 +125,10 @@ export function Choice({ field, title, value, choices, onChange, hint, isDisable
         disabled={isDisabled}
         data-field={field}
         aria-invalid={wrong !== ""}
-        aria-describedby={`${id}-said`}
+        aria-describedby={`${id}-note`}
         onChange={(event) => onChange(event.target.value)}
       >
-        {!isKnown && <option value={value}>{value === "" ? "differs" : value}</option>}
+        {!isKnown && <option value={value}>{value === "" ? "different" : value}</option>}
         {choices.map(([word, shown]) => (
           <option key={word} value={word}>
             {shown}
@@ -155,25 +155,25 @@ export function Flag({ field, title, value, onChange, hint, isDisabled }: FlagPr
           checked={value}
           disabled={isDisabled}
           data-field={field}
-          aria-describedby={`${id}-said`}
+          aria-describedby={`${id}-note`}
           onChange={(event) => onChange(event.target.checked)}
         />
         <span>{title}</span>
       </label>
-      <Said id={id} wrong={wrong} hint={hint} />
+      <FieldNote id={id} wrong={wrong} hint={hint} />
     </div>
   );
 }
 
 interface RowsProps extends Common {
-  /** One line for each; what a line holds is the column's business. */
+  /** The texts of each row, one per column. */
   rows: readonly (readonly string[])[];
   columns: readonly { title: string; placeholder?: string; check?: Check }[];
   onChange: (rows: readonly (readonly string[])[]) => void;
   addTitle: string;
 }
 
-/** A list: a line of fields for each thing, one to remove it, and one more to add. */
+/** A list with a row of fields for each entry, a button to remove it, and one to add another. */
 export function Rows({ field, title, rows, columns, onChange, addTitle, hint }: RowsProps) {
   const id = useId();
   const wrong = useProblem(field);
@@ -216,7 +216,7 @@ export function Rows({ field, title, rows, columns, onChange, addTitle, hint }: 
       <button type="button" className="link-button" data-field={field} onClick={() => setExtra(extra + 1)}>
         + {addTitle}
       </button>
-      <Said id={id} wrong={wrong} hint={hint} />
+      <FieldNote id={id} wrong={wrong} hint={hint} />
     </fieldset>
   );
 }
@@ -258,20 +258,20 @@ function Row({ id, title, wrong, hint, children }: { id: string; title: string; 
         {title}
       </label>
       {children}
-      <Said id={id} wrong={wrong} hint={hint} />
+      <FieldNote id={id} wrong={wrong} hint={hint} />
     </div>
   );
 }
 
-function Said({ id, wrong, hint }: { id: string; wrong: string; hint?: string | undefined }) {
+function FieldNote({ id, wrong, hint }: { id: string; wrong: string; hint?: string | undefined }) {
   return (
-    <span id={`${id}-said`} className={wrong === "" ? "hint" : "wrong"} aria-live="polite">
+    <span id={`${id}-note`} className={wrong === "" ? "hint" : "wrong"} aria-live="polite">
       {wrong === "" ? hint : wrong}
     </span>
   );
 }
 
-/** A part of a form that can be folded. It is open at first if something in it is set. */
+/** A collapsible part of a form. `isOpen`: whether it is open at first. */
 export function Section({ title, isOpen, children }: { title: string; isOpen: boolean; children: ReactNode }) {
   return (
     <details className="section" open={isOpen}>

@@ -13,12 +13,12 @@ import type { ReactNode } from "react";
 
 const FORMS = { host: HostForm, switch: SwitchForm, router: RouterForm, controller: ControllerForm };
 
-/** Properties of what is selected; of the network if nothing is. */
+/** Properties of the selection, or of the network if nothing is selected. */
 export function Inspector() {
   const ids = useSelection((state) => state.ids);
   const { nodes, links, labels } = useDocument();
-  const things = [...ids].filter((id) => id in nodes || id in links || id in labels);
-  const [only] = things;
+  const selected = [...ids].filter((id) => id in nodes || id in links || id in labels);
+  const [only] = selected;
   if (only === undefined) {
     return (
       <Form title="Network" kind="preferences">
@@ -26,11 +26,11 @@ export function Inspector() {
       </Form>
     );
   }
-  if (things.length > 1) return <Many ids={things} />;
-  return <One key={only} id={only} />;
+  if (selected.length > 1) return <SelectionForm ids={selected} />;
+  return <ElementForm key={only} id={only} />;
 }
 
-function One({ id }: { id: string }) {
+function ElementForm({ id }: { id: string }) {
   const node = useDocument((state) => state.nodes[id]);
   const link = useDocument((state) => state.links[id]);
   const label = useDocument((state) => state.labels[id]);
@@ -68,13 +68,13 @@ function NodeForm({ node }: { node: DrawnNode }) {
   );
 }
 
-function Many({ ids }: { ids: readonly string[] }) {
+function SelectionForm({ ids }: { ids: readonly string[] }) {
   const { nodes, links } = useDocument();
   const chosen = ids.flatMap((id) => (links[id] ? [links[id]] : []));
-  const carrying = chosen.filter(({ a, b }) => nodes[a]?.kind !== "controller" && nodes[b]?.kind !== "controller");
+  const dataLinks = chosen.filter(({ a, b }) => nodes[a]?.kind !== "controller" && nodes[b]?.kind !== "controller");
   const placed = ids.length - chosen.length;
   return (
-    <Form title={`${ids.length} things`} kind="selected">
+    <Form title={`${ids.length} elements`} kind="selected">
       <div className="inspector-form">
         {placed > 1 && (
           <>
@@ -89,18 +89,18 @@ function Many({ ids }: { ids: readonly string[] }) {
             <h3 className="field-title">Distribute</h3>
             <div className="button-grid">
               <button type="button" className="button" onClick={() => distributeSelected("x")}>
-                across
+                horizontally
               </button>
               <button type="button" className="button" onClick={() => distributeSelected("y")}>
-                down
+                vertically
               </button>
             </div>
           </>
         )}
-        {carrying.length > 1 && (
+        {dataLinks.length > 1 && (
           <>
-            <h3 className="field-title">{carrying.length} links</h3>
-            <Conditions links={carrying} />
+            <h3 className="field-title">{dataLinks.length} links</h3>
+            <Conditions links={dataLinks} />
           </>
         )}
         <div className="button-grid">

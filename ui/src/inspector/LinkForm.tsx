@@ -1,4 +1,4 @@
-/** Properties of links: what they do to packets, in both directions or in one, and their two ports. */
+/** Properties of links: conditions, in both directions or in one, and their two ports. */
 import { useState } from "react";
 import { perform } from "../connection";
 import { linkName } from "../editor/actions";
@@ -42,21 +42,21 @@ interface Field {
 }
 
 const FIELDS: readonly Field[] = [
-  { word: "rate", title: "Rate", check: units.rate, placeholder: "not limited" },
+  { word: "rate", title: "Rate", check: units.rate, placeholder: "unlimited" },
   { word: "delay", title: "Delay", check: units.time, placeholder: "none" },
   { word: "jitter", title: "Jitter", check: units.time, placeholder: "none" },
   { word: "loss", title: "Loss", check: units.fraction, placeholder: "none" },
 ];
 const MORE: readonly Field[] = [
-  { word: "duplicate", title: "Duplicates", check: units.fraction, placeholder: "none" },
-  { word: "corrupt", title: "Corrupt", check: units.fraction, placeholder: "none" },
+  { word: "duplicate", title: "Duplicated", check: units.fraction, placeholder: "none" },
+  { word: "corrupt", title: "Corrupted", check: units.fraction, placeholder: "none" },
   { word: "reorder", title: "Reordered", check: units.fraction, placeholder: "none" },
   { word: "delay_correlation", title: "Delay correlation", check: units.fraction, placeholder: "none" },
   { word: "loss_correlation", title: "Loss correlation", check: units.fraction, placeholder: "none" },
-  { word: "reorder_correlation", title: "Reorder correlation", check: units.fraction, placeholder: "none" },
+  { word: "reorder_correlation", title: "Reordering correlation", check: units.fraction, placeholder: "none" },
 ];
 
-/** Sets a word of links: of a running network at once, by set_link; otherwise as an edit. */
+/** Set an option of links: in the running network at once, otherwise as an edit. */
 function setWord(links: readonly DrawnLink[], direction: Direction, word: string, value: unknown): void {
   const isLive = useRunning.getState().run.phase === "running";
   if (isLive) {
@@ -137,13 +137,13 @@ export function Conditions({ links, names }: { links: readonly DrawnLink[]; name
     <>
       {names !== undefined && <Directions names={names} chosen={direction} onChoose={setDirection} />}
       {isOneWay && direction === "both" && <p className="hint">The two directions differ.</p>}
-      {isRunning && <p className="hint">The network runs: changes take effect at once.</p>}
+      {isRunning && <p className="hint">Changes take effect in the running network at once.</p>}
       <div className="pairs">{FIELDS.map(input)}</div>
       <QueueFields key={direction} links={links} direction={direction} />
       <Section title="More conditions" isOpen={more}>
         <Choice
           field="options.distribution"
-          title="Distribution of the jitter"
+          title="Jitter distribution"
           value={String(shared(links, direction, "distribution").value ?? "")}
           choices={[
             ["", "uniform"],
@@ -253,7 +253,7 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
       />
       <TextField
         field={`${part}.queue.options`}
-        title="Options of tc"
+        title="Other tc options"
         value={options}
         placeholder="target 5ms, ecn"
         onChange={(text) =>
@@ -283,13 +283,13 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
     set("nic", Object.keys(made).length === 0 ? undefined : made);
   };
   const field = (word: string) => `${end}_options.${word}`;
-  const card = (word: string, title: string) => (
+  const offload = (word: string, title: string) => (
     <Choice
       field={field(`nic.${word}`)}
       title={title}
       value={textOf(nic, word)}
       choices={[
-        ["", "by rule"],
+        ["", "automatic"],
         ["on", "on"],
         ["off", "off"],
       ]}
@@ -304,14 +304,14 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
           field={field("name")}
           title="Port name"
           value={textOf(options, "name")}
-          placeholder={port?.name ?? "by rule"}
+          placeholder={port?.name ?? "automatic"}
           onChange={(text) => set("name", orNothing(text))}
         />
         <TextField
           field={field("number")}
           title="Number"
           value={textOf(options, "number")}
-          placeholder="by rule"
+          placeholder="automatic"
           check={units.whole(0, 65535)}
           onChange={(text) => set("number", wholeOrText(text))}
         />
@@ -329,7 +329,7 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
           field={field("mac")}
           title="MAC address"
           value={textOf(options, "mac")}
-          placeholder={port?.mac || "by rule"}
+          placeholder={port?.mac || "automatic"}
           check={units.mac}
           onChange={(text) => set("mac", orNothing(text))}
         />
@@ -370,13 +370,13 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
           </>
         ) : (
           <>
-            {card("tso", "Card: TSO")}
-            {card("gro", "Card: GRO")}
+            {offload("tso", "NIC: TSO")}
+            {offload("gro", "NIC: GRO")}
             <TextField
               field={field("nic.coalescing")}
               title="Interrupt coalescing"
               value={textOf(nic, "coalescing")}
-              placeholder="by rule"
+              placeholder="automatic"
               check={units.time}
               onChange={(text) => setNic("coalescing", orNothing(text))}
             />

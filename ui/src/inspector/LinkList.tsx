@@ -10,7 +10,7 @@ import { TextField } from "./Field";
 import { orNothing, textOf } from "./options";
 import * as units from "./units";
 
-/** The links of a node: each leads to its properties. A router's addresses are those of its ports. */
+/** The links of a node; a click shows the properties of one. A router has an address for each port. */
 export function LinkList({ node, withAddresses = false }: { node: DrawnNode; withAddresses?: boolean }) {
   const links = useDocument(
     useShallow((state) => Object.values(state.links).filter(({ a, b }) => a === node.id || b === node.id)),
@@ -18,7 +18,7 @@ export function LinkList({ node, withAddresses = false }: { node: DrawnNode; wit
   return (
     <section className="link-list" aria-label="Links">
       <h3 className="field-title">{withAddresses ? "Ports" : "Links"}</h3>
-      {links.length === 0 && <p className="hint">None yet: L begins one.</p>}
+      {links.length === 0 && <p className="hint">None yet. Press L to link this node.</p>}
       {links.map((link) => (
         <LinkRow key={link.id} link={link} node={node} withAddress={withAddresses} />
       ))}
@@ -35,7 +35,7 @@ function LinkRow({ link, node, withAddress }: { link: DrawnLink; node: DrawnNode
   return (
     <div className="link-row">
       <button type="button" className="link-row-button" onClick={() => select([link.id])}>
-        <span>{port?.name ?? (isControl ? "obeys" : "port")}</span>
+        <span>{port?.name ?? (isControl ? "OpenFlow" : "port")}</span>
         <span className="link-row-other">
           {isControl && node.kind === "controller" ? "" : "→"} {other.name}
         </span>

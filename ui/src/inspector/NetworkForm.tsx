@@ -1,4 +1,4 @@
-/** Preferences: of the network, of how it runs, and MiniEdit's own. */
+/** Preferences: the network, how it runs, and MiniEdit's settings. */
 import type { DocumentPreferences } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
@@ -34,12 +34,12 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
           title="IP base"
           value={preferences.ip_base}
           check={units.network4}
-          hint="hosts without an address get theirs from it"
+          hint="hosts without an address get one from this network"
           onChange={(ip_base) => set("IP base", { ip_base })}
         />
         <TextField
           field="preferences.name"
-          title="Name of the network"
+          title="Network name"
           value={preferences.name}
           placeholder="none"
           onChange={(name) => set("name", { name })}
@@ -61,7 +61,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             value={preferences.pace}
             isDisabled={!isVirtual}
             choices={[
-              ["real", "as real time"],
+              ["real", "real time"],
               ["fast", "as fast as possible"],
             ]}
             onChange={(pace) => set("pace", { pace: pace as DocumentPreferences["pace"] })}
@@ -74,7 +74,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               ["mtu", "mtu"],
               ["gso", "gso"],
             ]}
-            hint={preferences.wire === "mtu" ? "packets as on a real wire" : "super-packets: as Mininet, faster"}
+            hint={preferences.wire === "mtu" ? "packets as on a real wire" : "large GSO packets, as in Mininet: faster"}
             onChange={(wire) => set("wire", { wire: wire as DocumentPreferences["wire"] })}
           />
           <TextField
@@ -92,7 +92,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
           field="preferences.application.startCLI"
           title="Start CLI"
           value={isOn(application.startCLI)}
-          hint="opens the mininet> prompt when the network has started"
+          hint="open the mininet> prompt when the network has started"
           onChange={(value) => setApplication("start CLI", { startCLI: digit(value) })}
         />
         <Section title="MiniEdit" isOpen={isDialog}>
@@ -105,7 +105,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
                 ["xterm", "xterm"],
                 ["gterm", "gterm"],
               ]}
-              hint="kept for MiniEdit"
+              hint="used by MiniEdit only"
               onChange={(word) => setApplication("terminal", { terminalType: word })}
             />
             <Choice
@@ -115,8 +115,8 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               choices={[
                 ["ovs", "Open vSwitch kernel mode"],
                 ["ivs", "Indigo virtual switch"],
-                ["user", "Userspace switch"],
-                ["userns", "Userspace switch in namespace"],
+                ["user", "User-space switch"],
+                ["userns", "User-space switch in namespace"],
               ]}
               onChange={(word) => setApplication("default switch", { switchType: word })}
             />

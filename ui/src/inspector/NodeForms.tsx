@@ -1,4 +1,4 @@
-/** Properties of a host, a switch, a router, a controller, a label: MiniEdit's fields, and wanlab's. */
+/** Properties of hosts, switches, routers, controllers and labels: MiniEdit's fields and wanlab's. */
 import type { DrawnLabel, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
@@ -52,8 +52,8 @@ function Commands({ node }: Props) {
   const isSet = node.options.start_command !== undefined || node.options.stop_command !== undefined;
   return (
     <Section title="Commands" isOpen={isSet}>
-      <Option node={node} word="start_command" title="Start command" hint="runs when the network has started" />
-      <Option node={node} word="stop_command" title="Stop command" hint="runs before it stops" />
+      <Option node={node} word="start_command" title="Start command" hint="runs after the network has started" />
+      <Option node={node} word="stop_command" title="Stop command" hint="runs before the network stops" />
     </Section>
   );
 }
@@ -78,7 +78,7 @@ function External({ node }: Props) {
 
 export function HostForm({ node }: Props) {
   const planned = usePlanned((state) => portsOf(node.id, state.ports)[0]?.addresses[0]);
-  const byRule = node.options.ip === undefined && planned !== undefined ? `${planned} by rule` : "by rule";
+  const byRule = node.options.ip === undefined && planned !== undefined ? `${planned} (automatic)` : "automatic";
   const vlans = listOf(node.options, "vlan_interfaces") as unknown[][];
   const folders = listOf(node.options, "private_directories");
   const hasProcessor = ["cpu", "cores", "scheduler"].some((word) => node.options[word] !== undefined);
@@ -87,7 +87,7 @@ export function HostForm({ node }: Props) {
       <NameField node={node} />
       <Option node={node} word="ip" title="IP address" check={units.address} placeholder={byRule} />
       <Option node={node} word="default_route" title="Default route" check={units.gateway} placeholder="none" />
-      <Option node={node} word="mac" title="MAC address" check={units.mac} placeholder="by rule" />
+      <Option node={node} word="mac" title="MAC address" check={units.mac} placeholder="automatic" />
       <LinkList node={node} />
       <Section title="Processor" isOpen={hasProcessor}>
         <TextField
@@ -95,7 +95,7 @@ export function HostForm({ node }: Props) {
           title="CPU share"
           value={textOf(node.options, "cpu")}
           placeholder="no limit"
-          hint="of the whole computer, 0 to 1"
+          hint="of the whole computer, from 0 to 1"
           check={units.decimal(0, 1)}
           onChange={(text) => setOption(node, "cpu", decimalOrText(text))}
         />
@@ -136,7 +136,7 @@ export function HostForm({ node }: Props) {
       <Section title="Private directories" isOpen={folders.length > 0}>
         <Rows
           field="options.private_directories"
-          title="Folder, and where it is kept"
+          title="Directory, and where its files are kept"
           rows={folders.map((it) => (Array.isArray(it) ? [String(it[0] ?? ""), String(it[1] ?? "")] : [String(it), ""]))}
           columns={[
             { title: "Mount", placeholder: "/var/run" },
@@ -188,14 +188,14 @@ export function SwitchForm({ node }: Props) {
       <Option node={node} word="ip" title="IP address" check={units.address} placeholder="none" />
       {isOvs && (
         <>
-          <Option node={node} word="dpid" title="DPID" check={units.dpid} placeholder="by rule" hint="hexadecimal" />
+          <Option node={node} word="dpid" title="DPID" check={units.dpid} placeholder="automatic" hint="hexadecimal" />
           <Choice
             field="options.fail_mode"
             title="Without a controller"
             value={textOf(options, "fail_mode")}
             choices={[
-              ["", "by rule"],
-              ["standalone", "learn (standalone)"],
+              ["", "automatic"],
+              ["standalone", "act as a learning switch (standalone)"],
               ["secure", "forward nothing (secure)"],
             ]}
             onChange={(word) => setOption(node, "fail_mode", orNothing(word))}
@@ -223,7 +223,7 @@ export function SwitchForm({ node }: Props) {
             field="options.sflow"
             title="Enable sFlow"
             value={isOn(options.sflow)}
-            hint="targets stand in the preferences"
+            hint="set the target in the preferences"
             onChange={flag("sflow")}
           />
           <Section title="OpenFlow versions" isOpen={protocols.length > 0}>
@@ -233,13 +233,13 @@ export function SwitchForm({ node }: Props) {
                 field="options.protocols"
                 title={version.replace(/(\d)(\d)$/, " $1.$2")}
                 value={protocols.includes(version)}
-                onChange={(isWanted) => {
-                  const wanted = OPENFLOW.filter((it) => (it === version ? isWanted : protocols.includes(it)));
-                  setOption(node, "protocols", wanted.length === 0 ? undefined : wanted);
+                onChange={(isEnabled) => {
+                  const chosen = OPENFLOW.filter((other) => (other === version ? isEnabled : protocols.includes(other)));
+                  setOption(node, "protocols", chosen.length === 0 ? undefined : chosen);
                 }}
               />
             ))}
-            <p className="hint">None chosen: as the preferences say.</p>
+            <p className="hint">If none is selected, those of the preferences apply.</p>
           </Section>
         </>
       )}
@@ -260,15 +260,15 @@ export function SwitchForm({ node }: Props) {
           title="Priority"
           check={units.whole(0, 65535)}
           placeholder="32768"
-          hint="the lowest becomes the root"
+          hint="the lowest priority becomes the root"
           whole
         />
         {!isOvs && (
           <Flag
             field="options.vlan_filtering"
-            title="Keeps VLANs apart"
+            title="VLAN filtering"
             value={options.vlan_filtering === true}
-            hint="also if a port of it names a VLAN"
+            hint="on anyway if one of its ports has a VLAN"
             onChange={flag("vlan_filtering")}
           />
         )}
@@ -293,7 +293,7 @@ export function RouterForm({ node }: Props) {
       <Section title="Routes" isOpen>
         <Rows
           field="options.routes"
-          title="As ip route add takes them"
+          title="Arguments of ip route add"
           rows={routes.map((route) => [route])}
           columns={[{ title: "Route", placeholder: "10.0.2.0/24 via 10.0.1.2", check: units.route }]}
           addTitle="route"
@@ -307,7 +307,7 @@ export function RouterForm({ node }: Props) {
           value={frr}
           lines={8}
           face="mono"
-          hint="its programs run in this router"
+          hint="FRRouting runs in this router"
           onChange={(text) => setOption(node, "frr", text.trim() === "" ? undefined : text)}
         />
       </Section>
@@ -319,7 +319,7 @@ export function RouterForm({ node }: Props) {
 
 export function ControllerForm({ node }: Props) {
   const kind = textOf(node.options, "kind") || "learning";
-  const isOurs = ["learning", "ref", "ovsc"].includes(kind);
+  const isBuiltIn = ["learning", "ref", "ovsc"].includes(kind);
   return (
     <>
       <NameField node={node} />
@@ -328,12 +328,12 @@ export function ControllerForm({ node }: Props) {
         title="Controller type"
         value={kind}
         choices={[
-          ["learning", "Learning (ours)"],
-          ["remote", "Remote, in the machine"],
-          ["outside", "Outside, on your computer"],
+          ["learning", "Learning (built in)"],
+          ["remote", "Remote, inside the machine"],
+          ["outside", "Remote, on your computer"],
           ["inband", "In-band"],
-          ["ref", "OpenFlow reference (ours)"],
-          ["ovsc", "OVS controller (ours)"],
+          ["ref", "OpenFlow reference (built in)"],
+          ["ovsc", "OVS controller (built in)"],
         ]}
         onChange={(word) => setOption(node, "kind", word === "learning" ? undefined : word)}
       />
@@ -355,7 +355,7 @@ export function ControllerForm({ node }: Props) {
         ]}
         onChange={(word) => setOption(node, "protocol", word === "tcp" ? undefined : word)}
       />
-      {!isOurs && (
+      {!isBuiltIn && (
         <Option node={node} word="address" title="IP address" check={units.plainAddress} placeholder="127.0.0.1" />
       )}
       <LinkList node={node} />

@@ -1,4 +1,4 @@
-/** Options of a node as the fields of a form have them: texts in, texts out. */
+/** Options of a node as texts for form fields, and back. */
 import { nodeNamed } from "../editor/actions";
 import { withOption } from "../editor/conditions";
 import type { DrawnNode } from "../protocol";
@@ -15,7 +15,7 @@ export function listOf(options: Readonly<Record<string, unknown>>, word: string)
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-/** Set an option, as one edit; undefined takes it away. */
+/** Set an option as one edit; undefined removes it. */
 export function setOption(node: DrawnNode, word: string, value: unknown): void {
   setOptions(node, { [word]: value }, word.replaceAll("_", " "));
 }
@@ -32,12 +32,12 @@ export function rename(node: DrawnNode, name: string): void {
   void edit(`Rename ${node.name} to ${name}`, { nodes: [{ ...now, name }] });
 }
 
-/** An empty field is an option that is not there. */
+/** An empty field stands for an option that is not set. */
 export function orNothing(text: string): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Digits become a number; anything else stays the text that was typed, and is found to be wrong. */
+/** Digits become a number; any other text is kept, and reported by the server as a problem. */
 export function wholeOrText(text: string): number | string | undefined {
   if (text === "") return undefined;
   return /^\d{1,15}$/.test(text) ? Number(text) : text;

@@ -1,6 +1,6 @@
 /**
- * What can be typed into a field, checked as it is typed. The rules are those of wanlab's units
- * (src/wanlab/units.py); the server has the last word, and knows more.
+ * Checks of form fields while they are typed. The rules are those of src/wanlab/units.py; the server
+ * checks again, and knows more.
  *
  * Each check returns what is wrong, or "".
  */
@@ -16,7 +16,7 @@ function quantity(noun: string, units: RegExp, advice: string): Check {
     if (text.trim().startsWith("-")) return `a ${noun} cannot be negative`;
     const match = QUANTITY.exec(text);
     if (match === null) return `not a ${noun}: ${advice}`;
-    if (match[2] === undefined) return `its unit is missing: ${advice}`;
+    if (match[2] === undefined) return `the unit is missing: ${advice}`;
     return units.test(match[2]) ? "" : `“${match[2]}” is no unit of a ${noun}: ${advice}`;
   };
 }
@@ -32,35 +32,35 @@ export const fraction: Check = (text) => {
   return number <= 100 ? "" : "at most 100%";
 };
 
-export function whole(least: number, most: number): Check {
+export function whole(min: number, max: number): Check {
   return (text) => {
     if (!/^\s*\d{1,15}\s*$/.test(text)) return "a whole number";
     const number = Number(text);
-    return number < least || number > most ? `from ${least} to ${most}` : "";
+    return number < min || number > max ? `from ${min} to ${max}` : "";
   };
 }
 
-export function decimal(least: number, most: number): Check {
+export function decimal(min: number, max: number): Check {
   return (text) => {
     const number = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : Number.NaN;
     if (Number.isNaN(number)) return "a number";
-    return number < least || number > most ? `from ${least} to ${most}` : "";
+    return number < min || number > max ? `from ${min} to ${max}` : "";
   };
 }
 
-/** 10.0.0.1 or fe80::1, with or without a prefix. */
+/** 10.0.0.1 or fe80::1, with or without a prefix length. */
 export const address: Check = (text) => {
   const [ip = "", prefix, ...more] = text.trim().split("/");
   const is4 = isIpv4(ip);
   if (more.length > 0 || !(is4 || isIpv6(ip))) return "an IP address, as in 10.0.0.1/8";
   if (prefix === undefined) return "";
-  const most = is4 ? 32 : 128;
-  const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= most;
-  return isPrefix ? "" : `a prefix from /0 to /${most}`;
+  const max = is4 ? 32 : 128;
+  const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= max;
+  return isPrefix ? "" : `a prefix length from /0 to /${max}`;
 };
 
 export const plainAddress: Check = (text) =>
-  text.includes("/") ? "an address without a prefix" : address(text);
+  text.includes("/") ? "an address without a prefix length" : address(text);
 
 export const network4: Check = (text) => {
   const ip = text.trim().split("/")[0] ?? "";
@@ -75,7 +75,7 @@ export const mac: Check = (text) => {
 };
 
 export const name: Check = (text) => {
-  if (text === "") return "it needs a name";
+  if (text === "") return "a name is required";
   return /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? "" : "letters, digits, and _ . - inside";
 };
 
@@ -90,7 +90,7 @@ export const target: Check = (text) => {
   return isTarget ? "" : "an address and a port, as in 127.0.0.1:9996";
 };
 
-/** 10.0.2.0/24 via 10.0.1.2; ip has the last word. */
+/** 10.0.2.0/24 via 10.0.1.2; the `ip` command checks the rest. */
 export const route: Check = (text) => {
   const [to = "", ...words] = text.trim().split(/\s+/);
   const isThere = to === "default" || address(to) === "";
@@ -99,7 +99,7 @@ export const route: Check = (text) => {
     : "as in 10.0.2.0/24 via 10.0.1.2";
 };
 
-/** 10.0.0.254, or what `ip route add default` takes. */
+/** 10.0.0.254, or the arguments of `ip route add default`. */
 export const gateway: Check = (text) =>
   /^(via|dev)\s/.test(text.trim()) ? "" : plainAddress(text) === "" ? "" : "an address, as in 10.0.0.254";
 

@@ -1,9 +1,9 @@
 import { useEffect } from "react";
 import { useConnection } from "../connection";
 import { useDocument } from "../stores/document";
-import { isAnythingUp } from "../stores/running";
+import { hasNetwork } from "../stores/running";
 
-/** Says that the server is not there, until it is there again. */
+/** Shown while the server cannot be reached. */
 export function ConnectionBanner() {
   const status = useConnection((state) => state.status);
   useEffect(() => {
@@ -13,22 +13,22 @@ export function ConnectionBanner() {
   if (status === "lost") {
     return (
       <p className="connection-banner" role="alert">
-        The connection to wanlab is lost; it is being looked for. Nothing that was saved is lost.
+        The connection to wanlab is lost. Trying to reconnect; saved work is safe.
       </p>
     );
   }
   if (status === "refused") {
     return (
       <p className="connection-banner" role="alert">
-        wanlab has been started anew and does not know this page: open the address that it printed.
+        wanlab has been restarted. Open the address that it printed to continue.
       </p>
     );
   }
   return null;
 }
 
-/** The browser asks in its own words. */
+/** Ask before leaving; the browser words the question. */
 function askBeforeLeaving(event: BeforeUnloadEvent): void {
   if (useConnection.getState().status !== "open") return;
-  if (isAnythingUp() || !useDocument.getState().isSaved) event.preventDefault();
+  if (hasNetwork() || !useDocument.getState().isSaved) event.preventDefault();
 }

@@ -5,19 +5,19 @@ interface Props {
   title: string;
   onClose: () => void;
   children: ReactNode;
-  /** Buttons at the bottom. */
+  /** The buttons at the bottom. */
   buttons?: ReactNode;
   size?: "small" | "medium" | "large";
 }
 
-/** A dialog over the window: the browser keeps the focus in it, and closes it by Escape. */
+/** A modal dialog. The browser keeps the focus inside, and Escape closes it. */
 export function Dialog({ title, onClose, children, buttons, size = "medium" }: Props) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = box.current;
     const focused = document.activeElement as HTMLElement | null;
     dialog?.showModal();
-    // The browser would take the button that closes it.
+    // Otherwise the browser would focus the button that closes the dialog.
     if (document.activeElement?.closest(".dialog-head") != null) {
       dialog?.querySelector<HTMLElement>(".dialog-body input, .dialog-body select, .button-first")?.focus();
     }

@@ -26,7 +26,7 @@ export function Dialogs() {
         </Dialog>
       )}
       {shown === "keys" && (
-        <Dialog title="Keys" size="large" onClose={closeDialog}>
+        <Dialog title="Keyboard shortcuts" size="large" onClose={closeDialog}>
           <KeyList />
         </Dialog>
       )}
@@ -58,7 +58,7 @@ export function Dialogs() {
 function About() {
   const { version, folder } = useConnection();
   return (
-    <Dialog title="wanlab" size="small" onClose={closeDialog}>
+    <Dialog title="About wanlab" size="small" onClose={closeDialog}>
       <p className="dialog-text">
         A network laboratory with its own Linux kernel and its own clock.
       </p>

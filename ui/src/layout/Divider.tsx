@@ -12,7 +12,7 @@ interface Props {
 
 const STEP = 24;
 
-/** The line between two regions: dragged, or moved by the arrow keys. The region after it is resized. */
+/** The line between two regions, moved by dragging or with the arrow keys. It resizes the second. */
 export function Divider({ label, orientation, size, smallest, largest, onSize }: Props) {
   const set = (wanted: number) => onSize(Math.round(Math.min(Math.max(wanted, smallest), largest)));
   const at = (event: PointerEvent) => (orientation === "horizontal" ? event.clientY : event.clientX);

@@ -8,13 +8,13 @@ import { ProblemList } from "./ProblemList";
 import { Tabs, type Tab } from "./Tabs";
 
 const TerminalDock = lazy(() =>
-  import("../terminals/TerminalDock").then((it) => ({ default: it.TerminalDock })),
+  import("../terminals/TerminalDock").then((module) => ({ default: module.TerminalDock })),
 );
-const Charts = lazy(() => import("../charts/Charts").then((it) => ({ default: it.Charts })));
+const Charts = lazy(() => import("../charts/Charts").then((module) => ({ default: module.Charts })));
 
 /**
- * The bottom: terminals, charts, problems, files. A panel stays alive once it was shown, so that
- * terminals keep what they have; it is hidden while another one is in front.
+ * The bottom panel: terminals, charts, problems, files. Once shown, a tab stays mounted but hidden, so
+ * that terminals keep their contents.
  */
 export function Dock() {
   const { dockTab, isDockOpen, dockHeight } = useView();
@@ -50,7 +50,7 @@ export function Dock() {
     >
       {isDockOpen && (
         <Divider
-          label="Height of the bottom"
+          label="Height of the bottom panel"
           orientation="horizontal"
           size={dockHeight}
           smallest={120}
@@ -60,7 +60,7 @@ export function Dock() {
       )}
       <div className="bar">
         <Tabs
-          label="Bottom"
+          label="Bottom panel"
           tabs={tabs}
           chosen={dockTab}
           onChoose={(tab) => useView.setState({ dockTab: tab, isDockOpen: true })}
@@ -69,7 +69,7 @@ export function Dock() {
         <button
           type="button"
           className="icon-button"
-          aria-label={isDockOpen ? "Close the bottom" : "Open the bottom"}
+          aria-label={isDockOpen ? "Close the bottom panel" : "Open the bottom panel"}
           aria-expanded={isDockOpen}
           onClick={() => useView.setState({ isDockOpen: !isDockOpen })}
         >

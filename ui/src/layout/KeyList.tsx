@@ -5,20 +5,20 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["V", "select"],
       ["H  S  O  R  C", "host, switch, Open vSwitch, router, controller"],
       ["X", "label"],
-      ["Enter", "with a tool in hand: place it in the middle"],
-      ["L", "link: from the selected node; Tab to the other, Enter"],
-      ["Esc", "put the tool away, select nothing"],
+      ["Enter", "with a tool selected: place a node in the middle"],
+      ["L", "link from the selected node: Tab to another, then Enter"],
+      ["Esc", "drop the tool, clear the selection"],
     ],
   ],
   [
     "Nodes",
     [
-      ["Tab", "from node to node"],
-      ["Arrows", "move what is selected (with Shift by one point)"],
-      ["Enter", "properties; a terminal while it runs"],
-      ["F2", "name"],
-      ["T", "terminal, while it runs"],
-      ["Menu key, Shift+F10", "what a right click offers"],
+      ["Tab", "go to the next node"],
+      ["Arrows", "move the selection (with Shift by one pixel)"],
+      ["Enter", "open properties, or a terminal while the network runs"],
+      ["F2", "rename"],
+      ["T", "open a terminal while the network runs"],
+      ["Menu key, Shift+F10", "open the context menu"],
       ["Del", "delete"],
     ],
   ],
@@ -36,11 +36,11 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "View",
     [
-      ["F", "fit into the window"],
+      ["F", "fit to window"],
       ["Ctrl+plus, minus, 0", "zoom"],
       ["Wheel, Ctrl+wheel", "scroll, zoom"],
-      ["Space and drag", "scroll; so does the middle button"],
-      ["Ctrl+B, Ctrl+J", "right side, bottom"],
+      ["Space and drag", "scroll; so does the middle mouse button"],
+      ["Ctrl+B, Ctrl+J", "show or hide the side and bottom panels"],
     ],
   ],
   [
@@ -48,7 +48,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["Ctrl+Shift+C, V", "copy, paste"],
       ["Ctrl+Shift+F", "find"],
-      ["Ctrl+plus, minus, 0", "size of the letters"],
+      ["Ctrl+plus, minus, 0", "font size"],
     ],
   ],
 ];

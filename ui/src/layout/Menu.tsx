@@ -1,4 +1,4 @@
-/** Menus: of the bar at the top, and those of a right click. Arrows move, Enter chooses, Escape closes. */
+/** Menus of the menu bar and context menus. Arrows move, Enter chooses, Escape closes. */
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon } from "../editor/icons";
 import { create } from "zustand";
@@ -20,7 +20,7 @@ interface Props {
   label: string;
   entries: readonly MenuEntry[];
   onClose: () => void;
-  /** Left or right of a bar's menu lies the next one. */
+  /** Left and right arrow in a menu of the menu bar: go to the next menu. */
   onSide?: (step: 1 | -1) => void;
 }
 
@@ -110,11 +110,11 @@ function Below({ children }: { children: ReactNode }) {
 }
 
 function items(box: HTMLElement | null): HTMLElement[] {
-  const found = [...(box?.querySelectorAll<HTMLElement>("[role^=menuitem]:not(:disabled)") ?? [])];
-  return found.filter((item) => item.closest('[role="menu"]') === box);
+  const all = [...(box?.querySelectorAll<HTMLElement>("[role^=menuitem]:not(:disabled)") ?? [])];
+  return all.filter((item) => item.closest('[role="menu"]') === box);
 }
 
-/** Moved as far as needed to be seen whole. */
+/** Move a menu so far that all of it is visible. */
 function keepInWindow(box: HTMLElement): void {
   const frame = box.getBoundingClientRect();
   const dx = Math.min(0, window.innerWidth - 4 - frame.right);
@@ -122,7 +122,7 @@ function keepInWindow(box: HTMLElement): void {
   if (dx < 0 || dy < 0) box.style.transform = `translate(${dx}px, ${dy}px)`;
 }
 
-// -- the menu of a right click ----------------------------------------------------------------------
+// -- context menus ----------------------------------------------------------------------------------
 
 interface Popped {
   shown: { label: string; entries: readonly MenuEntry[]; x: number; y: number } | null;
@@ -136,7 +136,7 @@ export function popUp(label: string, entries: readonly MenuEntry[], x: number, y
   usePopped.setState({ shown: { label, entries, x, y } });
 }
 
-/** Where the menu of a right click appears. */
+/** The context menu that is open, if any. */
 export function PopUp() {
   const { shown } = usePopped();
   if (shown === null) return null;

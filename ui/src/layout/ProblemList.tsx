@@ -5,12 +5,12 @@ import { useDocument, type DocumentState } from "../stores/document";
 import { useRunning } from "../stores/running";
 import type { DrawingProblem } from "../protocol";
 
-/** Everything that is wrong with the document; each line leads to where it is. */
+/** All problems of the document; a click goes to the element. */
 export function ProblemList() {
   const state = useDocument();
   const warnings = useRunning(({ run }) => run.warnings);
   if (state.problems.length + warnings.length === 0) {
-    return <p className="empty">No problems: this can be run.</p>;
+    return <p className="empty">No problems. The network can be run.</p>;
   }
   return (
     <ul className="problem-list" aria-label="Problems">

@@ -1,27 +1,27 @@
 import { lazy, Suspense } from "react";
 import { Inspector } from "../inspector/Inspector";
-// What the server says of lessons is heard from the start, not only when they are looked at.
+// Loaded at once, because it must receive the first push.
 import "../stores/lessons";
 import { useView } from "../stores/view";
 import { Divider } from "./Divider";
 import { Tabs, type Tab } from "./Tabs";
 import type { SideTab } from "../stores/view";
 
-const Lessons = lazy(() => import("../lessons/Lessons").then((it) => ({ default: it.Lessons })));
+const Lessons = lazy(() => import("../lessons/Lessons").then((module) => ({ default: module.Lessons })));
 
 const TABS: readonly Tab<SideTab>[] = [
   { id: "properties", title: "Properties" },
   { id: "lesson", title: "Lessons" },
 ];
 
-/** The right side: properties of what is selected, or the lesson. */
+/** The side panel: properties of the selection, or the lesson. */
 export function Side() {
   const { sideTab, isSideOpen, sideWidth } = useView();
   if (!isSideOpen) return null;
   return (
     <aside className="side" style={{ width: sideWidth }} aria-label="Properties and lessons">
       <Divider
-        label="Width of the right side"
+        label="Width of the side panel"
         orientation="vertical"
         size={sideWidth}
         smallest={240}
@@ -30,7 +30,7 @@ export function Side() {
       />
       <div className="bar">
         <Tabs
-          label="Right side"
+          label="Side panel"
           tabs={TABS}
           chosen={sideTab}
           onChoose={(tab) => useView.setState({ sideTab: tab })}

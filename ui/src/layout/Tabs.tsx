@@ -15,7 +15,7 @@ interface Props<T extends string> {
   onChoose: (id: T) => void;
 }
 
-/** A row of tabs as the ARIA practices have it: one stop of Tab, arrows go from tab to tab. */
+/** A row of tabs following the ARIA practices: one tab stop, arrow keys move between tabs. */
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose }: Props<T>) {
   const press = (event: KeyboardEvent<HTMLDivElement>) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

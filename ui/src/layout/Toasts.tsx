@@ -1,6 +1,6 @@
 import { closeToast, useToasts } from "../stores/toasts";
 
-/** Messages in the corner; a screen reader says them. */
+/** Messages in the corner, announced by screen readers. */
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
   return (

@@ -3,7 +3,7 @@ import { perform, succeeds, useConnection } from "../connection";
 import { Icon } from "../editor/icons";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
-import { comesUp, isAnythingUp, useRunning } from "../stores/running";
+import { hasStarted, hasNetwork, useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
 import { CLIENT, openTerminal, PROMPT } from "../terminals/tabs";
 import { ask } from "./dialogs";
@@ -12,7 +12,7 @@ import { menuBar } from "./menuBar";
 
 /** The bar at the top: menus, file, undo, run and stop, clock. */
 export function TopBar({ clock }: { clock: ReactNode }) {
-  const { undo: undone, redo: redone } = useDocument();
+  const { undo: undoLabel, redo: redoLabel } = useDocument();
   const theme = useView((state) => state.theme);
   const isDarkNow = isDark(theme);
   return (
@@ -24,8 +24,8 @@ export function TopBar({ clock }: { clock: ReactNode }) {
         <button
           type="button"
           className="icon-button"
-          disabled={undone === null}
-          title={undone === null ? "Nothing to undo" : `Undo: ${undone} (Ctrl+Z)`}
+          disabled={undoLabel === null}
+          title={undoLabel === null ? "Nothing to undo" : `Undo: ${undoLabel} (Ctrl+Z)`}
           aria-label="Undo"
           onClick={undo}
         >
@@ -34,8 +34,8 @@ export function TopBar({ clock }: { clock: ReactNode }) {
         <button
           type="button"
           className="icon-button"
-          disabled={redone === null}
-          title={redone === null ? "Nothing to redo" : `Redo: ${redone} (Ctrl+Y)`}
+          disabled={redoLabel === null}
+          title={redoLabel === null ? "Nothing to redo" : `Redo: ${redoLabel} (Ctrl+Y)`}
           aria-label="Redo"
           onClick={redo}
         >
@@ -49,8 +49,8 @@ export function TopBar({ clock }: { clock: ReactNode }) {
         <button
           type="button"
           className="icon-button"
-          title={isDarkNow ? "Light" : "Dark"}
-          aria-label={isDarkNow ? "Light colours" : "Dark colours"}
+          title={isDarkNow ? "Light theme" : "Dark theme"}
+          aria-label={isDarkNow ? "Light theme" : "Dark theme"}
           onClick={() => useView.setState({ theme: isDarkNow ? "light" : "dark" })}
         >
           <Icon name={isDarkNow ? "light" : "dark"} />
@@ -66,7 +66,7 @@ function FileName() {
     <span className="file-title" title={path ?? "not saved yet"}>
       <span className="file-name">{fileName || "untitled"}</span>
       {!isSaved && (
-        <span className="unsaved" role="img" aria-label="has changes that are not saved">
+        <span className="unsaved" role="img" aria-label="unsaved changes">
           ●
         </span>
       )}
@@ -80,7 +80,7 @@ function Connected() {
   return <span className="connection">{status === "connecting" ? "connecting…" : "no connection"}</span>;
 }
 
-/** Run, and Stop: which of them can be pressed, and what is going on. */
+/** Run and Stop, and the phase of the network. */
 function RunButtons() {
   const { phase, progress, error } = useRunning((state) => state.run);
   const isUp = phase === "running" || phase === "starting";
@@ -91,7 +91,7 @@ function RunButtons() {
         type="button"
         className="button button-run"
         disabled={phase !== "stopped" && phase !== "failed"}
-        title={isEmpty ? "Run: there is nothing on the canvas yet" : "Make the drawing a network"}
+        title={isEmpty ? "The canvas is empty" : "Start the network that is drawn"}
         onClick={() => void run()}
       >
         <Icon name="run" size={15} /> Run
@@ -100,7 +100,7 @@ function RunButtons() {
         type="button"
         className="button button-stop"
         disabled={!isUp}
-        title="End the network and everything in it"
+        title="Stop the network and every program in it"
         onClick={() => void stop()}
       >
         <Icon name="stop" size={15} /> Stop
@@ -113,21 +113,21 @@ function RunButtons() {
 }
 
 export async function run(): Promise<void> {
-  const isDone = await succeeds({ do: "run" });
+  const hasBegun = await succeeds({ do: "run" });
   const { application } = useDocument.getState().preferences;
-  if (isDone && String(application.startCLI) === "1" && (await comesUp())) void openTerminal(PROMPT);
+  if (hasBegun && String(application.startCLI) === "1" && (await hasStarted())) void openTerminal(PROMPT);
 }
 
-/** Programs that are at work would be lost: who stops is asked. */
+/** Stop the network; ask first if a program is busy. */
 export async function stop(): Promise<void> {
   const busy = useRunning.getState().terminals.filter((terminal) => terminal.is_busy && terminal.status === null);
-  if (busy.length > 0 && isAnythingUp()) {
+  if (busy.length > 0 && hasNetwork()) {
     const answer = await ask({
       title: "Stop the network?",
-      text: `A program is at work in ${busy.map(({ title }) => title).join(", ")}. It ends with the network.`,
+      text: `A program is running in ${busy.map(({ title }) => title).join(", ")}. Stopping the network ends it.`,
       answers: [
         { id: "stop", title: "Stop", isDangerous: true },
-        { id: "cancel", title: "Go on" },
+        { id: "cancel", title: "Cancel" },
       ],
     });
     if (answer !== "stop") return;
@@ -139,7 +139,7 @@ function MenuBar() {
   const menus = menuBar({ run: () => void run(), stop: () => void stop(), client: () => void openTerminal(CLIENT) });
   const [open, setOpen] = useState<number | null>(null);
   const box = useRef<HTMLDivElement>(null);
-  // A menu that was opened by pointer gives the focus back to whom it took it from.
+  // A menu opened with the pointer returns the focus to the element that had it.
   const before = useRef<HTMLElement | null>(null);
   const buttons = () => [...(box.current?.querySelectorAll<HTMLElement>(".menu-bar-button") ?? [])];
   const close = () => {

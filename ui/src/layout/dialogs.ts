@@ -1,4 +1,4 @@
-/** Which dialog is open, and questions that have to be answered before it goes on. */
+/** The dialog that is open, and questions to the user. */
 import { create } from "zustand";
 
 export type DialogName = "open" | "save" | "preferences" | "keys" | "about";
@@ -24,7 +24,7 @@ export function closeDialog(): void {
   useDialogs.setState({ shown: null });
 }
 
-/** The id of the answer; null if the question was put away. */
+/** Ask the user; resolves to the id of the answer, or null if the dialog was closed. */
 export function ask(question: Question): Promise<string | null> {
   return new Promise((done) => {
     const answer = (id: string | null) => {

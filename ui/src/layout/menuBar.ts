@@ -12,7 +12,7 @@ import { openTerminal, PROMPT } from "../terminals/tabs";
 import { showDialog } from "./dialogs";
 import type { MenuEntry } from "./Menu";
 
-interface Doing {
+interface RunActions {
   run: () => void;
   stop: () => void;
   client: () => void;
@@ -20,16 +20,16 @@ interface Doing {
 
 export interface TopMenu {
   title: string;
-  /** Asked for when it opens: what can be done depends on what is selected. */
+  /** Called when the menu opens, because entries depend on the selection. */
   entries: () => readonly MenuEntry[];
 }
 
-export function menuBar(doing: Doing): readonly TopMenu[] {
+export function menuBar(actions: RunActions): readonly TopMenu[] {
   return [
     { title: "File", entries: fileMenu },
     { title: "Edit", entries: editMenu },
     { title: "View", entries: viewMenu },
-    { title: "Run", entries: () => runMenu(doing) },
+    { title: "Run", entries: () => runMenu(actions) },
     { title: "Help", entries: helpMenu },
   ];
 }
@@ -54,13 +54,13 @@ function fileMenu(): readonly MenuEntry[] {
 }
 
 function editMenu(): readonly MenuEntry[] {
-  const { undo: undone, redo: redone, links } = useDocument.getState();
+  const { undo: undoLabel, redo: redoLabel, links } = useDocument.getState();
   const ids = selectedIds();
   const isNothing = ids.length === 0;
   const isMany = ids.filter((id) => !(id in links)).length > 1;
   return [
-    { title: undone === null ? "Undo" : `Undo: ${undone}`, keys: "Ctrl+Z", isDisabled: undone === null, run: undo },
-    { title: redone === null ? "Redo" : `Redo: ${redone}`, keys: "Ctrl+Y", isDisabled: redone === null, run: redo },
+    { title: undoLabel === null ? "Undo" : `Undo: ${undoLabel}`, keys: "Ctrl+Z", isDisabled: undoLabel === null, run: undo },
+    { title: redoLabel === null ? "Redo" : `Redo: ${redoLabel}`, keys: "Ctrl+Y", isDisabled: redoLabel === null, run: redo },
     "line",
     { title: "Cut", keys: "Ctrl+X", isDisabled: isNothing, run: () => void cutSelected() },
     { title: "Copy", keys: "Ctrl+C", isDisabled: isNothing, run: () => void copySelected() },
@@ -85,29 +85,29 @@ function viewMenu(): readonly MenuEntry[] {
   return [
     flag("Addresses", "showsAddresses"),
     flag("Port names", "showsPorts"),
-    flag("Link properties", "showsConditions"),
+    flag("Link conditions", "showsConditions"),
     flag("Throughput on links", "showsTraffic"),
-    flag("Overview", "showsMinimap"),
+    flag("Minimap", "showsMinimap"),
     flag("Snap to grid", "snapsToGrid"),
     "line",
     { title: "Zoom in", keys: "Ctrl+plus", run: zoomIn },
     { title: "Zoom out", keys: "Ctrl+minus", run: zoomOut },
     { title: "Actual size", keys: "Ctrl+0", run: () => zoomTo(1) },
-    { title: "Fit into the window", keys: "F", run: fit },
+    { title: "Fit to window", keys: "F", run: fit },
     "line",
     { title: "Properties", run: () => showSide("properties") },
     { title: "Lessons", run: () => showSide("lesson") },
-    { title: "Right side", keys: "Ctrl+B", isChecked: view.isSideOpen, run: () => useView.setState({ isSideOpen: !view.isSideOpen }) },
+    { title: "Side panel", keys: "Ctrl+B", isChecked: view.isSideOpen, run: () => useView.setState({ isSideOpen: !view.isSideOpen }) },
     { title: "Terminals", run: () => showDock("terminals") },
     { title: "Charts", run: () => showDock("charts") },
     { title: "Problems", run: () => showDock("problems") },
     { title: "Files", run: () => showDock("files") },
-    { title: "Bottom", keys: "Ctrl+J", isChecked: view.isDockOpen, run: () => useView.setState({ isDockOpen: !view.isDockOpen }) },
+    { title: "Bottom panel", keys: "Ctrl+J", isChecked: view.isDockOpen, run: () => useView.setState({ isDockOpen: !view.isDockOpen }) },
     "line",
     {
-      title: "Colours",
+      title: "Theme",
       items: (["system", "light", "dark"] as const).map((theme) => ({
-        title: theme === "system" ? "As the system has them" : theme === "light" ? "Light" : "Dark",
+        title: theme === "system" ? "System" : theme === "light" ? "Light" : "Dark",
         isChecked: view.theme === theme,
         run: () => useView.setState({ theme }),
       })),
@@ -115,7 +115,7 @@ function viewMenu(): readonly MenuEntry[] {
   ];
 }
 
-function runMenu({ run, stop, client }: Doing): readonly MenuEntry[] {
+function runMenu({ run, stop, client }: RunActions): readonly MenuEntry[] {
   const { phase } = useRunning.getState().run;
   const isRunning = phase === "running";
   return [
@@ -135,7 +135,7 @@ function runMenu({ run, stop, client }: Doing): readonly MenuEntry[] {
 function helpMenu(): readonly MenuEntry[] {
   return [
     { title: "Lessons", run: () => showSide("lesson") },
-    { title: "Keys…", run: () => showDialog("keys") },
+    { title: "Keyboard shortcuts…", run: () => showDialog("keys") },
     { title: "About wanlab", run: () => showDialog("about") },
   ];
 }

@@ -5,18 +5,18 @@ interface Props {
   onClose: () => void;
 }
 
-/** Nothing was found, and anything would do. */
-const NOTHING = ["", "-", "any"];
+/** Texts that stand for no value. */
+const NO_VALUE = ["", "-", "any"];
 
-/** What a check has found; a hint for each point that is missing. */
+/** The results of a check, with a hint for each part that lost points. */
 export function CheckResults({ results, onClose }: Props) {
   const points = results.reduce((sum, result) => sum + result.points, 0);
   const of = results.reduce((sum, result) => sum + result.of, 0);
   return (
-    <section className="check-results" aria-label="Result of the check" aria-live="polite">
+    <section className="check-results" aria-label="Check results" aria-live="polite">
       <h2>
         {points} of {of} points
-        <button type="button" className="icon-button" aria-label="Close the result" onClick={onClose}>
+        <button type="button" className="icon-button" aria-label="Close the results" onClick={onClose}>
           ✕
         </button>
       </h2>
@@ -31,10 +31,10 @@ export function CheckResults({ results, onClose }: Props) {
                   {result.points} of {result.of}
                 </small>
               </p>
-              {!isGood && !NOTHING.includes(result.found) && (
+              {!isGood && !NO_VALUE.includes(result.found) && (
                 <p className="check-found">
-                  found {result.found}
-                  {!NOTHING.includes(result.wanted) && `, wanted ${result.wanted}`}
+                  measured {result.found}
+                  {!NO_VALUE.includes(result.wanted) && `, expected ${result.wanted}`}
                 </p>
               )}
               {!isGood && result.hint && <p className="check-hint">{result.hint}</p>}

@@ -1,7 +1,7 @@
 import "./figure/figure.css";
 import { useEffect, useMemo, useRef } from "react";
 import type { LessonPage, LessonStep } from "../protocol";
-import { canDo, told } from "./canvasSteps";
+import { canDo, description } from "./canvasSteps";
 import { draw } from "./figure/draw";
 import { read, type Command } from "./markdown";
 import { numberOf, ON_CANVAS, sectionOf, stepsOf } from "./steps";
@@ -14,7 +14,7 @@ interface Props {
   onUnit: (folder: string) => void;
 }
 
-/** The text of a lesson. It is HTML of our own making (markdown.ts) and not React's: only marks change in it. */
+/** The text of a lesson. It is HTML made by markdown.ts, not by React: only its marks change. */
 export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const text = useMemo(() => read(page.markdown, `/api/lessons/${page.unit}`), [page]);
@@ -66,12 +66,12 @@ function drawFigures(element: HTMLElement, figures: readonly string[]): void {
     try {
       figure.innerHTML = draw(figures[Number(figure.dataset["figure"])]!, element.clientWidth - 24);
     } catch {
-      // It stays the text that it is written as.
+      // Show the source of the figure instead.
     }
   }
 }
 
-/** What is done on the canvas stands before the commands that come after it, or at its section's end. */
+/** Insert each canvas step before the next command of the manual, or at the end of its section. */
 function placeCanvasSteps(element: HTMLElement, steps: readonly LessonStep[], numbers: readonly (number | null)[]): void {
   const headings = [...element.querySelectorAll<HTMLElement>("h2, h3")];
   const sections = new Map(
@@ -92,7 +92,7 @@ function placeCanvasSteps(element: HTMLElement, steps: readonly LessonStep[], nu
   }
 }
 
-/** The list of steps where they belong; made if it is not there yet. */
+/** The list for canvas steps at a position; created if it does not exist yet. */
 function listAt(element: HTMLElement, heading: HTMLElement | null, block: HTMLElement | null): HTMLElement {
   const isInSection = block !== null && (heading === null || sectionHeading(element, block) === heading);
   if (isInSection) {
@@ -131,14 +131,14 @@ function chip(step: LessonStep): HTMLElement {
   row.className = "row";
   row.dataset["step"] = String(step.n);
   const text = document.createElement("span");
-  text.textContent = told(step);
+  text.textContent = description(step);
   row.append(text);
   if (!canDo(step)) return row;
   const button = document.createElement("button");
   button.type = "button";
   button.dataset["step"] = String(step.n);
   button.textContent = "Do";
-  button.setAttribute("aria-label", `Do this for me: ${told(step)}`);
+  button.setAttribute("aria-label", `Do this for me: ${description(step)}`);
   row.append(button);
   return row;
 }

@@ -7,7 +7,7 @@ const KINDS: readonly [string, string][] = [
   ["problem", "Problems"],
 ];
 
-/** All units of the course, and how far one has come in each. */
+/** All units of the course, with the progress in each. */
 export function LessonList({ onRead }: { onRead: (unit: string) => void }) {
   const { lessons, open_unit } = useLessons();
   if (!lessons.length) return <p className="empty">Loading…</p>;

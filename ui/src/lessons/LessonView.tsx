@@ -19,10 +19,10 @@ interface Props {
   onList: () => void;
 }
 
-/** One lesson: what it says, and what can be done with it. */
+/** A lesson: its text and its actions. */
 export function LessonView({ unit, onRead, onList }: Props) {
   const page = usePage(unit);
-  useEffect(makeRoom, []);
+  useEffect(widenSide, []);
   const { lessons, open_unit, working, working_step } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
   const [results, setResults] = useState<readonly CheckResult[] | null>(null);
@@ -32,19 +32,19 @@ export function LessonView({ unit, onRead, onList }: Props) {
     if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
   };
   const command = async ({ place, line }: Command, step: number | null) => {
-    if (place === "") await outside(line);
+    if (place === "") await runOutside(line);
     else if (await typeFor(place, line)) note(step);
   };
-  const outside = async (line: string) => {
+  const runOutside = async (line: string) => {
     if (/^wanlab lab start\b/.test(line)) await start(unit);
     else if (/^wanlab lab check\b/.test(line)) await check();
   };
   const check = async () => {
     if (isChecking) return;
     setIsChecking(true);
-    const found = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
+    const results = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
     setIsChecking(false);
-    if (found !== null) setResults(found);
+    if (results !== null) setResults(results);
   };
   const step = async (one: LessonStep) => {
     if (page !== null && typeof page !== "string" && (await doFor(one, page.topologies))) note(one.n);
@@ -59,8 +59,8 @@ export function LessonView({ unit, onRead, onList }: Props) {
         {lesson && <Progress lesson={lesson} isOpen={false} />}
         <Actions unit={unit} page={page} isOpen={open_unit === unit} isChecking={isChecking} onCheck={() => void check()} />
       </header>
-      {working === unit && <p className="lesson-working">The report is being made: {working_step}</p>}
-      {isChecking && <p className="lesson-working">It is measured in the network that runs, which can take minutes. Stop ends it.</p>}
+      {working === unit && <p className="lesson-working">Making the report: {working_step}</p>}
+      {isChecking && <p className="lesson-working">Measuring in the running network. This can take minutes; Stop ends it.</p>}
       {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
       {page !== null && (
         <LessonBody
@@ -77,19 +77,19 @@ export function LessonView({ unit, onRead, onList }: Props) {
 
 const READABLE_WIDTH = 420;
 
-/** A lesson needs more room than properties do. */
-function makeRoom(): void {
+/** Widen the side panel, because lessons need more room than properties. */
+function widenSide(): void {
   if (useView.getState().sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
 }
 
 const NONE: readonly number[] = [];
 
-/** A unit's folder, as lessons refer to one another: "14" is lab14, "ex3" exercise3, "prob1" problem1. */
+/** The folder of a unit, as in links between lessons: "14" is lab14, "ex3" exercise3, "prob1" problem1. */
 function folderOf(unit: string): string {
-  const found = /^(ex|prob)?(\d+)$/.exec(unit);
-  if (!found) return unit;
-  if (found[1] === "ex") return `exercise${found[2]}`;
-  return found[1] === "prob" ? `problem${found[2]}` : `lab${found[2]!.padStart(2, "0")}`;
+  const match = /^(ex|prob)?(\d+)$/.exec(unit);
+  if (!match) return unit;
+  if (match[1] === "ex") return `exercise${match[2]}`;
+  return match[1] === "prob" ? `problem${match[2]}` : `lab${match[2]!.padStart(2, "0")}`;
 }
 
 function usePage(unit: string): LessonPage | string | null {
@@ -97,7 +97,7 @@ function usePage(unit: string): LessonPage | string | null {
   useEffect(() => {
     let isWanted = true;
     fetch(`/api/lessons/${encodeURIComponent(unit)}`)
-      .then(async (answer) => (answer.ok ? ((await answer.json()) as LessonPage) : ((await answer.json()) as { what: string }).what))
+      .then(async (response) => (response.ok ? ((await response.json()) as LessonPage) : ((await response.json()) as { what: string }).what))
       .catch((error: unknown) => String(error))
       .then((read) => isWanted && setPage(read));
     return () => {
@@ -107,7 +107,7 @@ function usePage(unit: string): LessonPage | string | null {
   return page;
 }
 
-/** Opens the unit's network; asks first where something would be lost. */
+/** Open the unit's network; ask first if there are unsaved changes. */
 async function start(unit: string): Promise<void> {
   try {
     await send({ do: "lesson", unit, action: "start" });
@@ -115,7 +115,7 @@ async function start(unit: string): Promise<void> {
     if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
     const answer = await ask({
       title: "Open the lesson's network?",
-      text: `${error.what}. What is not saved would be lost.`,
+      text: `${error.what}. Opening the lesson discards them.`,
       answers: [
         { id: "open", title: "Open", isDangerous: true },
         { id: "cancel", title: "Cancel" },
@@ -145,30 +145,30 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
     <span className="lesson-actions">
       {isOpen ? (
         <button type="button" className="button" onClick={() => void perform({ do: "lesson", unit, action: "close" })}>
-          Put away
+          Close lesson
         </button>
       ) : (
-        <button type="button" className="button button-primary" title="Opens the lesson's network" onClick={() => void start(unit)}>
+        <button type="button" className="button button-primary" title="Open the network of this lesson" onClick={() => void start(unit)}>
           Start
         </button>
       )}
       {page?.has_check && (
-        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grades the network that runs" : "The network has to run"} onClick={onCheck}>
+        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grade the running network" : "Run the network to check it"} onClick={onCheck}>
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}
       {lesson?.report && working !== unit && (
         <button type="button" className="button" onClick={() => openFile(lesson.report!)}>
-          Show the report
+          Show report
         </button>
       )}
       {working === unit ? (
         <button type="button" className="button" title={working_step} onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}>
-          Cancel the report
+          Cancel report
         </button>
       ) : (
-        <button type="button" className="button" disabled={working !== null} title="Performs all steps in a machine of its own and makes a page of what they show" onClick={() => void report()}>
-          {lesson?.report ? "Report anew" : "Report"}
+        <button type="button" className="button" disabled={working !== null} title="Perform all steps in a separate machine and write a report of the results" onClick={() => void report()}>
+          {lesson?.report ? "Make the report again" : "Make a report"}
         </button>
       )}
     </span>

@@ -4,11 +4,11 @@ import { useLessons } from "../stores/lessons";
 import { LessonList } from "./LessonList";
 import { LessonView } from "./LessonView";
 
-/** The course: list of labs, and the lesson beside the lab. */
+/** The course: the list of units, or one lesson. */
 export function Lessons() {
   const open = useLessons((state) => state.open_unit);
   const [read, setRead] = useState<string | null>(open);
-  // A lesson that was started (here, or in another window) is the one that is read.
+  // Show a lesson that is started, here or in another window.
   const [known, setKnown] = useState(open);
   if (open !== known) {
     setKnown(open);

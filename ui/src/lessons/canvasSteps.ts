@@ -13,7 +13,7 @@ import { freshId } from "../editor/names";
 import { newDocument, openPath, savePath } from "../files/topologies";
 import type { LessonStep, DrawnLink, DrawnNode, NodeKind, DocumentPreferences } from "../protocol";
 import { useDocument } from "../stores/document";
-import { comesUp, useRunning } from "../stores/running";
+import { hasStarted, useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
 import { CLIENT, openTerminal, PROMPT } from "../terminals/tabs";
 
@@ -111,11 +111,11 @@ async function setPreferences(words: Record<string, unknown>): Promise<boolean> 
 
 async function run(): Promise<boolean> {
   if (useRunning.getState().run.phase === "running") return true;
-  return (await succeeds({ do: "run" })) && comesUp();
+  return (await succeeds({ do: "run" })) && hasStarted();
 }
 
 async function openAll(names: readonly string[]): Promise<boolean> {
-  if (!(await comesUp())) {
+  if (!(await hasStarted())) {
     toast("warning", "the network does not run yet", "start it with Run");
     return false;
   }
@@ -136,7 +136,7 @@ export function canDo(step: LessonStep): boolean {
 }
 
 /** As one would tell it. */
-export function told(step: LessonStep): string {
+export function description(step: LessonStep): string {
   return Object.entries(step.do)
     .map(([word, value]) => sentence(word, value))
     .join("; ");

@@ -1,4 +1,4 @@
-/** All lessons of the course can be shown: figures drawn, formulas set, commands and answers found. */
+/** All lessons of the course can be shown: figures, formulas, commands and answers. */
 
 import { describe, expect, it } from "vitest";
 import { draw } from "./figure/draw";

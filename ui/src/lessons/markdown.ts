@@ -1,30 +1,30 @@
-/** A lesson's text as HTML: Markdown, formulas, figures, hidden answers, and commands with a button each.
+/** Convert a lesson to HTML: Markdown, formulas, figures, hidden answers, and commands with a button.
  *
- *  Lessons come with the package, and still no HTML of theirs is passed on: what they may contain beside
- *  Markdown is <details>, and that is read here.
+ *  Raw HTML in lessons is not passed on, although they come with the package: the only element allowed
+ *  is <details>, which is parsed here.
  */
 
 import MarkdownIt, { type StateBlock, type StateInline } from "markdown-it";
 import temml from "temml";
 
 export interface Command {
-  /** "h1", "client", "mininet"; "" is a shell outside of the lab. */
+  /** "h1", "client", "mininet"; "" for a shell outside the laboratory. */
   place: string;
   line: string;
 }
 
 export interface Page {
   html: string;
-  /** By number, as in data-command. */
+  /** Commands by the number in data-command. */
   commands: Command[];
-  /** By number, as in data-figure. */
+  /** Figures by the number in data-figure. */
   figures: string[];
 }
 
 const COMMAND = /^(?:(mininet)>|([A-Za-z]\w*)?\$) (.+)$/;
 const ANSWER = /^<details><summary>(.*?)<\/summary>$/;
 
-/** `assets`: where the files beside the lesson are to be had. */
+/** Convert a lesson. `assets`: the URL of the files beside it. */
 export function read(text: string, assets: string): Page {
   const commands: Command[] = [];
   const figures: string[] = [];
@@ -69,7 +69,7 @@ export function read(text: string, assets: string): Page {
   return { html: markdown.render(text), commands, figures };
 }
 
-/** What a heading is called in links, as most pages of Markdown have it. */
+/** The anchor of a heading, in the usual form of Markdown. */
 export function anchor(title: string): string {
   return title
     .toLowerCase()

@@ -1,23 +1,22 @@
-/** Which step of the unit each command of its lesson is, and where the steps between them belong that are
- *  done on the canvas. */
+/** Match the commands of a lesson with the steps of its unit, and find the place of canvas steps. */
 
 import type { LessonStep } from "../protocol";
 import type { Command } from "./markdown";
 
 export const ON_CANVAS = "gui";
 
-/** For each command the number of its step; null: it is none of the manual's. */
+/** The number of the step of each command; null if it is not one of the manual's. */
 export function stepsOf(commands: readonly Command[], steps: readonly LessonStep[]): (number | null)[] {
   const fits = (command: Command, step: LessonStep) =>
     step.where.includes(command.place) && step.lines.some((line) => same(line, command.line));
-  // In the order of the lesson, which is nearly always that of the steps; what is left then, anywhere.
+  // First in the order of the lesson, which nearly always is that of the steps; then the rest, anywhere.
   const used = new Set<LessonStep>();
   let next = 0;
   const found = commands.map((command) => {
     const at = steps.findIndex((step, index) => index >= next && fits(command, step));
     if (at < 0) return null;
     const step = steps[at]!;
-    // A step in two terminals stands in two lines of the lesson.
+    // A step in two terminals has two lines in the lesson.
     const isLast = step.where.at(-1) === command.place && step.lines.at(-1) !== undefined;
     next = isLast ? at + 1 : at;
     used.add(step);
@@ -36,7 +35,7 @@ function same(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** The section of the lesson that a step of the manual's belongs to: "3.1/2" to "3.1", or else to "3". */
+/** The section of a step of the manual: "3.1/2" belongs to "3.1", or else to "3". */
 export function sectionOf(at: string, sections: readonly string[]): string | null {
   const number = /^\d+(\.\d+)*/.exec(at)?.[0] ?? "";
   for (let wanted = number; wanted; wanted = wanted.split(".").slice(0, -1).join(".")) {
@@ -45,7 +44,7 @@ export function sectionOf(at: string, sections: readonly string[]): string | nul
   return null;
 }
 
-/** Number of a heading: "3.1 The same network, drawn" is "3.1". */
+/** The number of a heading: "3.1 The same network, drawn" has "3.1". */
 export function numberOf(heading: string): string | null {
   return /^(\d+(?:\.\d+)*)\.?\s/.exec(heading)?.[1] ?? null;
 }

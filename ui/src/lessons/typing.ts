@@ -1,22 +1,22 @@
-/** "Type this for me": into the terminal where it belongs, which is opened if need be. */
+/** Type a command of a lesson into its terminal, which is opened if necessary. */
 
 import { succeeds } from "../connection";
 import { useDocument } from "../stores/document";
-import { comesUp, useRunning } from "../stores/running";
+import { hasStarted, useRunning } from "../stores/running";
 import { toast } from "../stores/toasts";
 import { paneOf, terminalTab } from "../terminals/panes";
 import { CLIENT, openTerminal, PROMPT, showTab, useTabs } from "../terminals/tabs";
 
 const MININET = "mininet";
-/** A command that leads to a prompt of its own, in the terminal where it was typed. */
+/** Commands that start a mininet> prompt in the terminal where they are typed. */
 const STARTS_PROMPT = /^sudo mn\b(?!.*(?:-c\b|--clean|--test))/;
 
 let ownPrompt: string | null = null;
 
-/** `place` as a lesson has it: client, mininet, or a node's name. Whether it was typed. */
+/** Type a line; returns whether it was typed. `place`: client, mininet, or the name of a node. */
 export async function typeFor(place: string, line: string): Promise<boolean> {
-  if (!(await comesUp())) {
-    toast("warning", "the network does not run yet", "start it with Run, then type");
+  if (!(await hasStarted())) {
+    toast("warning", "the network is not running", "press Run first");
     return false;
   }
   const terminal = place === MININET ? await atPrompt() : await ofNode(place);
@@ -38,7 +38,7 @@ async function atPrompt(): Promise<string | null> {
 async function ofNode(name: string): Promise<string | null> {
   const node = name === CLIENT ? CLIENT : Object.values(useDocument.getState().nodes).find((one) => one.name === name)?.id;
   if (node === undefined) {
-    toast("warning", `there is no ${name} in this network`, "open the lesson's network with Start");
+    toast("warning", `this network has no ${name}`, "press Start to open the network of the lesson");
     return null;
   }
   const free = useRunning.getState().terminals.filter((one) => one.node === node && one.status === null && !one.is_busy);

@@ -1,9 +1,9 @@
 /**
- * The document: nodes, links and labels by id, so that what did not change stays the same object and is
- * not drawn again.
+ * The document: nodes, links and labels by id. Elements that did not change stay the same objects, so
+ * that they are not drawn again.
  *
- * What is shown is what the server has said, and on top of it our own edits that it has not answered
- * yet. So an edit shows at once, and a word of the server's about an earlier one does not undo a later.
+ * What is shown is the server's document with our own unconfirmed edits on top. So an edit shows at
+ * once, and the confirmation of an earlier edit does not undo a later one.
  */
 import { create } from "zustand";
 import { onPush } from "../connection";
@@ -12,21 +12,21 @@ import type { Document, DocumentPush, DrawnLabel, DrawnLink, DrawnNode, Document
 export type ById<T> = Readonly<Record<string, T>>;
 
 export interface DocumentState {
-  /** 0: nothing has come yet. */
+  /** 0 until the first document has arrived. */
   revision: number;
   nodes: ById<DrawnNode>;
   links: ById<DrawnLink>;
   labels: ById<DrawnLabel>;
   preferences: DocumentPreferences;
-  /** What undo and redo would do: "Move h1"; null if there is nothing. */
+  /** The edits that undo and redo would apply to ("Move h1"); null if there are none. */
   undo: string | null;
   redo: string | null;
   problems: readonly DrawingProblem[];
-  /** In the working folder; null if it has never been saved. */
+  /** The path in the working folder; null if it has never been saved. */
   path: string | null;
   fileName: string;
   isSaved: boolean;
-  /** Grows whenever another document takes the place of this one. */
+  /** Increases whenever another document replaces this one. */
   opened: number;
 }
 
@@ -35,7 +35,7 @@ type Content = Pick<
   "revision" | "nodes" | "links" | "labels" | "preferences" | "undo" | "redo"
 >;
 
-const NOTHING: Content = {
+const EMPTY: Content = {
   revision: 0,
   nodes: {},
   links: {},
@@ -55,7 +55,7 @@ const NOTHING: Content = {
 };
 
 export const useDocument = create<DocumentState>(() => ({
-  ...NOTHING,
+  ...EMPTY,
   problems: [],
   path: null,
   fileName: "",
@@ -63,8 +63,8 @@ export const useDocument = create<DocumentState>(() => ({
   opened: 0,
 }));
 
-function byId<T extends { id: string }>(things: readonly T[]): ById<T> {
-  return Object.fromEntries(things.map((thing) => [thing.id, thing]));
+function byId<T extends { id: string }>(elements: readonly T[]): ById<T> {
+  return Object.fromEntries(elements.map((element) => [element.id, element]));
 }
 
 function changed<T extends { id: string }>(
@@ -78,7 +78,7 @@ function changed<T extends { id: string }>(
   return { ...Object.fromEntries(kept), ...byId(put) };
 }
 
-/** What the document is after a push. */
+/** The document after a push. */
 export function after(state: Content, push: DocumentPush): Content {
   const { revision, undo, redo, changes } = push;
   if (push.document !== null) return { ...state, revision, undo, redo, ...whole(push.document) };
@@ -104,26 +104,26 @@ function whole(document: Document): Partial<Content> {
   };
 }
 
-let said = NOTHING;
-const unanswered = new Set<DocumentPush>();
+let confirmed = EMPTY;
+const unconfirmed = new Set<DocumentPush>();
 
-/** Shows an edit that the server has not answered yet, until the returned function is called. */
+/** Show an edit that the server has not confirmed yet, until the returned function is called. */
 export function show(edit: DocumentPush): () => void {
-  unanswered.add(edit);
+  unconfirmed.add(edit);
   showAll();
   return () => {
-    unanswered.delete(edit);
+    unconfirmed.delete(edit);
     showAll();
   };
 }
 
 function showAll(): void {
-  useDocument.setState([...unanswered].reduce(after, said));
+  useDocument.setState([...unconfirmed].reduce(after, confirmed));
 }
 
 onPush("document", (push) => {
-  const isOther = push.document !== null && said.revision !== push.revision;
-  said = after(said, push);
+  const isOther = push.document !== null && confirmed.revision !== push.revision;
+  confirmed = after(confirmed, push);
   showAll();
   if (isOther) useDocument.setState(({ opened }) => ({ opened: opened + 1 }));
 });

@@ -1,6 +1,6 @@
 /**
- * Changes of the document: one action of the user is one edit, and one step of undo. It shows at once,
- * and goes again if the server refuses it.
+ * Edits of the document. One action of the user is one edit, and one step of undo. An edit shows at
+ * once, and disappears again if the server refuses it.
  */
 import { perform, send, showError } from "../connection";
 import type { DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences } from "../protocol";
@@ -14,7 +14,7 @@ export interface Change {
   preferences?: Partial<DocumentPreferences>;
 }
 
-/** `label` is how undo calls it: "Move h1". */
+/** Edit the document. `label` is the name of the edit in the undo menu: "Move h1". */
 export async function edit(label: string, change: Change): Promise<boolean> {
   const state = useDocument.getState();
   const put = {
@@ -25,7 +25,7 @@ export async function edit(label: string, change: Change): Promise<boolean> {
   const drop = dropped(change.drop ?? []);
   const preferences =
     change.preferences === undefined ? null : { ...state.preferences, ...change.preferences };
-  const answered = show({
+  const hide = show({
     push: "document",
     revision: state.revision,
     document: null,
@@ -48,11 +48,11 @@ export async function edit(label: string, change: Change): Promise<boolean> {
     showError(error);
     return false;
   } finally {
-    answered();
+    hide();
   }
 }
 
-/** With a node go its links. */
+/** The ids, and those of all links of deleted nodes. */
 function dropped(ids: readonly string[]): string[] {
   const all = new Set(ids);
   for (const link of Object.values(useDocument.getState().links)) {

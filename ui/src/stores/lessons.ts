@@ -1,4 +1,4 @@
-/** The course as the server tells of it: units, what is done of each, which one is open. */
+/** The course: its units, the progress in each, and the one that is open. */
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type { LessonsPush } from "../protocol";

@@ -1,10 +1,10 @@
-/** What the server says without being asked becomes a message: news, and why a network has failed. */
+/** Show messages of the server, and why a network has failed, as toasts. */
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type { DraftPush, RunPush } from "../protocol";
 import { toast } from "./toasts";
 
-/** What a server before this one had not saved; null if there is nothing. */
+/** What an earlier server had not saved; null if there is nothing. */
 export const useDraft = create<{ draft: DraftPush | null }>(() => ({ draft: null }));
 
 onPush("draft", (draft) => useDraft.setState({ draft: draft.name === null ? null : draft }));

@@ -1,4 +1,4 @@
-/** Names and addresses of ports: those that the document means, and while it runs those there are. */
+/** Names and addresses of ports: as planned from the document and, while it runs, as they are. */
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type { LivePort } from "../protocol";
@@ -28,7 +28,7 @@ export function portsOf(node: string, ports: Ports): LivePort[] {
   return Object.values(ports).filter((port) => port.node === node);
 }
 
-/** Without those that every port has. */
+/** The addresses of a port, without IPv6 link-local ones, which every port has. */
 export function addressesShown(port: LivePort | undefined): string {
   return (port?.addresses ?? []).filter((ip) => !ip.startsWith("fe80:")).join(" ");
 }

@@ -1,4 +1,4 @@
-/** The running network: its phase, its clock, its ports, its terminals, what is being kept of it. */
+/** The running network: phase, clock, ports, terminals, records and captures. */
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type {
@@ -16,7 +16,7 @@ interface Running {
   terminals: TerminalsPush["terminals"];
   records: RecordsPush;
   captures: CapturesPush["ports"];
-  /** Ports of the running network by link and end, "l1 a". */
+  /** Ports of the running network by link and end: "l1 a". */
   ports: Readonly<Record<string, LivePort>>;
   linksDown: ReadonlySet<string>;
 }
@@ -65,13 +65,13 @@ export function isRunning(): boolean {
   return useRunning.getState().run.phase === "running";
 }
 
-/** Whether stopping or leaving would end something. */
-export function isAnythingUp(): boolean {
+/** Whether there is a network that stopping, or leaving the page, would end. */
+export function hasNetwork(): boolean {
   return !["stopped", "failed"].includes(useRunning.getState().run.phase);
 }
 
-/** Whether it runs; of one that is starting that is known when it does, or does not. */
-export function comesUp(): Promise<boolean> {
+/** Whether the network runs; while it is starting, wait until that is decided. */
+export function hasStarted(): Promise<boolean> {
   const { phase } = useRunning.getState().run;
   if (phase !== "starting") return Promise.resolve(phase === "running");
   return new Promise((done) => {

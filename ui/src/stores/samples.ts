@@ -1,12 +1,11 @@
-/** What is measured of the running network while one looks: the canvas and the charts ask for it here,
- *  and the server is told of all of it together.
+/** Live samples of the running network. Canvas and charts subscribe here; the server gets one request.
  *
- *      want("canvas", [{ kind: "throughput", port: "s1-eth2" }])     from now on; [] ends it
+ *      watch("canvas", [{ kind: "throughput", port: "s1-eth2" }])     until watch("canvas", [])
  *      tables.throughput.columns.get("s1-eth2")
  *      onSamples(() => draw())
  *
- *  Curves of a kind share their instants: a table with a column for each. It is changed in place, since
- *  it grows many times a second; who draws it looks when told.
+ *  Curves of a kind share their sampling times: a table with a column for each. Tables are changed in
+ *  place, because they grow many times a second; onSamples tells when to draw them again.
  */
 
 import { perform, onPush } from "../connection";
@@ -29,9 +28,9 @@ export interface Table {
 }
 
 export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops"];
-/** Older rows go: an hour at ten a second. */
-const MOST_ROWS = 36_000;
-/** How often, in the network's time. */
+/** Older rows are dropped: an hour at ten a second. */
+const MAX_ROWS = 36_000;
+/** Between samples, in the network's time. */
 const INTERVAL_MS = 100;
 
 export const tables: Record<SeriesKind, Table> = {
@@ -42,9 +41,9 @@ export const tables: Record<SeriesKind, Table> = {
   drops: emptyTable(),
 };
 
-const wishes = new Map<string, readonly WatchedSeries[]>();
+const watched = new Map<string, readonly WatchedSeries[]>();
 const listeners = new Set<() => void>();
-let told = "";
+let requested = "";
 
 export function emptyTable(): Table {
   return { times_s: [], columns: new Map() };
@@ -54,28 +53,28 @@ export function keyOf(column: { port: string; flow: string }): string {
   return column.flow ? `${column.port} ${column.flow}` : column.port;
 }
 
-/** What `owner` wants to see from now on. */
-export function want(owner: string, series: readonly WatchedSeries[]): void {
-  if (series.length) wishes.set(owner, series);
-  else wishes.delete(owner);
-  tell();
+/** Sample these series for `owner` from now on. */
+export function watch(owner: string, series: readonly WatchedSeries[]): void {
+  if (series.length) watched.set(owner, series);
+  else watched.delete(owner);
+  request();
 }
 
-export function onSamples(heard: () => void): () => void {
-  listeners.add(heard);
-  return () => listeners.delete(heard);
+export function onSamples(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-function tell(): void {
+function request(): void {
   const all = new Map<string, WatchedSeries>();
-  for (const series of wishes.values()) for (const one of series) all.set(`${one.kind} ${one.port}`, one);
+  for (const series of watched.values()) for (const one of series) all.set(`${one.kind} ${one.port}`, one);
   const wanted = JSON.stringify([...all.keys()].sort());
-  if (wanted === told) return;
-  told = wanted;
+  if (wanted === requested) return;
+  requested = wanted;
   void perform({ do: "watch", series: [...all.values()], interval_ms: INTERVAL_MS });
 }
 
-/** Adds what came to a table; all of it is later than what is there, or at the last instants. */
+/** Add samples to a table. They are later than those in it, or belong to its last rows. */
 export function addTo(table: Table, columns: readonly SampleColumn[]): void {
   const filled = table.times_s.length;
   const known = new Set(table.columns.keys());
@@ -92,7 +91,7 @@ export function addTo(table: Table, columns: readonly SampleColumn[]): void {
     const first = known.has(key) ? filled : 0;
     for (let row = first; row < table.times_s.length; row += 1) values[row] ??= null;
   }
-  if (table.times_s.length > MOST_ROWS) shorten(table, table.times_s.length - MOST_ROWS);
+  if (table.times_s.length > MAX_ROWS) shorten(table, table.times_s.length - MAX_ROWS);
 }
 
 function rowOf(table: Table, time: number): number {
@@ -127,25 +126,25 @@ export function clearSamples(): void {
     table.times_s.length = 0;
     table.columns.clear();
   }
-  for (const heard of listeners) heard();
+  for (const listener of listeners) listener();
 }
 
 onPush("samples", ({ columns }) => {
   for (const kind of KINDS) {
-    const own = columns.filter((column) => column.kind === kind);
-    if (own.length) addTo(tables[kind], own);
+    const ofKind = columns.filter((column) => column.kind === kind);
+    if (ofKind.length) addTo(tables[kind], ofKind);
   }
-  for (const heard of listeners) heard();
+  for (const listener of listeners) listener();
 });
 
-let wasUp = false;
+let wasRunning = false;
 onPush("run", ({ phase }) => {
-  if (phase === "starting" && wasUp === false) clearSamples();
-  wasUp = phase === "running";
+  if (phase === "starting" && !wasRunning) clearSamples();
+  wasRunning = phase === "running";
 });
 
-// A new connection, and a server that was started anew, know nothing of what this one wants to see.
+// A new connection, or a restarted server, does not know what this browser watches.
 onPush("state", () => {
-  told = "";
-  if (wishes.size) tell();
+  requested = "";
+  if (watched.size) request();
 });

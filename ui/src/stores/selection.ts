@@ -1,4 +1,4 @@
-/** What is selected on the canvas: ids of nodes, links and labels. Charts and lessons look at it too. */
+/** The selection on the canvas: ids of nodes, links and labels. Charts follow it, too. */
 import { create } from "zustand";
 
 interface Selection {

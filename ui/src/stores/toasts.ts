@@ -1,4 +1,4 @@
-/** Short messages in the corner: errors stay until they are closed, the others go by themselves. */
+/** Short messages in the corner. Errors stay until they are closed, others disappear by themselves. */
 import { create } from "zustand";
 
 export type Level = "info" | "good" | "warning" | "error";
@@ -14,21 +14,21 @@ interface Toasts {
   toasts: Toast[];
 }
 
-const SHOWN_MS = 5000;
-const MOST = 5;
+const DISPLAY_MS = 5000;
+const MAX_TOASTS = 5;
 let lastId = 0;
 
 export const useToasts = create<Toasts>(() => ({ toasts: [] }));
 
 export function toast(level: Level, what: string, hint = ""): void {
-  const known = useToasts.getState().toasts.find((it) => it.what === what && it.hint === hint);
-  if (known !== undefined) return;
+  const isShown = useToasts.getState().toasts.some((shown) => shown.what === what && shown.hint === hint);
+  if (isShown) return;
   lastId += 1;
   const made: Toast = { id: lastId, level, what, hint };
-  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, made].slice(-MOST) }));
-  if (level !== "error") window.setTimeout(() => closeToast(made.id), SHOWN_MS);
+  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, made].slice(-MAX_TOASTS) }));
+  if (level !== "error") window.setTimeout(() => closeToast(made.id), DISPLAY_MS);
 }
 
 export function closeToast(id: number): void {
-  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((it) => it.id !== id) }));
+  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((shown) => shown.id !== id) }));
 }

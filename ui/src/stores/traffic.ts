@@ -1,7 +1,7 @@
-/** What passes each link of the running network, for the lines on the canvas. */
+/** The throughput of each link of the running network, for the lines on the canvas. */
 import { useEffect } from "react";
 import { create } from "zustand";
-import { onSamples, tables, want } from "./samples";
+import { onSamples, tables, watch } from "./samples";
 import { useRunning } from "./running";
 import { useView } from "./view";
 
@@ -12,26 +12,26 @@ export interface Traffic {
 
 export const useTraffic = create<{ links: Readonly<Record<string, Traffic>> }>(() => ({ links: {} }));
 
-const LEAST_BETWEEN_MS = 200;
+const MIN_UPDATE_MS = 200;
 
-/** Asks for the throughput of all ports while the network runs and somebody looks. */
+/** Watch the throughput of all ports while the network runs and throughput is shown. */
 export function useWatchedTraffic(): void {
   const ports = useRunning((state) => state.ports);
   const isWanted = useView((state) => state.showsTraffic);
   useEffect(() => {
     const all = isWanted ? Object.values(ports) : [];
-    want("canvas", all.map(({ name }) => ({ kind: "throughput", port: name })));
+    watch("canvas", all.map(({ name }) => ({ kind: "throughput", port: name })));
     if (all.length === 0) {
       useTraffic.setState({ links: {} });
       return undefined;
     }
     let timer = 0;
-    const look = () => {
+    const update = () => {
       timer = 0;
       useTraffic.setState(({ links }) => ({ links: latest(links) }));
     };
     const end = onSamples(() => {
-      if (timer === 0) timer = window.setTimeout(look, LEAST_BETWEEN_MS);
+      if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
     });
     return () => {
       window.clearTimeout(timer);
@@ -40,7 +40,7 @@ export function useWatchedTraffic(): void {
   }, [ports, isWanted]);
 }
 
-/** What did not change stays the same object, so that its line is not drawn again. */
+/** Traffic that did not change stays the same object, so that its line is not drawn again. */
 function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
   const made: Record<string, { a_bps: number; b_bps: number }> = {};
   for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
@@ -67,7 +67,7 @@ export function shownRate(bps: number): string {
   return "";
 }
 
-/** Bits per second of "10Mbps"; null if it is none. */
+/** Bits per second of "10Mbps"; null if the text is not a rate. */
 export function rateBps(text: unknown): number | null {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)b/.exec(String(text));
   if (match === null) return null;

@@ -1,4 +1,4 @@
-/** How this browser shows things: nothing here is known to the server or to other tabs. */
+/** View settings of this browser, unknown to the server and to other tabs. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
@@ -43,7 +43,7 @@ export const useView = create<View>()(
   ),
 );
 
-/** Open the dock at a tab: terminals do so when one is started, badges when a problem is clicked. */
+/** Open the dock at a tab, as when a terminal is opened or a problem badge is clicked. */
 export function showDock(dockTab: DockTab): void {
   useView.setState({ dockTab, isDockOpen: true });
 }

@@ -6,16 +6,16 @@ interface Props {
   onClose: () => void;
 }
 
-/** Search in what a terminal has shown. */
+/** Search in the output of a terminal. */
 export function FindBar({ session, onClose }: Props) {
   const [text, setText] = useState("");
-  const [found, setFound] = useState<{ index: number; count: number } | null>(null);
+  const [matches, setMatches] = useState<{ index: number; count: number } | null>(null);
 
   useEffect(() => {
-    const heard = session.search.onDidChangeResults(({ resultIndex, resultCount }) =>
-      setFound({ index: resultIndex, count: resultCount }),
+    const subscription = session.search.onDidChangeResults(({ resultIndex, resultCount }) =>
+      setMatches({ index: resultIndex, count: resultCount }),
     );
-    return () => heard.dispose();
+    return () => subscription.dispose();
   }, [session]);
 
   const press = (event: KeyboardEvent) => {
@@ -24,7 +24,7 @@ export function FindBar({ session, onClose }: Props) {
     else return;
     event.preventDefault();
   };
-  const count = text && found ? (found.count ? `${found.index + 1} of ${found.count}` : "none") : "";
+  const count = text && matches ? (matches.count ? `${matches.index + 1} of ${matches.count}` : "no matches") : "";
   return (
     <div className="find-bar" role="search" onKeyDown={press}>
       <input
@@ -40,13 +40,13 @@ export function FindBar({ session, onClose }: Props) {
       <span className="find-count" aria-live="polite">
         {count}
       </span>
-      <button type="button" className="icon-button" aria-label="Before" onClick={() => session.find(text, true, false)}>
+      <button type="button" className="icon-button" aria-label="Previous match" onClick={() => session.find(text, true, false)}>
         ↑
       </button>
-      <button type="button" className="icon-button" aria-label="After" onClick={() => session.find(text, false, false)}>
+      <button type="button" className="icon-button" aria-label="Next match" onClick={() => session.find(text, false, false)}>
         ↓
       </button>
-      <button type="button" className="icon-button" aria-label="End the search" onClick={onClose}>
+      <button type="button" className="icon-button" aria-label="Close the search" onClick={onClose}>
         ✕
       </button>
     </div>

@@ -4,7 +4,7 @@ import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { CLIENT, openTerminal, PROMPT } from "./tabs";
 
-/** The button that opens a terminal: of the client, of a node, or the mininet> prompt. */
+/** The button that opens a terminal: of a node, of the root namespace, or the mininet> prompt. */
 export function NewTerminal() {
   const phase = useRunning((state) => state.run.phase);
   const choose = (event: MouseEvent<HTMLButtonElement>) => {
@@ -16,7 +16,7 @@ export function NewTerminal() {
       "Open a terminal",
       [
         entry("client (root namespace)", CLIENT),
-        entry("mininet> (the prompt)", PROMPT),
+        entry("mininet> prompt", PROMPT),
         ...(nodes.length ? (["line"] as const) : []),
         ...nodes.map(({ id, name }) => entry(name, id)),
       ],

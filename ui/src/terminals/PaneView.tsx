@@ -12,7 +12,7 @@ interface Props {
   isAlone: boolean;
 }
 
-/** Tabs, and what is in front of them. A tab can be dragged to another pane. */
+/** A pane: its tabs, and the content of the front one. Tabs can be dragged to other panes. */
 export function PaneView({ pane, isActive, isAlone }: Props) {
   const [isTarget, setIsTarget] = useState(false);
   const over = (event: DragEvent) => {
@@ -88,7 +88,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         aria-selected={isInFront}
         aria-controls={panelId(tab)}
         tabIndex={isInFront ? 0 : -1}
-        title={kind === "file" ? name : mark === "busy" ? "a command runs" : mark === "over" ? "ended" : "waits for a command"}
+        title={kind === "file" ? name : mark === "busy" ? "busy" : mark === "over" ? "ended" : "waiting for a command"}
         draggable
         onDragStart={(event) => event.dataTransfer.setData(KIND, tab)}
         onClick={() => showTab(tab)}

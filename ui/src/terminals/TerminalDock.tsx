@@ -16,19 +16,19 @@ import { openFile, openTerminal, rearrange, useTabs } from "./tabs";
 onFileLink((name) => {
   void findFile(name).then((path) => {
     if (path !== null) openFile(path);
-    else toast("warning", `${name} is not in the working folder`, "only files there can be shown here");
+    else toast("warning", `${name} is not in the working folder`, "only files in it can be shown");
   });
 });
 
-/** The terminals, and files that were opened: tabs in panes side by side. */
+/** Terminals and opened files, as tabs in panes side by side. */
 export function TerminalDock() {
   const { panes, active } = useTabs();
   const isEmpty = panes.every((pane) => pane.tabs.length === 0);
   return (
     <div className="terminal-dock">
-      <ToolPlace />
+      <ToolPortal />
       {isEmpty ? (
-        <Nothing />
+        <EmptyDock />
       ) : (
         <div className="panes">
           {panes.map((pane) => (
@@ -40,33 +40,32 @@ export function TerminalDock() {
   );
 }
 
-function Nothing() {
+function EmptyDock() {
   const phase = useRunning((state) => state.run.phase);
   if (phase === "running") {
     return (
       <p className="empty">
-        No terminal is open. “+ Terminal” opens one; so does a double click on a host of the running
-        network.
+        No terminal is open. Press “+ Terminal”, or double-click a host of the running network.
       </p>
     );
   }
-  return <p className="empty">Terminals of nodes open when the network runs.</p>;
+  return <p className="empty">Run the network to open terminals on its nodes.</p>;
 }
 
-/** The tools stand in the dock's own bar, while the terminals are in front there. */
-function ToolPlace() {
+/** Puts the tools into the dock's bar while the terminals are in front. */
+function ToolPortal() {
   const isShown = useView((state) => state.dockTab === "terminals" && state.isDockOpen);
   const [place, setPlace] = useState<HTMLElement | null>(null);
   useEffect(() => setPlace(document.getElementById("dock-tools")), []);
   return place && isShown ? createPortal(<Tools />, place) : null;
 }
 
-/** What can be done with the tab that is in front. */
+/** The tools for the front tab. */
 function Tools() {
   const { panes, active, known } = useTabs();
   const tab = panes.find((pane) => pane.id === active)?.front ?? null;
-  const of = tab === null ? null : subject(tab);
-  const id = of?.kind === "terminal" ? of.name : null;
+  const content = tab === null ? null : subject(tab);
+  const id = content?.kind === "terminal" ? content.name : null;
   const isAlive = id !== null && known[id]?.status === null;
   const count = panes.reduce((sum, pane) => sum + pane.tabs.length, 0);
 
@@ -82,7 +81,7 @@ function Tools() {
   return (
     <div className="terminal-tools" role="toolbar" aria-label="Terminals">
       <NewTerminal />
-      <button type="button" className="icon-button" disabled={!isAlive} title="Ctrl-C to the program in front" onClick={() => id !== null && sessionOf(id).interrupt()}>
+      <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => id !== null && sessionOf(id).interrupt()}>
         Ctrl-C
       </button>
       <button
@@ -94,7 +93,7 @@ function Tools() {
       >
         Find
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Beside the others" onClick={() => void split()}>
+      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own" onClick={() => void split()}>
         Split
       </button>
       <button
@@ -102,7 +101,7 @@ function Tools() {
         className="icon-button"
         disabled={count < 2}
         aria-pressed={panes.length > 1}
-        title="All side by side, or one behind the other"
+        title="Show all tabs side by side, or all in one pane"
         onClick={() => rearrange(tile)}
       >
         {panes.length > 1 ? "Stack" : "Tile"}
@@ -112,19 +111,19 @@ function Tools() {
   );
 }
 
-const USUAL_HEIGHT = 230;
+const DEFAULT_HEIGHT = 230;
 
 function Maximise() {
   const height = useView((state) => state.dockHeight);
-  const most = Math.max(USUAL_HEIGHT, window.innerHeight - 180);
-  const isLarge = height >= most - 10;
+  const max = Math.max(DEFAULT_HEIGHT, window.innerHeight - 180);
+  const isLarge = height >= max - 10;
   return (
     <button
       type="button"
       className="icon-button"
       aria-pressed={isLarge}
-      title={isLarge ? "As high as usual" : "As high as possible"}
-      onClick={() => useView.setState({ dockHeight: isLarge ? USUAL_HEIGHT : most })}
+      title={isLarge ? "Restore the height of the panel" : "Make the panel as high as possible"}
+      onClick={() => useView.setState({ dockHeight: isLarge ? DEFAULT_HEIGHT : max })}
     >
       {isLarge ? "Smaller" : "Larger"}
     </button>

@@ -50,7 +50,7 @@ export function TerminalPane({ id }: { id: string }) {
 }
 
 function ending(status: number): string {
-  if (status === 0) return "Ended.";
-  if (status === HUNG_UP) return "Ended with its network.";
-  return status < 0 ? `Ended by signal ${-status}.` : `Ended with status ${status}.`;
+  if (status === 0) return "The program has ended.";
+  if (status === HUNG_UP) return "Ended when the network was stopped.";
+  return status < 0 ? `The program was ended by signal ${-status}.` : `The program has ended with status ${status}.`;
 }

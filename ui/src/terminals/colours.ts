@@ -1,5 +1,4 @@
-/** The sixteen colours of a terminal, for light and dark. What is around its letters has the background's, too
- *  (terminals.css). */
+/** The sixteen colours of a terminal, light and dark. terminals.css gives the margins the same background. */
 import type { ITheme } from "@xterm/xterm";
 import { isDark, useView } from "../stores/view";
 

@@ -1,21 +1,21 @@
-/** How large the terminals' letters are: one size for all, kept in this browser. */
+/** The font size of all terminals, kept in this browser. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
-const USUAL = 13;
-const [SMALLEST, LARGEST] = [8, 32];
+const DEFAULT_SIZE = 13;
+const [MIN_SIZE, MAX_SIZE] = [8, 32];
 
 interface Font {
   size: number;
-  /** Without a size, the usual one. */
+  /** Without a size, the default. */
   set: (size?: number) => void;
 }
 
 export const useTerminalFont = create<Font>()(
   persist(
     (set): Font => ({
-      size: USUAL,
-      set: (size = USUAL) => set({ size: Math.min(Math.max(size, SMALLEST), LARGEST) }),
+      size: DEFAULT_SIZE,
+      set: (size = DEFAULT_SIZE) => set({ size: Math.min(Math.max(size, MIN_SIZE), MAX_SIZE) }),
     }),
     { name: "wanlab.terminal-font", partialize: ({ size }) => ({ size }) },
   ),

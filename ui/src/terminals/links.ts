@@ -1,16 +1,16 @@
-/** Names of files in what a terminal shows: a click opens them in a tab. */
+/** File names in the output of a terminal: a click opens the file in a tab. */
 import type { ILink, Terminal } from "@xterm/xterm";
 
-/** What can be shown, or is at least worth a download. */
+/** Names of files that can be shown or downloaded. */
 const NAME = /(?:[\w.~+-]*\/)*[\w.+-]+\.(?:pdf|png|svg|jpe?g|csv|dat|json|txt|log|pcapng|pcap|mn|yaml|md|sh|py)\b/g;
 
 export function namesIn(line: string): { name: string; at: number }[] {
-  return [...line.matchAll(NAME)].map((found) => ({ name: found[0], at: found.index }));
+  return [...line.matchAll(NAME)].map((match) => ({ name: match[0], at: match.index }));
 }
 
 let open: (name: string) => void = () => undefined;
 
-/** What a click does. */
+/** Set what a click does. */
 export function onFileLink(opened: (name: string) => void): void {
   open = opened;
 }

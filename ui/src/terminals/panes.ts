@@ -1,4 +1,4 @@
-/** Which tabs stand where in the dock: panes side by side, each with tabs of which one is in front.
+/** The panes of the dock: side by side, each with tabs, one of which is in front.
  *
  *  A tab is a terminal ("terminal 3") or a file ("file results/RTT.pdf"). All functions are pure.
  */
@@ -13,7 +13,7 @@ export interface Pane {
 
 export interface Panes {
   panes: readonly Pane[];
-  /** The one that was used last: new tabs go there. */
+  /** The pane that was used last; new tabs are added to it. */
   active: number;
   lastId: number;
 }
@@ -28,7 +28,7 @@ export function fileTab(path: string): TabId {
   return `file ${path}`;
 }
 
-/** What a tab is of: id of a terminal, or path of a file. */
+/** The content of a tab: the id of a terminal, or the path of a file. */
 export function subject(tab: TabId): { kind: "terminal" | "file"; name: string } {
   const space = tab.indexOf(" ");
   return { kind: tab.slice(0, space) as "terminal" | "file", name: tab.slice(space + 1) };
@@ -38,14 +38,14 @@ export function paneOf(state: Panes, tab: TabId): Pane | undefined {
   return state.panes.find((pane) => pane.tabs.includes(tab));
 }
 
-/** In front, where it is; a new one comes to the active pane. */
+/** Bring a tab to the front of its pane; a new one is added to the active pane. */
 export function show(state: Panes, tab: TabId): Panes {
   const pane = paneOf(state, tab);
   if (!pane) return show(add(state, tab), tab);
-  return { ...changed(state, pane.id, (one) => ({ ...one, front: tab })), active: pane.id };
+  return { ...changed(state, pane.id, (old) => ({ ...old, front: tab })), active: pane.id };
 }
 
-/** Behind what is in front, unless nothing is. */
+/** Add a tab behind the front one of the active pane. */
 export function add(state: Panes, tab: TabId): Panes {
   if (paneOf(state, tab)) return state;
   return changed(state, state.active, (pane) => ({
@@ -59,12 +59,12 @@ export function close(state: Panes, tab: TabId): Panes {
   const pane = paneOf(state, tab);
   if (!pane) return state;
   const index = pane.tabs.indexOf(tab);
-  const tabs = pane.tabs.filter((one) => one !== tab);
+  const tabs = pane.tabs.filter((old) => old !== tab);
   const next = pane.front === tab ? (tabs[Math.min(index, tabs.length - 1)] ?? null) : pane.front;
-  return withoutEmpty(changed(state, pane.id, (one) => ({ ...one, tabs, front: next })));
+  return withoutEmpty(changed(state, pane.id, (old) => ({ ...old, tabs, front: next })));
 }
 
-/** Into a pane of its own, right of where it is. */
+/** Move a tab to a new pane, to the right of its own. */
 export function splitOff(state: Panes, tab: TabId): Panes {
   const from = paneOf(state, tab);
   if (from?.tabs.length === 1) return state;
@@ -76,18 +76,18 @@ export function splitOff(state: Panes, tab: TabId): Panes {
   return { panes, active: id, lastId: id };
 }
 
-/** Into another pane. */
+/** Move a tab to another pane. */
 export function move(state: Panes, tab: TabId, pane: number): Panes {
   if (paneOf(state, tab)?.id === pane) return show(state, tab);
-  const moved = changed(close(state, tab), pane, (one) => ({
-    ...one,
-    tabs: [...one.tabs, tab],
+  const moved = changed(close(state, tab), pane, (old) => ({
+    ...old,
+    tabs: [...old.tabs, tab],
     front: tab,
   }));
   return { ...moved, active: pane };
 }
 
-/** Side by side, each in a pane of its own; or all in one. */
+/** Give each tab a pane of its own; if there are several panes, put all tabs into one. */
 export function tile(state: Panes): Panes {
   const tabs = state.panes.flatMap((pane) => pane.tabs);
   if (!tabs.length) return state;

@@ -1,7 +1,7 @@
-/** One terminal: what shows it, and its connection to the server. Both outlive their place on the page.
+/** A terminal: its screen and its connection to the server. Both outlive their place on the page.
  *
- *  The server sends what a terminal prints only as far as 64 KB ahead of what has been shown here, so a
- *  program that prints without end cannot fill this page.
+ *  The server sends output at most 64 KB ahead of what has been displayed here, so that a program that
+ *  prints without end cannot fill this page.
  */
 
 import { FitAddon } from "@xterm/addon-fit";
@@ -19,10 +19,10 @@ import { useTabs } from "./tabs";
 const SCROLLBACK_LINES = 10_000;
 const ACK_BYTES = 16_384;
 const RETRY_MS = 500;
-/** The connection was lost; or this page was too slow, and what it missed is said again. All others are
- *  the server's word that the terminal has ended. */
-const AGAIN = [1006, 1013];
-const FOUND = {
+/** Close codes after which to reconnect: the connection was lost, or this page was too slow. All others
+ *  mean that the terminal has ended. */
+const RECONNECT_CODES = [1006, 1013];
+const MATCH_STYLE = {
   matchBackground: "#7a5d00",
   matchOverviewRuler: "#c79a00",
   activeMatchBackground: "#c26a00",
@@ -40,7 +40,7 @@ export function sessionOf(id: string): Session {
   return made;
 }
 
-/** Whose tab has been closed has ended. */
+/** Dispose of sessions whose tabs were closed. */
 useTabs.subscribe((state) => {
   for (const [id, session] of sessions) {
     if (paneOf(state, terminalTab(id))) continue;
@@ -52,7 +52,7 @@ useTabs.subscribe((state) => {
 export class Session {
   readonly terminal: Terminal;
   readonly search = new SearchAddon();
-  /** Wherever it stands on the page, it is this element that is moved there. */
+  /** The element that is moved to wherever the terminal is shown. */
   readonly element = document.createElement("div");
 
   private readonly fitting = new FitAddon();
@@ -77,13 +77,13 @@ export class Session {
     this.terminal.loadAddon(this.search);
     this.terminal.onData((text) => this.send(encoder.encode(text)));
     this.terminal.onBinary((text) => this.send(Uint8Array.from(text, (one) => one.charCodeAt(0))));
-    this.terminal.onResize(({ rows, cols }) => this.tell({ resize: [rows, cols] }));
-    this.terminal.attachCustomKeyEventHandler((event) => this.takeKey(event));
+    this.terminal.onResize(({ rows, cols }) => this.sendMessage({ resize: [rows, cols] }));
+    this.terminal.attachCustomKeyEventHandler((event) => this.handleKey(event));
     provideFileLinks(this.terminal);
     this.endings.push(
       useView.subscribe(() => (this.terminal.options.theme = colours())),
       useTerminalFont.subscribe(({ size }) => this.setFont(size)),
-      // After the connection was lost: the server says again what this terminal has shown.
+      // After a reconnection, the server sends the output of this terminal again.
       onPush("state", ({ terminals }) => {
         if (terminals.terminals.some((one) => one.id === id)) this.connect();
       }),
@@ -109,12 +109,12 @@ export class Session {
   }
 
   fit(): void {
-    // Without a size (behind another tab) it stays as it was.
+    // A hidden terminal has no size: keep the old one.
     if (this.element.isConnected && this.element.clientWidth > 40) this.fitting.fit();
   }
 
   find(text: string, isBackwards: boolean, isIncremental: boolean): void {
-    const options = { decorations: FOUND, incremental: isIncremental };
+    const options = { decorations: MATCH_STYLE, incremental: isIncremental };
     if (!text) this.search.clearDecorations();
     else if (isBackwards) this.search.findPrevious(text, options);
     else this.search.findNext(text, options);
@@ -133,7 +133,7 @@ export class Session {
     const text = this.terminal.getSelection();
     if (!text) return;
     navigator.clipboard.writeText(text).catch(() => {
-      toast("warning", "the browser does not let this page copy", "select, and use the browser's own menu");
+      toast("warning", "the browser does not allow this page to copy", "use the browser's context menu");
     });
   }
 
@@ -141,7 +141,7 @@ export class Session {
     navigator.clipboard
       .readText()
       .then((text) => this.terminal.paste(text))
-      .catch(() => toast("warning", "the browser does not let this page paste", "press Ctrl+Shift+V"));
+      .catch(() => toast("warning", "the browser does not allow this page to paste", "press Ctrl+Shift+V"));
   }
 
   interrupt(): void {
@@ -165,23 +165,23 @@ export class Session {
     socket.onopen = () => {
       this.terminal.reset();
       this.shown = 0;
-      if (this.isOpen) this.tell({ resize: [this.terminal.rows, this.terminal.cols] });
+      if (this.isOpen) this.sendMessage({ resize: [this.terminal.rows, this.terminal.cols] });
     };
-    socket.onmessage = (event: MessageEvent<ArrayBuffer>) => this.take(new Uint8Array(event.data), socket);
+    socket.onmessage = (event: MessageEvent<ArrayBuffer>) => this.display(new Uint8Array(event.data), socket);
     socket.onclose = (event) => {
-      if (this.socket !== socket || this.isDisposed || !AGAIN.includes(event.code)) return;
-      // Where the server is away the live connection tells when it is there again (`onPush` above).
+      if (this.socket !== socket || this.isDisposed || !RECONNECT_CODES.includes(event.code)) return;
+      // If the server is down, `onPush` above reconnects once it is back.
       window.setTimeout(() => {
         if (!this.isDisposed && useConnection.getState().status === "open") this.connect();
       }, RETRY_MS);
     };
   }
 
-  private take(data: Uint8Array, socket: WebSocket): void {
+  private display(data: Uint8Array, socket: WebSocket): void {
     this.terminal.write(data, () => {
       this.shown += data.length;
       if (socket !== this.socket || this.shown < ACK_BYTES) return;
-      this.tell({ ack: this.shown });
+      this.sendMessage({ ack: this.shown });
       this.shown = 0;
     });
   }
@@ -190,7 +190,7 @@ export class Session {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);
   }
 
-  private tell(message: { resize: [number, number] } | { ack: number }): void {
+  private sendMessage(message: { resize: [number, number] } | { ack: number }): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
@@ -199,21 +199,21 @@ export class Session {
     this.fit();
   }
 
-  /** Keys of the terminal's own; false: the program does not get them. */
-  private takeKey(event: KeyboardEvent): boolean {
-    const isOurs = event.ctrlKey && event.shiftKey && !event.altKey;
+  /** Handle the terminal's own shortcuts; returns false if the program must not get the key. */
+  private handleKey(event: KeyboardEvent): boolean {
+    const isShortcut = event.ctrlKey && event.shiftKey && !event.altKey;
     if (event.ctrlKey && !event.altKey && ["=", "+", "-", "0"].includes(event.key)) {
       if (event.type === "keydown") changeFont(event.key);
       event.preventDefault();
       return false;
     }
-    if (!isOurs) return true;
+    if (!isShortcut) return true;
     if (event.code === "KeyC") {
       if (event.type === "keydown") this.copy();
       event.preventDefault();
       return false;
     }
-    // The browser pastes by itself, into what has the focus.
+    // The browser itself pastes into the focused element.
     if (event.code === "KeyV") return false;
     if (event.code === "KeyF") {
       if (event.type === "keydown") this.openSearch();

@@ -1,7 +1,7 @@
-/** The dock's tabs as they are now: what the server says of terminals, and what one has opened.
+/** The tabs of the dock: the server's terminals, and the files that were opened.
  *
- *      await openTerminal("client" | "prompt" | id of a node)      a new one, in front; its id
- *      openFile("results/RTT.pdf")                                 of the working folder, in a tab
+ *      await openTerminal("client" | "prompt" | id of a node)      a new terminal, in front; its id
+ *      openFile("results/RTT.pdf")                                 a file of the working folder
  */
 
 import { create } from "zustand";
@@ -14,7 +14,7 @@ import type { TabId } from "./panes";
 
 interface Tabs extends panes.Panes {
   known: Readonly<Record<string, TerminalInfo>>;
-  /** The tab that is to have the focus as soon as it is there. */
+  /** The tab that gets the focus as soon as it is mounted. */
   wantsFocus: TabId | null;
 }
 
@@ -27,8 +27,8 @@ export const useTabs = create<Tabs>(() => ({
 export const CLIENT = "client";
 export const PROMPT = "prompt";
 
-/** Opens a terminal and brings it to the front; its id, or null where that was refused. With a command,
- *  that runs there instead of a shell. */
+/** Open a terminal in front; returns its id, or null if that was refused. With a command, it runs that
+ *  instead of a shell. */
 export async function openTerminal(node: string, command?: string): Promise<string | null> {
   showDock("terminals");
   const opened = await perform({ do: "terminal", node, ...(command ? { command } : {}) });
@@ -41,7 +41,7 @@ export function openFile(path: string): void {
   showTab(panes.fileTab(path));
 }
 
-/** To the front, with the focus. */
+/** Bring a tab to the front and focus it. */
 export function showTab(tab: TabId): void {
   showDock("terminals");
   useTabs.setState((state) => ({ ...panes.show(state, tab), wantsFocus: tab }));
@@ -56,12 +56,12 @@ export function closeTab(tab: TabId): void {
   }
 }
 
-export function rearrange(how: (state: panes.Panes) => panes.Panes): void {
-  useTabs.setState((state) => how(state));
+export function rearrange(change: (state: panes.Panes) => panes.Panes): void {
+  useTabs.setState((state) => change(state));
 }
 
-/** New ones stand behind what is in front; those that have been closed, here or elsewhere, go. */
-function takeTerminals(terminals: readonly TerminalInfo[]): void {
+/** Add tabs for new terminals behind the front ones; remove those that were closed, here or elsewhere. */
+function updateTerminals(terminals: readonly TerminalInfo[]): void {
   useTabs.setState((state) => {
     const known = Object.fromEntries(terminals.map((one) => [one.id, one]));
     const here = Object.keys(known).map(panes.terminalTab);
@@ -72,7 +72,7 @@ function takeTerminals(terminals: readonly TerminalInfo[]): void {
   });
 }
 
-takeTerminals(useRunning.getState().terminals);
-onPush("terminals", ({ terminals }) => takeTerminals(terminals));
+updateTerminals(useRunning.getState().terminals);
+onPush("terminals", ({ terminals }) => updateTerminals(terminals));
 // `xdg-open FILE` in a terminal.
 onPush("show", ({ path }) => openFile(path));

@@ -1,11 +1,11 @@
-/** A figure as SVG. Colours come from the page (figure.css). */
+/** Draw a figure as SVG. Its colours are in figure.css. */
 
 import { type FlowLayout, layOut, LINE, type Measure, type PlacedEdge, type PlacedNode } from "./layout";
 import { parse, type Sequence } from "./parse";
 
 const FONT = "13px system-ui, sans-serif";
-/** A figure is made smaller to fit, down to this; then it goes from top to bottom instead. */
-const SMALLEST = 0.8;
+/** The smallest scale of a figure; to fit beyond that, it is drawn from top to bottom instead. */
+const MIN_SCALE = 0.8;
 const LANE = 110;
 const ROW = 40;
 
@@ -13,7 +13,7 @@ export function draw(source: string, room: number, measure: Measure = measureOnS
   const figure = parse(source);
   if (figure.kind === "sequence") return drawSequence(figure, measure);
   let layout = layOut(figure, figure.direction, measure);
-  if (figure.direction === "LR" && layout.width * SMALLEST > room) {
+  if (figure.direction === "LR" && layout.width * MIN_SCALE > room) {
     const upright = layOut(figure, "TB", measure);
     if (upright.width < layout.width) layout = upright;
   }
@@ -98,7 +98,7 @@ function drawSequence(figure: Sequence, measure: Measure): string {
     const y = ROW * (index + 1) + 24;
     if (step.kind === "note") {
       const noteWidth = measure(step.text) + 16;
-      // Over its line, and not beyond the picture's edge.
+      // Above its line, but inside the figure.
       const x = Math.min(Math.max(at(step.over), noteWidth / 2 + 1), width - noteWidth / 2 - 1);
       const place = { x, y, width: noteWidth, height: 24 };
       return `<g class="note">${box(place, 2)}${text([step.text], x, y)}</g>`;

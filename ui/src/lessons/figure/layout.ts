@@ -1,4 +1,4 @@
-/** Where the nodes, edges and texts of a figure stand. */
+/** Lay out the nodes, edges and texts of a figure. */
 
 import dagre from "@dagrejs/dagre";
 import type { Flow, FlowEdge, FlowGroup, FlowNode } from "./parse";
@@ -16,7 +16,7 @@ export interface Place {
 export type PlacedNode = FlowNode & Place;
 export type PlacedEdge = FlowEdge & {
   points: { x: number; y: number }[];
-  /** Of the label. */
+  /** The position of the label. */
   at?: Place;
 };
 export type PlacedGroup = FlowGroup & Place;
@@ -29,7 +29,7 @@ export interface FlowLayout {
   groups: PlacedGroup[];
 }
 
-/** `measure`: how wide a text is. */
+/** Lay a figure out. `measure` returns the width of a text. */
 export type Measure = (text: string) => number;
 
 export function layOut(flow: Flow, direction: "LR" | "TB", measure: Measure): FlowLayout {
@@ -61,7 +61,7 @@ function read(graph: Graph, flow: Flow, measure: Measure): FlowLayout {
   return fitted({ nodes, groups, edges });
 }
 
-/** Groups need room for their titles, which the layout does not know of; nothing may be cut off. */
+/** Make room for the titles of groups, which dagre does not know, so that nothing is cut off. */
 function fitted(parts: Omit<FlowLayout, "width" | "height">): FlowLayout {
   const places: Place[] = [
     ...parts.nodes,

@@ -1,10 +1,10 @@
-/** The figures of lessons, as text: the part of Mermaid's language that they use.
+/** Parse the figures of lessons: the part of Mermaid's language that they use.
  *
  *    flowchart LR | TB        a["text"] -- "label" --- b((h1)) --> c
  *                             subgraph id["title"] ... end
  *    sequenceDiagram          participant a; a->>b: text; Note over a: text
  *
- *  What else that language has is an error here, and the figure is then shown as its text.
+ *  Anything else in Mermaid is an error here, and the figure is then shown as its source.
  */
 
 export type Shape = "box" | "round" | "circle" | "diamond" | "store";
@@ -98,7 +98,7 @@ function parseFlow(direction: "LR" | "TB", lines: string[]): Flow {
   return flow;
 }
 
-/** Opening and closing of a node's text; of those that begin alike the longer one first. */
+/** Brackets around a node's text; longer ones first where they begin alike. */
 const SHAPES: [string, string, Shape][] = [
   ["((", "))", "circle"],
   ["[(", ")]", "store"],
@@ -107,7 +107,7 @@ const SHAPES: [string, string, Shape][] = [
   ["{", "}", "diamond"],
 ];
 
-/** Lines of a connection: with a label inside, or without one. */
+/** Edges, with or without a label. */
 const EDGE =
   /^\s*(?:(-->|---|-\.->|-\.-)|--\s+(.+?)\s+(-->|---)|-\.\s+(.+?)\s+(\.->|\.-))\s*/;
 
