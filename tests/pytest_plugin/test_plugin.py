@@ -1,4 +1,4 @@
-"""The pytest plugin, used as its users use it."""
+"""The pytest plugin, run on small test files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs pytest with the plugin on a file of tests."""
+    """Run pytest with the plugin on a file of tests."""
     monkeypatch.delenv("WANLAB_REQUIRE_KERNEL", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", CACHE)
     is_installed = bool(entry_points(group="pytest11", name="wanlab"))
@@ -39,7 +39,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run_it
 
 
-# -- what it costs those who do not use it ----------------------------------------------------------
+# -- runs without networks ------------------------------------------------------------------------
 
 
 def test_installing_wanlab_brings_the_plugin() -> None:
@@ -68,10 +68,10 @@ def test_tests_without_networks_are_left_alone(run: Run) -> None:
     run("def test_it(): pass", "--wanlab-seeds", "3", "-W", "error").assert_outcomes(passed=1)
 
 
-# -- what is asked for ------------------------------------------------------------------------------
+# -- markers and options---------------------------------------------------------------------------
 
 
-def test_what_cannot_be_done_is_said_in_one_line(run: Run) -> None:
+def test_a_mistake_in_a_marker_is_reported_in_one_line(run: Run) -> None:
     result = run(
         """
         @pytest.mark.topology("minimal")
@@ -94,16 +94,16 @@ def test_what_cannot_be_done_is_said_in_one_line(run: Run) -> None:
     result.assert_outcomes(errors=5)
     result.stdout.fnmatch_lines(
         [
-            '"wires" is not known of @pytest.mark.wanlab (did you mean wire[?])',
+            '@pytest.mark.wanlab has no option "wires" (did you mean wire[?])',
             '"rat" in "minimal,rat=10Mbps" is not known of the shape minimal (did you mean rate[?])',
             "cannot read *missing.mn: No such file or directory",
-            '@pytest.mark.wanlab(scope="session") (known here: function, module)',
-            "test_nothing does not say of what its network is made (mark it: *",
+            '@pytest.mark.wanlab(scope="session") (scopes are function, module)',
+            "test_nothing has no topology for its network (mark it: *",
         ]
     )
 
 
-def test_a_test_is_run_with_as_many_seeds_as_are_wanted(run: Run) -> None:
+def test_a_test_is_run_with_several_seeds_if_asked(run: Run) -> None:
     text = """
 pytestmark = pytest.mark.topology("minimal")
 
@@ -136,7 +136,7 @@ def test_a_number_of_seeds_must_be_one(run: Run, number: str) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_without_a_kernel_tests_are_skipped_and_it_is_said_how_to_build_one(
+def test_without_a_kernel_tests_are_skipped_with_a_hint_to_build_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("WANLAB_KERNEL", str(tmp_path))
@@ -260,7 +260,7 @@ def test_hangs(server):
             "  record           qdisc, port, tcp",
             "  processes.txt    3 processes",
             "  kernel.txt       *[1-9]* lines",
-            "E *Failed: the test has let 5s of the network's time pass: *",
+            "E *Failed: the test has taken 5s of network time: *",
             "  packets.pcapng   s1-eth1",
         ]
     )
@@ -279,7 +279,7 @@ def test_hangs(server):
 
 
 @pytest.mark.machine
-def test_a_network_that_is_gone_leaves_what_it_said(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_network_that_is_gone_leaves_its_evidence(run: Run, pytester: pytest.Pytester) -> None:
     result = run(
         """
 @pytest.mark.topology("minimal")

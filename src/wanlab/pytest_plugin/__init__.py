@@ -7,10 +7,10 @@
         assert network["h1"].run("./client 10.0.0.2", timeout="30s").output == "42\n"
 
 Fixtures: `network`, `module_network`, `start_network`, and `topology`, which you may override. Markers:
-`topology`, `wanlab`. Of a test that fails is kept what explains it: see `evidence`.
+`topology`, `wanlab`. A test that fails leaves evidence that explains the failure (see `evidence`).
 
-pytest loads this module in every run, also in those that know nothing of networks: nothing of wanlab is
-imported here before it is needed.
+pytest loads this module in every run, with or without networks, so nothing else of wanlab is imported
+before it is needed.
 """
 
 from __future__ import annotations
@@ -19,56 +19,56 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from wanlab import Network, Topology
 
-    from .choices import Choices
     from .evidence import Evidence
+    from .marker_options import KeywordOptions, MarkerOptions
 
     StartNetwork = Callable[..., Network]
 
 KEEP_FOLDER = ".wanlab"
 REQUIRE_VARIABLE = "WANLAB_REQUIRE_KERNEL"
 MARKERS = (
-    "topology(it): what the fixture `network` is made of: a Topology, the name of a file, or a shape "
-    '("dumbbell,pairs=2,rate=10Mbps")',
-    "wanlab(**words): how it is run: seed=, seeds=, wire=, clock=, sysctls=, kernel=, scope=, limit=, "
-    "capture=, every=, and what else wanlab.Network takes",
+    "topology(topology): the topology of the fixture `network`: a Topology, the name of a file, or a "
+    'shape ("dumbbell,pairs=2,rate=10Mbps")',
+    "wanlab(**options): how the network is run: seed=, seeds=, wire=, clock=, sysctls=, kernel=, "
+    "scope=, limit=, capture=, every=, and the other options of wanlab.Network",
 )
 
-_kept = pytest.StashKey[list["Evidence"]]()
+_evidence_of_test = pytest.StashKey[list["Evidence"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("wanlab", "networks in tests")
     group.addoption(
         "--wanlab-seeds",
-        type=_at_least_one,
+        type=_positive_integer,
         metavar="N",
-        help="run every test that has a network with N seeds",
+        help="run every test that uses a network with N seeds",
     )
     group.addoption(
         "--wanlab-keep",
         metavar="FOLDER",
         default=KEEP_FOLDER,
-        help=f"where packets, record and outputs of tests that fail are kept (default: {KEEP_FOLDER})",
+        help=f"folder for packets, records and outputs of failed tests (default: {KEEP_FOLDER})",
     )
     group.addoption(
-        "--wanlab-keep-passed", action="store_true", help="keep those of tests that pass, too"
+        "--wanlab-keep-passed", action="store_true", help="also keep those of tests that pass"
     )
     group.addoption(
         "--wanlab-require",
         action="store_true",
         default=bool(os.environ.get(REQUIRE_VARIABLE)),
-        help="without a kernel tests fail instead of being skipped",
+        help="fail tests without a kernel instead of skipping them",
     )
 
 
-def _at_least_one(text: str) -> int:
+def _positive_integer(text: str) -> int:
     number = int(text)
     if number < 1:
         raise ValueError(text)
@@ -86,19 +86,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "wanlab_seed" not in metafunc.fixturenames:
         return
-    words: dict[str, Any] = {}
+    options: KeywordOptions = {}
     for marker in reversed(list(metafunc.definition.iter_markers("wanlab"))):
-        words.update(marker.kwargs)
-    count = metafunc.config.getoption("--wanlab-seeds") or words.get("seeds")
+        options.update(marker.kwargs)
+    count = metafunc.config.getoption("--wanlab-seeds") or options.get("seeds")
     if count:
-        first = words.get("seed", 1)
+        first = options.get("seed", 1)
         seeds = range(first, first + count)
         metafunc.parametrize("wanlab_seed", seeds, ids=[f"seed{n}" for n in seeds], indirect=True)
 
 
 @pytest.fixture(scope="module")
 def wanlab_seed(request: pytest.FixtureRequest) -> int | None:
-    """The seed of this run of the test; None: what the marker says, or the usual one."""
+    """The seed of this run of the test; None: the marker's seed, or the default."""
     seed: int | None = getattr(request, "param", None)
     return seed
 
@@ -108,8 +108,7 @@ def wanlab_seed(request: pytest.FixtureRequest) -> int | None:
 
 @pytest.fixture(scope="session")
 def topology() -> None:
-    """Override it, in any scope, with one that returns a Topology: it is what `network` is made of where
-    no marker says otherwise."""
+    """The topology of `network`, unless a marker names another; override it, in any scope."""
 
 
 @pytest.fixture
@@ -117,17 +116,17 @@ def network(
     request: pytest.FixtureRequest, topology: Topology | None, wanlab_seed: int | None
 ) -> Iterator[Network]:
     """A network that lives as long as the test; or, with `wanlab(scope="module")`, `module_network`."""
-    from .choices import Choices
+    from .marker_options import MarkerOptions
 
-    choices = Choices.of(request.node)
-    if choices.scope == "module":
+    markers = MarkerOptions.of(request.node)
+    if markers.scope == "module":
         shared: Network = request.getfixturevalue("module_network")
-        evidence = _gather_evidence(request, shared, choices)
+        evidence = _record_evidence(request, shared, markers)
         yield shared
         evidence.seal()
         return
     start: StartNetwork = request.getfixturevalue("start_network")
-    yield start(choices.topology(topology), **_seed(wanlab_seed))
+    yield start(markers.topology(topology), **_seed_option(wanlab_seed))
 
 
 @pytest.fixture(scope="module")
@@ -137,56 +136,56 @@ def module_network(
     wanlab_seed: int | None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Network]:
-    """A network that all tests of a module share; the module's `pytestmark` says what it is like."""
-    from .choices import Choices
+    """A network that all tests of a module share, with the options of the module's `pytestmark`."""
+    from .marker_options import MarkerOptions
     from .start import started
 
-    choices = Choices.of(request.node)
+    markers = MarkerOptions.of(request.node)
     folder = tmp_path_factory.mktemp("network")
-    options = {"folder": folder, **choices.network, **_seed(wanlab_seed)}
-    with started(choices.topology(topology), choices, request.config, options) as live:
+    options = {"folder": folder, **markers.network, **_seed_option(wanlab_seed)}
+    with started(markers.topology(topology), markers, request.config, options) as live:
         yield live
 
 
 @pytest.fixture
 def start_network(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StartNetwork]:
-    """For a test of several networks: `start_network(topology, seed=2, ...)`. They end with the test."""
-    from .choices import Choices
+    """Starts networks in a test: `start_network(topology, seed=2, ...)`; they end with the test."""
+    from .marker_options import MarkerOptions
     from .start import started
 
-    choices = Choices.of(request.node)
+    markers = MarkerOptions.of(request.node)
     with ExitStack() as running:
 
-        def start(topology: Topology, **options: Any) -> Network:
-            options = {"folder": tmp_path, **choices.network, **options}
-            live = running.enter_context(started(topology, choices, request.config, options))
-            # Ended by the stack, and so before the network is.
-            running.callback(_gather_evidence(request, live, choices).seal)
+        def start(topology: Topology, **options: object) -> Network:
+            options = {"folder": tmp_path, **markers.network, **options}
+            live = running.enter_context(started(topology, markers, request.config, options))
+            # Entered after the network, so the stack seals the evidence before it ends the network.
+            running.callback(_record_evidence(request, live, markers).seal)
             return live
 
         yield start
 
 
-def _seed(seed: int | None) -> dict[str, Any]:
+def _seed_option(seed: int | None) -> dict[str, int]:
     return {} if seed is None else {"seed": seed}
 
 
-# -- what is kept of a test that fails --------------------------------------------------------------
+# -- evidence of failed tests -----------------------------------------------------------------------
 
 
-def _gather_evidence(
-    request: pytest.FixtureRequest, network: Network, choices: Choices
+def _record_evidence(
+    request: pytest.FixtureRequest, network: Network, markers: MarkerOptions
 ) -> Evidence:
-    """From now on."""
+    """Begin to record what happens in a network, for the case that the test fails."""
     from wanlab.errors import WanlabError
 
     from .evidence import Evidence
 
     try:
-        evidence = Evidence(network, choices)
+        evidence = Evidence(network, markers)
     except WanlabError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
-    request.node.stash.setdefault(_kept, []).append(evidence)
+    request.node.stash.setdefault(_evidence_of_test, []).append(evidence)
     return evidence
 
 
@@ -194,26 +193,26 @@ def _gather_evidence(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    gathered = item.stash.get(_kept, [])
-    if gathered and call.excinfo is not None and not item.config.getoption("--full-trace"):
+    recorded = item.stash.get(_evidence_of_test, [])
+    if recorded and call.excinfo is not None and not item.config.getoption("--full-trace"):
         from .evidence import cut_traceback
 
         cut_traceback(call.excinfo.value)
     report = yield
-    if not gathered:
+    if not recorded:
         return report
-    from .evidence import Place
+    from .evidence import EvidenceFolder
 
-    place = Place.of(item)
+    folder = EvidenceFolder.of(item)
     if call.when == "setup":
-        place.clear()
-    is_wanted = report.failed or (
+        folder.clear()
+    is_kept = report.failed or (
         report.passed and call.when == "call" and item.config.getoption("--wanlab-keep-passed")
     )
-    if is_wanted and not place.is_filled:
-        report.sections.append(("wanlab", place.fill(gathered, call.excinfo)))
+    if is_kept and not folder.is_filled:
+        report.sections.append(("wanlab", folder.fill(recorded, call.excinfo)))
     if call.when == "teardown":
-        for evidence in gathered:
+        for evidence in recorded:
             evidence.discard()
-        del item.stash[_kept]  # and with it what was measured
+        del item.stash[_evidence_of_test]  # frees the samples
     return report

@@ -1,13 +1,13 @@
-"""What explains a test that fails: gathered while it runs, kept if it does.
+"""Evidence that explains a failed test: recorded while every test runs, kept if it fails.
 
     .wanlab/tests/test_client/test_retries-seed2/
-        packets.pcapng   what passed the ports of hosts and routers, for Wireshark
-        record/          queues, ports and TCP flows over time, with their origin: `wanlab plot` draws it
-        processes.txt    every process: where, when, how it ended, what it printed
-        kernel.txt       the kernel's messages; of a machine that was lost, its last ones
+        packets.pcapng   packets at the ports of hosts and routers, for Wireshark
+        record/          queues, ports and TCP flows over time, with provenance; for `wanlab plot`
+        processes.txt    every process: node, times, exit status, output
+        kernel.txt       the kernel's messages; the last ones of a machine that was lost
 
-On virtual time gathering it changes nothing of what the test sees. The folder holds the last run of a
-test: when the test begins, what an earlier one has left there is removed.
+On virtual time recording does not change what the test sees. The folder holds the evidence of the last
+run: it is cleared when the test begins.
 """
 
 from __future__ import annotations
@@ -32,45 +32,43 @@ from wanlab.errors import MachineError, WanlabError
 from wanlab.record import Provenance, write
 from wanlab.topology import dumps
 
-from .choices import Choices
+from .marker_options import MarkerOptions
 from .start import processes_of
 
 PACKETS, RECORD, PROCESSES, KERNEL = "packets.pcapng", "record", "processes.txt", "kernel.txt"
-MOST_PORTS = 16
-"""More are captured if the test names them: each takes memory of the machine."""
+MAX_PORTS = 16
+"""More ports are captured only if the test names them, because each takes memory of the machine."""
 RING_BYTES = 4 << 20
-MOST_PACKETS_BYTES = 64 << 20
+MAX_PACKETS_BYTES = 64 << 20
 PACKAGE = str(Path(wanlab.__file__).parent) + os.sep
 
 
 class Evidence:
-    """Of one network, while one test uses it."""
+    """What happens in one network while one test uses it."""
 
-    def __init__(self, network: Network, choices: Choices) -> None:
+    def __init__(self, network: Network, markers: MarkerOptions) -> None:
         self._network = network
         self._is_sealed = False
         self._notes: list[str] = []
         self._folder = Path(tempfile.mkdtemp(prefix="wanlab-evidence-"))
-        # Also where nobody is asked any more: after Ctrl-C.
+        # A finalizer, because after Ctrl-C pytest calls no hook that could do it.
         self.discard = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._ports = _ports(network.topology, choices, self._notes)
-        self._limit = network.after(choices.limit, _too_long, choices.limit)
+        self._ports = _ports_to_capture(network.topology, markers, self._notes)
+        self._limit = network.after(markers.limit, _fail_at_limit, markers.limit)
         self._sampling = Sampling(
-            network, self._samplers(choices), every=choices.every or choices.limit
+            network, self._samplers(markers), every=markers.every or markers.limit
         )
         self._sampling.begin()
 
-    def _samplers(self, choices: Choices) -> list[Capture | Flows | Ports | Queues]:
+    def _samplers(self, markers: MarkerOptions) -> list[Capture | Flows | Ports | Queues]:
         samplers: list[Capture | Flows | Ports | Queues] = []
         topology = self._network.topology
         if self._ports:
             file = self._folder / PACKETS
             samplers.append(
-                Capture(
-                    *self._ports, file=file, max_bytes=MOST_PACKETS_BYTES, ring_bytes=RING_BYTES
-                )
+                Capture(*self._ports, file=file, max_bytes=MAX_PACKETS_BYTES, ring_bytes=RING_BYTES)
             )
-        if choices.every is not None:
+        if markers.every is not None:
             ports = [str(port.name) for link in topology.links for port in link.ports]
             hosts = [host.name for host in topology.hosts if not host.in_root]
             samplers += [Queues(*ports), Ports(*ports), Flows(*hosts)]
@@ -79,7 +77,7 @@ class Evidence:
     # -- the end ----------------------------------------------------------------------------------
 
     def seal(self) -> None:
-        """Nothing is added any more. Does nothing if it is sealed already."""
+        """Stop recording; a second call does nothing."""
         if self._is_sealed:
             return
         self._is_sealed = True
@@ -88,11 +86,11 @@ class Evidence:
             self._sampling.end()
 
     def keep(self, folder: Path, error: BaseException | None) -> list[str]:
-        """Writes all of it; says what there is, a line for each."""
+        """Write the evidence into a folder; return a line about each file, for pytest's report."""
         now_s = _now_s(self._network)
         provenance = self._provenance()
         processes = processes_of[self._network]
-        log = self._kernels_words(error)
+        log = self._kernel_log(error)
         self.seal()
         folder.mkdir(parents=True)
         lines = [*self._notes, *self._keep_packets(folder)]
@@ -100,7 +98,7 @@ class Evidence:
             write(Record(provenance, tables), folder / RECORD)
             lines.append(f"{RECORD:16} {', '.join(tables)}")
             lines += [f"warning: {warning}" for warning in provenance.warnings]
-        (folder / PROCESSES).write_text(_story(processes), encoding="utf-8")
+        (folder / PROCESSES).write_text(_describe_processes(processes), encoding="utf-8")
         lines.append(f"{PROCESSES:16} {_count(len(processes), 'process', 'processes')}")
         if log:
             (folder / KERNEL).write_text(log, encoding="utf-8")
@@ -109,7 +107,7 @@ class Evidence:
         return [f"{when}seed {self._network.seed}, {self._network.wire} wire", *lines]
 
     def _provenance(self) -> Provenance:
-        """What can still be said, where the network cannot be asked any more."""
+        """Return the network's provenance, or what is known of it after the network is gone."""
         network = self._network
         if not self._is_sealed:
             with suppress(WanlabError):
@@ -131,34 +129,35 @@ class Evidence:
         shutil.move(file, folder / PACKETS)
         return [f"{PACKETS:16} {', '.join(self._ports)}"]
 
-    def _kernels_words(self, error: BaseException | None) -> str:
+    def _kernel_log(self, error: BaseException | None) -> str:
+        """Return the kernel's messages; "" on the computer's own kernel or if they cannot be read."""
         if isinstance(error, MachineError):
             return error.console
-        if self._is_sealed or self._network.machine_kind == "native":  # nor is that kernel ours
+        if self._is_sealed or self._network.machine_kind == "native":
             return ""
         with suppress(WanlabError):
             return self._network.read([["log", ""]])[0].decode(errors="replace")
         return ""
 
 
-def _too_long(limit: str | int) -> None:
+def _fail_at_limit(limit: str | int) -> None:
     pytest.fail(
-        f"the test has let {limit} of the network's time pass: does it wait for what never happens? "
-        f'(allow it more: @pytest.mark.wanlab(limit="..."))'
+        f"the test has taken {limit} of network time: does it wait for something that never happens? "
+        f'(allow more with @pytest.mark.wanlab(limit="..."))'
     )
 
 
-def _ports(topology: Topology, choices: Choices, notes: list[str]) -> list[str]:
-    """Whose packets are captured."""
-    if not isinstance(choices.capture, bool):
-        return [choices.capture] if isinstance(choices.capture, str) else list(choices.capture)
-    if not choices.capture:
+def _ports_to_capture(topology: Topology, markers: MarkerOptions, notes: list[str]) -> list[str]:
+    """Return the ports whose packets are captured; note if there are too many."""
+    if not isinstance(markers.capture, bool):
+        return [markers.capture] if isinstance(markers.capture, str) else list(markers.capture)
+    if not markers.capture:
         return []
     ends = {node.name for node in (*topology.hosts, *topology.routers)}
     ports = [str(p.name) for link in topology.links for p in link.ports if p.node in ends]
-    if len(ports) > MOST_PORTS:
+    if len(ports) > MAX_PORTS:
         notes.append(
-            f"no packets: more than {MOST_PORTS} ports; name some of them: "
+            f"no packets: more than {MAX_PORTS} ports; name some of them: "
             f'@pytest.mark.wanlab(capture=["{ports[0]}"])'
         )
         return []
@@ -172,8 +171,8 @@ def _now_s(network: Network) -> float | None:
         return None
 
 
-def _story(processes: Sequence[Process]) -> str:
-    """What each process was, did and said."""
+def _describe_processes(processes: Sequence[Process]) -> str:
+    """Return each process with its times, its exit status and its output."""
     parts = []
     for process in processes:
         began = f"{process.started_ns / 1e9:.6f} s"
@@ -185,35 +184,35 @@ def _story(processes: Sequence[Process]) -> str:
         for title, text in (("output", process.output), ("errors", process.errors)):
             if text:
                 shown = text if text.endswith("\n") else f"{text}\n"
-                parts.append(
-                    f"  {title}:\n" + "".join(f"    {it}" for it in shown.splitlines(True))
-                )
+                lines = "".join(f"    {line}" for line in shown.splitlines(keepends=True))
+                parts.append(f"  {title}:\n{lines}")
         parts.append("\n")
     return "".join(parts)
 
 
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
-# -- where it is kept -------------------------------------------------------------------------------
+# -- the folder ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Place:
-    """The folder of one test."""
+class EvidenceFolder:
+    """The folder with the evidence of one test."""
 
     folder: Path
     shown_as: str
     top: Path
+    """The folder of all tests."""
 
     @classmethod
-    def of(cls, item: pytest.Item) -> Place:
+    def of(cls, item: pytest.Item) -> EvidenceFolder:
         config = item.config
         top = Path(config.rootpath, config.getoption("--wanlab-keep"))
-        words = item.nodeid.replace(".py::", "/").replace("::", ".")
-        name = re.sub(r"[^\w./-]+", "-", words).replace("..", "-").strip("-/")
-        if re.search(r"[^\w./\[\]-]", words):  # another test may become the same name
+        path = item.nodeid.replace(".py::", "/").replace("::", ".")
+        name = re.sub(r"[^\w./-]+", "-", path).replace("..", "-").strip("-/")
+        if re.search(r"[^\w./\[\]-]", path):  # another test may get the same name
             name += f"-{crc32(item.nodeid.encode()):08x}"
         folder = top / name
         return cls(folder, os.path.relpath(folder, config.invocation_params.dir), top)
@@ -226,31 +225,33 @@ class Place:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fill(
-        self, gathered: Sequence[Evidence], error: pytest.ExceptionInfo[BaseException] | None
+        self, recorded: Sequence[Evidence], error: pytest.ExceptionInfo[BaseException] | None
     ) -> str:
-        """Keeps all of it; returns what to tell."""
+        """Keep the evidence of all networks of the test; return a section for pytest's report."""
         self.top.mkdir(parents=True, exist_ok=True)
         (self.top / ".gitignore").write_text("*\n", encoding="utf-8")
         value = None if error is None else error.value
         lines = [f"kept in {self.shown_as}"]
-        for number, evidence in enumerate(gathered, start=1):
-            folder = self.folder if len(gathered) == 1 else self.folder / str(number)
+        for number, evidence in enumerate(recorded, start=1):
+            folder = self.folder if len(recorded) == 1 else self.folder / str(number)
             try:
-                told = evidence.keep(folder, value)
+                description = evidence.keep(folder, value)
             except (OSError, WanlabError) as problem:
-                told = [f"could not be kept: {problem}"]
-            if len(gathered) > 1:
+                description = [f"could not be kept: {problem}"]
+            if len(recorded) > 1:
                 lines.append(f"{number}:")
-            lines += [f"  {line}" for line in told]
+            lines += [f"  {line}" for line in description]
         return "\n".join(lines)
 
 
-# -- what pytest shows ------------------------------------------------------------------------------
+# -- tracebacks ------------------------------------------------------------------------------------
 
 
 def cut_traceback(error: BaseException) -> None:
-    """Of an error that says by itself what is wrong, where the test has called is of interest, and not
-    what wanlab did then."""
+    """End the traceback of a WanlabError at the test's own line.
+
+    Such an error explains itself, so pytest need not show the frames inside wanlab.
+    """
     if not isinstance(error, WanlabError | pytest.fail.Exception):
         return
     last: TracebackType | None = None

@@ -1,11 +1,11 @@
-"""Starts the networks of tests; says what is missing where they cannot be started."""
+"""Start the networks of tests, or skip the tests where there is no kernel."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, NoReturn
+from typing import NoReturn
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -14,22 +14,25 @@ from wanlab import Network, Process, Topology
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine.embedded import find_image
 
-from .choices import Choices
+from .marker_options import KeywordOptions, MarkerOptions
 
 KERNEL_VARIABLE = "WANLAB_KERNEL"
 
 processes_of: WeakKeyDictionary[Network, list[Process]] = WeakKeyDictionary()
-"""All that was started in each."""
+"""All processes that were started in each network."""
 
 
 @contextmanager
 def started(
-    topology: Topology, choices: Choices, config: pytest.Config, options: Mapping[str, Any]
+    topology: Topology, markers: MarkerOptions, config: pytest.Config, options: KeywordOptions
 ) -> Iterator[Network]:
-    """A live network. The project can be seen in it, wherever it lies."""
+    """Run a network in which the project's folder is visible, wherever it is.
+
+    Skips the test if there is no kernel, and fails it if the network cannot be started.
+    """
     project = dict.fromkeys([config.rootpath, config.invocation_params.dir])
     visible_folders = [*project, *options.get("visible_folders", ())]
-    with _kernel(choices.kernel):
+    with _kernel(markers.kernel):
         try:
             network = Network(topology, **{**options, "visible_folders": visible_folders})
             network.start()
@@ -37,24 +40,24 @@ def started(
             may_lack_kernel = options.get("machine") != "native" and isinstance(
                 error, RequirementError
             )
-            _refuse(error, config, _why_no_kernel() if may_lack_kernel else "")
+            _skip_or_fail(error, config, _why_no_kernel() if may_lack_kernel else "")
     processes: list[Process] = []
     processes_of[network] = processes
     network.on_process = processes.append
     with ExitStack() as running:
-        running.push(network)  # ended as by `with network:`; it has been started already
+        running.push(network)  # ends it as `with network:` would; it has been started already
         yield network
 
 
-def _refuse(error: WanlabError, config: pytest.Config, why_no_kernel: str) -> NoReturn:
-    """Without a kernel tests are skipped, unless one is required. Everything else is a failure."""
+def _skip_or_fail(error: WanlabError, config: pytest.Config, why_no_kernel: str) -> NoReturn:
+    """Skip the test if there is no kernel and none is required; otherwise fail it."""
     if why_no_kernel and not config.getoption("--wanlab-require"):
         raise pytest.skip.Exception(why_no_kernel) from None
     raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 def _why_no_kernel() -> str:
-    """Empty if there is one."""
+    """Return why no kernel can be booted; "" if one can."""
     try:
         find_image()
     except RequirementError as error:
@@ -64,7 +67,7 @@ def _why_no_kernel() -> str:
 
 @contextmanager
 def _kernel(folder: str) -> Iterator[None]:
-    """Networks that are started meanwhile boot the image in this folder."""
+    """Let networks that are started inside the block boot the image in this folder."""
     if not folder:
         yield
         return
