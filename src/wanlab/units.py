@@ -23,6 +23,9 @@ from fractions import Fraction
 
 from wanlab.errors import WanlabError
 
+FOREVER_NS = (1 << 63) - 1
+"""Later than any time on a machine's clock."""
+
 # Twenty digits hold a year in nanoseconds and any rate; without a bound a hostile file could ask for
 # a number of a million digits.
 _QUANTITY = re.compile(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([^\s\d.+-]\S*)?\s*")

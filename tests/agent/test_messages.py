@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from wanlab.agent.messages import (
     HEADER,
-    MOST_BYTES,
+    MAX_BODY_BYTES,
     Frame,
     FrameReader,
     Kind,
@@ -71,8 +71,8 @@ def test_a_frame_is_given_with_its_last_byte() -> None:
 
 
 def test_a_length_that_no_frame_has_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"a frame of {MOST_BYTES + 1} bytes"):
-        FrameReader().feed(HEADER.pack(MOST_BYTES + 1, Kind.OUTPUT, 1))
+    with pytest.raises(ValueError, match=f"a frame of {MAX_BODY_BYTES + 1} bytes"):
+        FrameReader().feed(HEADER.pack(MAX_BODY_BYTES + 1, Kind.OUTPUT, 1))
 
 
 def test_a_kind_that_no_frame_has_is_refused() -> None:

@@ -86,7 +86,7 @@ class Bench:
         return b"".join(self.told(number, Kind.OUTPUT))
 
     def errors(self, number: int) -> bytes:
-        return b"".join(self.told(number, Kind.ERRORS))
+        return b"".join(self.told(number, Kind.STDERR))
 
     def has_ended(self, number: int) -> bool:
         return self.told(number, Kind.ENDED) != []
@@ -129,7 +129,7 @@ def test_output_and_errors_are_told_apart(bench: Bench) -> None:
 
 def test_output_and_errors_may_be_one_stream(bench: Bench) -> None:
     script = "for n in 1 2 3; do echo o$n; echo e$n >&2; done"
-    number = bench.start("sh", "-c", script, errors_in_output=True)
+    number = bench.start("sh", "-c", script, merge_stderr=True)
     assert bench.status(number) == 0
     assert bench.output(number) == b"o1\ne1\no2\ne2\no3\ne3\n"
     assert bench.errors(number) == b""

@@ -110,7 +110,7 @@ def inside(net: Network) -> list[int]:
     """Pids, as we see them, of everything in a native machine."""
     machine = net.machine
     assert isinstance(machine, NativeMachine)
-    return descendants(machine._agent.pid)
+    return descendants(machine._process.pid)
 
 
 def descendants(pid: int) -> list[int]:
@@ -152,7 +152,7 @@ def test_a_machine_that_is_killed_is_missed_at_once(start: Start, who: str) -> N
     net.run_for("200ms")
     pids = inside(net)
     assert isinstance(net.machine, NativeMachine)
-    os.kill(net.machine._agent.pid if who == "starter" else pids[0], signal.SIGKILL)
+    os.kill(net.machine._process.pid if who == "starter" else pids[0], signal.SIGKILL)
     with pytest.raises(MachineError, match="agent ended"):
         process.wait()
     assert process.output == "before\n"

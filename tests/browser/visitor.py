@@ -317,8 +317,8 @@ def wait_until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> Non
 
 def machines_of(pid: int) -> Iterator[int]:
     """Machines that a program has started, by the notes of those that run."""
-    from wanlab.machine import runs
+    from wanlab.machine import notes
 
-    for run in runs.runs():
+    for run in notes.read_all():
         if run.owner.pid == pid and run.machine.is_running():
             yield run.machine.pid

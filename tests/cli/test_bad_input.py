@@ -222,9 +222,9 @@ def fill(*folders: str) -> None:
 def test_temporary_folders_without_room_for_the_machines_memory() -> None:
     network = Network(Topology(), folder="/var")
     assert told_in_a_child(lambda: fill("/dev/shm", "/var/tmp", "/tmp"), network.start) == (
-        "no place for 2GiB of memory for the machine: /dev/shm: only 1MiB free; "
+        "no folder can hold 2GiB of memory for the machine: /dev/shm: only 1MiB free; "
         "/tmp: only 1MiB free; /var/tmp: only 1MiB free "
-        "(set TMPDIR to a folder with room, on a file system mounted without noexec)"
+        "(set TMPDIR to a folder with enough space, on a file system mounted without noexec)"
     )
 
 

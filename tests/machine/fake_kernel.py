@@ -1,4 +1,4 @@
-"""A kernel that speaks the time-travel protocol and does nothing but note when its events happened."""
+"""A fake kernel that speaks the time-travel protocol and only records when its events happened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wanlab.machine.embedded.calendar import Calendar
 from wanlab.machine.embedded.timetravel import MESSAGE, Op
 
-Words = Generator[tuple[Op, int], int, None]
+Requests = Generator[tuple[Op, int], int, None]
 
 
 @dataclass
@@ -17,19 +17,19 @@ class FakeKernel:
 
     events: list[int]
     follow_ups: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    tells_time: bool = True
+    updates_time: bool = True
     now_ns: int = 0
     seen: list[int] = field(default_factory=list)
-    times_told: list[int] = field(default_factory=list)
+    times_received: list[int] = field(default_factory=list)
     _free_until_ns: int = 0
     _sequence: int = 0
     _requested_ns: int | None = None
 
-    def start(self) -> Words:
+    def start(self) -> Requests:
         yield Op.START, 0
         yield from self._wait()
 
-    def go_on(self) -> Words:
+    def run(self) -> Requests:
         """What follows RUN."""
         while self.events and (
             self.events[0] <= self.now_ns or self.events[0] < self._free_until_ns
@@ -40,26 +40,26 @@ class FakeKernel:
             self.events = sorted([*self.events, *(self.now_ns + after for after in later)])
         yield from self._wait()
 
-    def interrupted(self) -> Words:
+    def interrupted(self) -> Requests:
         """Something was written for it while it waits: it books an event of now."""
         self.now_ns = yield Op.GET, 0
-        self.times_told.append(self.now_ns)
+        self.times_received.append(self.now_ns)
         self.events = sorted([*self.events, self.now_ns])
         yield from self._request()
 
-    def _wait(self) -> Words:
-        if self.tells_time:
+    def _wait(self) -> Requests:
+        if self.updates_time:
             yield Op.UPDATE, self.now_ns
         self._requested_ns = None
         yield from self._request()
         yield Op.WAIT, 2**64 - 1
 
-    def _request(self) -> Words:
+    def _request(self) -> Requests:
         if self.events and self.events[0] != self._requested_ns:
             self._requested_ns = self.events[0]
             yield Op.REQUEST, self.events[0]
 
-    def heard(self, data: bytes) -> list[bytes]:
+    def receive(self, data: bytes) -> list[bytes]:
         """Takes FREE_UNTIL and RUN, returns the acknowledgements."""
         acks = []
         for start in range(0, len(data), MESSAGE.size):
@@ -73,33 +73,33 @@ class FakeKernel:
             acks.append(MESSAGE.pack(Op.ACK, sequence, 0))
         return acks
 
-    def say(self, words: Words, calendar: Calendar) -> None:
+    def converse(self, requests: Requests, calendar: Calendar) -> None:
         """One side of a conversation, each request with its answer."""
         answer = None
         while True:
             try:
-                op, time_ns = next(words) if answer is None else words.send(answer)
+                op, time_ns = next(requests) if answer is None else requests.send(answer)
             except StopIteration:
                 return
             self._sequence += 1
-            data = calendar.hear(MESSAGE.pack(op, self._sequence, time_ns))
+            data = calendar.receive(MESSAGE.pack(op, self._sequence, time_ns))
             ack, sequence, answer = MESSAGE.unpack(data)
             assert (ack, sequence) == (Op.ACK, self._sequence)
 
 
 def started(kernel: FakeKernel, start_of_day_ns: int = 0) -> Calendar:
     calendar = Calendar(start_of_day_ns)
-    kernel.say(kernel.start(), calendar)
+    kernel.converse(kernel.start(), calendar)
     return calendar
 
 
 def advance(calendar: Calendar, kernel: FakeKernel, until_ns: int) -> list[int]:
     """Lets time pass; returns what the calendar showed on the way."""
     shown = [calendar.now_ns]
-    while words := calendar.grant(until_ns):
-        for ack in kernel.heard(words):
-            calendar.hear(ack)
+    while messages := calendar.grant(until_ns):
+        for ack in kernel.receive(messages):
+            calendar.receive(ack)
         shown.append(calendar.now_ns)
-        kernel.say(kernel.go_on(), calendar)
+        kernel.converse(kernel.run(), calendar)
         shown.append(calendar.now_ns)
     return [*shown, calendar.now_ns]

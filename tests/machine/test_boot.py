@@ -63,6 +63,6 @@ def test_a_path_with_a_quotation_mark_is_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(RequirementError) as caught:
         command_line(OPTIONS, 5, 6, 7)
     assert str(caught.value) == (
-        'the path /my "things"/agent has a quotation mark in it, which the kernel\'s command line '
-        "cannot hold (move wanlab or its Python to another folder)"
+        'the path /my "things"/agent contains a quotation mark, which the kernel\'s command line cannot '
+        "hold (move wanlab or its Python to another folder)"
     )

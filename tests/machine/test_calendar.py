@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from wanlab.errors import PeerError
 from wanlab.machine.embedded.calendar import (
-    FOREVER_NS,
-    STRIDE_FIRST_NS,
-    STRIDE_LEAST_NS,
-    STRIDE_MOST_NS,
-    STRIDE_REAL_S,
+    FIRST_TIME_SLICE_NS,
+    MAX_TIME_SLICE_NS,
+    MIN_TIME_SLICE_NS,
+    TIME_SLICE_REAL_S,
     Calendar,
 )
 from wanlab.machine.embedded.timetravel import MESSAGE, Op
+from wanlab.units import FOREVER_NS
 
 END_NS = 1_000_000_000
 
@@ -25,9 +25,9 @@ follow_ups = st.dictionaries(
 
 @given(schedules, follow_ups, st.lists(instants, max_size=10), st.booleans())
 def test_time_never_goes_back_and_never_passes_what_was_granted(
-    events: list[int], more: dict[int, tuple[int]], ends: list[int], tells_time: bool
+    events: list[int], more: dict[int, tuple[int]], ends: list[int], updates_time: bool
 ) -> None:
-    kernel = FakeKernel(list(events), more, tells_time)
+    kernel = FakeKernel(list(events), more, updates_time)
     calendar = started(kernel)
     for end in sorted(ends):
         shown = advance(calendar, kernel, end)
@@ -48,26 +48,26 @@ def test_everything_up_to_and_with_the_end_has_happened_and_nothing_after(
 @given(
     schedules,
     follow_ups,
-    st.lists(st.integers(STRIDE_LEAST_NS, STRIDE_MOST_NS), min_size=1, max_size=5),
+    st.lists(st.integers(MIN_TIME_SLICE_NS, MAX_TIME_SLICE_NS), min_size=1, max_size=5),
     st.lists(instants, max_size=8),
     st.booleans(),
 )
 def test_where_the_kernel_is_asked_back_changes_nothing_that_it_sees(
     events: list[int],
     more: dict[int, tuple[int]],
-    strides: list[int],
+    time_slices: list[int],
     stops: list[int],
-    tells_time: bool,
+    updates_time: bool,
 ) -> None:
-    undisturbed = FakeKernel(list(events), more, tells_time)
+    undisturbed = FakeKernel(list(events), more, updates_time)
     calendar = started(undisturbed)
-    calendar.stride_ns = 10 * END_NS
+    calendar.time_slice_ns = 10 * END_NS
     advance(calendar, undisturbed, END_NS)
 
-    kernel = FakeKernel(list(events), more, tells_time)
+    kernel = FakeKernel(list(events), more, updates_time)
     calendar = started(kernel)
     for number, stop in enumerate([*sorted(stops), END_NS]):
-        calendar.stride_ns = strides[number % len(strides)]
+        calendar.time_slice_ns = time_slices[number % len(time_slices)]
         advance(calendar, kernel, stop)
     assert kernel.seen == undisturbed.seen
     assert kernel.events == undisturbed.events
@@ -83,12 +83,12 @@ def test_what_is_written_is_an_event_of_the_instant_at_which_it_was_written(
         advance(calendar, kernel, instant)
         calendar.expect_event_now()
         booked_before = calendar.is_booked_now
-        kernel.say(kernel.interrupted(), calendar)
+        kernel.converse(kernel.interrupted(), calendar)
         assert (booked_before, calendar.is_booked_now) == (False, True)
         assert calendar.next_event_ns == instant
         advance(calendar, kernel, instant)
         assert (calendar.now_ns, kernel.now_ns) == (instant, instant)
-    assert kernel.times_told == sorted(instants_of_input)
+    assert kernel.times_received == sorted(instants_of_input)
     assert kernel.seen == sorted(
         [event for event in events if event <= max(instants_of_input)] + instants_of_input
     )
@@ -110,9 +110,9 @@ def test_a_kernel_without_events_lets_time_pass_at_once() -> None:
     assert calendar.now_ns == END_NS
 
 
-def test_the_grant_holds_for_one_stride_and_its_end_is_inclusive() -> None:
+def test_the_grant_holds_for_one_time_slice_and_its_end_is_inclusive() -> None:
     calendar = started(FakeKernel([40]))
-    calendar.stride_ns = 200_000
+    calendar.time_slice_ns = 200_000
     assert calendar.grant(END_NS) == MESSAGE.pack(Op.FREE_UNTIL, 1, 200_041) + MESSAGE.pack(
         Op.RUN, 2, 40
     )
@@ -120,17 +120,17 @@ def test_the_grant_holds_for_one_stride_and_its_end_is_inclusive() -> None:
 
 def test_the_kernel_is_told_the_time_and_the_start_of_its_day() -> None:
     calendar = Calendar(1_767_225_600_000_000_000)
-    calendar.hear(MESSAGE.pack(Op.START, 1, 0))
-    said = calendar.hear(MESSAGE.pack(Op.GET_TOD, 2, 0) + MESSAGE.pack(Op.GET, 3, 0))
-    assert said == MESSAGE.pack(Op.ACK, 2, 1_767_225_600_000_000_000) + MESSAGE.pack(Op.ACK, 3, 0)
+    calendar.receive(MESSAGE.pack(Op.START, 1, 0))
+    sent = calendar.receive(MESSAGE.pack(Op.GET_TOD, 2, 0) + MESSAGE.pack(Op.GET, 3, 0))
+    assert sent == MESSAGE.pack(Op.ACK, 2, 1_767_225_600_000_000_000) + MESSAGE.pack(Op.ACK, 3, 0)
 
 
 def test_a_kernel_that_goes_back_in_time_is_refused() -> None:
     kernel = FakeKernel([500])
     calendar = started(kernel)
-    kernel.heard(calendar.grant(1000))
+    kernel.receive(calendar.grant(1000))
     with pytest.raises(PeerError, match="back in time, from 500 to 400"):
-        calendar.hear(MESSAGE.pack(Op.UPDATE, 9, 400))
+        calendar.receive(MESSAGE.pack(Op.UPDATE, 9, 400))
 
 
 def test_the_past_cannot_be_granted() -> None:
@@ -140,28 +140,30 @@ def test_the_past_cannot_be_granted() -> None:
         calendar.grant(99)
 
 
-def test_a_running_kernel_is_neither_granted_time_nor_spoken_to() -> None:
+def test_a_running_kernel_gets_neither_time_nor_data() -> None:
     calendar = started(FakeKernel([0]))
     calendar.grant(1000)
     with pytest.raises(AssertionError, match="did not wait"):
         calendar.grant(1000)
-    with pytest.raises(AssertionError, match="must not be spoken to"):
+    with pytest.raises(AssertionError, match="nothing may be sent to a running kernel"):
         calendar.expect_event_now()
 
 
-def test_strides_grow_while_time_passes_quickly_and_shrink_while_it_does_not() -> None:
+def test_time_slices_grow_while_time_passes_quickly_and_shrink_while_it_does_not() -> None:
     calendar = Calendar(0)
-    calendar.adapt_stride(STRIDE_REAL_S / 3, STRIDE_FIRST_NS)
-    assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
-    calendar.adapt_stride(STRIDE_REAL_S / 3, STRIDE_FIRST_NS)  # it did not go all the way
-    assert calendar.stride_ns == 2 * STRIDE_FIRST_NS
-    calendar.adapt_stride(STRIDE_REAL_S * 4, 0)
-    assert calendar.stride_ns == STRIDE_FIRST_NS // 2
+    calendar.adapt_time_slice(TIME_SLICE_REAL_S / 3, FIRST_TIME_SLICE_NS)
+    assert calendar.time_slice_ns == 2 * FIRST_TIME_SLICE_NS
+    calendar.adapt_time_slice(
+        TIME_SLICE_REAL_S / 3, FIRST_TIME_SLICE_NS
+    )  # it did not go all the way
+    assert calendar.time_slice_ns == 2 * FIRST_TIME_SLICE_NS
+    calendar.adapt_time_slice(TIME_SLICE_REAL_S * 4, 0)
+    assert calendar.time_slice_ns == FIRST_TIME_SLICE_NS // 2
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, STRIDE_MOST_NS)), max_size=60))
-def test_a_stride_is_never_too_short_or_too_long(steps: list[tuple[float, int]]) -> None:
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, MAX_TIME_SLICE_NS)), max_size=60))
+def test_a_time_slice_is_never_too_short_or_too_long(steps: list[tuple[float, int]]) -> None:
     calendar = Calendar(0)
     for real_s, passed_ns in steps:
-        calendar.adapt_stride(real_s, passed_ns)
-        assert STRIDE_LEAST_NS <= calendar.stride_ns <= STRIDE_MOST_NS
+        calendar.adapt_time_slice(real_s, passed_ns)
+        assert MIN_TIME_SLICE_NS <= calendar.time_slice_ns <= MAX_TIME_SLICE_NS

@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from wanlab.agent.messages import Kind, encode, encode_json
@@ -7,34 +5,34 @@ from wanlab.errors import PeerError
 from wanlab.machine.channel import AgentFailure, Channel
 
 
-class Heard:
+class Recorder:
     def __init__(self) -> None:
         self.output: list[tuple[Kind, bytes]] = []
-        self.end: dict[str, Any] | None = None
+        self.end: dict[str, int] | None = None
 
     def output_arrived(self, kind: Kind, data: bytes) -> None:
         self.output.append((kind, data))
 
-    def ended(self, told: dict[str, Any]) -> None:
-        self.end = told
+    def ended(self, result: dict[str, int]) -> None:
+        self.end = result
 
 
 @pytest.fixture
-def said() -> bytearray:
+def sent() -> bytearray:
     return bytearray()
 
 
 @pytest.fixture
-def channel(said: bytearray) -> Channel:
+def channel(sent: bytearray) -> Channel:
     def write(data: bytes) -> None:
-        said.extend(data)
+        sent.extend(data)
 
     return Channel(write)
 
 
-def test_a_call_is_answered_under_its_number(channel: Channel, said: bytearray) -> None:
+def test_a_call_is_answered_under_its_number(channel: Channel, sent: bytearray) -> None:
     number = channel.call("start", node="h1")
-    assert said == encode_json(Kind.CALL, number, {"do": "start", "node": "h1"})
+    assert sent == encode_json(Kind.CALL, number, {"do": "start", "node": "h1"})
     assert not channel.is_answered(number)
     channel.feed(encode_json(Kind.REPLY, number, {"pid": 42}))
     assert channel.is_answered(number)
@@ -49,10 +47,10 @@ def test_answers_may_come_in_any_order(channel: Channel) -> None:
     assert (channel.answer(first), channel.answer(second)) == (b"\0one", b"\0two")
 
 
-def test_a_failure_says_what_and_at_which_place(channel: Channel) -> None:
+def test_a_failure_names_the_error_and_the_operation(channel: Channel) -> None:
     number = channel.call("perform")
-    told = {"error": "File exists", "kind": "FileExistsError", "index": 3}
-    channel.feed(encode_json(Kind.FAILURE, number, told))
+    failure = {"error": "File exists", "kind": "FileExistsError", "index": 3}
+    channel.feed(encode_json(Kind.FAILURE, number, failure))
     with pytest.raises(AgentFailure) as caught:
         channel.answer(number)
     assert (caught.value.what, caught.value.kind, caught.value.index) == (
@@ -62,22 +60,22 @@ def test_a_failure_says_what_and_at_which_place(channel: Channel) -> None:
     )
 
 
-def test_a_process_hears_its_own_streams_and_end(channel: Channel) -> None:
-    heard, other = Heard(), Heard()
-    number, _ = channel.new_process(heard), channel.new_process(other)
-    channel.feed(encode(Kind.OUTPUT, number, b"a") + encode(Kind.ERRORS, number, b"b"))
+def test_a_process_gets_its_own_streams_and_end(channel: Channel) -> None:
+    received, other = Recorder(), Recorder()
+    number, _ = channel.new_process(received), channel.new_process(other)
+    channel.feed(encode(Kind.OUTPUT, number, b"a") + encode(Kind.STDERR, number, b"b"))
     channel.feed(encode_json(Kind.ENDED, number, {"status": 0}))
-    assert heard.output == [(Kind.OUTPUT, b"a"), (Kind.ERRORS, b"b")]
-    assert heard.end == {"status": 0}
+    assert received.output == [(Kind.OUTPUT, b"a"), (Kind.STDERR, b"b")]
+    assert received.end == {"status": 0}
     assert (other.output, other.end) == ([], None)
 
 
-def test_a_process_that_was_forgotten_is_heard_by_nobody(channel: Channel) -> None:
-    heard = Heard()
-    number = channel.new_process(heard)
+def test_output_of_a_forgotten_process_is_dropped(channel: Channel) -> None:
+    received = Recorder()
+    number = channel.new_process(received)
     channel.forget_process(number)
     channel.feed(encode(Kind.OUTPUT, number, b"late"))
-    assert heard.output == []
+    assert received.output == []
 
 
 def test_an_answer_to_nothing_is_refused(channel: Channel) -> None:

@@ -120,7 +120,7 @@ def without_a_manifest(folder: Path) -> str:
 
 def with_a_list_for_a_manifest(folder: Path) -> str:
     (folder / "manifest.json").write_text("[]")
-    return f"{folder}/manifest.json is damaged: it is no object"
+    return f"{folder}/manifest.json is damaged: not a JSON object"
 
 
 def with_a_manifest_cut_short(folder: Path) -> str:

@@ -29,14 +29,14 @@ def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("leaves", ["may_come", "may_end"])
-def test_it_waits_until_it_may_come(leaves: str) -> None:
+@pytest.mark.parametrize("leaves", ["allow", "allow_during"])
+def test_it_waits_until_it_allow(leaves: str) -> None:
     interruption = Interruption()
     done = []
     with pytest.raises(KeyboardInterrupt), interruption:
         press()
         done.append("the rest of what was begun")
-        interruption.may_come() if leaves == "may_come" else interruption.may_end(list)
+        interruption.allow() if leaves == "allow" else interruption.allow_during(list)
         done.append("what is not wanted any more")
     assert done == ["the rest of what was begun"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -45,7 +45,7 @@ def test_it_waits_until_it_may_come(leaves: str) -> None:
 def test_it_ends_a_wait_at_once() -> None:
     interruption = Interruption()
     with pytest.raises(KeyboardInterrupt), interruption:
-        interruption.may_end(press)
+        interruption.allow_during(press)
 
 
 def test_without_a_wait_it_comes_at_the_end() -> None:
@@ -75,7 +75,7 @@ def test_whoever_notes_it_is_told_once_and_the_wait_goes_on() -> None:
     with interruption, interruption:
         press()
         assert told == []
-        assert interruption.may_end(lambda: "heard") == "heard"
+        assert interruption.allow_during(lambda: "heard") == "heard"
     assert told == [signal.SIGINT]
 
 

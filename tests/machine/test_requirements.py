@@ -1,11 +1,18 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pytest
 
-from wanlab.machine.native.requirements import Needs, kind_of, missing, needs_of
+from wanlab.machine.native.requirements import KernelNeeds, missing, needs_of, qdisc_kind
 from wanlab.plan import plan
 from wanlab.topology import ensure, link, resolve
 from wanlab.topology.model import Host, Port, Switch, Topology
 
-NOTHING: dict[str, dict[str, str]] = {"qdiscs": {}, "links": {}, "sysctls": {}}
+if TYPE_CHECKING:
+    from wanlab.agent.probe import ProbeResult
+
+NOTHING: ProbeResult = {"qdiscs": {}, "links": {}, "algorithms": {}, "sysctls": {}}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +25,7 @@ NOTHING: dict[str, dict[str, str]] = {"qdiscs": {}, "links": {}, "sysctls": {}}
     ],
 )
 def test_the_kind_of_a_queue_is_read_from_its_line(line: str, kind: str) -> None:
-    assert kind_of(line) == kind
+    assert qdisc_kind(line) == kind
 
 
 def test_a_plan_says_what_it_needs_each_thing_once() -> None:
@@ -40,12 +47,18 @@ def test_a_plan_says_what_it_needs_each_thing_once() -> None:
 
 
 def test_what_is_all_there_is_not_missed() -> None:
-    found = {"qdiscs": {"tbf": ""}, "links": {"veth": ""}, "sysctls": {"net.a = 1": ""}}
-    assert missing(Needs(programs=("tc",)), found, {"tc"}) == []
+    found: ProbeResult = {
+        **NOTHING,
+        "qdiscs": {"tbf": ""},
+        "links": {"veth": ""},
+        "sysctls": {"net.a = 1": ""},
+    }
+    assert missing(KernelNeeds(programs=("tc",)), found, {"tc"}) == []
 
 
 def test_each_missing_thing_is_said_with_its_cause() -> None:
-    found = {
+    found: ProbeResult = {
+        **NOTHING,
         "qdiscs": {"tbf": "", "fq_pie": "No such file or directory"},
         "links": {"bridge": "Operation not supported"},
         "sysctls": {
@@ -54,7 +67,7 @@ def test_each_missing_thing_is_said_with_its_cause() -> None:
             "net.ipv4.none = 1": "No such file or directory",
         },
     }
-    assert missing(Needs(programs=("tc",), impossible=("a speed",)), found, set()) == [
+    assert missing(KernelNeeds(programs=("tc",), impossible=("a speed",)), found, set()) == [
         "queueing discipline fq_pie (kernel option CONFIG_NET_SCH_FQ_PIE)",
         "network device bridge (kernel option CONFIG_BRIDGE)",
         "net.ipv4.tcp_congestion_control = htcp: the kernel has no such algorithm",
@@ -64,4 +77,4 @@ def test_each_missing_thing_is_said_with_its_cause() -> None:
         "program tc (install iproute2)",
         "a speed",
     ]
-    assert missing(Needs(), NOTHING, set()) == []
+    assert missing(KernelNeeds(), NOTHING, set()) == []

@@ -38,7 +38,7 @@ def test_without_room_the_error_says_why_each_place_is_unfit(
     with pytest.raises(RequirementError) as caught:
         choose_memory_folder(HUGE_BYTES)
     assert caught.value.what == (
-        f"no place for much of memory for the machine: {tmp_path}: only little free; "
+        f"no folder can hold much of memory for the machine: {tmp_path}: only little free; "
         "/no/such/folder: No such file or directory; /proc: only little free"
     )
     assert "set TMPDIR" in caught.value.hint

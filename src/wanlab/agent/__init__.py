@@ -1,15 +1,21 @@
-"""The agent: one small program beside the kernel that does what it is told.
+"""The agent: a small program inside the machine that carries out calls from outside.
 
 It performs operations, runs processes and terminals, and reads counters. In the embedded machine it is
-the first process (PID 1). It imports the standard library only and nothing of ours outside this
-folder, so the folder travels alone; and little of that library, because it starts anew with every
-machine.
+the first process (PID 1). It imports nothing of wanlab outside this folder, so that it can be started
+from the folder alone, and little of the standard library, because it is started with every machine.
 
-    messages    the frames between a machine and its agent
-    operations  what a plan consists of; loaded by the host side only
-    perform     does operations            links     rtnetlink, for those that touch links
-    processes   starts, feeds, signals, reaps
-    counters    reads /proc and netlink sockets when told; returns raw bytes
-    system      system calls that Python lacks, each wrapped once
-    root        the file system of the embedded machine
+    serve         the loop: calls in, answers and events out
+    messages      the frames between a machine and its agent
+    perform       performs the operations of a plan, with
+                      links, shaping    rtnetlink messages          ethtool   its ioctls
+                      services          Open vSwitch, controllers, FRRouting
+    processes     starts processes and terminals, and passes their data
+    namespaces    which namespaces a node has              cgroups   its share of the CPU
+    counters      reads /proc and netlink sockets          dumps     netlink lists, many at once
+    watches       reads counters at regular instants, with
+                      timers, tracing (kernel events), packets (captures)
+    host_service  the socket for requests of programs in the machine
+    root, native_root   the file systems of the embedded and the native machine
+    probe         tries what the kernel can do
+    system        system calls that Python lacks
 """

@@ -3,11 +3,11 @@
     python3 -I -S FOLDER                     as the first process of the embedded machine
     python3 -I -S FOLDER DESCRIPTOR native   as the first process of fresh namespaces
 
-DESCRIPTOR is its end of the channel, inherited. In a machine that is there already, the agent that is
-there forks (see `host_service`).
+DESCRIPTOR is its end of the channel, inherited. For a program inside a machine, the machine's agent
+forks (see `host_service`).
 
-The rest of wanlab is neither needed nor imported: a stand-in for the package lets `wanlab.agent` be
-found without running the front door.
+The rest of wanlab is not imported: a stand-in for the package makes `wanlab.agent` importable without
+running `wanlab/__init__.py`.
 """
 
 import os
@@ -23,7 +23,7 @@ def main() -> None:
     from wanlab.agent import system
     from wanlab.agent.serve import Agent
 
-    # User-Mode Linux appends words of its own to those of its first process.
+    # User-Mode Linux appends arguments of its own to those of its first process.
     if sys.argv[2:] == ["native"]:
         channel = int(sys.argv[1])
         os.set_inheritable(channel, False)

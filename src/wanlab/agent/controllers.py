@@ -1,4 +1,4 @@
-"""Controllers of ours in a machine: started, waited for, ended."""
+"""Starts and stops our OpenFlow controllers and relays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 
 RUN_FOLDER = "/run/wanlab"
-PATIENCE_S = 10.0
-LOOK_EVERY_S = 0.02
+CONNECT_TIMEOUT_S = 10.0
+CHECK_INTERVAL_S = 0.02
 
-Run = Callable[[list[str]], str]
-"""Runs a program in the root namespace; OSError with its words if it fails."""
+RunInRoot = Callable[[list[str]], str]
+"""Runs a program in the root namespace; OSError with what it printed if it fails."""
 
 
 def start_of_controller(controller: str, address: str, port: int) -> list[str]:
@@ -27,14 +27,14 @@ def start_of_relay(controller: str, address: str, port: int) -> list[str]:
 
 
 def log_of_controller(controller: str) -> str:
-    """Where Mininet's users look for it."""
+    """Return the log's path: the one that Mininet uses."""
     return f"/tmp/{controller}.log"
 
 
 class Controllers:
-    """Those that we have started."""
+    """The controllers and relays that we have started."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunInRoot) -> None:
         self._run = run
         self._names: dict[str, None] = {}
 
@@ -47,15 +47,15 @@ class Controllers:
         self._names[name] = None
 
     def await_switches(self, name: str, count: int) -> None:
-        """Waits on the machine's clock; OSError if they do not come."""
-        until = time.monotonic() + PATIENCE_S
-        while (come := _switches_of(name)) < count:
-            if time.monotonic() > until:
+        """Wait until `count` switches have connected; OSError if they do not in time."""
+        deadline = time.monotonic() + CONNECT_TIMEOUT_S
+        while (connected := _connected_switches(name)) < count:
+            if time.monotonic() > deadline:
                 raise OSError(
-                    f"{count - come} of {count} switches did not connect to controller {name} within "
-                    f"{PATIENCE_S:.0f} s: it speaks OpenFlow 1.0 and 1.3"
+                    f"{count - connected} of {count} switches did not connect to controller {name} "
+                    f"within {CONNECT_TIMEOUT_S:.0f} s: they must speak OpenFlow 1.0 or 1.3"
                 )
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(CHECK_INTERVAL_S)
 
     def stop(self, name: str) -> None:
         self._names.pop(name, None)
@@ -70,7 +70,7 @@ class Controllers:
             self.stop(name)
 
 
-def _switches_of(name: str) -> int:
-    """How many its log knows."""
+def _connected_switches(name: str) -> int:
+    """Count the switches in a controller's log."""
     with open(log_of_controller(name), encoding="utf-8") as file:
         return len({line for line in file if " connected, " in line})

@@ -1,7 +1,7 @@
-"""Reads counters when told. Returns raw bytes: understanding them is `measure`'s job, on the other side.
+"""Reads counters and returns them as raw bytes; `wanlab.measure` decodes them outside the machine.
 
-Sampling costs the network nothing on virtual time: no clock is read here and no call fails, both of
-which would move time (256 ns and 1 us in the embedded machine).
+Reading takes no virtual time: no clock is read here and no system call fails. Both would take time in
+the embedded machine (256 ns and 1 us).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from . import system
 from .dumps import Dumps
 from .links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, NLM_F_DUMP, NLM_F_REQUEST
+from .messages import CHUNK_BYTES
 from .namespaces import Namespaces
 
 PART = struct.Struct("<I")
@@ -23,11 +24,11 @@ RTM_GETQDISC, RTM_GETTCLASS = 38, 42
 TCA_KIND = 1
 _HEADER = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=B3xiIII")  # family, ifindex, handle, parent, info
-_KIND_AT = _HEADER.size + _TCMSG.size  # the kind is the first attribute of a qdisc
+_KIND_OFFSET = _HEADER.size + _TCMSG.size  # the kind is the first attribute of a qdisc
 
 
 class Counters:
-    """Keeps its sockets and files open, one of each kind per node: a sample is then few system calls."""
+    """Reads counters with sockets and files that stay open, so that a sample is few system calls."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
@@ -35,7 +36,7 @@ class Counters:
         self._files: dict[tuple[str, str], int] = {}
 
     def read(self, sources: list[Source]) -> bytes:
-        """One part per source, each after its length in 4 bytes. Sources: see `reader`."""
+        """Return the reading of each source (see `reader`), each after its length in 4 bytes."""
         parts = []
         for source in sources:
             part = self.reader(source)()
@@ -43,47 +44,47 @@ class Counters:
         return b"".join(parts)
 
     def reader(self, source: Source) -> Reader:
-        """What reads a source. A source is one of
+        """Return a function that reads a source. A source is one of
 
         ["route", NODE, REQUEST]               the whole answer to a netlink request (hexadecimal)
-        ["sock_diag", NODE, REQUEST]
-        ["interfaces", NODE, REQUEST, NUMBERS] the messages that tell of these interfaces
-        ["queues", NODE, NUMBERS, KINDS]       their qdiscs; the classes below those of some kinds
+        ["sock_diag", NODE, REQUEST]           the same for sock_diag(7)
+        ["interfaces", NODE, REQUEST, INDEXES] only the messages about these interfaces
+        ["queues", NODE, INDEXES, KINDS]       their qdiscs, and the classes of qdiscs of these kinds
         ["file", NODE, PATH]                   its content
         ["log", NODE]                          the kernel's messages
         """
-        what, node, *rest = source
+        kind, node, *rest = source
         node = str(node)
-        if what == "file":
+        if kind == "file":
             (path,) = rest
             return lambda: self._file(node, str(path))
-        if what == "log":
+        if kind == "log":
             return system.kernel_log
-        if what == "queues":
-            numbers, kinds = rest
-            return self._queues(node, _numbers(numbers), [str(kind) for kind in _list(kinds)])
-        dumps = self._netlink(node, NETLINK_SOCK_DIAG if what == "sock_diag" else NETLINK_ROUTE)
+        if kind == "queues":
+            indexes, kinds = rest
+            return self._queues(node, _indexes(indexes), [str(name) for name in _list(kinds)])
+        dumps = self._netlink(node, NETLINK_SOCK_DIAG if kind == "sock_diag" else NETLINK_ROUTE)
         request = bytes.fromhex(str(rest[0]))
-        if what == "interfaces":
-            numbers = _numbers(rest[1])
-            return lambda: dumps.of_interfaces(request, numbers)
-        if what in ("route", "sock_diag"):
+        if kind == "interfaces":
+            interfaces = _indexes(rest[1])
+            return lambda: dumps.of_interfaces(request, interfaces)
+        if kind in ("route", "sock_diag"):
             return lambda: dumps.whole(request)
-        raise ValueError(f"there is no source {what}")
+        raise ValueError(f"there is no counter source {kind}")
 
-    def _queues(self, node: str, numbers: frozenset[int], kinds: list[str]) -> Reader:
+    def _queues(self, node: str, indexes: frozenset[int], kinds: list[str]) -> Reader:
         dumps = self._netlink(node, NETLINK_ROUTE)
         queues = _dump_request(RTM_GETQDISC, 0)
-        classes = {number: _dump_request(RTM_GETTCLASS, number) for number in numbers}
-        # An attribute: length, TCA_KIND, the name with the zero after it.
-        wanted = frozenset(
+        classes = {index: _dump_request(RTM_GETTCLASS, index) for index in indexes}
+        # An attribute: length, TCA_KIND, and the name with a zero byte after it.
+        kind_attributes = frozenset(
             struct.pack("=HH", 5 + len(kind), TCA_KIND) + kind.encode() + b"\0" for kind in kinds
         )
 
         def read() -> bytes:
-            found = dumps.of_interfaces(queues, numbers)
-            return found + b"".join(
-                dumps.whole(classes[number]) for number in _with_kinds(found, wanted)
+            qdiscs = dumps.of_interfaces(queues, indexes)
+            return qdiscs + b"".join(
+                dumps.whole(classes[index]) for index in _with_kinds(qdiscs, kind_attributes)
             )
 
         return read
@@ -103,23 +104,23 @@ class Counters:
         descriptor = self._files[key]
         parts = []
         position = 0
-        while part := os.pread(descriptor, 65536, position):
+        while part := os.pread(descriptor, CHUNK_BYTES, position):
             parts.append(part)
             position += len(part)
         return b"".join(parts)
 
 
-def _with_kinds(found: bytes, wanted: frozenset[bytes]) -> list[int]:
-    """The interfaces, each once, that have a qdisc of one of the kinds."""
-    numbers: dict[int, None] = {}
+def _with_kinds(qdiscs: bytes, kind_attributes: frozenset[bytes]) -> list[int]:
+    """Return the indexes of the interfaces that have a qdisc of one of the kinds, each once."""
+    indexes: dict[int, None] = {}
     start = 0
-    while start + _KIND_AT + 4 <= len(found):
-        (length,) = struct.unpack_from("=I", found, start)
-        (size,) = struct.unpack_from("=H", found, start + _KIND_AT)
-        if found[start + _KIND_AT : start + _KIND_AT + size] in wanted:
-            numbers[_TCMSG.unpack_from(found, start + _HEADER.size)[1]] = None
+    while start + _KIND_OFFSET + 4 <= len(qdiscs):
+        (length,) = struct.unpack_from("=I", qdiscs, start)
+        (size,) = struct.unpack_from("=H", qdiscs, start + _KIND_OFFSET)
+        if qdiscs[start + _KIND_OFFSET : start + _KIND_OFFSET + size] in kind_attributes:
+            indexes[_TCMSG.unpack_from(qdiscs, start + _HEADER.size)[1]] = None
         start += (length + 3) & ~3
-    return list(numbers)
+    return list(indexes)
 
 
 def _dump_request(kind: int, interface: int) -> bytes:
@@ -132,5 +133,5 @@ def _list(value: object) -> list[object]:
     return value
 
 
-def _numbers(value: object) -> frozenset[int]:
-    return frozenset(int(str(number)) for number in _list(value))
+def _indexes(value: object) -> frozenset[int]:
+    return frozenset(int(str(index)) for index in _list(value))

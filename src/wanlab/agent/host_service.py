@@ -15,11 +15,10 @@ import os
 import select
 from collections.abc import Callable
 
-from .messages import Kind, encode
+from .messages import CHUNK_BYTES, Kind, encode
 
 ADDRESS = "/run/wanlab/host-service"
 FOR_AN_AGENT = b'{"do": "agent"}'
-CHUNK = 65536
 MAX_REQUEST_BYTES = 1 << 20
 MAX_PENDING_CONNECTIONS = 128
 
@@ -100,7 +99,7 @@ class HostServiceSocket:
 
     def _read(self, connection: ProgramConnection) -> None:
         try:
-            data = os.read(connection.descriptor, CHUNK)
+            data = os.read(connection.descriptor, CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -147,7 +146,7 @@ class HostServiceSocket:
         try:
             while connection.waiting:
                 del connection.waiting[
-                    : os.write(connection.descriptor, connection.waiting[:CHUNK])
+                    : os.write(connection.descriptor, connection.waiting[:CHUNK_BYTES])
                 ]
         except BlockingIOError:
             self._poll.modify(connection.descriptor, select.EPOLLIN | select.EPOLLOUT)

@@ -1,9 +1,9 @@
-"""Links by rtnetlink: the few messages that building a network takes, many to a system call.
+"""Sets up links by rtnetlink, with the few messages that building a network needs.
 
-One process per `ip` command is what makes large networks slow to start (10 ms each in the embedded
-machine). A veth pair is two messages here: both ends named, addressed, up, in their namespaces and
-in their bridge (net/core/rtnetlink.c, drivers/net/veth.c). Layouts: linux/netlink.h, if_link.h,
-if_addr.h.
+Running `ip` for each step would make large networks slow to start (10 ms each in the embedded
+machine). Two messages make a veth pair whose ends have their names and MAC addresses, are up, and are
+in their namespaces and bridge (net/core/rtnetlink.c, drivers/net/veth.c). Layouts: linux/netlink.h,
+if_link.h, if_addr.h.
 
     length u32 | type u16 | flags u16 | sequence u32 | port u32 | body, padded to 4
     attribute: length u16 | type u16 | value, padded to 4
@@ -57,7 +57,7 @@ def mac_bytes(mac: str) -> bytes:
 
 
 def end_of_pair(name: str, mac: str | None, mtu: int | None) -> bytes:
-    """The attributes that both ends of a pair take."""
+    """Return the attributes of one end of a pair."""
     parts = [text(IFLA_IFNAME, name)]
     if mac:
         parts.append(attribute(IFLA_ADDRESS, mac_bytes(mac)))
@@ -67,7 +67,7 @@ def end_of_pair(name: str, mac: str | None, mtu: int | None) -> bytes:
 
 
 def new_link(attributes: bytes) -> tuple[int, int, bytes]:
-    """A link that is up from its first moment."""
+    """Return the request for a link that is up from the start."""
     return (
         RTM_NEWLINK,
         NLM_F_CREATE | NLM_F_EXCL,
@@ -76,7 +76,7 @@ def new_link(attributes: bytes) -> tuple[int, int, bytes]:
 
 
 def veth(first: bytes, second: bytes) -> tuple[int, int, bytes]:
-    """A pair from the attributes of its ends; only the first is up."""
+    """Return the request for a pair with these attributes of its ends; only the first is up."""
     peer = _LINK.pack(0, 0, 0, 0, 0) + second
     info = text(IFLA_INFO_KIND, "veth") + attribute(IFLA_INFO_DATA, attribute(VETH_INFO_PEER, peer))
     return new_link(first + attribute(IFLA_LINKINFO, info))
@@ -97,7 +97,7 @@ def bridge(
 
 
 def vlan_interface(name: str, port: int, vlan: int) -> tuple[int, int, bytes]:
-    """On the port with this index: what it sends gets a tag, what comes with the tag is for it."""
+    """Return the request for a VLAN interface on the port with this index."""
     data = attribute(IFLA_VLAN_ID, struct.pack("=H", vlan))
     info = text(IFLA_INFO_KIND, "vlan") + attribute(IFLA_INFO_DATA, data)
     attributes = text(IFLA_IFNAME, name) + number(IFLA_LINK, port)
@@ -107,7 +107,7 @@ def vlan_interface(name: str, port: int, vlan: int) -> tuple[int, int, bytes]:
 def change_link(
     index: int, up: bool | None = None, attributes: bytes = b""
 ) -> tuple[int, int, bytes]:
-    """`index` 0: the link is named by an attribute."""
+    """Return the request to change a link; with `index` 0 an attribute has its name."""
     flags, mask = (0, 0) if up is None else (IFF_UP if up else 0, IFF_UP)
     return RTM_NEWLINK, 0, _LINK.pack(0, 0, index, flags, mask) + attributes
 
@@ -117,7 +117,7 @@ def remove_link(name: str) -> tuple[int, int, bytes]:
 
 
 def new_address(index: int, address: str) -> tuple[int, int, bytes]:
-    """`address` with its prefix, IPv4 or IPv6."""
+    """Return the request for an IPv4 or IPv6 address with its prefix length."""
     plain, _, prefix_text = address.partition("/")
     family = _socket.AF_INET6 if ":" in plain else _socket.AF_INET
     packed = _socket.inet_pton(family, plain)
@@ -132,7 +132,7 @@ def new_address(index: int, address: str) -> tuple[int, int, bytes]:
 
 
 class Netlink:
-    """A netlink socket in the namespace that the caller is in when it is opened."""
+    """A netlink socket in the namespace in which it is opened."""
 
     def __init__(self, protocol: int = NETLINK_ROUTE) -> None:
         self._socket = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, protocol)
@@ -149,7 +149,7 @@ class Netlink:
         self.close()
 
     def request(self, kind: int, flags: int, body: bytes) -> None:
-        """Sends one request and waits for its acknowledgement; OSError if it is refused."""
+        """Send a request and wait for its acknowledgement; OSError if it is refused."""
         self._sequence += 1
         self._socket.send(
             _HEADER.pack(
@@ -164,7 +164,7 @@ class Netlink:
                     raise OSError(-error, os.strerror(-error))
 
     def dump(self, request: bytes) -> bytes:
-        """All that answers a whole request of the caller's, raw, NLMSG_DONE included."""
+        """Send a complete request; return the whole answer, raw, NLMSG_DONE included."""
         self._socket.send(request)
         parts: list[bytes] = []
         while True:
@@ -179,7 +179,7 @@ class Netlink:
 
 
 def _messages(data: bytes) -> Iterable[tuple[int, bytes]]:
-    """(type, body) of each message in a datagram."""
+    """Yield (type, body) of each message in a datagram."""
     start = 0
     while start + _HEADER.size <= len(data):
         length, kind, _, _, _ = _HEADER.unpack_from(data, start)

@@ -1,18 +1,18 @@
-"""Frames between a machine and its agent, as bytes in and frames out; no file, no socket.
+"""The frames between a machine and its agent: bytes in, frames out, no file and no socket.
 
     length (4 bytes) | kind (1 byte) | number (4 bytes) | body (length bytes)
 
-The machine side calls, the agent answers each call under the call's number. A process has a number
-too, chosen by whoever starts it; its streams and its end travel under that.
+The machine's side makes calls, and the agent answers each call under the number of the call. A process
+has a number, too, chosen by the machine's side; its streams and its end are sent under that number.
 
-    machine side                          agent
+    machine's side                        agent
                                       <-  READY    0
     CALL     7  {"do": "start", ...}  ->
                                       <-  REPLY    7  {"pid": 42}       (or FAILURE 7 {...})
     INPUT    3  bytes for its stdin   ->
     INPUT_END 3                       ->
-                                      <-  OUTPUT   3  bytes
-                                      <-  ERRORS   3  bytes of its stderr
+                                      <-  OUTPUT   3  bytes of its stdout
+                                      <-  STDERR   3  bytes
                                       <-  ENDED    3  {"status": 0, ...}
 
 A program in the machine may send requests to the user's side (see `host_service`). The agent
@@ -24,7 +24,7 @@ chooses the number of each of these connections.
     ANSWER_END  1                     ->
                                       <-  REQUEST_END   1
 
-Nothing may be said to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are
+Nothing may be sent to an agent before it is READY. Bodies of CALL, REPLY, FAILURE and ENDED are
 JSON; DATA answers a call with raw bytes.
 """
 
@@ -36,7 +36,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 HEADER = struct.Struct("<IBI")
-MOST_BYTES = 1 << 30
+MAX_BODY_BYTES = 1 << 30
+CHUNK_BYTES = 1 << 16
+"""How much is read from or written to a descriptor at once."""
 
 
 class Kind(IntEnum):
@@ -47,7 +49,7 @@ class Kind(IntEnum):
     INPUT = 5
     INPUT_END = 6
     OUTPUT = 7
-    ERRORS = 8
+    STDERR = 8
     ENDED = 9
     READY = 10
     REQUEST = 11
@@ -63,6 +65,7 @@ class Frame(NamedTuple):
     body: bytes
 
     def json(self) -> Any:
+        """Return the body's JSON, which the receiver knows the shape of."""
         return json.loads(self.body)
 
 
@@ -75,19 +78,19 @@ def encode_json(kind: Kind, number: int, value: object) -> bytes:
 
 
 class FrameReader:
-    """Cuts a stream of bytes, in pieces of any size, into frames."""
+    """Cuts a stream of bytes, which arrives in pieces of any size, into frames."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames completed by `data`, in order. ValueError if it is no stream of frames."""
+        """Return the frames that `data` completes, in order. ValueError if a length is impossible."""
         self._buffer += data
         frames = []
         start = 0
         while len(self._buffer) - start >= HEADER.size:
             length, kind, number = HEADER.unpack_from(self._buffer, start)
-            if length > MOST_BYTES:
+            if length > MAX_BODY_BYTES:
                 raise ValueError(f"a frame of {length} bytes")
             end = start + HEADER.size + length
             if len(self._buffer) < end:

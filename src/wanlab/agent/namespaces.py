@@ -1,7 +1,7 @@
-"""Which namespaces a node lives in. "" is the machine's root namespace, where switch ports are.
+"""The namespaces of nodes. The node "" is the machine's root namespace, where switch ports are.
 
-A host or router has a network namespace, bound to /run/netns/NAME so that `ip netns exec NAME` works
-too, and, once a process runs in it, a mount namespace in which /sys shows its own interfaces.
+A host or router has a network namespace, bound to /run/netns/NAME so that `ip netns exec NAME` works.
+Once a process runs in it, it also has a mount namespace in which /sys shows its own interfaces.
 """
 
 from __future__ import annotations
@@ -18,28 +18,37 @@ from . import system
 from .root import NETNS_FOLDER
 
 if TYPE_CHECKING:
-    from .groups import Group
+    from typing import TypedDict
+
+    from .cgroups import ControlGroup
+
+    class NamespacePaths(TypedDict):
+        """Where another process finds the namespaces of a node."""
+
+        net: str
+        mount: str
+
 
 ROOT = ""
-MANY_FILES = 65536
+MAX_OPEN_FILES = 65536
 
 
 class Namespaces:
-    """The namespaces of all nodes, by name; the agent's own thread moves in and out of them."""
+    """The namespaces of all nodes, by name. The agent's own thread enters and leaves them."""
 
     def __init__(self) -> None:
-        _let_many_files_be_open()
+        _raise_open_file_limit()
         self._net = {ROOT: os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
         self._mount = {ROOT: os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)}
         self._adopted: set[str] = set()
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, ControlGroup] = {}
 
     def names(self) -> list[str]:
-        """Of the nodes that were made here."""
+        """Return the names of the nodes that this agent made."""
         return [name for name in self._net if name != ROOT and name not in self._adopted]
 
     def net(self, node: str) -> int:
-        """Descriptor of a node's network namespace."""
+        """Return the descriptor of a node's network namespace. ValueError if there is none."""
         try:
             return self._net[node]
         except KeyError:
@@ -47,7 +56,7 @@ class Namespaces:
 
     def add(self, node: str) -> None:
         if node in self._net:
-            raise ValueError(f"there is a node {node} already")
+            raise ValueError(f"there is already a node {node}")
         path = f"{NETNS_FOLDER}/{node}"
         system.unshare(system.CLONE_NEWNET)
         try:
@@ -57,15 +66,15 @@ class Namespaces:
         finally:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
-    def adopt(self, nodes: dict[str, dict[str, str]]) -> None:
-        """Knows nodes that somebody else has made, by what `paths` said of them."""
-        for node, places in nodes.items():
-            self._net[node] = os.open(places["net"], os.O_RDONLY | os.O_CLOEXEC)
-            self._mount[node] = os.open(places["mount"], os.O_RDONLY | os.O_CLOEXEC)
+    def adopt(self, nodes: dict[str, NamespacePaths]) -> None:
+        """Use nodes that another agent made; `nodes` has the answers of its `paths`."""
+        for node, paths in nodes.items():
+            self._net[node] = os.open(paths["net"], os.O_RDONLY | os.O_CLOEXEC)
+            self._mount[node] = os.open(paths["mount"], os.O_RDONLY | os.O_CLOEXEC)
             self._adopted.add(node)
 
     def remove(self, *nodes: str) -> None:
-        """Ends whatever is in them; they go with the last process that leaves."""
+        """Kill the processes of nodes and release their namespaces."""
         self._end_processes({os.fstat(self.net(node)).st_ino for node in nodes})
         for node in nodes:
             os.close(self._net.pop(node))
@@ -80,11 +89,11 @@ class Namespaces:
             try:
                 if os.stat(f"/proc/{pid}/ns/net").st_ino in inodes:
                     os.kill(int(pid), signal.SIGKILL)
-            except OSError:  # it has ended, or is none of ours
+            except OSError:  # it has ended, or belongs to another user
                 continue
 
-    def paths(self, node: str) -> dict[str, str]:
-        """Where another process, of the same user and the same root, finds the namespaces of a node."""
+    def paths(self, node: str) -> NamespacePaths:
+        """Return paths by which other processes with this user and root can enter a node."""
         with self.inside(node):
             pass
         return {
@@ -94,7 +103,7 @@ class Namespaces:
 
     @contextmanager
     def inside_net(self, node: str) -> Iterator[None]:
-        """Runs the body in a node's network namespace."""
+        """Run the body in a node's network namespace."""
         descriptor = self.net(node)
         if node == ROOT:
             yield
@@ -105,8 +114,8 @@ class Namespaces:
         finally:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
-    def put_in_group(self, node: str, group: Group) -> None:
-        """What is started in this node from now on belongs to a control group."""
+    def put_in_group(self, node: str, group: ControlGroup) -> None:
+        """Run what is started in this node from now on in a control group."""
         self._groups[node] = group
 
     @contextmanager
@@ -123,8 +132,7 @@ class Namespaces:
 
     @contextmanager
     def inside(self, node: str) -> Iterator[None]:
-        """Runs the body in a node's network and mount namespaces, and in its control group; the current
-        folder is / then."""
+        """Run the body in a node's namespaces and control group. The current folder becomes /."""
         with self._in_group(node), self.inside_net(node):
             if node == ROOT:
                 yield
@@ -141,10 +149,10 @@ class Namespaces:
                 system.setns(self._mount[ROOT], system.CLONE_NEWNS)
 
 
-def _let_many_files_be_open() -> None:
-    """Each node takes two descriptors, and a process may have 1024 unless it asks for more."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for limit in (max(most, MANY_FILES), most):
+def _raise_open_file_limit() -> None:
+    """Each node takes two descriptors, and the usual limit of a process is 1024."""
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in (max(hard_limit, MAX_OPEN_FILES), hard_limit):
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MANY_FILES), limit))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MAX_OPEN_FILES), limit))
             return

@@ -1,4 +1,4 @@
-"""Open vSwitch in a machine: started when it is first needed, told what to do in few calls."""
+"""Runs Open vSwitch: starts it when it is first needed, and configures it with few calls."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import signal
 import time
 from collections.abc import Callable
 
-# Version 3.1 counts processors every 10 s of the kernel's clock, and finds none before that has shown
-# 10 s: its log says "n-handler-threads 0", and every packet without a flow is lost.
+# Version 3.1 counts CPUs every 10 s of the kernel's clock and finds none during the first 10 s: its log
+# says "n-handler-threads 0", and every packet without a flow is lost.
 READY_UPTIME_S = 10.0
 END_S = 5.0
 OVS_FOLDER = "/var/run/openvswitch"
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
-Run = Callable[[list[str]], str]
-"""Runs a program in the root namespace; OSError with its words if it fails."""
+RunInRoot = Callable[[list[str]], str]
+"""Runs a program in the root namespace; OSError with what it printed if it fails."""
 
 
 def start_of_ovs() -> list[list[str]]:
-    """The commands that start Open vSwitch, in order. Its database lives in memory, its sockets are
-    where `ovs-vsctl` and the others look for them."""
+    """Return the commands that start Open vSwitch, in order. Its database is in memory; its sockets are
+    where `ovs-vsctl` and the other tools look for them."""
     quiet = ["-vconsole:off", "-vsyslog:off", "--no-chdir", "--pidfile", "--detach"]
     database, socket = f"{OVS_FOLDER}/conf.db", f"{OVS_FOLDER}/db.sock"
     logs = {
@@ -36,9 +36,9 @@ def start_of_ovs() -> list[list[str]]:
 
 
 class OpenVswitch:
-    """What we have asked of it."""
+    """The switches and ports that we have added."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunInRoot) -> None:
         self._run = run
         self._bridges: dict[str, None] = {}
         self._ports: dict[str, None] = {}
@@ -50,7 +50,7 @@ class OpenVswitch:
         time.sleep(max(0.0, READY_UPTIME_S - time.monotonic()))
         os.makedirs(OVS_FOLDER, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{OVS_FOLDER}/conf.db")  # of one that has ended
+            os.unlink(f"{OVS_FOLDER}/conf.db")  # of an earlier Open vSwitch
         for command in start_of_ovs():
             self._run(command)
         self._is_ours = True
@@ -66,7 +66,7 @@ class OpenVswitch:
                 self._ports[arguments[index + 2]] = None
 
     def forget(self, name: str) -> bool:
-        """Takes a switch or a port out of it; whether there was a switch of this name."""
+        """Remove a switch or a port by its name. Return whether it was a switch."""
         if name in self._bridges:
             del self._bridges[name]
             self._run(["ovs-vsctl", "--if-exists", "del-br", name])
@@ -77,28 +77,30 @@ class OpenVswitch:
         return False
 
     def undo(self) -> None:
-        """Our switches go; so does what we have started, unless others use it."""
+        """Remove our switches; end Open vSwitch if we started it and nobody else uses it."""
         if self._bridges:
-            gone = [
-                word for name in self._bridges for word in ("--", "--if-exists", "del-br", name)
+            arguments = [
+                argument
+                for name in self._bridges
+                for argument in ("--", "--if-exists", "del-br", name)
             ]
             with contextlib.suppress(OSError):
-                self._run(["ovs-vsctl", *gone])
-        if self._is_ours and not self._others():
+                self._run(["ovs-vsctl", *arguments])
+        if self._is_ours and not self._remaining_bridges():
             self._end()
 
     def _end(self) -> None:
-        """What it has in the kernel goes, too."""
+        """End its programs; `--cleanup` also removes its datapath from the kernel."""
         pids = [pid for pid in map(_pid_of, ("ovs-vswitchd", "ovsdb-server")) if pid]
         with contextlib.suppress(OSError):
             self._run(["ovs-appctl", "exit", "--cleanup"])
         with contextlib.suppress(OSError):
             os.kill(pids[-1], signal.SIGTERM)
-        until = time.monotonic() + END_S
-        while any(map(_lives, pids)) and time.monotonic() < until:
+        deadline = time.monotonic() + END_S
+        while any(map(_is_alive, pids)) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def _others(self) -> str:
+    def _remaining_bridges(self) -> str:
         try:
             return self._run(["ovs-vsctl", "list-br"]).strip()
         except OSError:
@@ -106,7 +108,7 @@ class OpenVswitch:
 
 
 def _check_bridge_exists(bridge: str) -> None:
-    """ovs-vsctl does not fail when the kernel has no place for a switch."""
+    """Raise OSError if the kernel did not make a switch; ovs-vsctl does not report that."""
     try:
         _socket.if_nametoindex(bridge)
     except OSError:
@@ -118,7 +120,7 @@ def _check_bridge_exists(bridge: str) -> None:
 
 def _is_running() -> bool:
     pid = _pid_of("ovs-vswitchd")
-    return pid is not None and _lives(pid)
+    return pid is not None and _is_alive(pid)
 
 
 def _pid_of(name: str) -> int | None:
@@ -129,7 +131,7 @@ def _pid_of(name: str) -> int | None:
         return None
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

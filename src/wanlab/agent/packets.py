@@ -1,14 +1,14 @@
-"""Packets that pass a port, both ways: a ring that the kernel fills and that is shared with us.
+"""Captures the packets that pass a port, in both directions, in a ring shared with the kernel.
 
     ring    | block | block | block | ...            TPACKET_V3, packet(7),
     block   | header 48 | packet | packet | ...      Documentation/networking/packet_mmap.rst
-    packet  | struct tpacket3_hdr | struct sockaddr_ll | room | what was captured of it |
+    packet  | struct tpacket3_hdr | struct sockaddr_ll | padding | captured bytes |
 
-A packet is copied into the ring at the instant at which it passes and is let go at once, so nothing in
-the network waits for it. The time on it is the kernel's, of that instant.
+The kernel copies a packet into the ring at the instant at which it passes, with the time of that
+instant. The packet itself does not wait.
 
-The kernel closes a block when it is full. What is in the open one may be read on a computer with one
-processor: while we run, the kernel does not write.
+The kernel closes a block when it is full. On a machine with one CPU the open block may be read, too:
+the kernel does not write while we run.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ TPACKET_V3 = 2
 ETH_P_ALL = 3
 BLOCK_BYTES = 1 << 20
 BLOCK_HEADER_BYTES = 48
-FRAME_BYTES = 2048  # of no meaning in this version, but must divide a block
+FRAME_BYTES = 2048  # unused in TPACKET_V3, but it must divide a block
 USER_STATUS = 1
-RETIRE_MS = 8  # a computer with more processors closes a block after that
+RETIRE_MS = 8  # with several CPUs the kernel closes a block after this time
 
 _BLOCK = struct.Struct("=8xIIIIQ")  # status, packets, offset of the first, length, number
 _STATISTICS = struct.Struct("=III")  # packets, drops, freezes
 
 
 class PacketRing:
-    """Captures at most `snaplen` bytes of every packet of an interface that `program` (BPF) lets pass,
-    until `max_bytes` have been captured. Opened in the namespace that the caller is in."""
+    """Captures at most `snaplen` bytes of each packet of an interface that the BPF `program` accepts,
+    until `max_bytes` have been captured. The interface is in the caller's current namespace."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class PacketRing:
         self._is_open_block_readable = os.sysconf("SC_NPROCESSORS_CONF") == 1
         self._max_bytes = max_bytes
         self._blocks = max(4, ring_bytes // BLOCK_BYTES)
-        self._block, self._number, self._taken = 0, 1, BLOCK_HEADER_BYTES
+        self._block, self._number, self._read_bytes = 0, 1, BLOCK_HEADER_BYTES
         self._lost = 0
         # Nothing is captured before it is bound to a protocol and an interface.
         self._socket = _socket.socket(_socket.AF_PACKET, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC, 0)
@@ -65,11 +65,11 @@ class PacketRing:
             self._socket.close()
             raise
 
-    def about(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         return {}
 
     def drain(self) -> bytes:
-        """The packets since the last call, one after the other as they stand in the ring."""
+        """Return the packets since the last call, one after the other as they are in the ring."""
         parts: list[bytes] = []
         while self._max_bytes > 0:
             start = self._block * BLOCK_BYTES
@@ -77,28 +77,28 @@ class PacketRing:
             is_closed = bool(status & USER_STATUS)
             if number != self._number or not (is_closed or self._is_open_block_readable):
                 break
-            if length > self._taken:
-                parts.append(self._ring[start + self._taken : start + length])
-                self._max_bytes -= length - self._taken
-                self._taken = length
+            if length > self._read_bytes:
+                parts.append(self._ring[start + self._read_bytes : start + length])
+                self._max_bytes -= length - self._read_bytes
+                self._read_bytes = length
             if not is_closed:
                 break
-            struct.pack_into("=I", self._ring, start + 8, 0)  # the kernel may have it back
+            struct.pack_into("=I", self._ring, start + 8, 0)  # returns the block to the kernel
             self._block = (self._block + 1) % self._blocks
             self._number += 1
-            self._taken = BLOCK_HEADER_BYTES
+            self._read_bytes = BLOCK_HEADER_BYTES
         if self._max_bytes <= 0:
             self.stop()
         return b"".join(parts)
 
     def stop(self) -> None:
-        """No more packets; what there is can still be drained."""
+        """Capture no more packets; those captured can still be drained."""
         if self._socket.fileno() >= 0:
             self._count_lost()
-            self._attach([[0x06, 0, 0, 0]])  # return 0: nothing of any packet
+            self._attach([[0x06, 0, 0, 0]])  # return 0: no bytes of any packet
 
     def lost(self) -> int:
-        """Packets for which there was no room."""
+        """Return how many packets did not fit into the ring."""
         self._count_lost()
         return self._lost
 
@@ -108,13 +108,13 @@ class PacketRing:
             self._socket.close()
 
     def _count_lost(self) -> None:
-        """The kernel counts from the last time that it was asked."""
+        """Add the drops since the last call: reading the kernel's counters resets them."""
         if self._socket.fileno() >= 0:
-            told = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, _STATISTICS.size)
-            self._lost += _STATISTICS.unpack(told)[1]
+            statistics = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, _STATISTICS.size)
+            self._lost += _STATISTICS.unpack(statistics)[1]
 
     def _attach(self, program: list[list[int]]) -> None:
         instructions = b"".join(struct.pack("=HBBI", *line) for line in program)
         code = ctypes.create_string_buffer(instructions, len(instructions))
-        told = struct.pack("@HP", len(program), ctypes.addressof(code))
-        self._socket.setsockopt(_socket.SOL_SOCKET, SO_ATTACH_FILTER, told)
+        filter_program = struct.pack("@HP", len(program), ctypes.addressof(code))
+        self._socket.setsockopt(_socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_program)

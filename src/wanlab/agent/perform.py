@@ -18,7 +18,7 @@ from .namespaces import ROOT, Namespaces
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from .beside import ProgramsBeside
+    from .services import Services
 
     class LinkEnd(TypedDict):
         """One end of a new veth pair (`wanlab.operations.End`)."""
@@ -43,7 +43,7 @@ class Performer:
         self._root_interfaces: dict[str, None] = {}
         self._files_before: dict[str, str | None] = {}
         self._peers: dict[tuple[str, str], tuple[str, str]] = {}
-        self._beside: ProgramsBeside | None = None
+        self._services: Services | None = None
         # Traces that are loaded but not started: node, interface, handle, once.
         self._loaded: list[tuple[str, str, int, bool]] = []
 
@@ -79,9 +79,9 @@ class Performer:
                 system.mount(backing, mount, flags=system.MS_BIND)
 
     def limit_cpu(self, node: str, share: float | None, cores: str | None) -> None:
-        from .groups import Group  # few networks need it
+        from .cgroups import ControlGroup  # few networks need it
 
-        self._namespaces.put_in_group(node, Group(node, share, cores))
+        self._namespaces.put_in_group(node, ControlGroup(node, share, cores))
 
     # -- links ------------------------------------------------------------------------------------
 
@@ -115,11 +115,11 @@ class Performer:
         """Remove ports from Open vSwitch, which would keep their names. True if it was a switch."""
         peer = self._peers.pop(end, None)
         self._peers.pop(peer or end, None)
-        if self._beside is None:
+        if self._services is None:
             return False
         was_switch = False
         for node, interface in filter(None, (end, peer)):
-            was_switch |= node == ROOT and self._beside.ovs.forget(interface)
+            was_switch |= node == ROOT and self._services.ovs.forget(interface)
         return was_switch
 
     def join_bridge(self, interface: str, bridge: str) -> None:
@@ -260,41 +260,41 @@ class Performer:
         """Run lines of `bridge -batch`."""
         self._run(ROOT, ["bridge", "-batch", "-"], "".join(f"{line}\n" for line in lines))
 
-    # -- programs beside the network ----------------------------------------------------------------
+    # -- services ----------------------------------------------------------------
 
     @property
-    def _programs(self) -> ProgramsBeside:
+    def _started_services(self) -> Services:
         """Loaded on first use: few networks need it."""
-        if self._beside is None:
-            from .beside import ProgramsBeside
+        if self._services is None:
+            from .services import Services
 
-            self._beside = ProgramsBeside(self._run)
-        return self._beside
+            self._services = Services(self._run)
+        return self._services
 
     def start_ovs(self) -> None:
-        self._programs.ovs.start()
+        self._started_services.ovs.start()
 
     def set_ovs(self, arguments: list[str]) -> None:
         """Run `ovs-vsctl`; each of its commands follows a "--"."""
-        self._programs.ovs.configure(arguments)
+        self._started_services.ovs.configure(arguments)
 
     def start_controller(self, controller: str, address: str, port: int) -> None:
-        self._programs.controllers.start(controller, address, port)
+        self._started_services.controllers.start(controller, address, port)
 
     def start_relay(self, controller: str, address: str, port: int) -> None:
-        self._programs.controllers.start_relay(controller, address, port)
+        self._started_services.controllers.start_relay(controller, address, port)
 
     def stop_controller(self, controller: str) -> None:
-        self._programs.controllers.stop(controller)
+        self._started_services.controllers.stop(controller)
 
     def await_switches(self, controller: str, count: int) -> None:
-        self._programs.controllers.await_switches(controller, count)
+        self._started_services.controllers.await_switches(controller, count)
 
     def prepare_routing(self) -> None:
-        self._programs.routing.prepare()
+        self._started_services.routing.prepare()
 
     def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
-        self._programs.routing.start(router, programs, configuration)
+        self._started_services.routing.start(router, programs, configuration)
 
     def run_command(self, node: str, command: str) -> None:
         self._run(node, ["/bin/sh", "-c", command])
@@ -309,8 +309,8 @@ class Performer:
 
     def undo(self) -> None:
         """Remove what was added and restore what was changed, except what is gone already."""
-        if self._beside is not None:
-            self._beside.undo()
+        if self._services is not None:
+            self._services.undo()
         self._namespaces.remove(*self._namespaces.names())
         for interface in self._root_interfaces:
             with contextlib.suppress(OSError):  # it may have gone with the namespace of its peer

@@ -1,6 +1,6 @@
-"""What the kernel can do, found out by trying it in a network namespace that is thrown away.
+"""Finds out what the kernel can do by trying it in a temporary network namespace.
 
-A kind that is a module is loaded by being asked for, as `tc` and `ip` would.
+Asking for a kind of qdisc or device loads its kernel module, as `tc` and `ip` would.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import _socket
 import errno
 import os
 import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from . import links, system
 from .namespaces import ROOT, Namespaces
@@ -16,16 +18,28 @@ from .namespaces import ROOT, Namespaces
 RTM_NEWQDISC, RTM_DELQDISC = 36, 37
 TCA_KIND = 1
 TC_H_ROOT, TC_H_INGRESS = 0xFFFFFFFF, 0xFFFFFFF1
-BESIDE_THE_ROOT = ("ingress", "clsact")
+INGRESS_QDISCS = ("ingress", "clsact")
 LOOPBACK = 1
 TCP_CONGESTION = 13
 UNKNOWN_KIND = (errno.ENOENT, errno.EPERM)
 _TC_MESSAGE = struct.Struct("=BxxxiIII")
 
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class ProbeResult(TypedDict):
+        """For each name the reason why the kernel cannot do it; "" if it can. Sysctls are named
+        "key = value"."""
+
+        qdiscs: dict[str, str]
+        links: dict[str, str]
+        algorithms: dict[str, str]
+        sysctls: dict[str, str]
+
+
 class Probe:
-    """Each list is answered by a dictionary: the name, and why not ("" if it can be had). A sysctl's
-    name is "key = value"."""
+    """Tries what the kernel can do."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
@@ -35,10 +49,10 @@ class Probe:
         qdiscs: list[str],
         links: list[str],
         algorithms: list[str],
-        sysctls: list[list[str]],
-    ) -> dict[str, dict[str, str]]:
-        """`links`: kinds of network device. `algorithms`: of TCP, for a single connection. `sysctls`:
-        key and value, in a namespace such as a node's."""
+        sysctls: list[tuple[str, str]],
+    ) -> ProbeResult:
+        """Try each kind of qdisc and of network device (`links`), each TCP congestion control algorithm
+        for a single connection, and each sysctl (key, value) as in a node."""
         system.unshare(system.CLONE_NEWNET)
         try:
             return {
@@ -53,26 +67,26 @@ class Probe:
             system.setns(self._namespaces.net(ROOT), system.CLONE_NEWNET)
 
 
-def _attempt(do: object, *arguments: str) -> str:
+def _attempt(try_it: Callable[..., None], *arguments: str) -> str:
     try:
-        do(*arguments)  # type: ignore[operator]
+        try_it(*arguments)
     except OSError as error:
         return os.strerror(error.errno or errno.EIO)
     return ""
 
 
 def _add_qdisc(kind: str) -> None:
-    """Without parameters. That it wants some shows that it is there."""
-    parent = TC_H_INGRESS if kind in BESIDE_THE_ROOT else TC_H_ROOT
-    place = _TC_MESSAGE.pack(_socket.AF_UNSPEC, LOOPBACK, 0, parent, 0)
+    """Add it without parameters. An error that asks for parameters shows that the kernel has it."""
+    parent = TC_H_INGRESS if kind in INGRESS_QDISCS else TC_H_ROOT
+    position = _TC_MESSAGE.pack(_socket.AF_UNSPEC, LOOPBACK, 0, parent, 0)
     with links.Netlink() as netlink:
         try:
             netlink.request(
                 RTM_NEWQDISC,
                 links.NLM_F_CREATE | links.NLM_F_EXCL,
-                place + links.text(TCA_KIND, kind),
+                position + links.text(TCA_KIND, kind),
             )
-            netlink.request(RTM_DELQDISC, 0, place)
+            netlink.request(RTM_DELQDISC, 0, position)
         except OSError as error:
             if error.errno in UNKNOWN_KIND:
                 raise

@@ -1,8 +1,8 @@
-"""Processes and terminals: started, fed, signalled, reaped.
+"""Starts processes and terminals, passes data to and from them, signals them and reaps them.
 
-All descriptors here are read when they are ready and never waited for, so a process that reads or
-writes slowly delays nobody else. What a process wrote before it ended is passed on before its end
-is told. A process leads a session of its own: a signal reaches whatever it started, too.
+All descriptors are non-blocking, so a process that reads or writes slowly delays no other. The output
+of a process is sent before the message that it has ended. Each process leads its own session, so a
+signal also reaches what it started.
 """
 
 from __future__ import annotations
@@ -15,21 +15,32 @@ import struct
 import sys
 import termios
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from .messages import Kind, encode, encode_json
+from .messages import CHUNK_BYTES, Kind, encode, encode_json
 from .namespaces import Namespaces
 
-CHUNK = 65536
-MOST_LAST_WORDS = 1 << 20
-NOT_AT_WORK = (b"Z", b"T")  # ended, stopped
+MAX_FINAL_OUTPUT_BYTES = 1 << 20
+IDLE_STATES = (b"Z", b"T")  # ended, stopped
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class InputState(TypedDict):
+        """The answer to `input_state`."""
+
+        input_left_bytes: int | None
+        is_raw_mode: bool
+
+
 DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores these; a child must not
 
 
-class Process:  # a plain class: `dataclasses` would cost a tenth of a machine's start
-    """A process that the machine side knows by its number.
+class ChildProcess:  # a plain class: importing `dataclasses` takes a tenth of a machine's start
+    """A process that the machine's side knows by its number.
 
-    `input` is where its standard input is written to: the terminal's master if it has a terminal.
-    `outputs` are the descriptors it is read from.
+    `input` is the descriptor for writing to its standard input: the master if it has a terminal.
+    `outputs` are the descriptors for reading its output. `credit` is how many bytes may still be read;
+    None is no limit.
     """
 
     def __init__(
@@ -42,13 +53,13 @@ class Process:  # a plain class: `dataclasses` would cost a tenth of a machine's
         self.outputs = outputs
         self.waiting = bytearray()
         self.input_ends = False
-        self.input_watched = False
+        self.is_input_polled = False
         self.left_terminal: int | None = None
-        self.room: int | None = None
+        self.credit: int | None = None
 
 
 class Processes:
-    """All processes started on request. `send` passes a frame to the machine side."""
+    """All processes started on request. `send` passes a frame to the machine's side."""
 
     def __init__(
         self, namespaces: Namespaces, poll: select.epoll, send: Callable[[bytes], None]
@@ -56,9 +67,9 @@ class Processes:
         self._namespaces = namespaces
         self._poll = poll
         self._send = send
-        self._by_pid: dict[int, Process] = {}
-        self._by_number: dict[int, Process] = {}
-        self._by_descriptor: dict[int, Process] = {}
+        self._by_pid: dict[int, ChildProcess] = {}
+        self._by_number: dict[int, ChildProcess] = {}
+        self._by_descriptor: dict[int, ChildProcess] = {}
 
     # -- starting ---------------------------------------------------------------------------------
 
@@ -71,15 +82,17 @@ class Processes:
         environment: dict[str, str],
         stdin: bool,
         terminal: list[int] | None,
-        errors_in_output: bool = False,
-        room: int | None = None,
+        merge_stderr: bool = False,
+        credit: int | None = None,
     ) -> int:
-        """Starts `arguments` in a node; returns its pid.
+        """Start a program in a node and return its pid.
 
-        `stdin`: a pipe to write to (otherwise /dev/null). `terminal`: rows and columns of a terminal
-        that is all three streams. `errors_in_output`: its two outputs are one. `room`: so many bytes
-        are read of what it says, and no more until there is room again. OSError if the program or the
-        folder does not exist.
+        stdin         make a pipe for its standard input; otherwise that is /dev/null
+        terminal      rows and columns of a terminal for all three streams
+        merge_stderr  send standard error with standard output
+        credit        read this many bytes of its output, then wait for `grant_credit`
+
+        OSError if the program or the folder does not exist.
         """
         program = _find_program(arguments[0], environment.get("PATH", ""), folder)
         ours: list[int] = []
@@ -106,14 +119,14 @@ class Processes:
                     actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
                 else:
                     actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
-                streams = ((1, Kind.OUTPUT), (2, Kind.ERRORS))
-                for target, kind in streams[:1] if errors_in_output else streams:
+                streams = ((1, Kind.OUTPUT), (2, Kind.STDERR))
+                for target, kind in streams[:1] if merge_stderr else streams:
                     read_end, write_end = os.pipe()
                     ours.append(read_end)
                     theirs.append(write_end)
                     actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
                     outputs[read_end] = kind
-                if errors_in_output:
+                if merge_stderr:
                     actions.append((os.POSIX_SPAWN_DUP2, 1, 2))
 
             with self._namespaces.inside(node):
@@ -135,8 +148,8 @@ class Processes:
             for descriptor in theirs:
                 os.close(descriptor)
 
-        process = Process(number, pid, input_end, terminal is not None, outputs=outputs)
-        process.room = room
+        process = ChildProcess(number, pid, input_end, terminal is not None, outputs=outputs)
+        process.credit = credit
         for descriptor in ours:
             os.set_blocking(descriptor, False)
             self._by_descriptor[descriptor] = process
@@ -146,10 +159,10 @@ class Processes:
         self._by_number[number] = process
         return pid
 
-    # -- told by the machine side -----------------------------------------------------------------
+    # -- called by the machine's side ------------------------------------------------------------
 
     def feed(self, number: int, data: bytes) -> None:
-        """Bytes for its standard input; ignored when it does not take any more."""
+        """Write to a process's standard input; ignored if that is closed."""
         process = self._by_number.get(number)
         if process and process.input is not None:
             process.waiting += data
@@ -160,13 +173,13 @@ class Processes:
         if process is None or process.input is None:
             return
         if process.terminal:
-            self.feed(number, b"\x04")  # what Ctrl-D at a terminal means
+            self.feed(number, b"\x04")  # Ctrl-D
             return
         process.input_ends = True
         self._write(process)
 
     def signal(self, number: int, signal_number: int) -> bool:
-        """Signals the process and what it started; False if it has ended."""
+        """Signal a process and everything in its session's group; False if it has ended."""
         process = self._by_number.get(number)
         if process is None or process.pid not in self._by_pid:
             return False
@@ -181,9 +194,12 @@ class Processes:
         if process and process.terminal and process.input is not None:
             resize_terminal(process.input, rows, columns)
 
-    def look(self, number: int) -> dict[str, int | bool | None]:
-        """How many bytes it still has to take of its input (None: it takes no more), and whether the
-        program in its terminal reads single keys (it does its own line editing)."""
+    def input_state(self, number: int) -> InputState:
+        """Return the state of a process's standard input.
+
+        `input_left_bytes` counts the bytes that it has not taken yet; None if its input is closed.
+        `is_raw_mode` says that the program in its terminal reads single keys: it edits lines itself.
+        """
         process = self._by_number.get(number)
         if process is None or process.input is None:
             return {"input_left_bytes": None, "is_raw_mode": False}
@@ -192,59 +208,61 @@ class Processes:
             "is_raw_mode": process.terminal and _is_raw_mode(process.input),
         }
 
-    def give_room(self, number: int, more: int) -> None:
-        """So much more of what it says may be read."""
+    def grant_credit(self, number: int, more: int) -> None:
+        """Allow `more` further bytes of a process's output to be read."""
         process = self._by_number.get(number)
-        if process is None or process.room is None:
+        if process is None or process.credit is None:
             return
-        was_full = process.room <= 0
-        process.room += more
-        if was_full and process.room > 0:
+        was_stopped = process.credit <= 0
+        process.credit += more
+        if was_stopped and process.credit > 0:
             for descriptor in process.outputs:
                 self._poll.register(descriptor, select.EPOLLIN)
-            if process.input in process.outputs and process.input_watched:
+            if process.input in process.outputs and process.is_input_polled:
                 self._poll.modify(process.input, select.EPOLLIN | select.EPOLLOUT)
 
     def are_busy(self, numbers: list[int]) -> list[bool]:
-        """Of each, whether it does something: a shell that waits for a line does not, unless something
-        runs in the background."""
-        found = []
+        """Return for each process whether it is doing something.
+
+        A shell that waits for a command line is not busy, unless it has jobs in the background.
+        """
+        busy = []
         sessions: set[int] | None = None
         for number in numbers:
             process = self._by_number.get(number)
             if process is None or process.pid not in self._by_pid:
-                found.append(False)
-            elif process.input is None or not process.terminal or not _waits(process):
-                found.append(True)
+                busy.append(False)
+            elif process.input is None or not process.terminal or not _waits_for_line(process):
+                busy.append(True)
             else:
                 if sessions is None:
                     sessions = _busy_sessions()
-                found.append(process.pid in sessions)
-        return found
+                busy.append(process.pid in sessions)
+        return busy
 
     def kill_all(self) -> None:
-        """Everything that was started here and runs; what has left its session, too."""
+        """Kill the process group of everything that was started here and still runs."""
         for pid in list(self._by_pid):
             try:
                 os.killpg(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
 
-    # -- told by the kernel -----------------------------------------------------------------------
+    # -- events from the kernel -------------------------------------------------------------------
 
     def ready(self, descriptor: int, events: int) -> None:
-        """One of our ends can be read or written."""
+        """Handle epoll `events` of one of our descriptors."""
         process = self._by_descriptor.get(descriptor)
         if process is None:
             return
-        # A full pipe whose reader has gone is never ready to be written, but in error for ever.
+        # A full pipe whose reader has gone never becomes writable; it reports an error again and again.
         if events & select.EPOLLOUT or descriptor not in process.outputs:
             self._write(process)
         if descriptor in process.outputs and events & ~select.EPOLLOUT:
             self._read(process, descriptor)
 
     def reap(self) -> None:
-        """Collects everything that has ended, orphans included."""
+        """Collect all processes that have ended, orphans included."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -255,8 +273,8 @@ class Processes:
             process = self._by_pid.pop(pid, None)
             if process is None:
                 continue
-            if process.room is not None and process.room <= 0:
-                self.give_room(process.number, MOST_LAST_WORDS)
+            if process.credit is not None and process.credit <= 0:
+                self.grant_credit(process.number, MAX_FINAL_OUTPUT_BYTES)
             for descriptor in list(process.outputs):
                 while descriptor in process.outputs and _bytes_to_read(descriptor):
                     self._read(process, descriptor)
@@ -283,75 +301,75 @@ class Processes:
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _read(self, process: Process, descriptor: int) -> None:
+    def _read(self, process: ChildProcess, descriptor: int) -> None:
         try:
-            data = os.read(descriptor, CHUNK)
+            data = os.read(descriptor, CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:  # EIO: the last process has left the terminal
             data = b""
         if data:
             self._send(encode(process.outputs[descriptor], process.number, data))
-            if process.room is not None:
-                self._take_room(process, len(data))
+            if process.credit is not None:
+                self._use_credit(process, len(data))
             return
         self._poll.unregister(descriptor)
         del process.outputs[descriptor], self._by_descriptor[descriptor]
         if descriptor == process.input:
             process.input = None
         if process.terminal and process.pid in self._by_pid:
-            # It has left its terminal but not ended yet; closing this end would hang up on it.
+            # It closed its terminal but runs on: closing the master would send it SIGHUP.
             process.left_terminal = descriptor
             return
         os.close(descriptor)
         if not process.outputs and process.pid not in self._by_pid:
             self._by_number.pop(process.number, None)
 
-    def _take_room(self, process: Process, read: int) -> None:
-        """A full one is not listened to: its program waits, as before a printer without paper."""
-        assert process.room is not None
-        had_room = process.room > 0
-        process.room -= read
-        if had_room and process.room <= 0:
+    def _use_credit(self, process: ChildProcess, read_bytes: int) -> None:
+        """Stop reading from a process without credit: it blocks once its pipe is full."""
+        assert process.credit is not None
+        had_credit = process.credit > 0
+        process.credit -= read_bytes
+        if had_credit and process.credit <= 0:
             for descriptor in process.outputs:
                 self._poll.unregister(descriptor)
 
-    def _write(self, process: Process) -> None:
+    def _write(self, process: ChildProcess) -> None:
         descriptor = process.input
         if descriptor is None:
             return
         try:
             while process.waiting:
-                del process.waiting[: os.write(descriptor, process.waiting[:CHUNK])]
+                del process.waiting[: os.write(descriptor, process.waiting[:CHUNK_BYTES])]
         except BlockingIOError:
-            self._watch_input(process, True)
+            self._poll_input(process, True)
             return
         except BrokenPipeError:
             self._close_input(process)
             return
         except OSError:  # EIO: nobody has the terminal open
             process.waiting.clear()
-        self._watch_input(process, False)
+        self._poll_input(process, False)
         if process.input_ends:
             self._close_input(process)
 
-    def _watch_input(self, process: Process, wanted: bool) -> None:
+    def _poll_input(self, process: ChildProcess, wanted: bool) -> None:
         descriptor = process.input
         assert descriptor is not None
-        if wanted == process.input_watched:
+        if wanted == process.is_input_polled:
             return
-        process.input_watched = wanted
-        if descriptor in process.outputs and process.room is not None and process.room <= 0:
-            return  # it takes no keys either until somebody has heard it; see `give_room`
+        process.is_input_polled = wanted
+        if descriptor in process.outputs and process.credit is not None and process.credit <= 0:
+            return  # `grant_credit` registers it again
         if descriptor in process.outputs:
             self._poll.modify(descriptor, select.EPOLLIN | (select.EPOLLOUT if wanted else 0))
         elif wanted:
             self._poll.register(descriptor, select.EPOLLOUT)
         else:
-            # Watched for nothing it would be reported over and over once nobody reads it.
+            # Registered without events it would still report errors once its reader has gone.
             self._poll.unregister(descriptor)
 
-    def _close_input(self, process: Process) -> None:
+    def _close_input(self, process: ChildProcess) -> None:
         descriptor = process.input
         if descriptor is None:
             return
@@ -366,16 +384,16 @@ def resize_terminal(master: int, rows: int, columns: int) -> None:
 
 
 def _is_raw_mode(master: int) -> bool:
-    """Line mode has been taken off the terminal."""
+    """Whether a program has switched off the terminal's line editing (ICANON)."""
     return not termios.tcgetattr(master)[3] & termios.ICANON
 
 
-def _waits(process: Process) -> bool:
-    """The program that was started in a terminal has it for itself, and edits a line in it."""
+def _waits_for_line(process: ChildProcess) -> bool:
+    """Whether the program started in a terminal is in the foreground and edits a line there."""
     assert process.input is not None
     try:
         modes = termios.tcgetattr(process.input)[3]
-        # Without signals of the terminal's it passes keys on to what it runs.
+        # Without ISIG it passes keys on to something else, as ssh and screen do.
         edits_line = not modes & termios.ICANON and bool(modes & termios.ISIG)
         return edits_line and os.tcgetpgrp(process.input) == process.pid
     except OSError:  # nobody has the terminal open
@@ -383,33 +401,33 @@ def _waits(process: Process) -> bool:
 
 
 def _busy_sessions() -> set[int]:
-    """Leaders of the sessions in which something else than the leader runs."""
-    found = set()
+    """Return the leaders of the sessions in which another process than the leader runs."""
+    sessions = set()
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
-                words = file.read().rpartition(b")")[2].split()
+                fields = file.read().rpartition(b")")[2].split()
         except OSError:  # it has ended
             continue
-        state, session = words[0], int(words[3])
-        if state not in NOT_AT_WORK and session != int(name):
-            found.add(session)
-    return found
+        state, session = fields[0], int(fields[3])
+        if state not in IDLE_STATES and session != int(name):
+            sessions.add(session)
+    return sessions
 
 
 def _bytes_to_read(descriptor: int) -> int:
-    """Neither a poll nor a failing read: both would move virtual time."""
-    answer = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
-    return int.from_bytes(answer, sys.byteorder)
+    """Ask without polling and without a read that fails: both would move virtual time."""
+    count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
+    return int.from_bytes(count, sys.byteorder)
 
 
 def _find_program(name: str, path: str, folder: str) -> str:
     if "/" in name:
         return name
-    for place in path.split(os.pathsep):
-        program = os.path.join(folder, place, name)
+    for path_folder in path.split(os.pathsep):
+        program = os.path.join(folder, path_folder, name)
         if os.access(program, os.X_OK) and not os.path.isdir(program):
             return program
     raise FileNotFoundError(2, f"no program {name} in {path}")

@@ -1,23 +1,44 @@
 """The file system of the embedded machine.
 
-The computer's own `/` is below, read-only (hostfs); what is written lands in memory above it
-(overlayfs on tmpfs) and is gone with the machine. The one place that is mounted through is the
-working folder, at its own path.
+The computer's `/` lies below, read-only (hostfs). What is written goes to memory above it (overlayfs
+on tmpfs) and disappears with the machine. Only the working folder is mounted for writing.
 
     /                overlay: tmpfs over the computer's /
     /proc /sys /dev  of our kernel
     /tmp /run        empty
-    WORKING FOLDER   the computer's, read and written (at another path, if asked)
-    SHOWN FOLDERS    the computer's, read-only, if they lie where the machine has its own: wanlab and
-                     its Python may be under /tmp
+    WORKING FOLDER   the computer's, read and written, at its own path or at another
+    VISIBLE FOLDERS  the computer's, read-only, if they lie below /tmp, /run or /dev, where the
+                     machine has its own: wanlab and its Python may be below /tmp
 """
 
 from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 from . import system
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class EmbeddedRoot(TypedDict):
+        """The arguments of `prepare`."""
+
+        working_folder: str
+        host_name: str
+        kernel_config: str
+        built_in: list[str]
+        visible_folders: list[str]
+        guest_folder: str
+
+    class GuestEnvironment(TypedDict):
+        """The arguments of `install`."""
+
+        programs: dict[str, str]
+        packages: dict[str, str]
+        about: dict[str, object]
+
 
 RUN_FOLDER = "/run/wanlab"
 PROGRAMS_FOLDER = "/run/wanlab/bin"
@@ -27,7 +48,7 @@ NETNS_FOLDER = "/run/netns"
 ABOUT_FILE = "/run/wanlab/machine.json"
 HIDDEN = ("/tmp/", "/run/", "/dev/")
 
-MEMORY = "/tmp"  # exists on every computer; becomes the tmpfs that holds the upper layer
+MEMORY = "/tmp"  # exists on every computer; the tmpfs with the upper layer is mounted there
 
 
 def prepare(
@@ -38,10 +59,13 @@ def prepare(
     visible_folders: list[str],
     guest_folder: str = "",
 ) -> None:
-    """Builds the root described above and moves into it. `kernel_config` is a path on the computer.
-    `guest_folder`: where the working folder is seen, if not at its own path."""
+    """Build the root described above and move into it.
+
+    `kernel_config` is a path on the computer. `built_in` names the drivers in the kernel, for modprobe.
+    `guest_folder` is where the working folder is mounted; empty means at its own path.
+    """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
-    kernel_text = _read(kernel_config)  # it may be in the folder that is hidden next
+    kernel_text = _read(kernel_config)  # it may be below /tmp, which is hidden next
     system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
     upper, work, root = (f"{MEMORY}/{name}" for name in ("upper", "work", "root"))
     for folder in (upper, work, root):
@@ -66,17 +90,17 @@ def prepare(
             system.mount(kind, root + folder, kind)
     _links_of_dev(root)
 
-    place = guest_folder or working_folder
+    mount_point = guest_folder or working_folder
     for folder in visible_folders:
-        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{place}/"):
+        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{mount_point}/"):
             os.makedirs(root + folder, exist_ok=True)
-            system.mount("shown", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
-    _mount_working_folder(root, working_folder, place)
+            system.mount("visible", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
+    _mount_working_folder(root, working_folder, mount_point)
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
     _replace(
         f"{root}/etc/resolv.conf",
-        "# Names are in /etc/hosts: no name server is reached.\n",
+        "# Names are in /etc/hosts: there is no name server.\n",
     )
 
     old = f"{root}/run/old-root"
@@ -91,9 +115,9 @@ def prepare(
     _allow_algorithms(built_in)
 
 
-def furnish(programs: dict[str, str], packages: dict[str, str], about: dict[str, object]) -> None:
-    """What every process finds in a machine: programs of ours, Python packages by links to their
-    folders, and what kind of machine it is."""
+def install(programs: dict[str, str], packages: dict[str, str], about: dict[str, object]) -> None:
+    """Install what every process finds in a machine: our programs, links to Python packages, and a
+    description of the machine."""
     for folder in (PROGRAMS_FOLDER, PYTHON_FOLDER, HOME_FOLDER, NETNS_FOLDER):
         os.makedirs(folder, exist_ok=True)
     for name, text in programs.items():
@@ -109,23 +133,23 @@ def _write_built_in(built_in: list[str]) -> None:
 
 
 def _allow_algorithms(built_in: list[str]) -> None:
-    """Lets a node choose its TCP algorithm by sysctl, as the course does: without this the kernel
-    reserves most of them to the root namespace. It does not count as loading them."""
+    """Allow nodes to choose their TCP algorithm by sysctl, as the course does: the kernel reserves most
+    of them for the root namespace. Listing an algorithm here does not load it."""
     allowed = "reno"
     for name in built_in:
         if name.startswith("tcp_"):
             more = f"{allowed} {name.removeprefix('tcp_')}"
             try:
                 _write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", more)
-            except OSError:  # tcp_diag and the like are no algorithms
+            except OSError:  # tcp_diag and others are not congestion control algorithms
                 continue
             allowed = more
 
 
-def _mount_working_folder(root: str, folder: str, place: str) -> None:
-    os.makedirs(root + place, exist_ok=True)
+def _mount_working_folder(root: str, folder: str, mount_point: str) -> None:
+    os.makedirs(root + mount_point, exist_ok=True)
     # A comma would end the option: hostfs has no way to escape it.
-    system.mount("working-folder", root + place, "hostfs", options=folder)
+    system.mount("working-folder", root + mount_point, "hostfs", options=folder)
 
 
 def _links_of_dev(root: str) -> None:
@@ -149,7 +173,7 @@ def _read(path: str) -> str:
 
 
 def _replace(path: str, content: str) -> None:
-    """A file, not what a link leads to."""
+    """Write a file in place of what is there, without following a link."""
     if os.path.lexists(path):
         os.unlink(path)
     _write(path, content)

@@ -1,4 +1,4 @@
-"""FRRouting in a machine: its programs in the routers, each with folders of its own."""
+"""Runs FRRouting's programs in routers; each router has its own folders."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ FRR_CONFIGURATION = "/etc/frr"
 FRR_RUN = "/var/run/frr"
 FRR_USER = "frr"
 
-Run = Callable[[str, list[str]], str]
-"""Runs a program in a node; OSError with its words if it fails."""
+RunInNode = Callable[[str, list[str]], str]
+"""Runs a program in a node; OSError with what it printed if it fails."""
 
 
 def start_of_routing(router: str, program: str) -> list[str]:
-    """`-N`: its files and sockets are in folders of the router's name, as vtysh -N takes it."""
+    """Return the command. `-N` puts its files and sockets where `vtysh -N ROUTER` finds them."""
     return [f"{FRR_PROGRAMS}/{program}", "-d", "-N", router, "-A", "127.0.0.1"]
 
 
 class Routing:
-    """The routers that have programs of FRRouting."""
+    """FRRouting in all routers that have it."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunInNode) -> None:
         self._run = run
 
     def prepare(self) -> None:

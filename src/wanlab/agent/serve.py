@@ -1,4 +1,4 @@
-"""The agent's loop: calls in, answers and events out. It is the only place here that waits."""
+"""The agent's loop: calls in, answers and events out. Nothing else in the agent waits."""
 
 from __future__ import annotations
 
@@ -7,29 +7,71 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import root, system
 from .counters import Counters
 from .host_service import HostServiceSocket
-from .messages import Frame, FrameReader, Kind, encode, encode_json
+from .messages import CHUNK_BYTES, Frame, FrameReader, Kind, encode, encode_json
 from .namespaces import ROOT, Namespaces
 from .perform import Performer
 from .processes import Processes
 from .watches import Watches
 
-CHUNK = 65536
-Request = list[Any]  # of a verb and its arguments, as `wanlab.operations` makes them
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from .native_root import NativeRoot
+    from .probe import ProbeResult
+    from .root import EmbeddedRoot, GuestEnvironment
+
+    class AgentDescription(TypedDict):
+        """The answer to `prepare`."""
+
+        release: str
+
+
+Request = tuple[str, dict[str, Any]]
+"""An operation: a verb of `Performer` and its arguments, as `wanlab.operations` writes them."""
 RUN_TOGETHER = ("set_ovs", "set_vlans")
-MAX_TOGETHER = 1000  # a kernel takes some 2 MB of arguments
+MAX_TOGETHER = 1000  # a kernel takes about 2 MB of arguments
+
+
+def calls_of(
+    agent: Agent,
+    processes: Processes,
+    namespaces: Namespaces,
+    counters: Counters,
+    watches: Watches,
+) -> dict[str, Callable[..., object]]:
+    """Return the functions that may be called once the agent has been prepared, by name.
+
+    `wanlab.machine.client.AgentClient` has a method with the same arguments for each.
+    """
+    return {
+        "perform": agent.perform,
+        "start": processes.start,
+        "signal": processes.signal,
+        "resize": processes.resize,
+        "input_state": processes.input_state,
+        "grant_credit": processes.grant_credit,
+        "are_busy": processes.are_busy,
+        "adopt": namespaces.adopt,
+        "paths": namespaces.paths,
+        "read": counters.read,
+        "watch": watches.watch,
+        "snapshot": watches.snapshot,
+        "flush": watches.flush,
+        "unwatch": watches.unwatch,
+        "probe": agent.probe,
+    }
 
 
 class Agent:
-    """Serves one machine over a pair of descriptors until it is told to stop.
+    """Serves one machine over a pair of descriptors until `halt`, or until they are closed.
 
-    `has_kernel`: the kernel is its own and ends with it. `is_guest`: its namespaces are not its own
-    and go on after it. It undoes what it has done when it is told to stop, or when nobody is left to
-    tell it anything.
+    `has_kernel`: the agent is the first process of a kernel that is ours and ends with it. `is_guest`:
+    it works in namespaces that go on after it, so it undoes what it has done when it leaves.
     """
 
     def __init__(
@@ -42,25 +84,29 @@ class Agent:
         self._poll = select.epoll()
         self._host_service: HostServiceSocket | None = None
         self._watches: Watches | None = None
-        self._calls: dict[str, Callable[..., Any]] = {"prepare": self.prepare}
+        self._is_prepared = False
+        self._calls: dict[str, Callable[..., object]] = {"prepare": self.prepare}
 
     def prepare(
         self,
         environment: dict[str, str],
-        root_folder: dict[str, Any] | None = None,
-        native_root: dict[str, Any] | None = None,
-        furniture: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """The first call. Makes the root file system and what stands in it, unless they are there."""
-        if root_folder is not None:
-            root.prepare(**root_folder)
-        if native_root is not None:
-            from . import native_root as place  # of no use elsewhere
+        embedded_root: EmbeddedRoot | None = None,
+        native_root: NativeRoot | None = None,
+        guest_environment: GuestEnvironment | None = None,
+    ) -> AgentDescription:
+        """Make the root file system and install the guest environment, unless they are there.
 
-            place.prepare(**native_root)
+        This is the first call; the others exist only after it.
+        """
+        if embedded_root is not None:
+            root.prepare(**embedded_root)
+        if native_root is not None:
+            from .native_root import prepare as prepare_native_root  # only there
+
+            prepare_native_root(**native_root)
         namespaces = Namespaces()
-        if furniture is not None:
-            root.furnish(**furniture)
+        if guest_environment is not None:
+            root.install(**guest_environment)
             self._host_service = HostServiceSocket(
                 self._poll, self._send, {"paths": namespaces.paths}, self._fork_for
             )
@@ -69,33 +115,15 @@ class Agent:
             self._performer.set_link_state(ROOT, "lo", up=True)
         self._namespaces = namespaces
         self._processes = Processes(namespaces, self._poll, self._send)
-        self._counters = Counters(namespaces)
-        watches = Watches(self._counters, namespaces, self._poll, self._send)
-        self._watches = watches
+        counters = Counters(namespaces)
+        self._watches = Watches(counters, namespaces, self._poll, self._send)
         if self._has_kernel:
-            system.go_first()
-        if root_folder is not None:
-            system.begin_random_numbers_anew()
-        self._calls = {
-            "perform": self.perform,
-            "start": self._processes.start,
-            "signal": self._processes.signal,
-            "resize": self._processes.resize,
-            "look": self._processes.look,
-            "give_room": self._processes.give_room,
-            "are_busy": self._processes.are_busy,
-            "adopt": namespaces.adopt,
-            "paths": namespaces.paths,
-            "read": self._counters.read,
-            "watch": watches.watch,
-            "snapshot": watches.snapshot,
-            "flush": watches.flush,
-            "unwatch": watches.unwatch,
-            "read_file": self.read_file,
-            "probe": self.probe,
-            "sync": os.sync,
-            "halt": self.halt,
-        }
+            system.set_realtime_priority()
+        if embedded_root is not None:
+            system.reseed_random_numbers()
+        self._calls = calls_of(self, self._processes, namespaces, counters, self._watches)
+        self._calls["halt"] = self.halt
+        self._is_prepared = True
         return {"release": os.uname().release}
 
     def perform(self, operations: list[Request]) -> None:
@@ -106,14 +134,16 @@ class Agent:
             except (OSError, ValueError) as error:
                 raise OperationFailed(index, error) from error
 
-    def read_file(self, path: str) -> bytes:
-        with open(path, "rb") as file:
-            return file.read()
+    def probe(
+        self,
+        qdiscs: list[str],
+        links: list[str],
+        algorithms: list[str],
+        sysctls: list[tuple[str, str]],
+    ) -> ProbeResult:
+        from .probe import Probe  # seldom needed
 
-    def probe(self, **wanted: Any) -> dict[str, dict[str, str]]:
-        from .probe import Probe  # seldom asked for
-
-        return Probe(self._namespaces).probe(**wanted)
+        return Probe(self._namespaces).probe(qdiscs, links, algorithms, sysctls)
 
     def _fork_for(self, connection: int) -> None:
         """Fork an agent for a program inside; the program's connection becomes its channel. A fork
@@ -138,9 +168,9 @@ class Agent:
         system.power_off()
 
     def leave(self) -> NoReturn:
-        """Goes. In namespaces of its own all ends with it; otherwise it ends processes and undoes
-        operations, last first."""
-        if self._is_guest and self._calls.get("halt"):
+        """End the agent. A guest first kills its processes and undoes its operations; otherwise all
+        of it ends with the namespaces."""
+        if self._is_guest and self._is_prepared:
             self._processes.kill_all()
             self._performer.undo()
         sys.exit()
@@ -160,13 +190,13 @@ class Agent:
         while True:
             for descriptor, events in self._poll.poll():
                 if descriptor == self._input:
-                    data = os.read(self._input, CHUNK)
+                    data = os.read(self._input, CHUNK_BYTES)
                     if not data:
                         self.leave()
                     for frame in reader.feed(data):
-                        self._take(frame)
+                        self._receive(frame)
                 elif descriptor == child_ended:
-                    os.read(child_ended, CHUNK)
+                    os.read(child_ended, CHUNK_BYTES)
                     self._processes.reap()
                 elif self._host_service is not None and self._host_service.owns(descriptor):
                     self._host_service.ready(descriptor, events)
@@ -175,7 +205,7 @@ class Agent:
                 else:
                     self._processes.ready(descriptor, events)
 
-    def _take(self, frame: Frame) -> None:
+    def _receive(self, frame: Frame) -> None:
         if frame.kind is Kind.INPUT:
             self._processes.feed(frame.number, frame.body)
         elif frame.kind is Kind.INPUT_END:
@@ -185,27 +215,25 @@ class Agent:
         elif frame.kind is Kind.ANSWER_END and self._host_service is not None:
             self._host_service.answer_end(frame.number)
         else:
-            self._answer(frame)
+            self._answer_call(frame)
 
-    def _answer(self, frame: Frame) -> None:
-        call = frame.json()
+    def _answer_call(self, frame: Frame) -> None:
+        arguments = frame.json()
         try:
-            result = self._calls[call.pop("do")](**call)
+            result = self._calls[arguments.pop("do")](**arguments)
         except OperationFailed as failure:
-            self._fail(frame.number, failure.error, index=failure.index)
+            self._send_failure(frame.number, failure.error, index=failure.index)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            self._fail(frame.number, error)
+            self._send_failure(frame.number, error)
         else:
             if isinstance(result, bytes):
                 self._send(encode(Kind.DATA, frame.number, result))
             else:
                 self._send(encode_json(Kind.REPLY, frame.number, result))
 
-    def _fail(self, number: int, error: Exception, **more: object) -> None:
-        kind = type(error).__name__
-        self._send(
-            encode_json(Kind.FAILURE, number, {"error": _words(error), "kind": kind, **more})
-        )
+    def _send_failure(self, number: int, error: Exception, **more: int) -> None:
+        failure = {"error": _error_text(error), "kind": type(error).__name__, **more}
+        self._send(encode_json(Kind.FAILURE, number, failure))
 
     def _send(self, data: bytes) -> None:
         while data:
@@ -238,7 +266,7 @@ def _close_all_but(*kept: int) -> None:
         if int(name) not in kept:
             try:
                 os.close(int(name))
-            except OSError:  # the listing's own
+            except OSError:  # the descriptor of the listing itself
                 continue
 
 
@@ -249,7 +277,7 @@ class OperationFailed(Exception):
         self.error = error
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return str(error)

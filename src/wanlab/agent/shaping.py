@@ -1,7 +1,8 @@
-"""Queueing disciplines by rtnetlink, where `tc` cannot do it, or not fast enough.
+"""Changes queueing disciplines by rtnetlink, where `tc` cannot do it or is too slow.
 
-`opportunity` is our own (kernel/patches/0017): `tc` makes one, but cannot say when it delivers. Changes
-of a rate or a delay at booked instants may be many, and a process costs more than all they do.
+The qdisc `opportunity` is our own (kernel/patches/0017): `tc` can add one, but cannot load its delivery
+opportunities. A schedule may change rates and delays very often, and running `tc` takes much longer
+than the change.
 
     family u8 | index i32 | handle u32 | parent u32 | info u32, then attributes (linux/pkt_sched.h)
 """
@@ -23,8 +24,8 @@ TCA_OPPORTUNITY_AT_MS, TCA_OPPORTUNITY_ONCE, TCA_OPPORTUNITY_START = 1, 2, 3
 TCA_TBF_PARMS, TCA_TBF_RATE64, TCA_TBF_BURST = 1, 4, 6
 TCA_NETEM_REORDER, TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64 = 3, 10, 11
 LINKLAYER_ETHERNET = 1
-OPPORTUNITIES_TOGETHER = 15_000
-"""An attribute has 64 KB at most."""
+OPPORTUNITIES_PER_MESSAGE = 15_000
+"""An attribute has at most 64 KB."""
 
 _MESSAGE = struct.Struct("=BxxxiIII")
 _RATE = struct.Struct("=BBHhHI")
@@ -36,29 +37,29 @@ Request = tuple[int, int, bytes]
 
 
 def _change(index: int, handle: int, kind: str, options: bytes, nested: int = 0) -> Request:
-    """Of the qdisc with this handle (its major number)."""
+    """Return the request to change the qdisc with this handle (its major number)."""
     body = _MESSAGE.pack(0, index, handle << 16, 0, 0)
     body += text(TCA_KIND, kind) + attribute(TCA_OPTIONS | nested, options)
     return RTM_NEWQDISC, 0, body
 
 
 def add_opportunities(index: int, handle: int, at_ms: list[int]) -> Iterator[Request]:
-    """In pieces, each added to those before."""
-    for start in range(0, len(at_ms), OPPORTUNITIES_TOGETHER):
-        piece = at_ms[start : start + OPPORTUNITIES_TOGETHER]
+    """Yield the requests, each of which adds some opportunities to those before."""
+    for start in range(0, len(at_ms), OPPORTUNITIES_PER_MESSAGE):
+        piece = at_ms[start : start + OPPORTUNITIES_PER_MESSAGE]
         packed = attribute(TCA_OPPORTUNITY_AT_MS, struct.pack(f"={len(piece)}I", *piece))
         yield _change(index, handle, "opportunity", packed, NLA_F_NESTED)
 
 
 def start_opportunities(index: int, handle: int, once: bool, start_ns: int) -> Request:
-    """All have been added; they count from that instant of CLOCK_MONOTONIC."""
+    """Return the request that starts them at `start_ns` of CLOCK_MONOTONIC."""
     options = attribute(TCA_OPPORTUNITY_ONCE, b"") if once else b""
     options += attribute(TCA_OPPORTUNITY_START, _U64.pack(start_ns))
     return _change(index, handle, "opportunity", options, NLA_F_NESTED)
 
 
 def change_shaper(index: int, handle: int, rate_bps: int, burst_bytes: int, limit: int) -> Request:
-    """Of a tbf; `limit` in what its fifo counts."""
+    """Return the request to change a tbf; `limit` counts what its fifo counts (bytes or packets)."""
     rate_bytes_ps = rate_bps // 8
     rate = _RATE.pack(0, LINKLAYER_ETHERNET, 0, 0, 0, min(rate_bytes_ps, 2**32 - 1))
     parameters = rate + bytes(_RATE.size) + struct.pack("=III", limit, 0, 0)
@@ -80,7 +81,10 @@ def change_delay_line(
     reorder: int,
     reorder_correlation: int,
 ) -> Request:
-    """Of a netem, all that it forgets unless it is said again. Probabilities count in 2^-32."""
+    """Return the request to change a netem, with all parameters that a change would otherwise reset.
+
+    Probabilities are in units of 2^-32.
+    """
     gap = 1 if reorder else 0
     options = _NETEM.pack(0, limit, loss, gap, duplicate, 0)
     options += attribute(TCA_NETEM_LATENCY64, _U64.pack(delay_ns))
@@ -90,15 +94,15 @@ def change_delay_line(
     return _change(index, handle, "netem", options)
 
 
-def main(words: list[str]) -> None:
-    """PORT HANDLE [once]: in this namespace, opportunities from the standard input, from now on."""
-    port, handle, *options = words
-    index, number_of_qdisc = _socket.if_nametoindex(port), int(handle.rstrip(":"), 16)
+def main(arguments: list[str]) -> None:
+    """Load opportunities (ms, one a line of stdin) and start them now: PORT HANDLE [once]."""
+    port, handle, *options = arguments
+    index, major = _socket.if_nametoindex(port), int(handle.rstrip(":"), 16)
     with Netlink() as netlink:
-        for request in add_opportunities(index, number_of_qdisc, [int(ms) for ms in sys.stdin]):
+        for request in add_opportunities(index, major, [int(ms) for ms in sys.stdin]):
             netlink.request(*request)
         once, now_ns = "once" in options, time.monotonic_ns()
-        netlink.request(*start_opportunities(index, number_of_qdisc, once, now_ns))
+        netlink.request(*start_opportunities(index, major, once, now_ns))
 
 
 if __name__ == "__main__":

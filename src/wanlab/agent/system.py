@@ -1,4 +1,4 @@
-"""System calls that Python 3.11 has no function for. Each names what it attempted when it fails."""
+"""System calls for which Python 3.11 has no function. Each one's OSError says what was attempted."""
 
 from __future__ import annotations
 
@@ -72,23 +72,27 @@ def set_host_name(name: str) -> None:
 
 
 def power_off() -> None:
-    """Ends the kernel. It writes nothing back: call os.sync() first."""
+    """Power the machine off. Nothing is written back to disk: call os.sync() first."""
     _check(_libc.reboot(ctypes.c_int(RB_POWER_OFF)), "power off")
 
 
-def go_first() -> None:
-    """From now on we run before any other process that could, those we start excepted. What we read at
-    an instant is then of that instant, and we are none of those among which the scheduler is fair: that
-    we look changes nothing for them. Without the right to it we go with the others."""
+def set_realtime_priority() -> None:
+    """Run this process, but not those that it starts, before all others (sched_setscheduler(2)).
+
+    What it reads at an instant is then of that instant, and reading does not disturb the fair scheduling
+    of the others. Without the right to it the priority stays as it is.
+    """
     with contextlib.suppress(OSError):
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(1))
 
 
-def begin_random_numbers_anew() -> None:
-    """From now on they follow from the pool alone, not from how many were used before (random(4)): a
-    folder or file in memory takes one, and how many had to be made depends on where things lie on this
-    computer."""
+def reseed_random_numbers() -> None:
+    """Reseed the kernel's random number generator from its pool (random(4)).
+
+    Each folder or file in memory has used a random number, and how many there are depends on paths on
+    this computer; from here on the numbers do not.
+    """
     descriptor = os.open("/dev/urandom", os.O_WRONLY)
     try:
         fcntl.ioctl(descriptor, RNDRESEEDCRNG)
@@ -97,7 +101,7 @@ def begin_random_numbers_anew() -> None:
 
 
 def kernel_log() -> bytes:
-    """What `dmesg` shows; nothing where that is not allowed."""
-    room = ctypes.create_string_buffer(max(1, _libc.klogctl(SYSLOG_SIZE_BUFFER, None, 0)))
-    length = _libc.klogctl(SYSLOG_READ_ALL, room, len(room))
-    return room.raw[: max(0, length)]
+    """Return the kernel's messages, as `dmesg` does; nothing where that is not allowed."""
+    buffer = ctypes.create_string_buffer(max(1, _libc.klogctl(SYSLOG_SIZE_BUFFER, None, 0)))
+    length = _libc.klogctl(SYSLOG_READ_ALL, buffer, len(buffer))
+    return buffer.raw[: max(0, length)]

@@ -1,8 +1,8 @@
 """A timer that makes a descriptor readable at regular instants.
 
-On virtual time it is /dev/ticks (our patch): an instant of the calendar. A timer of the kernel's
-(timerfd_create(2)) would let others go early that may be (select() has a slack), so that looking would
-change what is seen. It is what there is on every other machine; Python has it from 3.13 on.
+On virtual time it is /dev/ticks (our patch), which books the instants in the calendar. The kernel's own
+timer (timerfd_create(2)) would let others that have some slack, such as select(), expire early with
+it, so that sampling would change what is sampled. Other machines use it; Python has it from 3.13 on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECOND_NS = 1_000_000_000
 
 
 class Timer:
-    """Every `every_ns` from now on."""
+    """Expires every `every_ns` from now on."""
 
     def __init__(self, every_ns: int) -> None:
         if os.path.exists(TICKS):
@@ -31,7 +31,7 @@ class Timer:
             self.descriptor = _timer_descriptor(every_ns)
 
     def passed(self) -> int:
-        """How many of its instants have passed since the last call; call it when it is readable."""
+        """Return how often it has expired since the last call. Call it when `descriptor` is readable."""
         return int.from_bytes(os.read(self.descriptor, 8), "little")
 
     def close(self) -> None:
@@ -43,8 +43,8 @@ def _timer_descriptor(every_ns: int) -> int:
     if descriptor < 0:
         raise _error("make a timer")
     span = divmod(every_ns, SECOND_NS)
-    wanted = ctypes.create_string_buffer(_ITIMERSPEC.pack(*span, *span))
-    if _libc.timerfd_settime(descriptor, 0, wanted, None) != 0:
+    setting = ctypes.create_string_buffer(_ITIMERSPEC.pack(*span, *span))
+    if _libc.timerfd_settime(descriptor, 0, setting, None) != 0:
         error = _error("set a timer")
         os.close(descriptor)
         raise error

@@ -1,12 +1,12 @@
-"""Watches: counters read at regular instants, and events and packets between them, by the agent itself.
+"""Watches: the agent reads counters at regular instants, and collects events and packets in between.
 
-What was read is told in large pieces, under the number of the watch: an answer to each sample would
-cost several times the sample.
+Readings are sent in large pieces, under the number of the watch, because a message for each sample
+would cost several times as much as the sample.
 
-    source u32 | time u64, ns since the watch began | length u32 | what was read
+    source u32 | time u64, ns since the watch began | length u32 | the reading
 
-On virtual time the instants are exact, and the agent goes before any other process: what it reads is of
-that instant.
+On virtual time the instants are exact, and the agent runs before any other process, so a reading is of
+that very instant.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import select
 import struct
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .counters import Counters, Reader, Source
 from .messages import Kind, encode, encode_json
@@ -25,20 +25,32 @@ from .packets import PacketRing
 from .timers import SECOND_NS, Timer
 from .tracing import EventTrace
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class WatchDescription(TypedDict):
+        """The answer to `watch`. `began_ns` is on the kernel's monotonic clock; `streams` has what
+        `describe` of each stream returned."""
+
+        began_ns: int
+        streams: list[dict[str, object]]
+
+
 PIECE = struct.Struct("<IQI")
-MOST_KEPT_BYTES = 1 << 20
+MAX_BUFFERED_BYTES = 1 << 20
+Stream = EventTrace | PacketRing
 
 Send = Callable[[bytes], None]
 
 
-class Watch:
-    """Reads `sources` every `every_ns`, and drains `streams` every `drain_ns`."""
+class WatchTask:
+    """Calls `readers` every `every_ns`, and drains `streams` every `drain_ns`."""
 
     def __init__(
         self,
         number: int,
         readers: list[Reader],
-        streams: list[EventTrace | PacketRing],
+        streams: list[Stream],
         send: Send,
         *,
         every_ns: int,
@@ -50,23 +62,24 @@ class Watch:
         self._streams = streams
         self._send = send
         self._every_ns = every_ns
-        self._kept: list[bytes] = []
-        self._kept_bytes = 0
+        self._buffer: list[bytes] = []
+        self._buffered_bytes = 0
         self._passed = 0
         self._last_ns = -1
         self._is_clock_read = is_clock_read
-        self._began_ns = time.monotonic_ns()  # which costs the first process nothing
+        self._began_ns = time.monotonic_ns()  # takes no virtual time in the first process
         self._failure: OSError | None = None
         self.timers = [Timer(every_ns)]
         if streams and drain_ns < every_ns:
             self.timers.append(Timer(drain_ns))
         self.read(0)
 
-    def about(self) -> dict[str, Any]:
-        return {"began_ns": self._began_ns, "streams": [s.about() for s in self._streams]}
+    def describe(self) -> WatchDescription:
+        streams = [stream.describe() for stream in self._streams]
+        return {"began_ns": self._began_ns, "streams": streams}
 
     def ready(self, descriptor: int) -> None:
-        """One of its timers says that it is time. What fails is told when the watch is asked next."""
+        """Handle a timer that has expired. An error is reported at the next call for this watch."""
         try:
             self._ready(descriptor)
         except OSError as error:
@@ -84,37 +97,37 @@ class Watch:
                 self._drain(max(self._last_ns, 0))
 
     def read(self, time_ns: int) -> None:
-        """A sample. On the computer's own clock its time is read, `time_ns` is not used."""
+        """Take a sample. With `is_clock_read` its time is read from the clock instead of `time_ns`."""
         if self._is_clock_read:
             time_ns = time.monotonic_ns() - self._began_ns
         if time_ns == self._last_ns:
             return
         self._last_ns = time_ns
-        for place, reader in enumerate(self._readers):
-            self._keep(place, time_ns, reader())
+        for source, reader in enumerate(self._readers):
+            self._add(source, time_ns, reader())
         self._drain(time_ns)
 
     def flush(self) -> None:
-        """All that was read so far. It is not looked at for that."""
+        """Send all readings so far, without taking another sample."""
         if self._failure is not None:
             raise self._failure
-        self._tell()
+        self._send_readings()
 
     def snapshot(self, time_ns: int) -> None:
-        """A sample between the regular ones, and all that was read so far."""
+        """Take a sample between the regular ones, and send all readings so far."""
         if self._failure is not None:
             raise self._failure
         self.read(time_ns)
-        self._tell()
+        self._send_readings()
 
     def end(self, time_ns: int) -> list[int]:
-        """The last sample, and the end of the streams. How much each stream has lost."""
+        """Take the last sample and end the streams. Return how much each stream has lost."""
         try:
             self.read(time_ns)
             for stream in self._streams:
                 stream.stop()
             self._drain(time_ns)
-            self._tell()
+            self._send_readings()
             if self._failure is not None:
                 raise self._failure
             return [stream.lost() for stream in self._streams]
@@ -125,26 +138,26 @@ class Watch:
                 timer.close()
 
     def _drain(self, time_ns: int) -> None:
-        for place, stream in enumerate(self._streams, len(self._readers)):
+        for source, stream in enumerate(self._streams, len(self._readers)):
             data = stream.drain()
             if data:
-                self._keep(place, time_ns, data)
+                self._add(source, time_ns, data)
 
-    def _keep(self, place: int, time_ns: int, data: bytes) -> None:
-        self._kept += [PIECE.pack(place, time_ns, len(data)), data]
-        self._kept_bytes += len(data)
-        if self._kept_bytes > MOST_KEPT_BYTES:
-            self._tell()
+    def _add(self, source: int, time_ns: int, data: bytes) -> None:
+        self._buffer += [PIECE.pack(source, time_ns, len(data)), data]
+        self._buffered_bytes += len(data)
+        if self._buffered_bytes > MAX_BUFFERED_BYTES:
+            self._send_readings()
 
-    def _tell(self) -> None:
-        if self._kept:
-            self._send(encode(Kind.OUTPUT, self._number, b"".join(self._kept)))
-            self._kept.clear()
-            self._kept_bytes = 0
+    def _send_readings(self) -> None:
+        if self._buffer:
+            self._send(encode(Kind.OUTPUT, self._number, b"".join(self._buffer)))
+            self._buffer.clear()
+            self._buffered_bytes = 0
 
 
 class Watches:
-    """All watches, by number and by the descriptors of their timers."""
+    """All watches, by their numbers and by the descriptors of their timers."""
 
     def __init__(
         self, counters: Counters, namespaces: Namespaces, poll: select.epoll, send: Send
@@ -153,11 +166,11 @@ class Watches:
         self._namespaces = namespaces
         self._poll = poll
         self._send = send
-        self._watches: dict[int, Watch] = {}
-        self._by_descriptor: dict[int, Watch] = {}
-        # Once now, before there is anything to measure: what runs for the first time takes time.
-        told = self.watch(0, [], [], SECOND_NS, SECOND_NS, is_clock_read=False)
-        encode_json(Kind.REPLY, 0, [told, self.unwatch(0, 0)])
+        self._watches: dict[int, WatchTask] = {}
+        self._by_descriptor: dict[int, WatchTask] = {}
+        # Run this code once before there is anything to measure: its first run takes more time.
+        description = self.watch(0, [], [], SECOND_NS, SECOND_NS, is_clock_read=False)
+        encode_json(Kind.REPLY, 0, [description, self.unwatch(0, 0)])
 
     def owns(self, descriptor: int) -> bool:
         return descriptor in self._by_descriptor
@@ -173,13 +186,13 @@ class Watches:
         every_ns: int,
         drain_ns: int,
         is_clock_read: bool,
-    ) -> dict[str, Any]:
-        """Begins one. What its streams are about: see `EventTrace` and `PacketRing`."""
-        opened: list[EventTrace | PacketRing] = []
+    ) -> WatchDescription:
+        """Begin a watch. `streams` has the arguments of `EventTrace` or `PacketRing`."""
+        opened: list[Stream] = []
         try:
-            for place, wanted in enumerate(streams):
-                opened.append(self._open(f"wanlab-{os.getpid()}-{number}-{place}", **wanted))
-            watch = Watch(
+            for index, options in enumerate(streams):
+                opened.append(self._open(f"wanlab-{os.getpid()}-{number}-{index}", options))
+            watch = WatchTask(
                 number,
                 [self._counters.reader(source) for source in sources],
                 opened,
@@ -196,7 +209,7 @@ class Watches:
         for timer in watch.timers:
             self._by_descriptor[timer.descriptor] = watch
             self._poll.register(timer.descriptor, select.EPOLLIN)
-        return watch.about()
+        return watch.describe()
 
     def flush(self, number: int) -> None:
         self._watches[number].flush()
@@ -205,15 +218,16 @@ class Watches:
         self._watches[number].snapshot(time_ns)
 
     def unwatch(self, number: int, time_ns: int) -> list[int]:
-        """Ends one."""
+        """End a watch. Return how much each stream has lost."""
         watch = self._watches.pop(number)
         for timer in watch.timers:
             del self._by_descriptor[timer.descriptor]
             self._poll.unregister(timer.descriptor)
         return watch.end(time_ns)
 
-    def _open(self, name: str, what: str, node: str, **wanted: Any) -> EventTrace | PacketRing:
-        if what == "events":
-            return EventTrace(name, **wanted)
+    def _open(self, name: str, options: dict[str, Any]) -> Stream:
+        kind, node = options.pop("what"), options.pop("node")
+        if kind == "events":
+            return EventTrace(name, **options)
         with self._namespaces.inside_net(node):
-            return PacketRing(**wanted)
+            return PacketRing(**options)

@@ -10,9 +10,10 @@ A network does not ask which machine it has: it uses the protocol below, and `tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NotRequired, Protocol, TypedDict
+from typing import Literal, NotRequired, Protocol, TypedDict
 
 from .channel import AgentFailure, Channel, Listener
+from .client import AgentClient
 from .traits import MachineTraits
 
 Clock = Literal["virtual", "real"]
@@ -43,6 +44,7 @@ class Machine(Protocol):
     clock: Clock
     traits: MachineTraits
     channel: Channel
+    agent: AgentClient
     environment: dict[str, str]
     """The environment variables that every process starts with."""
 
@@ -52,10 +54,6 @@ class Machine(Protocol):
         ...
 
     def describe(self) -> MachineDescription: ...
-
-    def call(self, do: str, **arguments: object) -> Any:
-        """Asks the agent and waits for its answer. AgentFailure, MachineError."""
-        ...
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         """Let time pass until `stop()` is true or the clock shows `until_ns`.
@@ -89,6 +87,7 @@ class Machine(Protocol):
 __all__ = [
     "DEFAULT_LINE_RATE_BPS",
     "READY_NS",
+    "AgentClient",
     "AgentFailure",
     "Channel",
     "Clock",

@@ -1,6 +1,6 @@
 """The machine's side of the channel to its agent: calls and their answers, processes and their output.
 
-No socket here: bytes come in by `feed`, bytes go out through the function given at the start.
+No socket here: bytes come in by `feed`, and go out through the function given at the start.
 """
 
 from __future__ import annotations
@@ -8,31 +8,37 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 from wanlab.agent.messages import Frame, FrameReader, Kind, encode, encode_json
 from wanlab.errors import CommandError, PeerError
 
 
 class Listener(Protocol):
-    """Hears what becomes of one process."""
+    """Receives the output and the end of one process, or the readings of one watch."""
 
     def output_arrived(self, kind: Kind, data: bytes) -> None: ...
 
-    def ended(self, told: dict[str, Any]) -> None: ...
+    def ended(self, result: dict[str, int]) -> None:
+        """`result` has the exit status and the resources used: see `wanlab.agent.processes`."""
+        ...
 
 
 class AgentFailure(CommandError):
-    """The agent could not do what it was asked. `index`: which operation of a list."""
+    """The agent could not do what was called for.
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(str(told["error"]))
-        self.kind = str(told["kind"])
-        self.index: int | None = told.get("index")
+    `kind` is the class of its exception, such as "FileNotFoundError". `index` says which operation of a
+    list failed.
+    """
+
+    def __init__(self, error: str, kind: str, index: int | None = None) -> None:
+        super().__init__(error)
+        self.kind = kind
+        self.index = index
 
 
 class Channel:
-    """Calls by number; processes by number."""
+    """Numbers calls and processes, and matches what the agent sends with these numbers."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
@@ -44,26 +50,30 @@ class Channel:
         self.on_request: Callable[[Frame], None] | None = None
         """Called with each REQUEST, REQUEST_DATA and REQUEST_END frame, after all other frames."""
         self.serve: Callable[[], None] = lambda: None
-        """Called again and again while time may pass: who hears of something outside says it then."""
+        """Called again and again while time may pass, to serve connections outside the machine."""
         self.is_ready = False
 
-    def call(self, do: str, **arguments: object) -> int:
-        """Asks the agent; the answer is had by `answer` under the number returned."""
+    # -- calls ------------------------------------------------------------------------------------
+
+    def call(self, name: str, /, **arguments: object) -> int:
+        """Send a call; return the number under which `answer` will have its result."""
         number = next(self._numbers)
         self._answers[number] = None
-        self._write(encode_json(Kind.CALL, number, {"do": do, **arguments}))
+        self._write(encode_json(Kind.CALL, number, {"do": name, **arguments}))
         return number
 
     def is_answered(self, number: int) -> bool:
         return self._answers[number] is not None
 
-    def answer(self, number: int) -> Any:
-        """The value, or bytes, that a call returned. AgentFailure if it failed."""
+    def answer(self, number: int) -> object:
+        """Return the JSON value or the bytes that a call returned. AgentFailure if it failed."""
         frame = self._answers.pop(number)
         assert frame is not None, f"call {number} has not been answered"
         if frame.kind is Kind.FAILURE:
-            raise AgentFailure(frame.json())
+            raise AgentFailure(**frame.json())
         return frame.body if frame.kind is Kind.DATA else frame.json()
+
+    # -- processes --------------------------------------------------------------------------------
 
     def new_process(self, listener: Listener) -> int:
         number = next(self._numbers)
@@ -79,42 +89,36 @@ class Channel:
     def end_input(self, number: int) -> None:
         self._write(encode(Kind.INPUT_END, number))
 
+    # -- requests of programs in the machine ------------------------------------------------------
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether requests wait to be delivered."""
+        return bool(self._requests)
+
+    def deliver_requests(self) -> None:
+        """Pass the waiting requests to `on_request`."""
+        while self._requests and self.on_request is not None:
+            self.on_request(self._requests.popleft())
+
     def answer_request(self, number: int, data: bytes) -> None:
         self._write(encode(Kind.ANSWER, number, data))
 
     def end_request(self, number: int) -> None:
         self._write(encode(Kind.ANSWER_END, number))
 
-    @property
-    def has_requests(self) -> bool:
-        """Somebody has come whom nobody has attended to yet."""
-        return bool(self._requests)
-
-    def serving(
-        self, stop: Callable[[], bool], is_settled: Callable[[], bool]
-    ) -> Callable[[], bool]:
-        """The same question, asked after the visitors have been attended to. Until then time stands
-        still. They wait until `is_settled`: until what they printed before they came has been heard."""
-
-        def stop_after_requests() -> bool:
-            if self._requests and is_settled():
-                while self._requests and self.on_request is not None:
-                    self.on_request(self._requests.popleft())
-            self.serve()
-            return stop()
-
-        return stop_after_requests
+    # -- what the agent sends ---------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        """Takes what the agent said. PeerError if it makes no sense."""
+        """Process bytes from the agent. PeerError if they break the protocol."""
         try:
             frames = self._reader.feed(data)
         except ValueError as error:
             raise PeerError(f"the agent sent {error}") from None
         for frame in frames:
-            self._take(frame)
+            self._receive(frame)
 
-    def _take(self, frame: Frame) -> None:
+    def _receive(self, frame: Frame) -> None:
         if frame.kind is Kind.READY:
             self.is_ready = True
             return

@@ -1,7 +1,7 @@
-"""What this computer has of what machines need, found out by trying; and what to do about the rest.
+"""Checks what this computer has of what machines need, and says how to get the rest.
 
-Nothing is changed but that the kernel may load modules that are asked for. It takes a second: one
-machine of each kind is started.
+It starts one machine of each kind, which takes a second. It changes nothing, except that the kernel may
+load modules for what it is asked about.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from wanlab.errors import WanlabError
 
-from .furniture import ENVIRONMENT
+from .guest_environment import ENVIRONMENT
 
 Area = Literal["programs", "embedded", "native"]
 
@@ -43,7 +44,7 @@ PROGRAM_REAL_S = 2.0
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the computer's that is used in machines."""
+    """A program of the computer that is used in machines."""
 
     name: str
     version: tuple[str, ...]
@@ -68,8 +69,11 @@ PROGRAMS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `says`: what was found. `remedy`: what to do, if it is missing.
-    `is_needed`: without it nothing runs there."""
+    """The result of one check.
+
+    `says` describes what was found, `remedy` what to do if it is missing. Machines of this `area` cannot
+    run at all without what `is_needed`.
+    """
 
     area: Area
     name: str
@@ -92,7 +96,7 @@ class Checkup:
 
 
 def checkup() -> Checkup:
-    """Looks at everything."""
+    """Run all checks."""
     return Checkup((*_programs(), *_embedded(), *_native()))
 
 
@@ -101,8 +105,8 @@ def checkup() -> Checkup:
 
 def _programs() -> Iterator[Finding]:
     path = ENVIRONMENT["PATH"]
-    found = {program: shutil.which(program.name, path=path) for program in PROGRAMS}
-    started = {program: _ask_version(place, program) for program, place in found.items() if place}
+    paths = {program: shutil.which(program.name, path=path) for program in PROGRAMS}
+    started = {program: _ask_version(path, program) for program, path in paths.items() if path}
     for program in PROGRAMS:
         running = started.get(program, "not found")
         is_there = not isinstance(running, str)
@@ -111,28 +115,28 @@ def _programs() -> Iterator[Finding]:
         yield Finding("programs", program.name, is_there, says, remedy, program.is_needed)
 
 
-def _ask_version(place: str, program: Program) -> subprocess.Popen[bytes] | str:
-    """The program, started; or why it cannot be."""
+def _ask_version(path: str, program: Program) -> subprocess.Popen[bytes] | str:
+    """Start a program so that it prints its version. Return why not if it cannot be started."""
     try:
         return subprocess.Popen(
-            [place, *program.version],
+            [path, *program.version],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
     except OSError as error:
-        return f"{place} cannot be started: {error.strerror}"
+        return f"{path} cannot be started: {error.strerror}"
 
 
 def _version(running: subprocess.Popen[bytes]) -> str:
-    """The first number with points in what it says of itself."""
+    """Return the first number with dots in a program's output."""
     try:
-        said = running.communicate(timeout=PROGRAM_REAL_S)[0].decode(errors="replace")
+        output = running.communicate(timeout=PROGRAM_REAL_S)[0].decode(errors="replace")
     except subprocess.TimeoutExpired:
         running.kill()
         running.communicate()
-        return "did not tell its version in time"
-    number = re.search(r"\d+(\.\d+)+\S*|\(\d+\)|\b\d{8}\b", said)
+        return "did not print its version in time"
+    number = re.search(r"\d+(\.\d+)+\S*|\(\d+\)|\b\d{8}\b", output)
     return number[0].strip("(),") if number else "unknown version"
 
 
@@ -148,46 +152,45 @@ def _embedded() -> Iterator[Finding]:
         return f"Linux {found.release}, manifest {found.manifest_hash[:12]}"
 
     def folder() -> str:
-        place = choose_memory_folder(MEMORY_BYTES)
-        return f"{place}, {shutil.disk_usage(place).free / GIB:.1f} GiB free{_about_tmpdir(place)}"
+        path = choose_memory_folder(MEMORY_BYTES)
+        return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
 
     def memory() -> str:
         check_memory_available(MEMORY_BYTES)
         return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
 
-    finding = _finder("embedded")
+    finding = partial(_check, "embedded")
     yield finding("kernel", image, is_needed=True)
     yield finding("memory folder", folder, is_needed=True)
     yield finding("memory", memory, is_needed=True)
     yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
-    yield finding("ptrace", _trace, "allow ptrace (kernel.yama.ptrace_scope below 3)", True)
+    yield finding("ptrace", _ptrace, "allow ptrace (kernel.yama.ptrace_scope below 3)", True)
     yield finding(
-        "personality", _still, "allow personality(ADDR_NO_RANDOMIZE): without, runs may not repeat"
+        "personality",
+        _personality,
+        "allow personality(ADDR_NO_RANDOMIZE): without, runs may not repeat",
     )
     yield finding("boot", _boot, is_needed=True)
 
 
-def _finder(area: Area) -> Callable[..., Finding]:
-    def finding(
-        name: str, look: Callable[[], str], remedy: str = "", is_needed: bool = False
-    ) -> Finding:
-        """`look` says what it found, or raises."""
-        try:
-            return Finding(area, name, True, look(), remedy, is_needed)
-        except WanlabError as error:
-            what = error.what.splitlines()[0].rstrip(":")
-            return Finding(area, name, False, what, error.hint or remedy, is_needed)
-        except OSError as error:
-            return Finding(area, name, False, error.strerror or str(error), remedy, is_needed)
-
-    return finding
+def _check(
+    area: Area, name: str, check: Callable[[], str], remedy: str = "", is_needed: bool = False
+) -> Finding:
+    """Call `check`, which returns what it found, or raises WanlabError or OSError."""
+    try:
+        return Finding(area, name, True, check(), remedy, is_needed)
+    except WanlabError as error:
+        what = error.what.splitlines()[0].rstrip(":")
+        return Finding(area, name, False, what, error.hint or remedy, is_needed)
+    except OSError as error:
+        return Finding(area, name, False, error.strerror or str(error), remedy, is_needed)
 
 
 def _about_tmpdir(chosen: Path) -> str:
     named = os.environ.get("TMPDIR")
     if not named:
         return ""
-    return " (TMPDIR)" if str(chosen) == named else f" (TMPDIR={named} is not fit)"
+    return " (TMPDIR)" if str(chosen) == named else f" (TMPDIR={named} cannot be used)"
 
 
 def _pin() -> str:
@@ -200,18 +203,18 @@ PTRACE_TRACEME = 0
 ADDR_NO_RANDOMIZE = 0x0040000
 
 
-def _trace() -> str:
+def _ptrace() -> str:
     _in_child(lambda libc: libc.ptrace(PTRACE_TRACEME, 0, 0, 0))
     return "allowed"
 
 
-def _still() -> str:
+def _personality() -> str:
     _in_child(lambda libc: libc.personality(ADDR_NO_RANDOMIZE))
     return "allowed"
 
 
 def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
-    """OSError if it fails there."""
+    """Make a system call in a child process. OSError if it fails there."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:
@@ -226,9 +229,9 @@ def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
 def _boot() -> str:
     from .embedded import EmbeddedMachine
 
-    begun = time.monotonic()
+    began = time.monotonic()
     machine = EmbeddedMachine(Path(tempfile.gettempdir()), memory_bytes=MEMORY_BYTES)
-    took_s = time.monotonic() - begun
+    took_s = time.monotonic() - began
     machine.close()
     return f"{took_s:.2f} s"
 
@@ -245,40 +248,39 @@ def _native() -> Iterator[Finding]:
         machines.append(NativeMachine(Path(tempfile.gettempdir())))
         return "a user namespace" if machines[0].has_user_namespace else "as root"
 
-    finding = _finder("native")
+    finding = partial(_check, "native")
     yield finding("namespaces", namespaces, is_needed=True)
     if not machines:
         return
     (machine,) = machines
     try:
-        found = machine.call(
-            "probe",
-            qdiscs=list(QDISCS),
+        probed = machine.agent.probe(
+            qdiscs=QDISCS,
             links=["veth", "bridge", "ifb", "vxlan", "vlan"],
-            algorithms=list(ALGORITHMS),
-            sysctls=[[NETFILTER, "1"], *([NODE_ALGORITHM, name] for name in ALGORITHMS)],
+            algorithms=ALGORITHMS,
+            sysctls=[(NETFILTER, "1"), *((NODE_ALGORITHM, name) for name in ALGORITHMS)],
         )
     finally:
         machine.close()
     for kind in ("veth", "bridge"):
-        why = found["links"][kind]
+        why = probed["links"][kind]
         remedy = f"a kernel with CONFIG_{kind.upper()}"
         yield Finding("native", kind, not why, why or "there", remedy, is_needed=True)
-    why = found["sysctls"][f"{NETFILTER} = 1"]
+    why = probed["sysctls"][f"{NETFILTER} = 1"]
     yield Finding(
         "native",
         "br_netfilter",
         not why,
-        "switches do not push senders back" if not why else "switches push senders back",
+        "switches exert no backpressure" if not why else "switches exert backpressure on senders",
         "as root: modprobe br_netfilter",
     )
     for kind in QDISCS:
-        why = found["qdiscs"][kind]
+        why = probed["qdiscs"][kind]
         remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
         yield Finding("native", f"queue {kind}", not why, "absent" if why else "there", remedy)
     for name in ALGORITHMS:
         yield _algorithm(
-            name, found["algorithms"][name], found["sysctls"][f"{NODE_ALGORITHM} = {name}"]
+            name, probed["algorithms"][name], probed["sysctls"][f"{NODE_ALGORITHM} = {name}"]
         )
 
 

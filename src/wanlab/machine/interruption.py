@@ -1,9 +1,9 @@
-"""Ctrl-C while a machine is talked to: it comes where it tears nothing.
+"""Holds back Ctrl-C while a machine is being talked to, so that it never breaks off half a message.
 
-Python raises KeyboardInterrupt between any two of its instructions: after the kernel was found waiting
-and before it is let go on, say. Then both would wait for each other from there on. So while a
-conversation goes on, a SIGINT is noted; whoever wants it (Python, a notebook, a command line) gets it
-where the conversation may be left. A second one is not held back.
+Python raises KeyboardInterrupt between any two instructions: for example after the kernel was found to
+be waiting and before it is allowed to go on. Then each side would wait for the other for ever. So a
+SIGINT during a conversation is only noted, and its handler (of Python, a notebook or a command line)
+runs at the next point at which the conversation may be left. A second SIGINT is not held back.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
+Handler = Callable[[int, FrameType | None], object]
 
 
 class Interruption:
-    """`with interruption:` around a conversation; in it, again and again, `may_come` or `may_end`."""
+    """Use `with interruption:` around a conversation, and call `allow` or `allow_during` in it often."""
 
     def __init__(self) -> None:
         self._depth = 0
-        self._before: Any = None
-        """The handler that we stand before; None: there is none, or signals go to another thread."""
-        self._is_noted = self._is_welcome = False
+        self._handler: Handler | None = None
+        """The handler that was installed before; None if there is none, or in another thread."""
+        self._is_noted = self._is_allowed = False
 
     def __enter__(self) -> None:
         self._depth += 1
         if self._depth > 1 or threading.current_thread() is not threading.main_thread():
             return
         self._is_noted = False
-        before = signal.getsignal(signal.SIGINT)
-        if callable(before):
-            self._before = before
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            self._handler = handler
             signal.signal(signal.SIGINT, self._note)
 
     def __exit__(
@@ -43,31 +44,35 @@ class Interruption:
         trace: TracebackType | None,
     ) -> None:
         self._depth -= 1
-        if self._depth or self._before is None:
+        if self._depth or self._handler is None:
             return
-        before, self._before = self._before, None
-        signal.signal(signal.SIGINT, before)
+        handler, self._handler = self._handler, None
+        signal.signal(signal.SIGINT, handler)
         if self._is_noted:
-            before(signal.SIGINT, None)
+            handler(signal.SIGINT, None)
 
-    def may_come(self) -> None:
-        """Here the conversation may be left."""
+    def allow(self) -> None:
+        """Run the handler here if a SIGINT was noted."""
         if self._is_noted:
             self._is_noted = False
-            self._before(signal.SIGINT, None)
+            self._handle(signal.SIGINT, None)
 
-    def may_end(self, wait: Callable[[], T]) -> T:
-        """Performs this wait, which may be left at any point."""
-        self._is_welcome = True
+    def allow_during(self, wait: Callable[[], T]) -> T:
+        """Call `wait`, during which the handler may run at any point."""
+        self._is_allowed = True
         try:
-            self.may_come()
+            self.allow()
             return wait()
         finally:
-            self._is_welcome = False
+            self._is_allowed = False
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._is_welcome or self._is_noted:
+        if self._is_allowed or self._is_noted:
             self._is_noted = False
-            self._before(number, frame)
+            self._handle(number, frame)
         else:
             self._is_noted = True
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        assert self._handler is not None
+        self._handler(number, frame)

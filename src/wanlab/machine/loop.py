@@ -1,4 +1,4 @@
-"""Waiting for an agent while the real clock runs by itself: anything may be said at any time."""
+"""Waits for an agent while the real clock runs: it may send something at any time."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from functools import partial
 
 from .interruption import Interruption
 
-CHUNK = 1 << 18
-LOOK_REAL_S = 0.01
-FOREVER_REAL_S = 3600.0
-# epoll rounds up to whole milliseconds, and the kernel lets it be late by a thousandth of its time
-# (`select_estimate_accuracy`): so it waits for nearly all of it, again and again, and sleeps the rest.
-GRAIN_S = 0.002
-MOMENT_REAL_S = 0.01
+CHUNK_BYTES = 1 << 18
+POLL_REAL_S = 0.01
+MAX_WAIT_REAL_S = 3600.0
+# epoll rounds up to whole milliseconds, and the kernel may let it be late by a thousandth of its time
+# (`select_estimate_accuracy`). So we wait for nearly all of the time, repeatedly, and sleep the rest.
+EPOLL_GRAIN_S = 0.002
 NEARLY = 0.99
+SETTLE_REAL_S = 0.01
 
 
-class Lost(Exception):
-    """One of the kernel's ends was closed: it has ended."""
+class ConnectionClosed(Exception):
+    """The other end of a socket was closed: the kernel or the agent has ended."""
 
 
 @dataclass
 class Pipes:
-    """Our ends. `calendar` is None on the real clock."""
+    """Our ends of a machine's sockets. `calendar` is None on the real clock."""
 
     calendar: socket.socket | None
     to_agent: socket.socket
@@ -40,72 +40,81 @@ class Pipes:
 
 
 class RealLoop:
-    """Listens while the real clock runs by itself."""
+    """Sends to and receives from an agent while the real clock runs.
 
-    def __init__(self, pipes: Pipes, hear_agent: Callable[[bytes], None]) -> None:
+    `on_data` gets the bytes that the agent sends.
+    """
+
+    def __init__(self, pipes: Pipes, on_data: Callable[[bytes], None]) -> None:
         self._pipes = pipes
-        self._hear_agent = hear_agent
-        self._to_say = bytearray()
+        self._on_data = on_data
+        self._outgoing = bytearray()
         self._selector = selectors.DefaultSelector()
         pipes.from_agent.setblocking(False)
         pipes.to_agent.setblocking(False)
         self._selector.register(pipes.from_agent, selectors.EVENT_READ)
         self._interruption = Interruption()
         self._started = time.monotonic_ns()
-        self.looks_often = False
-        """Somebody outside may have something to say."""
+        self._polls_outside = False
         self.give_up_at_real_s: float | None = None
 
     @property
     def now_ns(self) -> int:
         return time.monotonic_ns() - self._started
 
-    def say(self, data: bytes) -> None:
-        self._to_say += data
+    def send(self, data: bytes) -> None:
+        """Queue bytes for the agent; `run` sends them."""
+        self._outgoing += data
+
+    def pace_to_real(self, wanted: bool) -> None:
+        """Ask `stop` often while `wanted`: something outside the machine may have to be served."""
+        self._polls_outside = wanted
 
     def settle(self) -> None:
-        """Time passes by itself here."""
+        """Nothing to do: the real clock cannot stand still."""
 
     def is_settled(self) -> bool:
-        """Listens a moment longer: what a program wrote to its terminal takes longer than its words."""
-        give_up = time.monotonic() + MOMENT_REAL_S
-        while (left_s := give_up - time.monotonic()) > 0 and self._selector.select(left_s):
-            data = receive(self._pipes.from_agent)
-            if data:
-                self._hear_agent(data)
+        """Receive for a moment longer: output of a terminal arrives later than a request."""
+        deadline = time.monotonic() + SETTLE_REAL_S
+        while (left_s := deadline - time.monotonic()) > 0 and self._selector.select(left_s):
+            self._receive()
         return True
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        """Exchange data until `stop()` is true or the clock shows `until_ns`."""
         with self._interruption:
             self._run(until_ns, stop)
 
     def _run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         while not stop():
-            self._speak()
+            self._send_outgoing()
             left_s = (until_ns - self.now_ns) / 1e9
             if self.give_up_at_real_s is not None:
                 left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
             if left_s <= 0:
                 return
-            if left_s < GRAIN_S:
-                self._interruption.may_end(partial(time.sleep, left_s))
+            if left_s < EPOLL_GRAIN_S:
+                self._interruption.allow_during(partial(time.sleep, left_s))
                 return
-            nearly_s = left_s * NEARLY - GRAIN_S / 2
-            is_short = self._to_say or self.looks_often
-            wait_s = min(nearly_s, LOOK_REAL_S if is_short else FOREVER_REAL_S)
-            for _ in self._interruption.may_end(partial(self._selector.select, wait_s)):
-                data = receive(self._pipes.from_agent)
-                if data:
-                    self._hear_agent(data)
+            nearly_s = left_s * NEARLY - EPOLL_GRAIN_S / 2
+            must_poll = self._outgoing or self._polls_outside
+            wait_s = min(nearly_s, POLL_REAL_S if must_poll else MAX_WAIT_REAL_S)
+            for _ in self._interruption.allow_during(partial(self._selector.select, wait_s)):
+                self._receive()
 
-    def _speak(self) -> None:
-        while self._to_say:
+    def _receive(self) -> None:
+        data = receive(self._pipes.from_agent)
+        if data:
+            self._on_data(data)
+
+    def _send_outgoing(self) -> None:
+        while self._outgoing:
             try:
-                del self._to_say[: self._pipes.to_agent.send(self._to_say)]
+                del self._outgoing[: self._pipes.to_agent.send(self._outgoing)]
             except BlockingIOError:
                 return
             except OSError:
-                raise Lost from None
+                raise ConnectionClosed from None
 
     def close(self) -> None:
         self._selector.close()
@@ -113,13 +122,13 @@ class RealLoop:
 
 
 def receive(end: socket.socket) -> bytes:
-    """What has arrived; nothing is b"". Lost if the other end is closed."""
+    """Return what has arrived; b"" if nothing has. ConnectionClosed if the other end is closed."""
     try:
-        data = end.recv(CHUNK)
+        data = end.recv(CHUNK_BYTES)
     except BlockingIOError:
         return b""
     except OSError:
-        raise Lost from None
+        raise ConnectionClosed from None
     if not data:
-        raise Lost
+        raise ConnectionClosed
     return data

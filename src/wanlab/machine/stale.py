@@ -1,11 +1,11 @@
-"""What killed runs have left, and taking it away: only what is ours, known by what was noted.
+"""Finds what killed programs have left, and removes it: only what is ours, known by its note.
 
-    machines      that somebody keeps alive although their program has ended (see `runs`)
-    notes         of machines that are gone
-    kernel builds that were killed: what they left in the cache, if no build is at work (its lock says)
+    machines       that another process keeps alive although their program has ended (see `notes`)
+    notes          of machines that are gone
+    kernel builds  that were killed: their files in the cache, if no build is running (its lock says so)
 
-Nothing else can be left. Namespaces, claims of CPUs and sockets end with their processes, and memory
-files have no names. Results of runs that did not end (`.partial`) are measurements, and are kept.
+Nothing else can be left. Namespaces, CPU claims and sockets end with their processes, and memory files
+have no names. Results of runs that did not end (`.partial`) are measurements, and are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import runs
+from . import notes
 from .embedded.image import cache_folder
 
 BUILDING = "building-"
@@ -24,38 +24,38 @@ BUILDING = "building-"
 
 @dataclass(frozen=True)
 class StaleItem:
-    """`remove` takes it away, and nothing else."""
+    """`remove` removes what `what` describes, and nothing else."""
 
     what: str
     remove: Callable[[], None]
 
 
 def find_stale() -> list[StaleItem]:
-    """Looks; removes nothing."""
-    return [*_killed_runs(), *_killed_builds(cache_folder())]
+    """Return what could be removed. Removes nothing."""
+    return [*_machines_of_killed_programs(), *_killed_builds(cache_folder())]
 
 
-def _killed_runs() -> Iterator[StaleItem]:
-    for run in runs.runs():
-        if run.is_stale:
+def _machines_of_killed_programs() -> Iterator[StaleItem]:
+    for note in notes.read_all():
+        if note.is_stale:
             state = (
-                f"which still runs (process {run.machine.pid})"
-                if run.machine.is_running()
+                f"which still runs (process {note.machine.pid})"
+                if note.machine.is_running()
                 else "of which only the note is left"
             )
-            owner = f"a program that was killed (process {run.owner.pid})"
-            yield StaleItem(f"the {run.kind} machine of {owner}, {state}", run.clean)
+            owner = f"a program that was killed (process {note.owner.pid})"
+            yield StaleItem(f"the {note.kind} machine of {owner}, {state}", note.clean)
 
 
 def _killed_builds(cache: Path) -> Iterator[StaleItem]:
     for folder in sorted(cache.glob(f"{BUILDING}*")):
-        if _is_free(cache):
+        if _is_unlocked(cache):
             yield StaleItem(
-                f"{folder}, of a kernel build that was killed", lambda: _remove_build(cache)
+                f"{folder}, of a kernel build that was killed", lambda: _remove_builds(cache)
             )
 
 
-def _is_free(cache: Path) -> bool:
+def _is_unlocked(cache: Path) -> bool:
     with (cache / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,11 +64,11 @@ def _is_free(cache: Path) -> bool:
     return True
 
 
-def _remove_build(cache: Path) -> None:
+def _remove_builds(cache: Path) -> None:
     with (cache / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # one has begun since
+        except BlockingIOError:  # a build has begun since
             return
         for folder in cache.glob(f"{BUILDING}*"):
             shutil.rmtree(folder, ignore_errors=True)

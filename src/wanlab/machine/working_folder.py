@@ -9,7 +9,7 @@ from wanlab.errors import RequirementError
 
 
 def check_working_folder(folder: Path) -> Path:
-    """It, absolute. RequirementError if it cannot be one."""
+    """Return the folder's absolute path. RequirementError if programs could not write there."""
     try:
         resolved = folder.resolve(strict=True)
     except OSError as error:

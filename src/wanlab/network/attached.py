@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from wanlab.errors import RequirementError
 from wanlab.fields import Fields, Problems
@@ -20,6 +20,9 @@ from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 
 from .host_service import call_host
+
+if TYPE_CHECKING:
+    from wanlab.agent.namespaces import NamespacePaths
 
 NETWORK_FILE = Path("/run/wanlab/network.json")
 
@@ -41,7 +44,10 @@ def announced() -> Topology:
     return plain.read_topology(Fields(json.loads(text), "", Problems()))
 
 
-def places_of(topology: Topology) -> dict[str, dict[str, Any]]:
+def places_of(topology: Topology) -> dict[str, NamespacePaths]:
     """Where the namespaces of all its hosts and routers are found, and the machine's root ones."""
     names = [node.name for node in (*topology.hosts, *topology.routers)]
-    return {name: call_host({"do": "paths", "node": name}) for name in (ROOT, *names)}
+    return {
+        name: cast("NamespacePaths", call_host({"do": "paths", "node": name}))
+        for name in (ROOT, *names)
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from wanlab.errors import Problem, RequirementError, TopologyError
 from wanlab.machine import Clock, MachineKind
-from wanlab.machine.furniture import ENVIRONMENT
+from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import needs
 from wanlab.topology.model import Host, Router, Switch, Topology
 

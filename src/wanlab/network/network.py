@@ -240,7 +240,7 @@ class Network:
         self._reach_outside()
         try:
             if self._is_attached:
-                machine.call("adopt", nodes=places_of(self.topology))
+                machine.agent.adopt(places_of(self.topology))
                 return
             # How long the agent took to start depends on the computer: what follows must not. A machine
             # that runs already, and has nothing to settle, loses no time.
@@ -499,7 +499,7 @@ class Network:
     def perform(self, operations: tuple[Operation, ...] | list[Operation]) -> None:
         """Performs operations in order. CommandError names the one that failed and what it means."""
         try:
-            self.machine.call("perform", operations=[o.request() for o in operations])
+            self.machine.agent.perform(operation.request() for operation in operations)
         except AgentFailure as failure:
             if failure.index is None:
                 raise
@@ -545,12 +545,11 @@ class Network:
     def are_busy(self, processes: Sequence[Process]) -> list[bool]:
         """Of each, whether it does something. A shell that waits for a line in its terminal does not,
         unless something of its own runs in the background. Looking takes some 20 us of virtual time."""
-        found: list[bool] = self.machine.call("are_busy", numbers=[it.number for it in processes])
-        return found
+        return self.machine.agent.are_busy([process.number for process in processes])
 
     def read(self, sources: list[list[str]]) -> list[bytes]:
         """Counters at this instant; see `agent.counters`."""
-        data = self.machine.call("read", sources=sources)
+        data = self.machine.agent.read(sources)
         parts, position = [], 0
         while position < len(data):
             length = int.from_bytes(data[position : position + 4], "little")

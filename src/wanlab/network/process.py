@@ -6,7 +6,7 @@ import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wanlab.agent.messages import Kind
 from wanlab.errors import CommandError
@@ -14,6 +14,8 @@ from wanlab.machine import AgentFailure
 from wanlab.units import format_time, parse_time
 
 if TYPE_CHECKING:
+    from wanlab.agent.processes import InputState
+
     from .network import Network
 
 Command = str | Sequence[str]
@@ -58,8 +60,8 @@ class Process:
         self.counters: dict[str, int] = {}
         self.started_ns = network.now_ns
         self.ended_ns: int | None = None
-        self._kept = {Kind.OUTPUT: bytearray(), Kind.ERRORS: bytearray()}
-        self._handlers = {Kind.OUTPUT: on_output, Kind.ERRORS: on_errors}
+        self._kept = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
+        self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_errors}
         self._number = network.machine.channel.new_process(self)
         self.pid = 0
 
@@ -75,7 +77,7 @@ class Process:
     @property
     def errors(self) -> str:
         """Standard error so far."""
-        return bytes(self._kept[Kind.ERRORS]).decode(errors="replace")
+        return bytes(self._kept[Kind.STDERR]).decode(errors="replace")
 
     @property
     def output_bytes(self) -> bytes:
@@ -142,7 +144,7 @@ class Process:
 
     def signal(self, number: int) -> bool:
         """Signals it and what it started; False if it has ended already."""
-        return bool(self._network.machine.call("signal", number=self._number, signal_number=number))
+        return self._network.machine.agent.signal(self._number, number)
 
     def interrupt(self) -> None:
         """What Ctrl-C does."""
@@ -158,23 +160,21 @@ class Process:
 
     def input_left_bytes(self) -> int | None:
         """What was written to it and it has not taken yet; None if it takes no more."""
-        left: int | None = self._look()["input_left_bytes"]
-        return left
+        return self._look()["input_left_bytes"]
 
     def is_raw_mode(self) -> bool:
         """Whether the program in its terminal reads single keys, as shells and editors do."""
-        return bool(self._look()["is_raw_mode"])
+        return self._look()["is_raw_mode"]
 
-    def _look(self) -> dict[str, Any]:
-        told: dict[str, Any] = self._network.machine.call("look", number=self._number)
-        return told
+    def _look(self) -> InputState:
+        return self._network.machine.agent.input_state(self._number)
 
     def give_room(self, more: int) -> None:
         """So many more bytes of what it says are taken; see `room` of `LiveNode.start`."""
-        self._network.machine.call("give_room", number=self._number, more=more)
+        self._network.machine.agent.grant_credit(number=self._number, more=more)
 
     def resize(self, rows: int, columns: int) -> None:
-        self._network.machine.call("resize", number=self._number, rows=rows, columns=columns)
+        self._network.machine.agent.resize(number=self._number, rows=rows, columns=columns)
 
     # -- told by the channel ----------------------------------------------------------------------
 
@@ -185,10 +185,10 @@ class Process:
         else:
             handler(data)
 
-    def ended(self, told: dict[str, Any]) -> None:
-        self.status = int(told.pop("status"))
+    def ended(self, result: dict[str, int]) -> None:
+        self.status = result.pop("status")
         self.ended_ns = self._network.now_ns
-        self.counters = told
+        self.counters = result
 
     def start(
         self,
@@ -203,8 +203,7 @@ class Process:
         """Called once by the node that starts it."""
         machine = self._network.machine
         try:
-            self.pid = machine.call(
-                "start",
+            self.pid = machine.agent.start(
                 number=self._number,
                 node=self.node,
                 arguments=list(arguments),
@@ -212,8 +211,8 @@ class Process:
                 environment=environment,
                 stdin=stdin,
                 terminal=terminal,
-                errors_in_output=errors_in_output,
-                room=room,
+                merge_stderr=errors_in_output,
+                credit=room,
             )
         except AgentFailure as failure:
             machine.channel.forget_process(self._number)

@@ -37,8 +37,7 @@ class Watch:
         self._number = network.machine.channel.new_process(self)
         self.began_ns = network.now_ns
         """On the network's clock."""
-        told = network.machine.call(
-            "watch",
+        told = network.machine.agent.watch(
             number=self._number,
             sources=sources,
             streams=streams,
@@ -46,23 +45,23 @@ class Watch:
             drain_ns=drain_ns,
             is_clock_read=network.clock == "real",
         )
-        self.streams: list[dict[str, Any]] = told["streams"]
+        self.streams = told["streams"]
         """What the agent says of each stream."""
         self.clock_began_ns: int = told["began_ns"]
         """On the clock of the machine's kernel, which is on events."""
 
     def flush(self) -> None:
         """All that was read so far has been given on when this returns."""
-        self._network.machine.call("flush", number=self._number)
+        self._network.machine.agent.flush(number=self._number)
 
     def snapshot(self) -> None:
         """A sample now, between the regular ones; all that was read so far has been given on then."""
-        self._network.machine.call("snapshot", number=self._number, time_ns=self._time_ns())
+        self._network.machine.agent.snapshot(number=self._number, time_ns=self._time_ns())
 
     def end(self) -> list[int]:
         """A last sample, and no more. What was lost of each stream."""
         machine = self._network.machine
-        lost: list[int] = machine.call("unwatch", number=self._number, time_ns=self._time_ns())
+        lost: list[int] = machine.agent.unwatch(number=self._number, time_ns=self._time_ns())
         machine.channel.forget_process(self._number)
         return lost
 
@@ -79,5 +78,5 @@ class Watch:
             self._take(place, time_ns, data[position : position + length])
             position += length
 
-    def ended(self, told: dict[str, Any]) -> None:
+    def ended(self, result: dict[str, int]) -> None:
         """A watch is no process."""

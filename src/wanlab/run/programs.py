@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from wanlab.errors import WanlabError
-from wanlab.machine.furniture import ENVIRONMENT
+from wanlab.machine.guest_environment import ENVIRONMENT
 
 PROGRAMS = (
     *("bash", "dash", "python3", "ip", "tc", "ss", "iperf3", "ping", "ethtool", "tcpdump", "curl"),

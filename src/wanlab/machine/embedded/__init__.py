@@ -1,11 +1,11 @@
 """The embedded machine: our own kernel, booted in user space.
 
-image       where the kernel is, and that it is whole
-resources   memory, disk and CPU, looked at before
+image       finds the kernel and checks that it is complete
+resources   checks and claims memory, disk and a CPU before the boot
 boot        the kernel's process
 timetravel  the protocol of its clock: bytes in, messages out
-calendar    who moves virtual time, and when
-loop        the only place that waits on virtual time
+calendar    moves virtual time
+loop        waits on virtual time; nothing else does
 machine     all of it together
 """
 

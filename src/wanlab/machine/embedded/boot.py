@@ -1,8 +1,8 @@
-"""Starts the kernel: its command line, what it inherits, and how it ends.
+"""Starts the kernel: its command line, the descriptors that it inherits, and its end.
 
-It is an ordinary program of the user's. It gets its ends of three sockets (calendar, to the agent,
-from the agent) and a memory file for its console, all by descriptor: nothing of a machine has a name
-in the file system. It ends when those sockets are closed, so it cannot outlive us, however we end.
+The kernel is an ordinary process of the user's. It inherits its ends of three sockets (calendar, to the
+agent, from the agent) and a memory file for its console, so nothing of a machine has a name in the file
+system. It ends when these sockets are closed, so it cannot outlive this program, however that ends.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pathlib import Path
 
 from wanlab.errors import RequirementError
 
-from ..beside import agent_folder
+from ..agent_process import agent_folder
 from ..loop import Pipes
 from .image import Image
 
-# 2026-01-01T00:00:00Z: the wall clock of every machine on virtual time starts here.
+# 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
 START_OF_DAY_NS = 1_767_225_600_000_000_000
-# Interfaces that drivers make by themselves when they are built in.
-NO_SPARE_INTERFACES = (
+# Keeps built-in drivers from making interfaces that nobody asked for.
+NO_DEFAULT_INTERFACES = (
     "fb_tunnels=none",
     "bonding.max_bonds=0",
     "dummy.numdummies=0",
@@ -34,7 +34,7 @@ NO_SPARE_INTERFACES = (
 )
 LOADED_ALGORITHMS = "reno,cubic,bbr"
 SOCKET_BYTES = 1 << 20
-# Where this computer puts the kernel's heap decides how much memory the kernel sees.
+# The address of the kernel's heap decides how much memory the kernel sees: it must not be random.
 ADDR_NO_RANDOMIZE = 0x0040000
 CONSOLE_TAIL_BYTES = 8192
 END_REAL_S = 10.0
@@ -51,13 +51,13 @@ class BootOptions:
     virtual: bool
     seed: int
     line_rate_mbps: int
-    """Of the wire out of every new port; 0 is no limit."""
+    """Line rate of the wire out of every new port; 0 is no limit."""
 
 
 def command_line(
     options: BootOptions, calendar: int, channel_in: int, channel_out: int
 ) -> list[str]:
-    """Arguments of the kernel; the three numbers are descriptors that it inherits."""
+    """Return the kernel's arguments. The three numbers are descriptors that it inherits."""
     arguments = [
         str(options.image.program),
         f"mem={options.memory_bytes // 1024}k",
@@ -75,7 +75,7 @@ def command_line(
         f"random_seed={options.seed}",
         f"tcp_loaded={LOADED_ALGORITHMS}",
         f"veth.speed={options.line_rate_mbps}",
-        *NO_SPARE_INTERFACES,
+        *NO_DEFAULT_INTERFACES,
         "PYTHONHASHSEED=0",
     ]
     if options.virtual:
@@ -91,26 +91,26 @@ def command_line(
 
 
 def _quoted(path: str) -> str:
-    """As one word of the kernel's command line, which knows no way to write a quote."""
+    """Return a path as one word of the kernel's command line, which cannot hold quotation marks."""
     if '"' in path:
         raise RequirementError(
-            f"the path {path} has a quotation mark in it, which the kernel's command line cannot hold",
+            f"the path {path} contains a quotation mark, which the kernel's command line cannot hold",
             "move wanlab or its Python to another folder",
         )
     return f'"{path}"' if " " in path else path
 
 
 class KernelProcess:
-    """A running kernel, and our ends of its pipes."""
+    """A running kernel, and our ends of its sockets (`pipes`)."""
 
     def __init__(self, options: BootOptions) -> None:
         self._console = os.memfd_create("wanlab-console", os.MFD_CLOEXEC)
         calendar = socket.socketpair() if options.virtual else None
-        # Two pairs: on one, our own reading would wake the kernel.
+        # Two pairs: with a single one, our reading would wake the kernel.
         to_agent, channel_in = socket.socketpair()
         channel_out, from_agent = socket.socketpair()
         to_agent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-        theirs = [channel_in, channel_out, *([calendar[1]] if calendar else [])]
+        kernel_ends = [channel_in, channel_out, *([calendar[1]] if calendar else [])]
         self.pipes = Pipes(calendar[0] if calendar else None, to_agent, from_agent)
         arguments = command_line(
             options,
@@ -119,7 +119,7 @@ class KernelProcess:
             channel_out.fileno(),
         )
 
-        def settle() -> None:
+        def prepare_child() -> None:
             os.sched_setaffinity(0, {options.cpu})
             _libc.personality(ADDR_NO_RANDOMIZE)  # some containers forbid it
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -131,9 +131,9 @@ class KernelProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._console,
                 stderr=self._console,
-                pass_fds=[end.fileno() for end in theirs],
+                pass_fds=[end.fileno() for end in kernel_ends],
                 env={"TMPDIR": str(options.memory_folder), "PATH": os.defpath, "HOME": "/"},
-                preexec_fn=settle,
+                preexec_fn=prepare_child,
                 cwd="/",
             )
         except OSError as error:
@@ -144,7 +144,7 @@ class KernelProcess:
                 "build it again with: wanlab kernel build",
             ) from None
         finally:
-            for end in theirs:
+            for end in kernel_ends:
                 end.close()
 
     @property
@@ -152,7 +152,7 @@ class KernelProcess:
         return self._process.pid
 
     def console(self) -> str:
-        """The last lines that the kernel printed."""
+        """Return the end of what the kernel printed, at most 8 KB."""
         size = os.fstat(self._console).st_size
         data = os.pread(self._console, CONSOLE_TAIL_BYTES, max(0, size - CONSOLE_TAIL_BYTES))
         return data.decode(errors="replace").replace("\r", "")
@@ -161,14 +161,14 @@ class KernelProcess:
         self._process.send_signal(number)
 
     def wait(self, real_s: float) -> int | None:
-        """Exit status, None if it has not ended by then."""
+        """Return the exit status; None if the kernel has not ended after `real_s`."""
         try:
             return self._process.wait(real_s)
         except subprocess.TimeoutExpired:
             return None
 
     def end(self) -> None:
-        """Ends it, whatever it does; its processes end with it."""
+        """End the kernel and all its processes, whatever it is doing."""
         self.pipes.close()
         if self.wait(0.2) is None:
             self._process.kill()

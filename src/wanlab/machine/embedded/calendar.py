@@ -1,79 +1,79 @@
-"""The calendar: it owns virtual time, and only it moves it.
+"""The calendar owns virtual time; nothing else moves it.
 
-The kernel books the instant of its next event; whoever uses the machine books instants at which it
-wants to look or to speak. The calendar lets the kernel go on to the earlier of the two, and stands
-still as long as nobody has asked for time to pass.
+The kernel books the instant of its next event, and the user of the machine says until when time may
+pass. The calendar lets the kernel run to the earlier of the two, and stands still while nobody has
+asked for time to pass.
 
     kernel     .......#=====#.........#==|                 # an event, = work, . idle, | asks again
-    calendar   |now                      |until            time between is skipped at once
+    calendar   |now                      |until            idle time is skipped at once
 
-The kernel is asked back after every STRIDE of virtual time at the latest, so that the user can
-interrupt; where it is asked back changes nothing in the kernel. The stride adapts to the speed at
-which time passes, to be about 30 ms of the real clock.
+The kernel runs for one time slice of virtual time at most, so that the user can interrupt it; where a
+slice ends changes nothing in the kernel. The length of the slices adapts to the speed at which time
+passes, so that each takes about 30 ms of the real clock.
 """
 
 from __future__ import annotations
 
 from wanlab.errors import PeerError
+from wanlab.units import FOREVER_NS
 
-from .timetravel import Heard, Kernel, Op, TimeTravel
+from .timetravel import KernelMessage, KernelState, Op, TimeTravel
 
-STRIDE_LEAST_NS = 100_000
-STRIDE_FIRST_NS = 10_000_000
-# Work may begin at any time: after quiet seconds the first stride of a fast flow must not take long.
-# Time without events is skipped in any case.
-STRIDE_MOST_NS = 200_000_000
-STRIDE_REAL_S = 0.03
-FOREVER_NS = (1 << 63) - 1
+MIN_TIME_SLICE_NS = 100_000
+FIRST_TIME_SLICE_NS = 10_000_000
+# A fast flow may begin after seconds without events: its first time slice must not take too long. Longer
+# slices would gain nothing, because time without events is skipped in any case.
+MAX_TIME_SLICE_NS = 200_000_000
+TIME_SLICE_REAL_S = 0.03
 
 
 class Calendar:
-    """Decides when a kernel runs. All times in ns since its boot."""
+    """Decides when the kernel runs. All times are in ns since its boot."""
 
     def __init__(self, start_of_day_ns: int) -> None:
         self.protocol = TimeTravel()
         self.now_ns = 0
-        self.stride_ns = STRIDE_FIRST_NS
+        self.time_slice_ns = FIRST_TIME_SLICE_NS
         self._start_of_day_ns = start_of_day_ns
         self._requested_ns = FOREVER_NS
         self._granted_ns = 0
-        self._was_told_time = False
+        self._has_updated_time = False
         self._asked_time = False
 
     @property
     def is_waiting(self) -> bool:
-        """The kernel stands still and has said all it has to say about the time up to now."""
-        return self.protocol.state is Kernel.WAITING
+        """The kernel stands still and has sent all that it has to send up to now."""
+        return self.protocol.state is KernelState.WAITING
 
     @property
     def next_event_ns(self) -> int:
-        """When the waiting kernel next has something to do; FOREVER_NS if never."""
+        """When the waiting kernel's next event is; FOREVER_NS if it has none."""
         return self._requested_ns
 
-    def hear(self, data: bytes) -> bytes:
-        """Takes what the kernel said; returns the answers."""
-        return b"".join(self._answer(heard) for heard in self.protocol.receive(data))
+    def receive(self, data: bytes) -> bytes:
+        """Process bytes from the kernel; return the answers to them."""
+        return b"".join(self._answer(message) for message in self.protocol.receive(data))
 
-    def _answer(self, heard: Heard) -> bytes:
-        if heard.op is Op.REQUEST:
-            self._requested_ns = heard.time_ns
-        elif heard.op is Op.UPDATE:
-            self._move(heard.time_ns)
-            self._was_told_time = True
-        elif heard.op is Op.WAIT and not self._was_told_time:
-            # It came to the end of what it was granted, and has nothing to do before.
+    def _answer(self, message: KernelMessage) -> bytes:
+        if message.op is Op.REQUEST:
+            self._requested_ns = message.time_ns
+        elif message.op is Op.UPDATE:
+            self._move(message.time_ns)
+            self._has_updated_time = True
+        elif message.op is Op.WAIT and not self._has_updated_time:
+            # It has reached the end of its grant, and has no event before that.
             self._move(min(self._granted_ns, self._requested_ns))
-        elif heard.op is Op.GET:
+        elif message.op is Op.GET:
             self._asked_time = True
-            return heard.answer(self.now_ns)
-        elif heard.op is Op.GET_TOD:
-            return heard.answer(self._start_of_day_ns)
-        return heard.answer()
+            return message.answer(self.now_ns)
+        elif message.op is Op.GET_TOD:
+            return message.answer(self._start_of_day_ns)
+        return message.answer()
 
     def grant(self, until_ns: int) -> bytes:
-        """Lets the waiting kernel do what it has to do up to and including `until_ns`.
+        """Return the messages that let the waiting kernel run up to and including `until_ns`.
 
-        Empty when there is nothing to do until then; now is `until_ns` in that case.
+        They are empty if it has no event until then; in that case now becomes `until_ns`.
         """
         assert self.is_waiting, "time was granted to a kernel that did not wait"
         assert until_ns >= self.now_ns, f"granted {self.now_ns - until_ns} ns into the past"
@@ -82,30 +82,30 @@ class Calendar:
             return b""
         self._move(self._requested_ns)
         self._requested_ns = FOREVER_NS
-        self._granted_ns = min(until_ns, self.now_ns + self.stride_ns)
-        self._was_told_time = False
-        # The kernel runs by itself *before* FREE_UNTIL only.
+        self._granted_ns = min(until_ns, self.now_ns + self.time_slice_ns)
+        self._has_updated_time = False
+        # The kernel runs only *before* FREE_UNTIL.
         return self.protocol.run(self.now_ns, self._granted_ns + 1)
 
     def expect_event_now(self) -> None:
-        """Something has been written for the waiting kernel: it will ask for the time, and book it."""
-        assert self.is_waiting, "a running kernel must not be spoken to"
+        """Note that data was sent to the waiting kernel: it will ask for the time and book an event."""
+        assert self.is_waiting, "nothing may be sent to a running kernel"
         self._asked_time = False
 
     @property
     def is_booked_now(self) -> bool:
-        """The kernel has noted what was written as an event of this instant."""
+        """Whether the kernel has booked the data that was sent as an event of this instant."""
         return self._asked_time and self._requested_ns <= self.now_ns
 
-    def adapt_stride(self, passed_real_s: float, passed_ns: int) -> None:
-        """How long the last stride took on the real clock, and how far it went."""
-        if passed_real_s < STRIDE_REAL_S / 2 and passed_ns >= self.stride_ns:
-            self.stride_ns = min(self.stride_ns * 2, STRIDE_MOST_NS)
-        elif passed_real_s > STRIDE_REAL_S * 2:
-            slower = int(self.stride_ns * STRIDE_REAL_S / passed_real_s)
-            self.stride_ns = max(slower, STRIDE_LEAST_NS)
+    def adapt_time_slice(self, passed_real_s: float, passed_ns: int) -> None:
+        """Adapt the length of time slices to how long the last one took and how far it went."""
+        if passed_real_s < TIME_SLICE_REAL_S / 2 and passed_ns >= self.time_slice_ns:
+            self.time_slice_ns = min(self.time_slice_ns * 2, MAX_TIME_SLICE_NS)
+        elif passed_real_s > TIME_SLICE_REAL_S * 2:
+            slower = int(self.time_slice_ns * TIME_SLICE_REAL_S / passed_real_s)
+            self.time_slice_ns = max(slower, MIN_TIME_SLICE_NS)
 
     def _move(self, time_ns: int) -> None:
         if time_ns < self.now_ns:
-            raise PeerError(f"the kernel wants to go back in time, from {self.now_ns} to {time_ns}")
+            raise PeerError(f"the kernel would go back in time, from {self.now_ns} to {time_ns} ns")
         self.now_ns = time_ns

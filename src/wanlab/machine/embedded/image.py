@@ -1,13 +1,13 @@
-"""The kernel's image: where it is, and that it is whole.
+"""Finds the kernel's image and checks that it is complete.
 
 The recipe in `kernel/` builds it into a folder of the user's cache that is named by the manifest's hash:
 
     linux            the kernel, an ordinary program
-    config           what it was configured with; shown as /boot/config-RELEASE
-    modules.builtin  what a kernel with modules would load
-    manifest.json    every input, and size and SHA-256 of the files above
+    config           its configuration; /boot/config-RELEASE in a machine
+    modules.builtin  the drivers that it contains; modprobe succeeds for them
+    manifest.json    every input of the build, and size and SHA-256 of the files above
 
-All that wanlab knows of the recipe is this folder.
+This folder is all that wanlab knows about the recipe.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BUILD_HINT = "build it with: wanlab kernel build"
 
 @dataclass(frozen=True)
 class Image:
-    """A kernel that was found and is whole."""
+    """A kernel whose files match its manifest."""
 
     folder: Path
     manifest_hash: str
@@ -42,7 +42,7 @@ class Image:
         return self.folder / "config"
 
     def built_in(self) -> list[str]:
-        """Names that `modprobe` finds, with underscores."""
+        """Return the names of the built-in drivers, with underscores."""
         try:
             lines = (self.folder / "modules.builtin").read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
@@ -51,20 +51,20 @@ class Image:
 
 
 def cache_folder() -> Path:
-    """Where the recipe keeps this user's kernels."""
+    """Return the folder in which the recipe keeps this user's kernels."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "kernels"
 
 
 def shipped_folder() -> Path:
-    """Where a wheel carries its ready image."""
+    """Return the folder of the image that a wheel contains."""
     return Path(__file__).parent / "kernel"
 
 
 def find_image() -> Image:
-    """The kernel to boot: the one WANLAB_KERNEL names, the wheel's, or the one built last.
+    """Return the kernel to boot: that of WANLAB_KERNEL, the wheel's, or the one built last.
 
-    RequirementError if there is none or it is damaged.
+    RequirementError if there is none, or if it is damaged.
     """
     named = os.environ.get(IMAGE_VARIABLE)
     if named:
@@ -84,13 +84,13 @@ def find_image() -> Image:
 
 
 def load_image(folder: Path) -> Image:
-    """The image in `folder`, its files compared with its manifest."""
+    """Return the image in `folder` after comparing its files with its manifest."""
     manifest = read_manifest(folder)
     try:
         image = Image(folder, str(manifest["hash"]), str(manifest["release"]))
         files = {
-            str(name): (int(said["size_bytes"]), str(said["sha256"]))
-            for name, said in manifest["files"].items()
+            str(name): (int(entry["size_bytes"]), str(entry["sha256"]))
+            for name, entry in manifest["files"].items()
         }
     except KeyError as error:
         raise RequirementError(f"{folder}/manifest.json lacks {error}", BUILD_HINT) from None
@@ -110,12 +110,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise RequirementError(f"{path} is damaged: {error}", BUILD_HINT) from None
     if not isinstance(manifest, dict):
-        raise RequirementError(f"{path} is damaged: it is no object", BUILD_HINT)
+        raise RequirementError(f"{path} is damaged: not a JSON object", BUILD_HINT)
     return manifest
 
 
 def _verify(path: Path, size_bytes: int, sha256: str) -> None:
-    """Size and hash; the latter takes 10 ms."""
+    """Compare size and hash; the hash takes 10 ms."""
     try:
         size = path.stat().st_size
         if size != size_bytes:

@@ -1,13 +1,13 @@
-"""The only place that waits on virtual time: the sockets between calendar, channel and kernel.
+"""Waits on virtual time: moves data between the sockets of calendar, agent and kernel.
 
-On virtual time the kernel is either running or waiting for the calendar. While it runs, we listen.
-When it waits it has said everything up to now, and we may look, speak and grant time:
+On virtual time the kernel either runs or waits for the calendar. While it runs, the loop receives. When
+it waits it has sent everything up to now, and the loop may deliver data, send, and grant time:
 
-    kernel   |== runs ==|waits            |== runs ==|waits
-    loop      listens    speaks? grants    listens    ...
+    kernel   |==== runs ====|waits             |==== runs ====|waits
+    loop      receives       sends? grants      receives       ...
 
-What we say to the agent is written while the kernel waits. It hears it as an event at this very
-instant: it asks for the time (GET) and to be woken now (REQUEST). Only after that may time be granted.
+Data for the agent is sent while the kernel waits. The kernel books it as an event of this very instant:
+it asks for the time (GET) and to be woken now (REQUEST). Only after that may time be granted.
 
 On the real clock there is no calendar: see `machine.loop`.
 """
@@ -25,214 +25,227 @@ from collections.abc import Callable
 from wanlab.errors import MachineError
 
 from ..interruption import Interruption
-from ..loop import Lost, Pipes, receive
+from ..loop import ConnectionClosed, Pipes, receive
 from .calendar import Calendar
 
-# A program may talk without end while no time passes: more than this is not kept until it does.
-MOST_HEARD_BYTES = 4 << 20
-# No more than a socket takes in one piece: each piece wakes the kernel, which asks for the time then,
-# and a RUN that comes while it asks for a second one is lost to it (`time_travel_handle_message`).
-SAY_BYTES = 32768
-# What a process's reading of the clock may cost (kernel/patches/0011), and how long is waited at most.
-MOST_OF_A_READING_NS = 2048
-MOST_UNSETTLED_NS = 1_000_000
+# A program may print without end while no time passes. More than this is delivered before it does.
+MAX_UNDELIVERED_BYTES = 4 << 20
+# No more than a socket takes in one piece. Each piece wakes the kernel, which asks for the time; a RUN
+# that arrives while it asks for a second one would be lost (`time_travel_handle_message`).
+MAX_SEND_BYTES = 32768
+# What a process's reading of the clock may cost (kernel/patches/0011), and how long to wait at most.
+MAX_CLOCK_READING_NS = 2048
+MAX_UNSETTLED_NS = 1_000_000
 STALL_REAL_S = 10.0
-LISTEN_REAL_S = 1.0
-LOOK_REAL_S = 0.01
+RECEIVE_REAL_S = 1.0
+POLL_REAL_S = 0.01
 
 
 class VirtualLoop:
-    """Turns the calendar."""
+    """Turns the calendar.
+
+    `on_data` gets the bytes that the agent sends. `on_stall` is called with the real seconds for which
+    virtual time has not passed. `is_stepping` says that something waits for the kernel to be settled, so
+    that it has to be asked back after each event.
+    """
 
     def __init__(
         self,
         pipes: Pipes,
         calendar: Calendar,
-        hear_agent: Callable[[bytes], None],
-        stalled: Callable[[float], None],
+        *,
+        on_data: Callable[[bytes], None],
+        on_stall: Callable[[float], None],
+        is_stepping: Callable[[], bool] = lambda: False,
     ) -> None:
         assert pipes.calendar is not None
         self._calendar_socket = pipes.calendar
         self._pipes = pipes
         self._calendar = calendar
-        self._hear_agent = hear_agent
-        self._stalled = stalled
-        self._to_say = bytearray()
-        self._heard: deque[bytes] = deque()
-        self._heard_bytes = 0
+        self._on_data = on_data
+        self._on_stall = on_stall
+        self._is_stepping = is_stepping
+        self._outgoing = bytearray()
+        self._undelivered: deque[bytes] = deque()
+        self._undelivered_bytes = 0
         self._selector = selectors.DefaultSelector()
         for end in (self._calendar_socket, pipes.from_agent):
             end.setblocking(False)
             self._selector.register(end, selectors.EVENT_READ)
         pipes.to_agent.setblocking(False)
         self._interruption = Interruption()
-        self._unsettled_from_ns = 0
-        self.goes_step_by_step: Callable[[], bool] = lambda: False
-        """Whether something waits for the kernel to be settled."""
+        self._unsettled_since_ns = 0
         self._is_paced = False
         self._paced_from = (0.0, 0)
         self.give_up_at_real_s: float | None = None
-        """On the real clock: from then on a kernel that still runs counts as lost."""
+        """On the real clock: a kernel that still runs then counts as lost."""
 
     @property
     def now_ns(self) -> int:
         return self._calendar.now_ns
 
-    def say(self, data: bytes) -> None:
-        """For the agent, when the kernel waits."""
-        self._to_say += data
+    def send(self, data: bytes) -> None:
+        """Queue bytes for the agent; they are sent when the kernel waits."""
+        self._outgoing += data
 
     def settle(self) -> None:
-        """Lets the kernel do what it has to do at this instant. No time passes."""
-        self._listen()
+        """Let the kernel finish its work of this instant. No time passes."""
+        self._receive_until_waiting()
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        """Lets virtual time pass until `stop` is true or now is `until_ns`."""
+        """Let virtual time pass until `stop()` is true or now is `until_ns`."""
         with self._interruption:
             self._run(until_ns, stop)
 
     def _run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        self._listen()
-        until_ns = max(until_ns, self.now_ns)  # later than it seemed, if we had left a busy kernel
+        self._receive_until_waiting()
+        until_ns = max(until_ns, self.now_ns)  # a kernel that was left busy may have got further
         self._paced_from = (time.monotonic(), self.now_ns)
         while not stop():
-            self._interruption.may_come()
-            self._speak()
+            self._interruption.allow()
+            self._send_outgoing()
             if self._is_paced and not self._is_due(until_ns):
                 continue
             before_ns, before = self.now_ns, time.monotonic()
-            words = self._calendar.grant(self._end_of_grant(until_ns))
-            if not words:
+            messages = self._calendar.grant(self._end_of_grant(until_ns))
+            if not messages:
                 return
-            self._send_calendar(words)
-            self._listen()
-            self._calendar.adapt_stride(time.monotonic() - before, self.now_ns - before_ns)
+            self._send_to_calendar(messages)
+            self._receive_until_waiting()
+            self._calendar.adapt_time_slice(time.monotonic() - before, self.now_ns - before_ns)
 
     def _end_of_grant(self, until_ns: int) -> int:
-        """While there is more to say or to settle, the kernel is asked back after each event: when it
-        hears the rest must not depend on the stride, which depends on this computer."""
-        if not self._to_say and not self.goes_step_by_step():
+        """Return when to ask the kernel back.
+
+        With more to send or to settle that is after each event: the instant at which the kernel
+        receives it must not depend on the time slice, which depends on this computer.
+        """
+        if not self._outgoing and not self._is_stepping():
             return until_ns
         return min(until_ns, max(self.now_ns, self._calendar.next_event_ns))
 
     def is_settled(self) -> bool:
-        """The kernel has nothing to do for longer than a process needs to read the clock: all that was
-        under way at this instant is done. Asked again and again, it is true after a moment in any
-        case: somebody may read the clock without end."""
-        if self._calendar.next_event_ns - self.now_ns <= MOST_OF_A_READING_NS:
-            self._unsettled_from_ns = self._unsettled_from_ns or self.now_ns
-            if self.now_ns - self._unsettled_from_ns < MOST_UNSETTLED_NS:
+        """Whether all work of this instant is done.
+
+        It is when the kernel's next event is further away than a process's reading of the clock takes.
+        Asked repeatedly, this becomes true after MAX_UNSETTLED_NS in any case, because a process may
+        read the clock without end.
+        """
+        if self._calendar.next_event_ns - self.now_ns <= MAX_CLOCK_READING_NS:
+            self._unsettled_since_ns = self._unsettled_since_ns or self.now_ns
+            if self.now_ns - self._unsettled_since_ns < MAX_UNSETTLED_NS:
                 return False
-        self._unsettled_from_ns = 0
+        self._unsettled_since_ns = 0
         return True
 
     def pace_to_real(self, wanted: bool) -> None:
-        """From now on never faster than the real clock, or as fast as it can be computed."""
+        """Keep virtual time from running ahead of the real clock, or stop doing so."""
         self._is_paced = wanted
         self._paced_from = (time.monotonic(), self.now_ns)
 
     def _is_due(self, until_ns: int) -> bool:
-        """Whether the next event is due on the real clock, too. If not, some of the time until then has
-        passed now, no more of it than somebody may have to wait who has something to say meanwhile."""
+        """Whether the next event is due on the real clock. If not, sleep for some of the time until
+        then, but not so long that something outside the machine would have to wait."""
         real_s, ns = self._paced_from
         due_ns = min(self._calendar.next_event_ns, until_ns)
         ahead_s = (due_ns - ns) / 1e9 - (time.monotonic() - real_s)
         if ahead_s > 0:
-            time.sleep(min(ahead_s, LOOK_REAL_S))
-        return ahead_s <= LOOK_REAL_S
+            time.sleep(min(ahead_s, POLL_REAL_S))
+        return ahead_s <= POLL_REAL_S
 
-    def _listen(self) -> None:
-        """Hears calendar and agent until the kernel waits. Only then, when it is known at which instant,
-        is passed on what the agent has said."""
+    def _receive_until_waiting(self) -> None:
+        """Receive until the kernel waits, and then deliver what the agent has sent: only then is it
+        known at which instant that was."""
         try:
-            self._hear_until_waiting()
-        except Lost:
-            self._pass_on()  # its last words
+            self._receive_while_running()
+        except ConnectionClosed:
+            self._deliver()  # what was sent before the end
             raise
-        self._pass_on()
+        self._deliver()
 
-    def _pass_on(self) -> None:
-        """A listener may raise: what has not been passed on by then stays for the next time."""
-        while self._heard:
-            data = self._heard.popleft()
-            self._heard_bytes -= len(data)
-            self._hear_agent(data)
+    def _deliver(self) -> None:
+        """Pass on what was received. If a listener raises, the rest is kept for the next time."""
+        while self._undelivered:
+            data = self._undelivered.popleft()
+            self._undelivered_bytes -= len(data)
+            self._on_data(data)
 
-    def _hear_until_waiting(self) -> None:
+    def _receive_while_running(self) -> None:
         began = quiet_since = time.monotonic()
         while not self._calendar.is_waiting:
-            if time.monotonic() - began > LISTEN_REAL_S:
-                self._interruption.may_come()
-            ready = self._selector.select(self._patience_real_s(LISTEN_REAL_S))
+            if time.monotonic() - began > RECEIVE_REAL_S:
+                self._interruption.allow()
+            ready = self._selector.select(self._timeout_real_s(RECEIVE_REAL_S))
             if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
-                raise Lost
+                raise ConnectionClosed
             if ready:
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since > STALL_REAL_S:
-                self._stalled(time.monotonic() - quiet_since)
+                self._on_stall(time.monotonic() - quiet_since)
                 quiet_since = time.monotonic()
             for key, _ in ready:
                 if key.fileobj is self._calendar_socket:
-                    self._hear_calendar()
+                    self._receive_from_calendar()
                 else:
-                    self._hear_channel()
-            if self._heard_bytes > MOST_HEARD_BYTES:
-                self._pass_on()
-        while self._hear_channel():
+                    self._receive_from_agent()
+            if self._undelivered_bytes > MAX_UNDELIVERED_BYTES:
+                self._deliver()
+        while self._receive_from_agent():
             pass
 
-    def _patience_real_s(self, most_s: float) -> float:
+    def _timeout_real_s(self, longest_s: float) -> float:
         if self.give_up_at_real_s is None:
-            return most_s
-        return min(most_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
+            return longest_s
+        return min(longest_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
 
-    def _hear_calendar(self) -> None:
+    def _receive_from_calendar(self) -> None:
         data = receive(self._calendar_socket)
         if data:
-            self._send_calendar(self._calendar.hear(data))
+            self._send_to_calendar(self._calendar.receive(data))
 
-    def _hear_channel(self) -> bool:
+    def _receive_from_agent(self) -> bool:
         data = receive(self._pipes.from_agent)
         if data:
-            self._heard.append(data)
-            self._heard_bytes += len(data)
+            self._undelivered.append(data)
+            self._undelivered_bytes += len(data)
         return bool(data)
 
-    def _speak(self) -> None:
-        """Writes what is to be said, and waits until the kernel has noted it as an event of now.
+    def _send_outgoing(self) -> None:
+        """Send queued data, and wait until the kernel has booked it as an event of now.
 
-        Not while it has other events now: it may have noted that there is input already, and then
-        nothing tells us whether it asks for more than the time. A RUN that meets a request is lost.
+        This waits while the kernel has other events now. It may have noted already that there is input,
+        and then it cannot be seen whether it will ask for more than the time; a RUN that meets a request
+        is lost.
         """
-        if not self._to_say:
+        if not self._outgoing:
             return
-        if self._calendar.next_event_ns <= self.now_ns or self._is_unread():
+        if self._calendar.next_event_ns <= self.now_ns or self._has_unread_data():
             return
         try:
-            sent = self._pipes.to_agent.send(self._to_say[:SAY_BYTES])
+            sent = self._pipes.to_agent.send(self._outgoing[:MAX_SEND_BYTES])
         except BlockingIOError:
-            return  # it reads first; the rest is said when it next waits
+            return  # the kernel reads first; the rest is sent when it next waits
         except OSError:
-            raise Lost from None
-        del self._to_say[:sent]
+            raise ConnectionClosed from None
+        del self._outgoing[:sent]
         self._calendar.expect_event_now()
         while not self._calendar.is_booked_now:
-            if not self._selector.select(self._patience_real_s(STALL_REAL_S)):
-                raise MachineError("the kernel did not notice what was said to its agent")
-            self._hear_calendar()
+            if not self._selector.select(self._timeout_real_s(STALL_REAL_S)):
+                raise MachineError("the kernel did not notice the data that was sent to its agent")
+            self._receive_from_calendar()
 
-    def _is_unread(self) -> bool:
-        """The agent has not come to reading what was said before. The kernel may have noted that there
-        is input, and wait before it tells the agent: more would be no new event."""
-        answer = fcntl.ioctl(self._pipes.to_agent, termios.TIOCOUTQ, b"\0" * 4)
-        return int.from_bytes(answer, sys.byteorder) > 0
+    def _has_unread_data(self) -> bool:
+        """Whether the agent has not yet read what was sent before. The kernel may have noted that there
+        is input and not yet have told the agent: more data would not be a new event."""
+        unread = fcntl.ioctl(self._pipes.to_agent, termios.TIOCOUTQ, b"\0" * 4)
+        return int.from_bytes(unread, sys.byteorder) > 0
 
-    def _send_calendar(self, data: bytes) -> None:
+    def _send_to_calendar(self, data: bytes) -> None:
         try:
-            # 16 bytes a message: never more than a socket takes at once.
+            # A message has 16 bytes: never more than a socket takes at once.
             self._calendar_socket.sendall(data)
         except OSError:
-            raise Lost from None
+            raise ConnectionClosed from None
 
     def close(self) -> None:
         self._selector.close()

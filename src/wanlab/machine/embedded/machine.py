@@ -10,18 +10,18 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
-from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, runs
+from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, notes
 from ..channel import Channel
-from ..furniture import ENVIRONMENT, furniture, required_folders
-from ..loop import Lost, RealLoop
+from ..conversation import Conversation
+from ..guest_environment import ENVIRONMENT, guest_environment, required_folders
+from ..loop import ConnectionClosed, RealLoop
 from ..traits import EMBEDDED
 from ..working_folder import check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
-from .calendar import FOREVER_NS, Calendar
+from .calendar import Calendar
 from .image import find_image
 from .loop import VirtualLoop
 from .resources import ClaimedCpu, check_memory_available, choose_memory_folder
@@ -35,14 +35,14 @@ StallReport = Callable[[str], None]
 
 
 class EmbeddedMachine:
-    """Boots at once; ends at `close`, and when this process ends in whatever way.
+    """Boots at once. Ends at `close`, and when this process ends for whatever reason.
 
-    `visible_folders`: more folders that programs may read, wherever they are. `seed`: of its random
-    numbers.
-    `line_rate_bps`: of the wire out of every port, 0 is no limit.
-    `about`: what machine.json says besides. `guest_folder`: where the working folder is seen inside, if
-    not at its own path.
-    `on_stall` is told when a process keeps virtual time from passing.
+    visible_folders  more folders of the computer that programs may read, wherever they are
+    seed             the seed of its random numbers
+    line_rate_bps    of the wire out of every port; 0 is no limit
+    about            what machine.json says besides the machine's own description
+    guest_folder     where the working folder is mounted; empty means at its own path
+    on_stall         called with a message when a process keeps virtual time from passing
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class EmbeddedMachine:
         line_rate_bps: int = DEFAULT_LINE_RATE_BPS,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         host_name: str = "wanlab",
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, object] | None = None,
         guest_folder: str = "",
         on_stall: StallReport | None = None,
     ) -> None:
@@ -85,22 +85,18 @@ class EmbeddedMachine:
         except BaseException:
             self._cpu.release()
             raise
-        self._note = runs.note("embedded", self._kernel.pid)
-        self.channel = Channel(self._say)
-        self._loop: VirtualLoop | RealLoop
-        if clock == "virtual":
-            self._loop = VirtualLoop(
-                self._kernel.pipes, Calendar(START_OF_DAY_NS), self.channel.feed, self._stalled
-            )
-            self._loop.goes_step_by_step = lambda: self.channel.has_requests
-        else:
-            self._loop = RealLoop(self._kernel.pipes, self.channel.feed)
+        self._note = notes.write("embedded", self._kernel.pid)
+        self.channel = Channel(self._send)
+        self._loop = self._make_loop()
+        self._conversation = Conversation(
+            self._loop, self.channel, explain_end=self._explain_end, console=self._kernel.console
+        )
+        self.agent = self._conversation.agent
         try:
-            self.run(FOREVER_NS, lambda: self.channel.is_ready)
-            self.call(
-                "prepare",
+            self._conversation.await_agent()
+            self.agent.prepare(
                 environment=self.environment,
-                root_folder={
+                embedded_root={
                     "working_folder": str(folder),
                     "host_name": host_name,
                     "kernel_config": str(self.image.config),
@@ -108,11 +104,22 @@ class EmbeddedMachine:
                     "visible_folders": [*required_folders(), *visible_folders],
                     "guest_folder": guest_folder,
                 },
-                furniture=furniture({**self.describe(), **(about or {})}),
+                guest_environment=guest_environment({**self.describe(), **(about or {})}),
             )
         except BaseException:
             self.close()
             raise
+
+    def _make_loop(self) -> VirtualLoop | RealLoop:
+        if self.clock == "real":
+            return RealLoop(self._kernel.pipes, self.channel.feed)
+        return VirtualLoop(
+            self._kernel.pipes,
+            Calendar(START_OF_DAY_NS),
+            on_data=self.channel.feed,
+            on_stall=self._report_stall,
+            is_stepping=lambda: self.channel.has_requests,
+        )
 
     # -- the Machine protocol ---------------------------------------------------------------------
 
@@ -130,26 +137,12 @@ class EmbeddedMachine:
             "architecture": platform.machine(),
         }
 
-    def call(self, do: str, **arguments: object) -> Any:
-        number = self.channel.call(do, **arguments)
-        self.run(FOREVER_NS, lambda: self.channel.is_answered(number))
-        if not self.channel.is_answered(number):
-            raise MachineError(f"the agent did not answer {do!r}", console=self._kernel.console())
-        return self.channel.answer(number)
-
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        if self._closed:
-            raise MachineError("the machine has been closed")
-        try:
-            self._loop.run(until_ns, self.channel.serving(stop, self._loop.is_settled))
-        except Lost:
-            raise self._death() from None
-        except PeerError as error:
-            raise MachineError(str(error), console=self._kernel.console()) from error
+        self._conversation.run(until_ns, stop)
 
     def prefix(self, node: str, folder: str) -> list[str]:
         raise CommandError(
-            f"{node}: the embedded machine's processes are not this computer's",
+            f"{node}: processes of the embedded machine run on its own kernel, not on this computer's",
             "start it with run() or start(), or run your script inside: wanlab python SCRIPT",
         )
 
@@ -160,68 +153,62 @@ class EmbeddedMachine:
         )
 
     def pace_to_real(self, wanted: bool) -> None:
-        """Never faster than the real clock, for people who watch or answer."""
-        if isinstance(self._loop, VirtualLoop):
-            self._loop.pace_to_real(wanted)
-        else:
-            self._loop.looks_often = wanted
+        self._loop.pace_to_real(wanted)
+
+    def end_stalled_process(self) -> None:
+        self._kernel.signal(signal.SIGUSR1)
 
     def close(self) -> None:
-        """Ends the machine. What processes wrote to the working folder is there."""
+        """End the machine. What processes wrote to the working folder is kept."""
         if self._closed:
             return
         try:
             self._halt()
         finally:
             self._closed = True
-            self._loop.close()
+            self._conversation.close()
             self._kernel.close()
             self._cpu.release()
-            runs.forget(self._note)
+            notes.remove(self._note)
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _say(self, data: bytes) -> None:
-        self._loop.say(data)
+    def _send(self, data: bytes) -> None:
+        self._loop.send(data)
 
     def _halt(self) -> None:
-        """Lets the agent write files back and power off; gives up soon if it cannot."""
+        """Let the agent write files back and power off; give up soon if it cannot."""
         if not self.channel.is_ready:
             return
         self.pace_to_real(False)
-        with contextlib.suppress(Lost, PeerError, MachineError):
+        with contextlib.suppress(ConnectionClosed, PeerError, MachineError):
             self._loop.give_up_at_real_s = time.monotonic() + SETTLE_REAL_S
             self._loop.settle()
             self._loop.give_up_at_real_s = time.monotonic() + HALT_REAL_S
             self.channel.call("halt")
             self._loop.run(self.now_ns + READY_NS, lambda: False)
 
-    def _death(self) -> MachineError:
-        status = self._kernel.wait(2.0)
-        return death(status, self._kernel.console())
+    def _explain_end(self) -> MachineError:
+        return explain_end(self._kernel.wait(2.0), self._kernel.console())
 
-    def _stalled(self, real_s: float) -> None:
+    def _report_stall(self, real_s: float) -> None:
         before = len(self._kernel.console())
         self._kernel.signal(signal.SIGUSR2)
         time.sleep(0.2)
-        told = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
-        stood = f"virtual time has stood still for {real_s:.0f} s: "
-        pid, name = told[-1] if told else (IDLE_PID, "")
+        running = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
+        stall = f"virtual time has stood still for {real_s:.0f} s: "
+        pid, name = running[-1] if running else (IDLE_PID, "")
         if pid == IDLE_PID:
-            self._on_stall(stood + "the kernel is busy with the network's own packets")
+            self._on_stall(stall + "the kernel is busy with the network's own packets")
             return
         self._on_stall(
-            f"{stood}process {pid} ({name.strip()}) computes without a pause "
-            "(it can be ended with end_stalled_process(), or the run with Ctrl-C)"
+            f"{stall}process {pid} ({name.strip()}) computes without a pause "
+            "(end it with end_stalled_process(), or interrupt the run with Ctrl-C)"
         )
 
-    def end_stalled_process(self) -> None:
-        """Kills the process that keeps virtual time from passing."""
-        self._kernel.signal(signal.SIGUSR1)
 
-
-def death(status: int | None, console: str) -> MachineError:
-    """What a kernel died of, from its exit status (None: it has not ended) and its console."""
+def explain_end(status: int | None, console: str) -> MachineError:
+    """Say why a kernel ended, from its exit status (None: it has not ended) and its console."""
     # The kernel checks the host before it starts (start_up.c, patch 20).
     lacking = re.search(r"The host lacks: (.*)", console)
     if lacking:
@@ -240,11 +227,11 @@ def death(status: int | None, console: str) -> MachineError:
         what = "the machine powered off"
     else:
         what = "the machine's kernel closed its channel"
-    return MachineError(what, console=_without_checks(console))
+    return MachineError(what, console=_without_startup_lines(console))
 
 
 def check_mountable(folder: Path) -> Path:
-    """The working folder, absolute. RequirementError if hostfs cannot mount it."""
+    """Return the working folder's absolute path. RequirementError if hostfs cannot mount it."""
     resolved = check_working_folder(folder)
     if "," in str(resolved):
         raise RequirementError(f"working folder {folder} has a comma in its path", "rename it")
@@ -255,8 +242,8 @@ def _print_stall(message: str) -> None:
     print(f"wanlab: {message}", file=sys.stderr)
 
 
-def _without_checks(console: str) -> str:
-    """The console without what User-Mode Linux says at every start."""
+def _without_startup_lines(console: str) -> str:
+    """Return the console without the lines that User-Mode Linux prints at every start."""
     lines = console.splitlines()
     return "\n".join(
         line

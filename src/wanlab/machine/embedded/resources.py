@@ -1,8 +1,8 @@
-"""What a machine takes from the computer, looked at before it boots: memory, disk and one CPU.
+"""Checks and claims what a machine takes from the computer: memory, disk and one CPU.
 
 The kernel's memory is one sparse file, unlinked as soon as it is made, in a folder that allows shared
-executable mappings. The kernel and its processes run on one CPU: a system call of a guest process is
-a hand-over between two processes here, which costs several times more across CPUs.
+executable mappings. The kernel and its processes run on one CPU, because a system call of a guest
+process is a switch between two processes of the computer, which costs several times more across CPUs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
 def choose_memory_folder(memory_bytes: int) -> Path:
-    """Where the kernel's memory file can be made. RequirementError says why each place is unfit."""
+    """Return a folder for the kernel's memory file. RequirementError says what is wrong with each."""
     reasons = []
     named = os.environ.get("TMPDIR")
     for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS))):
@@ -29,15 +29,16 @@ def choose_memory_folder(memory_bytes: int) -> Path:
             return Path(name)
         reasons.append(f"{name}: {reason}")
     raise RequirementError(
-        f"no place for {format_size(memory_bytes)} of memory for the machine: {'; '.join(reasons)}",
-        "set TMPDIR to a folder with room, on a file system mounted without noexec",
+        f"no folder can hold {format_size(memory_bytes)} of memory for the machine: "
+        f"{'; '.join(reasons)}",
+        "set TMPDIR to a folder with enough space, on a file system mounted without noexec",
     )
 
 
 def _why_not(folder: str, memory_bytes: int) -> str | None:
     try:
-        place = os.statvfs(folder)
-        free = place.f_bavail * place.f_frsize
+        file_system = os.statvfs(folder)
+        free = file_system.f_bavail * file_system.f_frsize
         if free < memory_bytes:
             return f"only {format_size(free)} free"
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -50,7 +51,7 @@ def _why_not(folder: str, memory_bytes: int) -> str | None:
 
 
 def check_memory_available(memory_bytes: int) -> None:
-    """The machine must not make the computer swap."""
+    """RequirementError if the machine could make the computer swap."""
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         name, _, rest = line.partition(":")
         if name == "MemAvailable":
@@ -64,15 +65,15 @@ def check_memory_available(memory_bytes: int) -> None:
 
 
 class ClaimedCpu:
-    """One of the CPUs we may use; parallel machines claim different ones as long as there are any.
+    """Claims one of the CPUs that we may use, different ones for parallel machines if possible.
 
-    A claim is an abstract socket name: it is gone with the process that holds it, however that ends.
+    A claim is an abstract socket name. It is released when the process that holds it ends.
     """
 
     def __init__(self) -> None:
         self._claim: socket.socket | None = None
         allowed = sorted(os.sched_getaffinity(0))
-        # The first one is where everything else tends to run.
+        # Other programs tend to run on the first CPU.
         for cpu in [*allowed[1:], allowed[0]]:
             claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:

@@ -5,8 +5,8 @@ arch/um/kernel/time.c of Linux 6.12.
 
     op u32 | sequence u32 | time u64 (ns)
 
-Both sides send requests and both answer each with an ACK of the same sequence number. What the
-kernel says, and when:
+Both sides send requests, and each answers every request with an ACK of the same sequence number. What
+the kernel sends, and when:
 
              START                    WAIT
     CONNECTED -----> RUNNING ------------------------> WAITING
@@ -16,8 +16,8 @@ kernel says, and when:
                      |  `----------- RUN t (ours) -------'  |
                      `--------------------------------------'
 
-A RUNNING kernel moves its own time, up to the FREE_UNTIL that it was granted before RUN; from there
-on it asks again: REQUEST, then WAIT. A WAITING kernel's time stands still until RUN.
+A RUNNING kernel advances its own time up to the FREE_UNTIL that it was granted before RUN. There it
+asks again: REQUEST, then WAIT. The time of a WAITING kernel stands still until RUN.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ class Op(IntEnum):
     BROADCAST = 9
 
 
-class Kernel(Enum):
+class KernelState(Enum):
     CONNECTED = "connected"
     RUNNING = "running"
     WAITING = "waiting"
 
 
-# What a kernel may say, and where that takes it.
-HEARD = {
-    (Kernel.CONNECTED, Op.START): Kernel.RUNNING,
-    (Kernel.RUNNING, Op.REQUEST): Kernel.RUNNING,
-    (Kernel.RUNNING, Op.GET): Kernel.RUNNING,
-    (Kernel.RUNNING, Op.GET_TOD): Kernel.RUNNING,
-    (Kernel.RUNNING, Op.UPDATE): Kernel.RUNNING,
-    (Kernel.RUNNING, Op.WAIT): Kernel.WAITING,
-    (Kernel.WAITING, Op.REQUEST): Kernel.WAITING,
-    (Kernel.WAITING, Op.GET): Kernel.WAITING,
+# What a kernel may send in each state, and the state that follows.
+TRANSITIONS = {
+    (KernelState.CONNECTED, Op.START): KernelState.RUNNING,
+    (KernelState.RUNNING, Op.REQUEST): KernelState.RUNNING,
+    (KernelState.RUNNING, Op.GET): KernelState.RUNNING,
+    (KernelState.RUNNING, Op.GET_TOD): KernelState.RUNNING,
+    (KernelState.RUNNING, Op.UPDATE): KernelState.RUNNING,
+    (KernelState.RUNNING, Op.WAIT): KernelState.WAITING,
+    (KernelState.WAITING, Op.REQUEST): KernelState.WAITING,
+    (KernelState.WAITING, Op.GET): KernelState.WAITING,
 }
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A request of the kernel's; it stands still until `answer` has been sent for it."""
+class KernelMessage:
+    """A request of the kernel, which stands still until it has received the `answer`."""
 
     op: Op
     sequence: int
@@ -79,15 +79,15 @@ class TimeTravel:
     """One connection, seen from the calendar's side."""
 
     def __init__(self) -> None:
-        self.state = Kernel.CONNECTED
+        self.state = KernelState.CONNECTED
         self._buffer = b""
         self._sequence = 0
         self._unanswered: list[int] = []
 
-    def receive(self, data: bytes) -> list[Heard]:
-        """The requests in `data`, which may end anywhere. PeerError for what cannot be said now."""
+    def receive(self, data: bytes) -> list[KernelMessage]:
+        """Return the requests in `data`, which may end anywhere. PeerError if one is not allowed now."""
         self._buffer += data
-        heard = []
+        messages = []
         while len(self._buffer) >= MESSAGE.size:
             number, sequence, time_ns = MESSAGE.unpack_from(self._buffer)
             self._buffer = self._buffer[MESSAGE.size :]
@@ -101,11 +101,11 @@ class TimeTravel:
                 self._take_ack(sequence)
                 continue
             try:
-                self.state = HEARD[self.state, op]
+                self.state = TRANSITIONS[self.state, op]
             except KeyError:
                 raise PeerError(f"the kernel sent {op.name} while {self.state.value}") from None
-            heard.append(Heard(op, sequence, time_ns))
-        return heard
+            messages.append(KernelMessage(op, sequence, time_ns))
+        return messages
 
     def _take_ack(self, sequence: int) -> None:
         if sequence not in self._unanswered:
@@ -113,14 +113,14 @@ class TimeTravel:
         self._unanswered.remove(sequence)
 
     def run(self, time_ns: int, free_until_ns: int) -> bytes:
-        """Lets a waiting kernel go on at `time_ns`, and by itself up to `free_until_ns`."""
-        assert self.state is Kernel.WAITING, f"the kernel is {self.state.value}, not waiting"
+        """Return the messages that make a waiting kernel run from `time_ns` up to `free_until_ns`."""
+        assert self.state is KernelState.WAITING, f"the kernel is {self.state.value}, not waiting"
         assert time_ns <= free_until_ns, f"free until {free_until_ns}, before {time_ns}"
-        self.state = Kernel.RUNNING
-        # The other way round the kernel would forget FREE_UNTIL at its next WAIT.
-        return self._say(Op.FREE_UNTIL, free_until_ns) + self._say(Op.RUN, time_ns)
+        self.state = KernelState.RUNNING
+        # In the other order the kernel would forget FREE_UNTIL at its next WAIT.
+        return self._encode(Op.FREE_UNTIL, free_until_ns) + self._encode(Op.RUN, time_ns)
 
-    def _say(self, op: Op, time_ns: int) -> bytes:
+    def _encode(self, op: Op, time_ns: int) -> bytes:
         self._sequence += 1
         self._unanswered.append(self._sequence)
         return MESSAGE.pack(op, self._sequence, time_ns)

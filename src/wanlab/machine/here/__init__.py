@@ -1,8 +1,8 @@
-"""The machine that we are in: how a program inside a machine makes networks of its own.
+"""The machine that this program runs in: how a program inside a machine makes networks of its own.
 
 A Mininet script runs inside, so that its clock, its files and the programs that it starts are the
-machine's. What it builds, it builds on the kernel that it runs on, with an agent beside it. Nodes and
-bridges go when the network ends; the machine itself goes on.
+machine's. Its network uses the kernel that the script runs on, with an agent of its own. Nodes and
+bridges are removed when the network ends; the machine goes on.
 """
 
 from .machine import ABOUT_FILE, HereMachine, here_traits, is_inside, read_about

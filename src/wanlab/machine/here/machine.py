@@ -1,4 +1,4 @@
-"""An agent on the kernel that we are on."""
+"""An agent of our own on the kernel that this program runs on, inside a machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import socket
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
 from wanlab.agent.host_service import FOR_AN_AGENT
@@ -17,14 +16,13 @@ from wanlab.errors import MachineError, RequirementError
 
 from .. import Clock, MachineDescription
 from ..channel import Channel
-from ..furniture import ENVIRONMENT
-from ..loop import Lost, Pipes, RealLoop
+from ..conversation import Conversation
+from ..guest_environment import ENVIRONMENT
+from ..loop import CHUNK_BYTES, Pipes, RealLoop
 from ..traits import MachineTraits
 
 ABOUT_FILE = Path("/run/wanlab/machine.json")
-FOREVER_NS = 1 << 62
 END_REAL_S = 30.0
-CHUNK = 65536
 
 
 def is_inside() -> bool:
@@ -33,8 +31,8 @@ def is_inside() -> bool:
 
 
 class HereMachine:
-    """Its clock is the machine's: where that is virtual, waiting costs nothing, and equal runs are
-    equal. Time passes by itself; `run` waits."""
+    """Its clock is the machine's: where that is virtual, waiting costs nothing and equal runs are equal.
+    Time passes by itself; `run` waits."""
 
     def __init__(self, working_folder: Path) -> None:
         self.folder = working_folder
@@ -43,13 +41,17 @@ class HereMachine:
         self.traits = here_traits()
         self.clock: Clock = self._about["clock"]
         self.seed: int | None = self._about["seed"]
-        self._end = ask_for_agent()
+        self._socket = request_agent()
         self._closed = False
-        self._loop = RealLoop(Pipes(None, self._end, self._end), self._hear)
-        self.channel = Channel(self._loop.say)
+        self.channel = Channel(self._send)
+        self._loop = RealLoop(Pipes(None, self._socket, self._socket), self.channel.feed)
+        self._conversation = Conversation(
+            self._loop, self.channel, explain_end=self._explain_end, serves=False
+        )
+        self.agent = self._conversation.agent
         try:
-            self.run(FOREVER_NS, lambda: self.channel.is_ready)
-            self.call("prepare", environment=self.environment)
+            self._conversation.await_agent()
+            self.agent.prepare(environment=self.environment)
         except BaseException:
             self.close()
             raise
@@ -61,27 +63,16 @@ class HereMachine:
     def describe(self) -> MachineDescription:
         return self._about
 
-    def call(self, do: str, **arguments: object) -> Any:
-        number = self.channel.call(do, **arguments)
-        self.run(FOREVER_NS, lambda: self.channel.is_answered(number))
-        return self.channel.answer(number)
-
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
-        if self._closed:
-            raise MachineError("the network has been closed")
-        try:
-            self._loop.run(until_ns, stop)
-        except Lost:
-            raise MachineError("the network's agent has ended") from None
+        self._conversation.run(until_ns, stop)
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        """What goes in front of a command so that it runs in a node, in a folder."""
-        paths = self.call("paths", node=node)
+        paths = self.agent.paths(node)
         return [
             "nsenter",
             f"--net={paths['net']}",
             f"--mount={paths['mount']}",
-            # Entering a mount namespace leads to its root.
+            # Entering a mount namespace changes the current folder to its root.
             *("/bin/sh", "-c", 'cd "$0" && exec "$@"', folder),
         ]
 
@@ -92,31 +83,34 @@ class HereMachine:
         )
 
     def pace_to_real(self, wanted: bool) -> None:
-        """The pace is set outside."""
+        """The machine's pace is set outside."""
 
     def end_stalled_process(self) -> None:
-        """Seen and done outside."""
+        """Stalls are detected and ended outside."""
 
     def close(self) -> None:
-        """Ends what runs in the nodes and takes them away."""
+        """End the processes in the nodes and remove the nodes."""
         if self._closed:
             return
         self._closed = True
-        # It undoes what it did, and is gone when its end is closed.
+        # The agent undoes what it did, and then closes its end.
         with contextlib.suppress(OSError):
-            self._end.setblocking(True)
-            self._end.settimeout(END_REAL_S)
-            self._end.shutdown(socket.SHUT_WR)
-            while self._end.recv(CHUNK):
+            self._socket.setblocking(True)
+            self._socket.settimeout(END_REAL_S)
+            self._socket.shutdown(socket.SHUT_WR)
+            while self._socket.recv(CHUNK_BYTES):
                 pass
-        self._loop.close()
+        self._conversation.close()
 
-    def _hear(self, data: bytes) -> None:
-        self.channel.feed(data)
+    def _send(self, data: bytes) -> None:
+        self._loop.send(data)
+
+    def _explain_end(self) -> MachineError:
+        return MachineError("the network's agent has ended")
 
 
-def ask_for_agent() -> socket.socket:
-    """A channel to an agent of our own."""
+def request_agent() -> socket.socket:
+    """Ask the machine's agent for an agent of our own; return the channel to it."""
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         end.connect(HOST_SERVICE)
@@ -134,7 +128,7 @@ def read_about() -> MachineDescription:
         about: MachineDescription = json.loads(ABOUT_FILE.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RequirementError(
-            'machine="here" is for programs that run inside a machine, and this one does not',
+            'machine="here" is for programs that run inside a machine; this one does not',
             "run it with: wanlab python SCRIPT",
         ) from None
     return about

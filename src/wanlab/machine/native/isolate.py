@@ -2,15 +2,15 @@
 
     python3 -I -S FILE HOW PARENT COMMAND...
 
-HOW: `user`, with a user namespace in which the user is root, or `root`, for who is root already.
-PARENT: the process for which this is done.
+HOW is `user`, to make a user namespace in which the user is root, or `root`, if the user is root
+already. PARENT is the pid of the process that the command belongs to.
 
-    PARENT  ----------->  this program  ----------->  COMMAND, PID 1 of the namespaces
-            watched by its handle       dies with it
+    PARENT  <-----------  this program  ----------->  COMMAND, PID 1 of the namespaces
+            watches its pidfd           dies with it
 
-When PARENT ends, in whatever way, this program kills the command, and with its first process all
-that is in a PID namespace ends. When this program is killed, the kernel kills the command. (That the
-kernel did so when PARENT ends would go wrong: it minds the thread that started us, not the process.)
+When PARENT ends for whatever reason, this program kills the command, and the kernel kills all other
+processes of the PID namespace with it. When this program is killed, the kernel kills the command.
+(PR_SET_PDEATHSIG would not do for PARENT: it acts when the thread that started us ends.)
 
 Standard library only; nothing of wanlab is imported.
 """
@@ -32,7 +32,7 @@ CLONE_NEWNET = 0x40000000
 FRESH = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
 PR_SET_PDEATHSIG = 1
 REFUSED = 125
-"""Our exit status when there are no namespaces to be had; the reason is on standard error."""
+"""Our exit status when namespaces are not allowed; the reason is on standard error."""
 LIMIT = "no more namespaces are allowed (sysctl user.max_user_namespaces and its like)"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,7 +42,7 @@ def main() -> NoReturn:
     how, parent_pid, *command = sys.argv[1:]
     try:
         parent = os.pidfd_open(int(parent_pid))
-        # With its own handle in hand: is it still the process that started us?
+        # The pid may have been reused before we opened the pidfd.
         if os.getppid() != int(parent_pid):
             os._exit(REFUSED)
         enter_namespaces(how == "user")
@@ -51,7 +51,7 @@ def main() -> NoReturn:
         # unshare(2) says "No space left on device" when a limit of namespaces is reached.
         print(LIMIT if error.errno == errno.ENOSPC else error.strerror, file=sys.stderr)
         os._exit(REFUSED)
-    # The command's end of the channel must be the only one.
+    # Nobody but the command may hold its end of the channel.
     _close_all_but(0, 1, 2, parent, *handles)
     watch(parent, handles[0], child)
 
@@ -60,14 +60,14 @@ def enter_namespaces(with_user: bool) -> None:
     user, group = os.geteuid(), os.getegid()
     unshare(FRESH | (CLONE_NEWUSER if with_user else 0))
     if with_user:
-        # The kernel lets a user map the own group only without the right to drop groups.
+        # An unprivileged user may map their group only after giving up setgroups(2).
         write("/proc/self/setgroups", "deny")
         write("/proc/self/uid_map", f"0 {user} 1")
         write("/proc/self/gid_map", f"0 {group} 1")
 
 
 def start(command: list[str]) -> tuple[int, int, int]:
-    """Pid and handle of the command's process, and what stays open as long as we live."""
+    """Start the command. Return its pid, its pidfd, and a descriptor to keep open while we live."""
     alive, keep_alive = os.pipe()  # neither is inherited by the command
     child = os.fork()
     if child:
@@ -76,7 +76,7 @@ def start(command: list[str]) -> tuple[int, int, int]:
     try:
         os.close(keep_alive)
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        # If we had ended before that, the other end of the pipe would be closed by now.
+        # If our parent ended before that, it has closed the other end of the pipe.
         if not select.select([alive], [], [], 0)[0]:
             os.execv(command[0], command)
     finally:
@@ -84,7 +84,7 @@ def start(command: list[str]) -> tuple[int, int, int]:
 
 
 def watch(parent: int, handle: int, child: int) -> NoReturn:
-    """Until either ends. The exit status is the command's."""
+    """Wait until PARENT or the command ends, and exit with the command's status."""
     poll = select.poll()
     poll.register(parent, select.POLLIN)
     poll.register(handle, select.POLLIN)
@@ -116,7 +116,7 @@ def _close_all_but(*kept: int) -> None:
         if int(name) not in kept:
             try:
                 os.close(int(name))
-            except OSError:  # the listing's own
+            except OSError:  # the descriptor of the listing itself
                 continue
 
 

@@ -1,18 +1,18 @@
-"""What a network needs of the computer's kernel, and what that lacks: told at once, before it starts.
+"""Checks what a network needs of the computer's kernel, and reports all that is missing at once.
 
-    operations --> needs --(the kernel is asked)--> missing --> one error
+    operations --> needs --(the kernel is probed)--> missing --> one error
 
-An operation that only our own kernel can do is missing too: the speed of a port is a matter of its
-driver there (docs/decisions/0007).
+An operation that only our own kernel can perform counts as missing, too: the line rate of a port is
+set in its driver there (docs/decisions/0007).
 """
 
 from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from wanlab.errors import RequirementError
 from wanlab.operations import (
@@ -27,86 +27,103 @@ from wanlab.operations import (
 
 from .. import Machine
 
+if TYPE_CHECKING:
+    from wanlab.agent.probe import ProbeResult
+
+T = TypeVar("T")
+
 HINT = (
     'use the embedded machine, whose kernel has all of it: --machine embedded (machine="embedded")'
 )
 PACKAGES = {"tc": "iproute2", "ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3"}
 BRIDGE_NETFILTER = ("net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables")
+ABSENT = ("No such file or directory", "Operation not supported")
+OPTIONS_BEFORE_KIND = {"dev": 2, "parent": 2, "handle": 2, "root": 1}
+"""The number of words of each option that may come before the kind of a qdisc in a line of tc."""
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What operations take. Sysctls: key and value, of any node."""
+class KernelNeeds:
+    """What operations need. Sysctls are (key, value) of any node."""
 
     qdiscs: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     sysctls: tuple[tuple[str, str], ...] = ()
     programs: tuple[str, ...] = ()
     impossible: tuple[str, ...] = ()
-    """What no kernel but ours can do, in words."""
+    """Descriptions of what no kernel but ours can do."""
 
 
-def needs_of(operations: Iterable[Operation]) -> Needs:
-    """Each thing once, in the order of the plan."""
-    found: dict[str, dict[Any, None]] = {
-        name: {} for name in ("qdiscs", "links", "sysctls", "programs", "impossible")
-    }
-    for operation in operations:
-        for name, thing in _needs(operation):
-            found[name][thing] = None
-    return Needs(**{name: tuple(things) for name, things in found.items()})
+def needs_of(operations: Iterable[Operation]) -> KernelNeeds:
+    """Collect the needs of operations, each once, in the order of the plan."""
+    operations = tuple(operations)
+    return KernelNeeds(
+        qdiscs=_unique(kind for operation in operations for kind in _qdiscs_of(operation)),
+        links=_unique(kind for operation in operations for kind in _links_of(operation)),
+        sysctls=_unique(
+            (operation.key, operation.value)
+            for operation in operations
+            if isinstance(operation, SetSysctl)
+        ),
+        programs=_unique(name for operation in operations for name in _programs_of(operation)),
+        impossible=_unique(
+            f"{operation.describe()}: the computer's virtual ports have no speed "
+            "(a link's rate works: a queue enforces it)"
+            for operation in operations
+            if isinstance(operation, SetSpeed)
+        ),
+    )
 
 
-def _needs(operation: Operation) -> Iterable[tuple[str, Any]]:
-    if isinstance(operation, AddBridge):
-        yield "links", "bridge"
-    elif isinstance(operation, AddLink):
-        yield "links", "veth"
-    elif isinstance(operation, AddRoute):
-        yield "programs", "ip"
-    elif isinstance(operation, SetSysctl):
-        yield "sysctls", (operation.key, operation.value)
-    elif isinstance(operation, SetSpeed):
-        yield (
-            "impossible",
-            f"{operation.describe()}: the computer's virtual ports have none "
-            "(the rate of a link is kept by a queue, and can be had)",
-        )
-    elif isinstance(operation, Shape):
-        yield "programs", "tc"
+def _unique(items: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _qdiscs_of(operation: Operation) -> Iterator[str]:
+    if isinstance(operation, Shape):
         for line in operation.lines:
             if line.startswith("qdisc add "):
-                yield "qdiscs", kind_of(line)
+                yield qdisc_kind(line)
 
 
-def kind_of(line: str) -> str:
-    """Of a queueing discipline, from a line for tc."""
+def _links_of(operation: Operation) -> Iterator[str]:
+    if isinstance(operation, AddBridge):
+        yield "bridge"
+    elif isinstance(operation, AddLink):
+        yield "veth"
+
+
+def _programs_of(operation: Operation) -> Iterator[str]:
+    if isinstance(operation, AddRoute):
+        yield "ip"
+    elif isinstance(operation, Shape):
+        yield "tc"
+
+
+def qdisc_kind(line: str) -> str:
+    """Return the kind of the queueing discipline that a line of tc adds."""
     words = line.split()[2:]
-    position = 0
-    while words[position] in WORDS_BEFORE_KIND:
-        position += WORDS_BEFORE_KIND[words[position]]
-    return words[position]
+    index = 0
+    while words[index] in OPTIONS_BEFORE_KIND:
+        index += OPTIONS_BEFORE_KIND[words[index]]
+    return words[index]
 
 
-WORDS_BEFORE_KIND = {"dev": 2, "parent": 2, "handle": 2, "root": 1}
-
-
-def missing(needs: Needs, found: Mapping[str, Mapping[str, str]], programs: set[str]) -> list[str]:
-    """One line for each thing that is not there. `found`: what the kernel answered; `programs`: those
-    that there are."""
+def missing(needs: KernelNeeds, probed: ProbeResult, programs: set[str]) -> list[str]:
+    """Return one line for each thing that is missing. `programs` are those that are installed."""
     lines = [
         f"queueing discipline {kind}{_reason(why, f'kernel option CONFIG_NET_SCH_{kind.upper()}')}"
-        for kind, why in found["qdiscs"].items()
+        for kind, why in probed["qdiscs"].items()
         if why
     ]
     lines += [
         f"network device {kind}{_reason(why, f'kernel option CONFIG_{kind.upper()}')}"
-        for kind, why in found["links"].items()
+        for kind, why in probed["links"].items()
         if why
     ]
-    for setting, why in found["sysctls"].items():
-        if why:
-            lines.append(setting + _about_sysctl(setting, why))
+    lines += [
+        setting + _about_sysctl(setting, why) for setting, why in probed["sysctls"].items() if why
+    ]
     lines += [
         f"program {name} (install {PACKAGES.get(name, name)})"
         for name in needs.programs
@@ -119,9 +136,6 @@ def _reason(why: str, option: str) -> str:
     return f" ({option})" if why in ABSENT else f": {why}"
 
 
-ABSENT = ("No such file or directory", "Operation not supported")
-
-
 def _about_sysctl(setting: str, why: str) -> str:
     if ".tcp_congestion_control " not in setting:
         return f": {why}"
@@ -131,29 +145,30 @@ def _about_sysctl(setting: str, why: str) -> str:
 
 
 def check_native(machine: Machine, operations: Iterable[Operation]) -> bool:
-    """RequirementError lists all that is missing. Otherwise: whether bridges can show their packets to
-    netfilter."""
+    """Check that the computer's kernel can perform operations. RequirementError lists what is missing.
+
+    Return whether bridges can pass their packets to netfilter.
+    """
     needs = needs_of(operations)
-    found = machine.call(
-        "probe",
-        qdiscs=list(needs.qdiscs),
-        links=list(needs.links),
+    probed = machine.agent.probe(
+        qdiscs=needs.qdiscs,
+        links=needs.links,
         algorithms=[],
         sysctls=[*needs.sysctls, *((key, "1") for key in BRIDGE_NETFILTER)],
     )
-    remedies = [found["sysctls"].pop(f"{key} = 1") for key in BRIDGE_NETFILTER]
+    netfilter_errors = [probed["sysctls"].pop(f"{key} = 1") for key in BRIDGE_NETFILTER]
     path = machine.environment["PATH"]
     programs = {name for name in needs.programs if shutil.which(name, path=path)}
-    lacking = missing(needs, found, programs)
-    if lacking:
+    lines = missing(needs, probed, programs)
+    if lines:
         raise RequirementError(
             "\n  ".join(
                 [
                     f"the computer's kernel ({platform.release()}) lacks what this network needs:",
-                    *lacking,
+                    *lines,
                     "",
                 ]
             ),
             HINT,
         )
-    return not any(remedies)
+    return not any(netfilter_errors)

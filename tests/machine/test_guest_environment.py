@@ -3,7 +3,12 @@
 import os
 from pathlib import Path
 
-from wanlab.machine.furniture import compile_ahead, furniture, programs, required_folders
+from wanlab.machine.guest_environment import (
+    compile_ahead,
+    guest_environment,
+    programs,
+    required_folders,
+)
 
 # Lines for Mininet's prompt, whose `source` looks on PATH, too.
 FOR_THE_PROMPT = {
@@ -20,14 +25,14 @@ def test_every_program_says_what_runs_it() -> None:
 
 def test_the_python_of_a_machine_is_ours(tmp_path: Path) -> None:
     script = tmp_path / "python"
-    script.write_text(furniture({})["programs"]["wanlab-python"])
+    script.write_text(guest_environment({})["programs"]["wanlab-python"])
     script.chmod(0o755)
     with os.popen(f"{script} -c 'import sys; print(sys.prefix)'") as output:
         assert output.read().strip() in required_folders()
 
 
 def test_packages_are_found_under_the_names_that_programs_import() -> None:
-    packages = furniture({})["packages"]
+    packages = guest_environment({})["packages"]
     assert (Path(packages["wanlab"]) / "__init__.py").is_file()
     assert Path(packages["mininet"]).parent == Path(packages["wanlab"])
 

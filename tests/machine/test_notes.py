@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.machine import runs, stale
+from wanlab.machine import notes, stale
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +32,8 @@ def killed_program(pid: int) -> None:
     """A program that notes a process as its machine, and then is killed."""
     program = (
         "import os, signal\n"
-        "from wanlab.machine import runs\n"
-        f"assert runs.note('embedded', {pid})\n"
+        "from wanlab.machine import notes\n"
+        f"assert notes.write('embedded', {pid})\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -42,11 +42,11 @@ def killed_program(pid: int) -> None:
 
 
 def test_a_machine_that_runs_is_no_leftover(folder: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    note = runs.note("native", sleeper.pid)
-    (run,) = runs.runs()
+    note = notes.write("native", sleeper.pid)
+    (run,) = notes.read_all()
     assert (run.kind, run.owner.pid, run.machine.pid) == ("native", os.getpid(), sleeper.pid)
     assert stale.find_stale() == []
-    runs.forget(note)
+    notes.remove(note)
     assert list(folder.iterdir()) == []
 
 
@@ -92,7 +92,7 @@ def test_a_note_of_another_boot_or_another_container_is_not_ours(
 def test_a_note_from_before_the_computer_was_started_anew_is_removed(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    computer, boot, namespace = runs.system().split()
+    computer, boot, namespace = notes.system_id().split()
     folder.mkdir(parents=True)
     said = {"owner": [1, 1], "machine": [2, 2], "kind": "embedded"}
     for name, system in (
@@ -100,7 +100,7 @@ def test_a_note_from_before_the_computer_was_started_anew_is_removed(
         ("others", f"x{computer} {boot[::-1]} {namespace}"),
     ):
         (folder / f"{name}.run").write_text(json.dumps({**said, "system": system}))
-    runs.forget(runs.note("native", sleeper.pid))
+    notes.remove(notes.write("native", sleeper.pid))
     assert [path.name for path in folder.iterdir()] == ["others.run"]
 
 
@@ -118,18 +118,18 @@ def test_the_next_machine_removes_notes_of_which_nothing_is_left(
     ended.kill()
     ended.wait()
     assert len(list(folder.iterdir())) == 1
-    note = runs.note("native", sleeper.pid)
+    note = notes.write("native", sleeper.pid)
     assert list(folder.iterdir()) == [note]
-    runs.forget(note)
+    notes.remove(note)
 
 
 def test_where_no_note_can_be_made_machines_run_all_the_same(
     monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    note = runs.note("native", sleeper.pid)
+    note = notes.write("native", sleeper.pid)
     assert note is None
-    runs.forget(note)
+    notes.remove(note)
 
 
 def test_what_a_killed_kernel_build_left_is_removed_unless_one_is_at_work(tmp_path: Path) -> None:

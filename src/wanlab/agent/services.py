@@ -1,4 +1,4 @@
-"""Programs that run beside a network because of an operation, and how they are ended."""
+"""The programs that operations run beside the network."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .namespaces import ROOT
 from .open_vswitch import OpenVswitch
 from .routing import Routing
 
-Run = Callable[[str, list[str]], str]
-"""Runs a program in a node; OSError with its words if it fails."""
+RunInNode = Callable[[str, list[str]], str]
+"""Runs a program in a node and returns its output; OSError with what it printed if it fails."""
 
 
-class ProgramsBeside:
-    """All of them. What runs in a router ends with the router."""
+class Services:
+    """Open vSwitch, controllers and FRRouting. What runs in a router ends with the router."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunInNode) -> None:
         self.ovs = OpenVswitch(lambda arguments: run(ROOT, arguments))
         self.controllers = Controllers(lambda arguments: run(ROOT, arguments))
         self.routing = Routing(run)

@@ -1,35 +1,37 @@
-"""Control groups (version 2): what the processes of a node may use of the processors."""
+"""Control groups (version 2) limit the CPU time of a node's processes."""
 
 from __future__ import annotations
 
 import os
 
-GROUPS = "/sys/fs/cgroup"
+CGROUPS = "/sys/fs/cgroup"
 PERIOD_US = 100_000
-LEAST_QUOTA_US = 1_000  # what the kernel takes
+MIN_QUOTA_US = 1_000  # the kernel refuses less
 
 
-class Group:
-    """A group of one node. OSError if this system does not let us make one."""
+class ControlGroup:
+    """The group of one node. OSError if we are not allowed to make one."""
 
     def __init__(self, node: str, share: float | None, cores: str | None) -> None:
-        self._home = GROUPS + _own_group()
+        self._home = CGROUPS + _own_group()
         try:
-            wanted = [*(["+cpu"] if share is not None else []), *(["+cpuset"] if cores else [])]
-            self._folder = self._make(f"wanlab-{os.getpid()}-{node}", " ".join(wanted))
+            enabled = [*(["+cpu"] if share is not None else []), *(["+cpuset"] if cores else [])]
+            self._folder = self._make(f"wanlab-{os.getpid()}-{node}", " ".join(enabled))
             if share is not None:
-                quota_us = max(LEAST_QUOTA_US, round(share * (os.cpu_count() or 1) * PERIOD_US))
+                quota_us = max(MIN_QUOTA_US, round(share * (os.cpu_count() or 1) * PERIOD_US))
                 _write(f"{self._folder}/cpu.max", f"{quota_us} {PERIOD_US}")
             if cores is not None:
                 _write(f"{self._folder}/cpuset.cpus", cores)
         except OSError as error:
-            raise OSError(f"this system's control groups limit no processors: {error}") from None
+            raise OSError(f"cannot limit CPU time with control groups here: {error}") from None
 
     def _make(self, name: str, controllers: str) -> str:
-        """Below the root of all groups, where that is allowed: others may not hand on what they get
-        while processes are in them."""
+        """Make a group below the root group or, where that is not allowed, below our own.
+
+        Only the root group may have both processes and subgroups with controllers (cgroups(7)).
+        """
         try:
-            return _make_below(GROUPS, name, controllers)
+            return _make_below(CGROUPS, name, controllers)
         except OSError:
             return _make_below(self._home, name, controllers)
 
@@ -47,7 +49,7 @@ def _make_below(parent: str, name: str, controllers: str) -> str:
 
 
 def _own_group() -> str:
-    """Of this process, as a path; the root's is empty."""
+    """Return the path of this process's group; empty for the root group."""
     with open("/proc/self/cgroup", encoding="utf-8") as file:
         for line in file:
             if line.startswith("0::"):

@@ -1,20 +1,24 @@
-"""What every process finds in a machine: variables, programs of ours on its PATH, and Python packages.
+"""What every process finds in a machine: environment variables, our programs, and Python packages.
 
     /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`
-    /run/wanlab/python        on PYTHONPATH: wanlab, and mininet (its Mininet face under that name)
-    /run/wanlab/machine.json  what kind of machine it is; that it exists says that one is in a machine
+    /run/wanlab/python        on PYTHONPATH: wanlab, and `wanlab.mininet` under the name mininet
+    /run/wanlab/machine.json  a description of the machine; programs inside know by it where they are
 
-The variables are the same everywhere: the user's own would make runs differ.
+The variables are the same on every computer: the user's own would make runs differ.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wanlab.agent.root import GuestEnvironment
 
 ENVIRONMENT = {
     "PATH": "/run/wanlab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -29,7 +33,7 @@ ENVIRONMENT = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1]
-PARTS_INSIDE = (
+FOLDERS_USED_INSIDE = (
     "",
     "generator",
     "machine",
@@ -43,38 +47,38 @@ PARTS_INSIDE = (
 """What a program imports that makes networks inside. The agent is compiled before it is started."""
 
 
-def furniture(about: dict[str, Any]) -> dict[str, Any]:
-    """For the agent. `about` becomes machine.json."""
-    for part in PARTS_INSIDE:
-        compile_ahead(PACKAGE / part)
+def guest_environment(about: Mapping[str, object]) -> GuestEnvironment:
+    """Return what the agent is to install. `about` becomes machine.json."""
+    for folder in FOLDERS_USED_INSIDE:
+        compile_ahead(PACKAGE / folder)
     return {
         "programs": {
             **programs(),
             "wanlab-python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
-            # Started often, and without what takes Python long to load.
+            # Started often, so without anything that takes Python long to load.
             "wanlab-traffic": (
                 f'#!/bin/sh\nexec "{sys.executable}" -I -S -B -X utf8 "{PACKAGE}/generator" "$@"\n'
             ),
         },
         "packages": {"wanlab": str(PACKAGE), "mininet": str(PACKAGE / "mininet")},
-        "about": about,
+        "about": dict(about),
     }
 
 
 @cache
 def programs() -> dict[str, str]:
-    """Name and text of each program that wanlab puts into a machine."""
+    """Return the name and text of each program that wanlab installs in a machine."""
     folder = Path(__file__).with_name("programs")
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
 
 
 def required_folders() -> list[str]:
-    """Folders of the computer that the programs need, wherever they are: Python's and wanlab's."""
+    """Return the folders that the programs need, wherever they are: Python's and wanlab's."""
     return list(dict.fromkeys([sys.base_prefix, sys.prefix, str(PACKAGE)]))
 
 
 def compile_ahead(folder: Path) -> None:
-    """The machine sees our files read-only: what is not compiled here is compiled there every time."""
+    """Compile a folder's modules. A machine sees them read-only and would compile them every time."""
     for source in folder.glob("*.py"):
         compiled = Path(cache_from_source(str(source)))
         if compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime:

@@ -1,0 +1,103 @@
+"""A machine's conversation with its agent: it lets time pass until the agent has answered.
+
+    channel    frames: what has been called, what has been answered
+    loop       waits, and lets time pass
+    agent      the calls, as methods
+
+All machines have the same conversation; they differ in their loop, and in what it means that the
+agent is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from wanlab.errors import MachineError, PeerError, RequirementError
+from wanlab.units import FOREVER_NS
+
+from .channel import Channel
+from .client import AgentClient
+from .loop import ConnectionClosed
+
+
+class Loop(Protocol):
+    """What a conversation needs of a loop: see `RealLoop` and `VirtualLoop`."""
+
+    @property
+    def now_ns(self) -> int: ...
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None: ...
+
+    def is_settled(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Conversation:
+    """Calls the agent, and answers the requests of programs while it waits.
+
+    `explain_end` makes the error to raise when the connection has been closed. `console` returns what
+    the machine printed, for other errors. `serves`: whether requests are answered at all.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        channel: Channel,
+        *,
+        explain_end: Callable[[], MachineError | RequirementError],
+        console: Callable[[], str] = lambda: "",
+        serves: bool = True,
+    ) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._explain_end = explain_end
+        self._console = console
+        self._serves = serves
+        self._is_closed = False
+        self.agent = AgentClient(self.call)
+
+    def await_agent(self) -> None:
+        """Let time pass until the agent has started."""
+        self.run(FOREVER_NS, lambda: self._channel.is_ready)
+
+    def call(self, name: str, /, **arguments: object) -> object:
+        """Make a call and wait for its answer. AgentFailure, MachineError."""
+        number = self._channel.call(name, **arguments)
+        self.run(FOREVER_NS, lambda: self._channel.is_answered(number))
+        if not self._channel.is_answered(number):
+            raise MachineError(f"the agent did not answer {name!r}", console=self._console())
+        return self._channel.answer(number)
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        """Let time pass until `stop()` is true or the clock shows `until_ns`."""
+        if self._is_closed:
+            raise MachineError("the machine has been closed")
+        try:
+            self._loop.run(until_ns, self._serving(stop) if self._serves else stop)
+        except ConnectionClosed:
+            raise self._explain_end() from None
+        except PeerError as error:
+            raise MachineError(str(error), console=self._console()) from error
+
+    def close(self) -> None:
+        """Refuse further calls and close the connection."""
+        self._is_closed = True
+        self._loop.close()
+
+    def _serving(self, stop: Callable[[], bool]) -> Callable[[], bool]:
+        """Return `stop` with requests served first; virtual time stands still meanwhile.
+
+        A request waits until the machine is settled, so that what a program printed before it made the
+        request arrives first.
+        """
+        channel = self._channel
+
+        def serve_and_stop() -> bool:
+            if channel.has_requests and self._loop.is_settled():
+                channel.deliver_requests()
+            channel.serve()
+            return stop()
+
+        return serve_and_stop

@@ -1,0 +1,188 @@
+"""Notes of the machines that are running, so that what a killed program leaves can be found.
+
+A machine ends with the program that started it, however that ends, because its channel is closed then.
+Only another process that holds our end of the channel, such as one that the program had forked, can keep
+it alive. So while a machine runs, a file of the user's notes it:
+
+    {"owner": [pid, start], "machine": [pid, start], "kind": "embedded", "system": "..."}
+
+A process is the one that was noted if its pid and its start time (in clock ticks since the boot) are
+the same, and the note is of this computer (home folders may be shared), this boot and this PID
+namespace: "system". A note is stale when its owner has ended. Processes are never recognised by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+END_REAL_S = 5.0
+SUFFIX = ".run"
+
+
+@dataclass(frozen=True)
+class ProcessNote:
+    """A process, distinguished by its start time from others with the same pid."""
+
+    pid: int
+    start: int
+
+    def is_running(self) -> bool:
+        return start_time(self.pid) == self.start
+
+    def kill(self) -> None:
+        """Kill the process if it is still the same, and wait until it is gone."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if self.is_running():  # while we hold its handle nobody else can get its pid
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(handle)
+        deadline = time.monotonic() + END_REAL_S
+        while self.is_running() and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+
+@dataclass(frozen=True)
+class MachineNote:
+    """The note of a machine, and the file that it is in."""
+
+    file: Path
+    kind: str
+    owner: ProcessNote
+    machine: ProcessNote
+
+    @property
+    def is_stale(self) -> bool:
+        return not self.owner.is_running()
+
+    def clean(self) -> None:
+        """Kill the machine and remove the note."""
+        self.machine.kill()
+        remove(self.file)
+
+
+def write(kind: str, pid: int) -> Path | None:
+    """Note a machine of this program by its process; None where no file can be written.
+
+    This also removes notes of killed programs of which nothing is left.
+    """
+    for note in read_all():
+        if note.is_stale and not note.machine.is_running():
+            remove(note.file)
+    for former in _notes_of_former_boots():
+        remove(former)
+    own_start, start = start_time(os.getpid()), start_time(pid)
+    if own_start is None or start is None:
+        return None
+    text = json.dumps(
+        {
+            "owner": [os.getpid(), own_start],
+            "machine": [pid, start],
+            "kind": kind,
+            "system": system_id(),
+        }
+    )
+    try:
+        folder = folders()[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=folder, prefix=f"{os.getpid()}-", suffix=SUFFIX, delete=False
+        ) as file:
+            file.write(text)
+    except OSError:  # a home folder that cannot be written is no reason not to run
+        return None
+    return Path(file.name)
+
+
+def remove(file: Path | None) -> None:
+    if file is not None:
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def read_all() -> Iterator[MachineNote]:
+    """Yield the notes of this system, those of the user's other programs included."""
+    this_system = system_id()
+    for file, content in _contents():
+        match content:
+            case {
+                "system": str(system),
+                "owner": [int(owner), int(owner_start)],
+                "machine": [int(machine), int(machine_start)],
+                "kind": str(kind),
+            } if system == this_system:
+                yield MachineNote(
+                    file,
+                    kind,
+                    ProcessNote(owner, owner_start),
+                    ProcessNote(machine, machine_start),
+                )
+
+
+def _notes_of_former_boots() -> Iterator[Path]:
+    """Yield the notes of this computer from before its last boot."""
+    computer, boot, _ = system_id().split()
+    for file, content in _contents():
+        parts = str(content.get("system")).split()
+        if len(parts) == 3 and parts[0] == computer and parts[1] != boot:
+            yield file
+
+
+def _contents() -> Iterator[tuple[Path, dict[str, object]]]:
+    for folder in folders():
+        for file in sorted(folder.glob(f"*{SUFFIX}")):
+            try:
+                content = json.loads(file.read_text(encoding="ascii"))
+            except (OSError, ValueError):  # not completely written
+                continue
+            if isinstance(content, dict):
+                yield file, content
+
+
+def folders() -> list[Path]:
+    """Return the folders that may hold notes; new ones go to the first."""
+    found = []
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and os.access(runtime, os.W_OK):
+        found.append(Path(runtime) / "wanlab")
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    found.append((base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "runs")
+    return found
+
+
+def system_id() -> str:
+    """Identify this computer, its boot, and the PID namespace of this process."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{_computer_id()} {boot} {Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def _computer_id() -> str:
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip() or platform.node()
+    except OSError:
+        return platform.node()
+
+
+def start_time(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since the boot. None if it does not exist or is a
+    zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
