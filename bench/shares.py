@@ -23,7 +23,7 @@ from _report import Report
 
 from wanlab import Network, Process, Queues, Sampling, iperf3, load
 from wanlab.labs import catalog
-from wanlab.labs.runner import network_of
+from wanlab.labs.lab_network import network_of
 
 GIGABIT = "tbf rate 1gbit burst 500000 limit"
 HUNDRED = "tbf rate 100mbit burst 50000 limit"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from wanlab import labs
 from wanlab.labs import catalog
 from wanlab.version import VERSION
 
@@ -45,7 +44,7 @@ def test_labs_are_listed(wanlab: Any) -> None:
     names = [line.split()[0] for line in lines]
     assert "14" in names
     assert names == [name for name in catalog.ORDER if name in names]
-    assert set(names) == {*catalog.names(), *map(str, labs.NUMBERS)}
+    assert set(names) == {*catalog.names()}
 
 
 def test_a_plan_is_a_script_for_a_shell(wanlab: Any) -> None:

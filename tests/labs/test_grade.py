@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from wanlab import Network
 from wanlab.labs import grade
-from wanlab.labs.unit import Band, Check, Flow, Unit
+from wanlab.labs.unit import Band, Check, CheckFlow, Unit
 
 TEST = "[  5]   0.00-10.00  sec   117 MBytes  {} Mbits/sec                  receiver\n"
 
@@ -45,7 +45,7 @@ class Nodes:
         return Process(TEST.format(self.mbps))
 
 
-BOTH = (Flow("h3", "h1", "iperf3 -c 10.0.0.3"), Flow("h4", "h2", "iperf3 -c 10.0.0.4"))
+BOTH = (CheckFlow("h3", "h1", "iperf3 -c 10.0.0.3"), CheckFlow("h4", "h2", "iperf3 -c 10.0.0.4"))
 SUM = Check("use it", 2, "look", "iperf3.sum_receiver_mbps", Band(at_least=90), flows=BOTH)
 JAIN = replace(SUM, what="share it", points=3, metric="jain", band=Band(at_least=0.9))
 ALONE = replace(SUM, what="alone", band=Band(at_least=60), flows=BOTH[:1])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.labs.outcome import EXPLAINED, OPEN, REPRODUCED, Outcome
+from wanlab.labs.outcome import Outcome
+from wanlab.labs.report import EXPLAINED, OPEN, REPRODUCED
 from wanlab.labs.unit import Band, Expectation, Step
 from wanlab.measure.metrics import StepOutput
 
@@ -30,5 +31,5 @@ rtt min/avg/max/mdev = 1.0/2.0/3.0/0.5 ms
 def test_a_missed_band_counts(clock: str, metric: str, most: float, status: str) -> None:
     expected = Expectation("it", metric, "3", band=Band(at_most=most), why="set before")
     outcome = Outcome(Step(1, "", ("h1",), expect=(expected,)), clock=clock)
-    outcome.judge(StepOutput(PING), {})
+    outcome.compare(StepOutput(PING), {})
     assert [figure.status for figure in outcome.figures] == [status]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from wanlab.labs import summary
+from wanlab.labs.report import STATUSES, UnitReport
 
 
 def figure(status: str, what: str = "rate", why: str = "") -> dict[str, Any]:
@@ -23,13 +24,13 @@ def step(n: int, *figures: dict[str, Any], skipped: str = "") -> dict[str, Any]:
     return {"n": n, "skipped": skipped, "problems": [], "figures": list(figures)}
 
 
-def report(heading: str, *steps: dict[str, Any]) -> dict[str, Any]:
+def report(heading: str, *steps: dict[str, Any]) -> UnitReport:
     figures = [one for own in steps for one in own["figures"]]
-    return {
+    parts = {
         "heading": heading,
         "performed": sum(not own["skipped"] for own in steps),
         "steps_count": len(steps),
-        "counts": {s: sum(one["status"] == s for one in figures) for s in summary.STATUSES},
+        "counts": {s: sum(one["status"] == s for one in figures) for s in STATUSES},
         "check": {
             "points": 2,
             "of": 3,
@@ -42,6 +43,7 @@ def report(heading: str, *steps: dict[str, Any]) -> dict[str, Any]:
         "steps": list(steps),
         "solution": [],
     }
+    return cast(UnitReport, parts)
 
 
 SIX = report(
@@ -61,17 +63,17 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
     whole = summary.totals(ROWS)
     assert (whole["performed"], whole["steps"]) == (3, 4)
     assert (whole["checks_passed"], whole["checks"]) == (1, 2)
-    assert [whole[status] for status in summary.STATUSES] == [2, 1, 1]
+    assert [whole["reproduced"], whole["explained"], whole["open"]] == [2, 1, 1]
     lines = summary.text(ROWS).splitlines()
     assert lines[0].split()[0] == "unit"
     assert lines[1].endswith("  1 open; a check is missed")
     assert lines[2].endswith("  there is no machine")
-    assert lines[-1].split()[0] == "together"
+    assert lines[-1].split()[0] == "total"
 
 
 def test_the_page_on_the_course_tells_numbers_reasons_and_what_was_skipped() -> None:
     text = summary.markdown(ROWS, {"6": SIX}, "Said.")
-    assert "3 of 4 steps performed" in text
+    assert "3 of 4 steps were performed" in text
     assert "75.0 % reproduced or explained" in text
     assert "* Lab 6: One, step 2: printed twice" in text
     assert "| 1 | rate | 9\\|5 | 9.4 Mbit/s | 9 to 10 | reproduced |" in text

@@ -15,8 +15,8 @@ from typing import Any
 from wanlab import Network, Process, load
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, student_files
+from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
-from wanlab.labs.runner import network_of
 from wanlab.labs.unit import Unit
 
 from . import execute

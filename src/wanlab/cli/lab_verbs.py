@@ -80,10 +80,6 @@ def lab_run(
         int,
         typer.Option("-j", "--jobs", min=1, help="Of several: so many at once.", metavar="NUMBER"),
     ] = 1,
-    steps: Annotated[
-        bool,
-        typer.Option("--steps", help="Lab 14: its steps as a student types them, not its program."),
-    ] = False,
     table: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Of several: all numbers as Markdown, too.", metavar="FILE"),
@@ -110,17 +106,16 @@ def lab_run(
 
     if len(units) > 1 or units == [labs.ALL] or table is not None:
         status = labs.run_several(
-            units, seed=seed, clock=clock, results=results, as_json=as_json, jobs=jobs, table=table
-        )
-    else:
-        status = labs.run(
-            units[0],
+            units,
             seed=seed,
             clock=clock,
             results=results,
             as_json=as_json,
-            only_steps=steps,
+            jobs=jobs,
+            markdown=table,
         )
+    else:
+        status = labs.run(units[0], seed=seed, clock=clock, results=results, as_json=as_json)
     raise typer.Exit(status)
 
 

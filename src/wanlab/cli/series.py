@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from wanlab.errors import RequirementError
 from wanlab.labs import catalog, summary, unit_file, unit_process
+from wanlab.labs.report import UnitReport
 from wanlab.labs.unit import Unit
 
 from .progress import Progress
@@ -60,7 +60,7 @@ class Ended:
 
     name: str
     status: int
-    report: dict[str, Any] | None
+    report: UnitReport | None
     error: str
 
 
@@ -97,7 +97,7 @@ class Series:
     def _begin(self, folder: Path) -> None:
         while self._waiting and self._places:
             name, cores = self._waiting.pop(0), self._places.pop(0)
-            command = unit_process.command(name, "--json", "--steps", *self._options)
+            command = unit_process.command(name, "--json", *self._options)
             said = folder / f"{name}.txt"
             before = os.sched_getaffinity(0)
             os.sched_setaffinity(0, cores)  # what is started has it from here

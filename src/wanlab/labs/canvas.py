@@ -1,91 +1,87 @@
-"""What is drawn in the GUI: the topology that Run will start, by the words of a lab's steps.
+"""Performs the steps of a lab that a student does on the canvas of the GUI.
 
-new                                            an empty one
+new                                            start with an empty canvas
 open FILE, save FILE
 draw {hosts: [h1], switches: [s1], links: [[h1, s1]]}
-properties {h1: {ip: "10.0.0.1/8"}}            ip: "" is none: the address goes by rule
+properties {h1: {ip: "10.0.0.1/8"}}            ip: "" leaves the address to the rule
 preferences {ip_base: "15.0.0.0/8", start_cli: true}
+
+`change_topology` performs the last three on any topology; `Canvas` adds files and a state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Interface
 from pathlib import Path
-from typing import Any
 
 from wanlab import Host, Switch, Topology, link, load, save
 from wanlab.errors import WanlabError, did_you_mean
 
-USUAL_BASE = "10.0.0.0/8"
-PREFERENCES = {"start_cli": "startCLI"}
+DEFAULT_BASE = "10.0.0.0/8"
+START_CLI = "startCLI"
+"""MiniEdit's name of the preference."""
+SPACING = 170
+LEFT, HOSTS_Y, SWITCHES_Y = 140, 260, 120
 
 
 class Canvas:
-    """Begins with the unit's own topology, so that steps which only run it need not open it."""
+    """The drawing of one unit.
+
+    It begins with the unit's own topology, so that steps which only run it need not open it.
+    """
 
     def __init__(self, topology: Path) -> None:
-        self._given = topology
+        self._default = topology
         self._drawn: Topology | None = None
 
     @property
     def topology(self) -> Topology:
-        """To be run."""
+        """The topology that Run starts."""
         return with_addresses(self._shown)
 
     @property
     def _shown(self) -> Topology:
-        return load(self._given) if self._drawn is None else self._drawn
+        return load(self._default) if self._drawn is None else self._drawn
 
-    def new(self) -> None:
-        """Nothing is on it."""
-        self._drawn = Topology()
-
-    def open(self, file: Path) -> None:
-        self._drawn = load(file)
+    def perform(self, word: str, argument: object, path_of: Callable[[str], Path]) -> None:
+        """Perform one word of a step; `path_of` finds a file by the name that the step has."""
+        if word == "new":
+            self._drawn = Topology()
+        elif word == "open":
+            self._drawn = load(path_of(str(argument)))
+        elif word == "save":
+            self.save(path_of(str(argument)))
+        elif word == "draw":
+            self._drawn = change_topology(self._drawn or Topology(), word, argument)
+        else:
+            self._drawn = change_topology(self._shown, word, argument)
 
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         save(self._shown, file)
 
-    def draw(self, words: Mapping[str, Any]) -> None:
-        _check(words, ("hosts", "switches", "links"))
-        drawn = self._drawn or Topology()
-        hosts = [Host(str(name)) for name in words.get("hosts", ())]
-        switches = [Switch(str(name)) for name in words.get("switches", ())]
-        links = [link(str(a), str(b)) for a, b in words.get("links", ())]
-        self._drawn = replace(
-            drawn,
-            nodes=(*drawn.nodes, *hosts, *switches),
-            links=(*drawn.links, *links),
-        )
 
-    def set_properties(self, words: Mapping[str, Mapping[str, Any]]) -> None:
-        drawn = self._shown
-        for name, own in words.items():
-            _check(own, ("ip",))
-            node = replace(drawn.node(name), ip=own.get("ip") or None)  # type: ignore[call-arg]
-            nodes = tuple(node if one.name == name else one for one in drawn.nodes)
-            drawn = replace(drawn, nodes=nodes)
-        self._drawn = drawn
+def change_topology(topology: Topology, word: str, argument: object) -> Topology:
+    """Return the topology after `draw`, `properties` or `preferences`.
 
-    def set_preferences(self, words: Mapping[str, Any]) -> None:
-        _check(words, ("ip_base", *PREFERENCES))
-        drawn = self._shown
-        application = dict(drawn.extra.get("application", {}))
-        for word, key in PREFERENCES.items():
-            if word in words:
-                application[key] = str(int(bool(words[word])))
-        base = str(words.get("ip_base", drawn.ip_base))
-        self._drawn = replace(
-            drawn, ip_base=base, extra={**drawn.extra, "application": application}
-        )
+    Raise WanlabError if the word or a field is unknown, or a node is not in the topology.
+    """
+    if word not in _CHANGES:
+        raise WanlabError(f"{word} is unknown here", did_you_mean(word, _CHANGES))
+    if not isinstance(argument, Mapping):
+        raise WanlabError(f"{word} needs fields")
+    return _CHANGES[word](topology, argument)
 
 
 def with_addresses(topology: Topology) -> Topology:
-    """A network that runs already has a base of its own; hosts that go by another one are told."""
-    if topology.ip_base == USUAL_BASE:
+    """Give hosts their addresses if the topology does not use the default base.
+
+    The network may run already, with a base of its own, by which it would number new hosts.
+    """
+    if topology.ip_base == DEFAULT_BASE:
         return topology
     base = IPv4Interface(topology.ip_base)
     count = 0
@@ -100,7 +96,78 @@ def with_addresses(topology: Topology) -> Topology:
     return replace(topology, nodes=tuple(nodes))
 
 
-def _check(words: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for word in words:
-        if word not in known:
-            raise WanlabError(f"{word} is unknown here", did_you_mean(word, known))
+# -- changes --------------------------------------------------------------------------------------
+
+
+def _draw(topology: Topology, fields: Mapping[str, object]) -> Topology:
+    """Add nodes and links; what is there already stays as it is."""
+    _check_known(fields, ("hosts", "switches", "links"))
+    names = {node.name for node in topology.nodes}
+    joined = {frozenset((one.a.node, one.b.node)) for one in topology.links}
+    hosts = [
+        Host(name, number=number, x=x, y=HOSTS_Y)
+        for name, number, x in _places(_list(fields.get("hosts")), LEFT)
+        if name not in names
+    ]
+    switches = [
+        Switch(name, number=number, x=x, y=SWITCHES_Y)
+        for name, number, x in _places(_list(fields.get("switches")), LEFT + SPACING / 2)
+        if name not in names
+    ]
+    pairs = [[str(name) for name in _list(pair)] for pair in _list(fields.get("links"))]
+    links = [link(a, b) for a, b in pairs if frozenset((a, b)) not in joined]
+    return replace(
+        topology,
+        nodes=(*topology.nodes, *hosts, *switches),
+        links=(*topology.links, *links),
+    )
+
+
+def _places(names: Sequence[object], left: float) -> Iterable[tuple[str, int, float]]:
+    """Yield name, number and x of nodes in a row; switches stand between the hosts below them."""
+    for index, name in enumerate(map(str, names)):
+        match = re.search(r"\d+$", name)
+        yield name, int(match[0]) if match else index + 1, left + index * SPACING
+
+
+def _set_properties(topology: Topology, fields: Mapping[str, object]) -> Topology:
+    for name, properties in fields.items():
+        if not isinstance(properties, Mapping):
+            raise WanlabError(f"the properties of {name} need fields")
+        _check_known(properties, ("ip",))
+        node = topology.node(name)
+        if not isinstance(node, Host):
+            raise WanlabError(f"{name} is not a host, so it has no ip")
+        changed = replace(node, ip=properties.get("ip") or None)
+        nodes = tuple(changed if other.name == name else other for other in topology.nodes)
+        topology = replace(topology, nodes=nodes)
+    return topology
+
+
+def _set_preferences(topology: Topology, fields: Mapping[str, object]) -> Topology:
+    _check_known(fields, ("ip_base", "start_cli"))
+    application = dict(topology.extra.get("application", {}))
+    if "start_cli" in fields:
+        application[START_CLI] = str(int(bool(fields["start_cli"])))
+    return replace(
+        topology,
+        ip_base=str(fields.get("ip_base", topology.ip_base)),
+        extra={**topology.extra, "application": application},
+    )
+
+
+_CHANGES: dict[str, Callable[[Topology, Mapping[str, object]], Topology]] = {
+    "draw": _draw,
+    "properties": _set_properties,
+    "preferences": _set_preferences,
+}
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _check_known(fields: Mapping[str, object], known: tuple[str, ...]) -> None:
+    for field in fields:
+        if field not in known:
+            raise WanlabError(f"{field} is unknown here", did_you_mean(field, known))

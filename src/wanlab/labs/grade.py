@@ -1,34 +1,42 @@
-"""Grades a network: what a student has left, by its state and by measurements of our own.
+"""Grades a network: what a student has built, by its state and by measurements.
 
-A check looks at a state (`tc -j qdisc show dev s1-eth2`) or lets flows run; each is worth points, and
-one that is missed leads to a hint: where to look, not what the answer is.
+A check looks at a state (`tc -j qdisc show dev s1-eth2`) or lets flows run. Each is worth points; a
+check that is missed gives a hint, which says where to look and not what the answer is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
 from wanlab.measure.metrics import StepOutput, parse_metric
 from wanlab.network import Finished
 
-from .lab import readable
-from .outcome import OPEN, band_text, told
-from .unit import CLIENT, Check, Flow, Unit
+from .outcome import band_text, readable, text_figure
+from .report import OPEN, CheckReport, GradeReport
+from .unit import CLIENT, Check, CheckFlow, Unit
 
 SETTLE = "500ms"
 FLOW_LIMIT = "600s"
 Say = Callable[[str], None]
-Measured = dict[tuple[Flow, ...], list[str]]
-"""What each set of flows has printed."""
+FlowOutputs = dict[tuple[CheckFlow, ...], list[str]]
+"""What the clients of each set of flows printed."""
+
+
+class CommandNode(Protocol):
+    """A node, or the root namespace, as a check uses it."""
+
+    def run(self, command: str, /, *, check: bool, timeout: str) -> Finished: ...
+
+    def start(self, command: str | list[str], /) -> Process: ...
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What came of one check."""
+    """The result of one check."""
 
     check: Check
     is_passed: bool
@@ -39,7 +47,7 @@ class Mark:
     def points(self) -> float:
         return self.check.points if self.is_passed else 0.0
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> CheckReport:
         return {
             "what": self.check.what,
             "measured": bool(self.check.flows),
@@ -55,16 +63,16 @@ class Mark:
 
 
 def grade(unit: Unit, network: Network, say: Say = lambda line: None) -> list[Mark]:
-    """All checks of a unit, in order. Checks of the same flows share one measurement."""
+    """Perform all checks of a unit, in order. Checks of the same flows share one measurement."""
     marks = []
-    measured: Measured = {}
+    measured: FlowOutputs = {}
     for check in unit.check:
         say(f"check: {check.what}")
         marks.append(_mark(check, network, measured))
     return marks
 
 
-def report(unit: Unit, marks: Sequence[Mark], seed: int) -> dict[str, Any]:
+def report(unit: Unit, marks: Sequence[Mark], seed: int) -> GradeReport:
     return {
         "unit": unit.name,
         "title": unit.title,
@@ -77,51 +85,50 @@ def report(unit: Unit, marks: Sequence[Mark], seed: int) -> dict[str, Any]:
     }
 
 
-def _mark(check: Check, network: Network, measured: Measured) -> Mark:
+def _mark(check: Check, network: Network, measured: FlowOutputs) -> Mark:
     try:
-        step_output = _look(check, network, measured)
-        missing = [words for words in check.says if told(words, step_output.output).status == OPEN]
+        step_output = _measure(check, network, measured)
+        missing = [t for t in check.says if text_figure(t, step_output.output).status == OPEN]
         if not check.metric:
-            return Mark(
-                check, not missing, None, f"it does not say {missing[0]}" if missing else ""
-            )
+            reason = f"the output does not contain {missing[0]}" if missing else ""
+            return Mark(check, not missing, None, reason)
         value = parse_metric(check.metric)(step_output).value
     except WanlabError as error:
         return Mark(check, False, None, str(error))
     return Mark(check, check.band.holds(value) and not missing, value, "")
 
 
-def _look(check: Check, network: Network, measured: Measured) -> StepOutput:
+def _measure(check: Check, network: Network, measured: FlowOutputs) -> StepOutput:
     if check.flows:
         if check.flows not in measured:
-            measured[check.flows] = _let_flow(check.flows, network)
+            measured[check.flows] = _run_flows(check.flows, network)
         outputs = measured[check.flows]
         return StepOutput("".join(outputs), outputs)
-    finished = _place(check.place, network).run(check.state, check=False, timeout=FLOW_LIMIT)
+    node = _node(check.place, network)
+    finished = node.run(check.state, check=False, timeout=FLOW_LIMIT)
     return StepOutput(finished.output + finished.errors)
 
 
-def _place(name: str, network: Network) -> Any:
+def _node(name: str, network: Network) -> CommandNode:
     return network.root if name == CLIENT else network[name]
 
 
-def _let_flow(flows: Sequence[Flow], network: Network) -> list[str]:
-    """All at once. A server of the student's that runs already will do as well as ours."""
+def _run_flows(flows: Sequence[CheckFlow], network: Network) -> list[str]:
+    """Run all flows at once. Where a server of the student's is running, it is used."""
     servers = [_start_server(flow, network) for flow in flows]
     network.run_for(SETTLE)
-    clients = [_place(flow.client, network).start(flow.command) for flow in flows]
+    clients = [_node(flow.client, network).start(flow.command) for flow in flows]
     try:
-        ended: list[Finished] = [one.finish(FLOW_LIMIT, check=False) for one in clients]
+        finished: list[Finished] = [client.finish(FLOW_LIMIT, check=False) for client in clients]
     finally:
         for server in servers:
             if server.is_running:
                 server.stop()
-    return [one.output + one.errors for one in ended]
+    return [client.output + client.errors for client in finished]
 
 
-def _start_server(flow: Flow, network: Network) -> Process:
-    """On the port that the client asks for."""
+def _start_server(flow: CheckFlow, network: Network) -> Process:
+    """Start a server on the port that the client uses."""
     words = flow.command.split()
     port = words[words.index("-p") + 1] if "-p" in words else "5201"
-    started: Process = _place(flow.server, network).start(["iperf3", "-s", "-p", port])
-    return started
+    return _node(flow.server, network).start(["iperf3", "-s", "-p", port])

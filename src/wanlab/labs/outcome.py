@@ -1,30 +1,28 @@
-"""What came of a step: its output, and the manual's numbers beside ours."""
+"""The outcome of a step: what it printed, and the manual's figures beside ours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from wanlab.errors import WanlabError
 from wanlab.measure.metrics import StepOutput, depends_on_host_speed, parse_metric
 
-from .lab import readable
+from .report import EXPLAINED, OPEN, REPRODUCED, FigureReport, StepReport
 from .unit import Band, Expectation, Step
 
-REPRODUCED, EXPLAINED, OPEN = "reproduced", "explained", "open"
 NONE = StepOutput()
 TEXT = 'says "'
-"""How the name of a figure begins that is no number but a text which must occur."""
+"""The name of a figure that is a text which must occur, and not a number, begins with this."""
 REAL_CLOCK = (
-    "on the real clock the speed of this computer, and what else it has to do, has a part in it "
-    "(docs/fidelity.md, A path without a limit)"
+    "on the real clock, this also depends on the speed of this computer and on what else it is "
+    "doing (docs/fidelity.md, A path without a limit)"
 )
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number (or text) of the manual's beside ours."""
+    """One figure (or text) of the manual beside ours."""
 
     what: str
     manual: str
@@ -34,16 +32,13 @@ class Figure:
     status: str
     why: str = ""
 
-    @property
-    def ours_text(self) -> str:
-        return "-" if self.ours is None else f"{readable(self.ours)} {self.unit}".strip()
-
-    def report(self) -> dict[str, Any]:
+    def report(self) -> FigureReport:
+        ours_text = "-" if self.ours is None else f"{readable(self.ours)} {self.unit}".strip()
         return {
             "what": self.what,
             "manual": self.manual,
             "ours": self.ours,
-            "ours_text": self.ours_text,
+            "ours_text": ours_text,
             "unit": self.unit,
             "band": band_text(self.band),
             "at_least": self.band.at_least,
@@ -55,7 +50,7 @@ class Figure:
 
 @dataclass
 class Outcome:
-    """Of one step."""
+    """The outcome of one step. Times are of the network's clock."""
 
     step: Step
     output: str = ""
@@ -65,31 +60,28 @@ class Outcome:
     seconds: float = 0.0
     clock: str = "virtual"
     step_output: StepOutput | None = None
-    """What its numbers were taken from; what is told later may be taken from it, too."""
+    """What its figures were taken from; later steps may refer to it, too."""
 
     @property
     def is_performed(self) -> bool:
         return not self.step.skip and not self.problems
 
-    def judge(self, step_output: StepOutput, others: Mapping[int, StepOutput]) -> None:
-        """Looks for all that the manual tells of this step; `others` are those of other steps."""
+    def compare(self, step_output: StepOutput, others: Mapping[int, StepOutput]) -> None:
+        """Take all figures that the manual has for this step; `others` are those of other steps."""
         self.step_output = step_output
-        self.figures += [
-            self._figure(
-                expected, step_output if expected.of is None else others.get(expected.of, NONE)
-            )
-            for expected in self.step.expect
-        ]
-        self.figures += [told(words, step_output.output) for words in self.step.says]
+        for expected in self.step.expect:
+            source = step_output if expected.of is None else others.get(expected.of, NONE)
+            self.figures.append(self._figure(expected, source))
+        self.figures += [text_figure(text, step_output.output) for text in self.step.says]
 
     def _figure(self, expected: Expectation, step_output: StepOutput) -> Figure:
-        figure = figure_of(expected, step_output)
+        figure = number_figure(expected, step_output)
         is_measured = figure.ours is not None and depends_on_host_speed(expected.metric)
         if figure.status == OPEN and is_measured and self.clock == "real":
             return replace(figure, status=EXPLAINED, why=REAL_CLOCK)
         return figure
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> StepReport:
         step = self.step
         return {
             "n": step.n,
@@ -108,7 +100,11 @@ class Outcome:
         }
 
 
-def figure_of(expected: Expectation, step_output: StepOutput) -> Figure:
+# -- figures --------------------------------------------------------------------------------------
+
+
+def number_figure(expected: Expectation, step_output: StepOutput) -> Figure:
+    """Take a figure, and compare it with its band."""
     try:
         ours = parse_metric(expected.metric)(step_output).value
     except WanlabError as error:
@@ -125,8 +121,17 @@ def figure_of(expected: Expectation, step_output: StepOutput) -> Figure:
     return _figure(expected, ours, status, why)
 
 
-def skipped(expected: Expectation, reason: str) -> Figure:
+def skipped_figure(expected: Expectation, reason: str) -> Figure:
+    """Return the figure of a step that is not performed."""
     return _figure(expected, None, EXPLAINED, f"skipped: {reason}")
+
+
+def text_figure(text: str, output: str) -> Figure:
+    """Look for a text that must occur, whatever its white space."""
+    occurs = " ".join(text.split()) in " ".join(output.split())
+    status = REPRODUCED if occurs else OPEN
+    why = "" if occurs else "it does not occur in the output"
+    return Figure(f'{TEXT}{text}"', text, float(occurs), "", Band(1, 1), status, why)
 
 
 def _figure(expected: Expectation, ours: float | None, status: str, why: str) -> Figure:
@@ -136,22 +141,25 @@ def _figure(expected: Expectation, ours: float | None, status: str, why: str) ->
     return Figure(what, manual, ours, unit, band, status, why)
 
 
-def told(words: str, output: str) -> Figure:
-    """A text that must occur; white space is as wide as it likes."""
-    is_there = " ".join(words.split()) in " ".join(output.split())
-    status = REPRODUCED if is_there else OPEN
-    why = "" if is_there else "it does not occur in the output"
-    return Figure(f'{TEXT}{words}"', words, float(is_there), "", Band(1, 1), status, why)
+def count(figures: Sequence[Figure], status: str) -> int:
+    return sum(figure.status == status for figure in figures)
+
+
+# -- as text --------------------------------------------------------------------------------------
+
+
+def readable(number: float) -> str:
+    """Format a number for people: no exponent, thousands separated, four significant digits."""
+    if number == int(number) or abs(number) >= 1000:
+        return f"{number:,.0f}"
+    return f"{number:.4g}"
 
 
 def band_text(band: Band) -> str:
+    """Format a band: "900 to 960", "1 or more"."""
     least, most = (None if n is None else readable(n) for n in (band.at_least, band.at_most))
     if least is None and most is None:
         return "any"
     if least is None or most is None:
         return f"{least} or more" if most is None else f"{most} or less"
     return least if least == most else f"{least} to {most}"
-
-
-def count(figures: Sequence[Figure], status: str) -> int:
-    return sum(figure.status == status for figure in figures)

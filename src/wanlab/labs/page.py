@@ -1,10 +1,11 @@
-"""The report of a run as one HTML page: steps, what they printed, the manual's numbers beside ours."""
+"""The report of a run as one HTML page: steps, what they printed, and figures beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+
+from .report import DecisionReport, FigureReport, GradeReport, StepReport, UnitReport
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -21,9 +22,12 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: 
 """
 
 
-def page(report: Mapping[str, Any], figures: Mapping[str, str]) -> str:
-    """`figures`: pictures as data URLs, by their titles."""
-    counts = report["counts"]
+def page(report: UnitReport, pictures: Mapping[str, str]) -> str:
+    """Return the page. `pictures` are data URLs by their titles."""
+    counts = ", ".join(
+        f'<span class="{status}">{number} {status}</span>'
+        for status, number in report["counts"].items()
+    )
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -32,28 +36,21 @@ def page(report: Mapping[str, Any], figures: Mapping[str, str]) -> str:
         f"<p>{escape(report['goal'])}</p>",
         f"<p>Seed {report['seed']}, {report['clock']} clock, {report['wire']} wire. "
         f"{report['performed']} of {report['steps_count']} steps performed, in "
-        f"{report['virtual_s']:.1f} s of the network's time and {report['real_s']:.1f} s of ours.</p>",
-        f'<p><span class="reproduced">{counts["reproduced"]} reproduced</span>, '
-        f'<span class="explained">{counts["explained"]} explained</span>, '
-        f'<span class="open">{counts["open"]} open</span>.</p>',
+        f"{report['virtual_s']:.1f} s of network time and {report['real_s']:.1f} s of real time.</p>",
+        f"<p>{counts}.</p>",
     ]
-    for title, url in figures.items():
+    for title, url in pictures.items():
         parts.append(f"<h2>{escape(title)}</h2>")
         parts.append(f'<img alt="{escape(title)}" src="{url}">')
-    for part in ("steps", "solution"):
-        parts += [_step(step, part) for step in report.get(part, ())]
-    if report.get("check"):
+    parts += [_step(step, "Step") for step in report["steps"]]
+    parts += [_step(step, "Solution, step") for step in report["solution"]]
+    if report["check"]:
         parts.append(_check(report["check"]))
-    for decision in report["decisions"]:
-        parts.append(
-            f"<h2>Decided: {escape(decision['what'])}</h2><p>{escape(decision['decided'])}</p>"
-            f'<p class="note">{escape(decision["because"])}</p>'
-        )
+    parts += map(_decision, report["decisions"])
     return "\n".join([*parts, "</body></html>", ""])
 
 
-def _step(step: Mapping[str, Any], part: str) -> str:
-    name = "Step" if part == "steps" else "Solution, step"
+def _step(step: StepReport, name: str) -> str:
     parts = [f"<h2>{name} {step['n']} <small>{escape(step['at'])}</small></h2>"]
     if step["command"]:
         parts.append(f'<pre class="typed">{escape(step["command"])}</pre>')
@@ -73,7 +70,7 @@ def _step(step: Mapping[str, Any], part: str) -> str:
     return "\n".join(parts)
 
 
-def _figures(figures: list[Mapping[str, Any]]) -> str:
+def _figures(figures: Sequence[FigureReport]) -> str:
     rows = [
         f"<tr><td>{escape(f['what'])}</td><td class=number>{escape(f['manual'])}</td>"
         f"<td class=number>{escape(f['ours_text'])}</td><td>{escape(f['band'])}</td>"
@@ -84,7 +81,7 @@ def _figures(figures: list[Mapping[str, Any]]) -> str:
     return f"<table>{heads}{''.join(rows)}</table>"
 
 
-def _check(check: Mapping[str, Any]) -> str:
+def _check(check: GradeReport) -> str:
     rows = [
         f"<tr><td>{escape(c['what'])}</td><td class=number>{c['points']:g} of {c['of']:g}</td>"
         f"<td class=number>{escape(c['value_text'])}</td><td>{escape(c['band'])}</td>"
@@ -93,5 +90,12 @@ def _check(check: Mapping[str, Any]) -> str:
     ]
     return (
         f"<h2>Check: {check['points']:g} of {check['of']:g} points</h2>"
-        f"<table><tr><th>what<th>points<th>found<th>band<th>hint</tr>{''.join(rows)}</table>"
+        f"<table><tr><th>what<th>points<th>measured<th>band<th>hint</tr>{''.join(rows)}</table>"
+    )
+
+
+def _decision(decision: DecisionReport) -> str:
+    return (
+        f"<h2>Decided: {escape(decision['what'])}</h2><p>{escape(decision['decided'])}</p>"
+        f'<p class="note">{escape(decision["because"])}</p>'
     )

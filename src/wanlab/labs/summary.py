@@ -1,29 +1,70 @@
-"""What came of many units: a row of each, as a table for the terminal, JSON, HTML or the course's page.
+"""Many units in one table: for the terminal, as JSON, as HTML, or as the course's page.
 
-A row is made of the report that a unit's run has left; a unit that left none has its error.
+A row is made of the report that a unit's run has left; a unit without a report has its error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TypedDict
 
-from .outcome import EXPLAINED, OPEN, REPRODUCED, TEXT
+from .outcome import TEXT
 from .page import STYLE
+from .report import EXPLAINED, OPEN, REPRODUCED, STATUSES, FigureReport, UnitReport, all_steps
 
-Report = Mapping[str, Any]
-Row = dict[str, Any]
-STATUSES = (REPRODUCED, EXPLAINED, OPEN)
 HEADS = ("unit", "steps", "checks", *STATUSES, "wall s", "virtual s")
 
 
-def row_of(name: str, status: int, report: Report | None, error: str) -> Row:
-    """`status` is that of its run; `error` is told if there is no report."""
+class Counts(TypedDict):
+    """What is counted of a unit, or of all; None if the unit has no report."""
+
+    performed: int | None
+    steps: int | None
+    checks_passed: int | None
+    checks: int | None
+    reproduced: int | None
+    explained: int | None
+    open: int | None
+    wall_s: float | None
+    virtual_s: float | None
+
+
+class Row(Counts):
+    """One unit."""
+
+    name: str
+    status: int
+    """The exit status of the run."""
+    title: str | None
+    points: float | None
+    of: float | None
+    report: str | None
+    """The report's page, from the folder of results."""
+    error: str
+
+
+def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Row:
+    """Return the row of a unit. `error` is shown if there is no report."""
     if report is None:
-        empty = dict.fromkeys(("title", "performed", "steps", *STATUSES, "checks_passed", "checks"))
-        more = dict.fromkeys(("points", "of", "wall_s", "virtual_s", "report"))
-        return {"name": name, "status": status, **empty, **more, "error": error}
+        return {
+            "name": name,
+            "status": status,
+            "title": None,
+            "performed": None,
+            "steps": None,
+            "reproduced": None,
+            "explained": None,
+            "open": None,
+            "checks_passed": None,
+            "checks": None,
+            "points": None,
+            "of": None,
+            "wall_s": None,
+            "virtual_s": None,
+            "report": None,
+            "error": error,
+        }
     check = report["check"]
     passed = [one["passed"] for one in check["checks"]] if check else []
     return {
@@ -32,7 +73,9 @@ def row_of(name: str, status: int, report: Report | None, error: str) -> Row:
         "title": report["heading"],
         "performed": report["performed"],
         "steps": report["steps_count"],
-        **{status: report["counts"][status] for status in STATUSES},
+        "reproduced": report["counts"][REPRODUCED],
+        "explained": report["counts"][EXPLAINED],
+        "open": report["counts"][OPEN],
         "checks_passed": sum(passed),
         "checks": len(passed),
         "points": check["points"] if check else None,
@@ -44,10 +87,9 @@ def row_of(name: str, status: int, report: Report | None, error: str) -> Row:
     }
 
 
-def _faults(report: Report) -> Iterator[str]:
-    """Why the status of its run is not 0."""
-    steps = [*report["steps"], *report["solution"]]
-    if failed := [step for step in steps if step["problems"]]:
+def _faults(report: UnitReport) -> Iterator[str]:
+    """Yield why the exit status of the run is not 0."""
+    if failed := [step for step in all_steps(report) if step["problems"]]:
         yield f"step {failed[0]['n']}: {failed[0]['problems'][0]}".splitlines()[0]
     if report["counts"][OPEN]:
         yield f"{report['counts'][OPEN]} open"
@@ -55,20 +97,35 @@ def _faults(report: Report) -> Iterator[str]:
         yield "a check is missed"
 
 
-def totals(rows: Sequence[Row]) -> Row:
-    """The sum of everything that is counted."""
-    keys = ("performed", "steps", "checks_passed", "checks", *STATUSES, "wall_s", "virtual_s")
-    return {key: sum(row[key] or 0 for row in rows) for key in keys}
+def totals(rows: Sequence[Row]) -> Counts:
+    """Return the sums over all rows."""
+
+    def count(value: Callable[[Row], int | None]) -> int:
+        return sum(value(row) or 0 for row in rows)
+
+    return {
+        "performed": count(lambda row: row["performed"]),
+        "steps": count(lambda row: row["steps"]),
+        "checks_passed": count(lambda row: row["checks_passed"]),
+        "checks": count(lambda row: row["checks"]),
+        "reproduced": count(lambda row: row["reproduced"]),
+        "explained": count(lambda row: row["explained"]),
+        "open": count(lambda row: row["open"]),
+        "wall_s": sum(row["wall_s"] or 0 for row in rows),
+        "virtual_s": sum(row["virtual_s"] or 0 for row in rows),
+    }
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """Of the table, under HEADS."""
+def cells(name: str, counts: Counts) -> tuple[str, ...]:
+    """Return the cells of a row, under HEADS."""
+    statuses = (counts["reproduced"], counts["explained"], counts["open"])
+    times = (counts["wall_s"], counts["virtual_s"])
     return (
-        row.get("name", "together"),
-        _of(row["performed"], row["steps"]),
-        _of(row["checks_passed"], row["checks"]),
-        *("-" if row[status] is None else str(row[status]) for status in STATUSES),
-        *("-" if row[key] is None else f"{row[key]:.0f}" for key in ("wall_s", "virtual_s")),
+        name,
+        _of(counts["performed"], counts["steps"]),
+        _of(counts["checks_passed"], counts["checks"]),
+        *("-" if number is None else str(number) for number in statuses),
+        *("-" if seconds is None else f"{seconds:.0f}" for seconds in times),
     )
 
 
@@ -76,9 +133,13 @@ def _of(part: int | None, whole: int | None) -> str:
     return "-" if whole is None else f"{part} of {whole}"
 
 
+def _all_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    return [*(cells(row["name"], row) for row in rows), cells("total", totals(rows))]
+
+
 def text(rows: Sequence[Row]) -> str:
-    """For a terminal."""
-    table = [HEADS, *(cells(row) for row in rows), cells(totals(rows))]
+    """Return the table for a terminal."""
+    table = [HEADS, *_all_cells(rows)]
     widths = [max(len(line[i]) for line in table) for i in range(len(HEADS))]
     errors = ["", *(row["error"] for row in rows), ""]
     return "".join(
@@ -90,75 +151,93 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def page(rows: Sequence[Row], heading: str) -> str:
-    """HTML, which leads to the reports that lie beside it."""
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(heading)}</h1><table><tr>",
-        *(f"<th>{escape(head)}</th>" for head in ("", *HEADS)),
-        "</tr>",
-    ]
-    for row in [*rows, totals(rows)]:
-        title, error = (escape(row.get(key) or "") for key in ("title", "error"))
-        link = f'<a href="{escape(row["report"])}">{title}</a>' if row.get("report") else title
-        link += f" <small>{error}</small>" if error else ""
-        mark = ' class="open"' if row.get("status") else ""
-        own = "".join(f"<td class=number>{escape(cell)}</td>" for cell in cells(row))
-        parts.append(f"<tr{mark}><td>{link}</td>{own}</tr>")
-    return "\n".join([*parts, "</table></body></html>", ""])
+    """Return the table as HTML, with links to the reports beside it."""
+    heads = "".join(f"<th>{escape(head)}</th>" for head in ("", *HEADS))
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body>",
+            f"<h1>{escape(heading)}</h1><table><tr>{heads}</tr>",
+            *map(_html_row, rows),
+            f"<tr><td></td>{_html(cells('total', totals(rows)))}</tr>",
+            "</table></body></html>",
+            "",
+        ]
+    )
+
+
+def _html_row(row: Row) -> str:
+    mark = ' class="open"' if row["status"] else ""
+    return f"<tr{mark}><td>{_link(row)}</td>{_html(cells(row['name'], row))}</tr>"
+
+
+def _link(row: Row) -> str:
+    title, error = escape(row["title"] or ""), escape(row["error"])
+    link = f'<a href="{escape(row["report"])}">{title}</a>' if row["report"] else title
+    return f"{link} <small>{error}</small>" if error else link
+
+
+def _html(cells: Sequence[str]) -> str:
+    return "".join(f"<td class=number>{escape(cell)}</td>" for cell in cells)
 
 
 # -- docs/course.md -------------------------------------------------------------------------------
 
 
-def markdown(rows: Sequence[Row], reports: Mapping[str, Report], said: str) -> str:
-    """The course's page: the table, what was skipped, and every number of the manual's beside ours."""
+def markdown(rows: Sequence[Row], reports: Mapping[str, UnitReport], conditions: str) -> str:
+    """Return the course's page: the table, the skipped steps, and every figure beside ours."""
     whole = totals(rows)
-    numbers = sum(whole[status] for status in STATUSES)
-    share = 100 * (whole[REPRODUCED] + whole[EXPLAINED]) / numbers if numbers else 0.0
+    reproduced, explained, unexplained = (
+        whole["reproduced"] or 0,
+        whole["explained"] or 0,
+        whole["open"] or 0,
+    )
+    figures = reproduced + explained + unexplained
+    share = 100 * (reproduced + explained) / figures if figures else 0.0
     lines = [
         "# The course",
         "",
-        f"Written by `wanlab lab run all --table`. {said}",
+        f"Written by `wanlab lab run all --table`. {conditions}",
         "",
-        f"{_of(whole['performed'], whole['steps'])} steps performed, "
-        f"{_of(whole['checks_passed'], whole['checks'])} checks passed; of {numbers} numbers and texts "
-        f"of the manual's {whole[REPRODUCED]} are reproduced, {whole[EXPLAINED]} explained and "
-        f"{whole[OPEN]} open ({share:.1f} % reproduced or explained).",
+        f"{_of(whole['performed'], whole['steps'])} steps were performed, and "
+        f"{_of(whole['checks_passed'], whole['checks'])} checks passed. Of {figures} figures and",
+        f"texts of the manual, {reproduced} are reproduced, {explained} explained and "
+        f"{unexplained} open ({share:.1f} % reproduced or explained).",
         "",
-        "A number is *reproduced* if ours is within a band that the unit's `lab.yaml` states with its",
-        "reason; *explained* if it is not, or was not taken, and it is known why; otherwise *open*.",
-        "Texts that occur as they should are counted, and not listed.",
+        "A figure is *reproduced* if ours is within a band that the unit's `lab.yaml` states with",
+        "its reason; *explained* if it is not, or was not measured, for a known reason; otherwise",
+        "it is *open*. Texts that occur as they should are counted, but not listed.",
         "",
-        *_table(("", *HEADS), [(row["title"] or row["error"], *cells(row)) for row in rows]),
+        *_table(
+            ("", *HEADS),
+            [(row["title"] or row["error"], *cells(row["name"], row)) for row in rows],
+        ),
         "",
-        *_table(("", *HEADS[1:]), [cells(whole)]),
+        *_table(("", *HEADS[1:]), [cells("total", whole)]),
         "",
         "## Steps that are not performed",
         "",
-        *(f"* {line}" for name in reports for line in _skipped(reports[name])),
+        *(f"* {line}" for report in reports.values() for line in _skipped(report)),
         "",
-        "## Numbers",
+        "## Figures",
     ]
     for report in reports.values():
-        lines += _numbers(report)
+        lines += _figures(report)
     return "\n".join([*lines, ""])
 
 
-def _skipped(report: Report) -> Iterator[str]:
+def _skipped(report: UnitReport) -> Iterator[str]:
     for step in report["steps"]:
-        if step["skipped"]:
-            yield f"{report['heading']}, step {step['n']}: {_cell(step['skipped'])}"
-        elif step["problems"]:
-            yield f"{report['heading']}, step {step['n']}: {_cell('; '.join(step['problems']))}"
+        reason = step["skipped"] or "; ".join(step["problems"])
+        if reason:
+            yield f"{report['heading']}, step {step['n']}: {_cell(reason)}"
 
 
-def _numbers(report: Report) -> Iterator[str]:
+def _figures(report: UnitReport) -> Iterator[str]:
     figures = [
         (step["n"], figure)
-        for part in ("steps", "solution")
-        for step in report[part]
+        for step in all_steps(report)
         for figure in step["figures"]
         if figure["status"] != REPRODUCED or not figure["what"].startswith(TEXT)
     ]
@@ -169,26 +248,26 @@ def _numbers(report: Report) -> Iterator[str]:
         ("step", "what", "manual", "ours", "band", "status"),
         [(str(n), f["what"], f["manual"], _ours(f), f["band"], f["status"]) for n, f in figures],
     )
-    whys = dict.fromkeys(f["why"] for _, f in figures if f["status"] != REPRODUCED)
-    for why in whys:
-        own = [f"{f['what']} (step {n})" for n, f in figures if f["why"] == why]
+    reasons = dict.fromkeys(f["why"] for _, f in figures if f["status"] != REPRODUCED)
+    for reason in reasons:
+        names = [f"{f['what']} (step {n})" for n, f in figures if f["why"] == reason]
         yield ""
-        yield f"{'; '.join(_cell(one) for one in own)}: {_cell(why)}"
+        yield f"{'; '.join(map(_cell, names))}: {_cell(reason)}"
 
 
-def _ours(figure: Mapping[str, Any]) -> str:
+def _ours(figure: FigureReport) -> str:
     if figure["what"].startswith(TEXT):
         return "yes" if figure["ours"] else "no"
-    return str(figure["ours_text"])
+    return figure["ours_text"]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
     for row in rows:
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+        yield f"| {' | '.join(map(_cell, row))} |"
 
 
 def _cell(words: str) -> str:
-    """In one line, and nothing in it is an order to Markdown."""
+    """Return text in one line, with Markdown's special characters escaped."""
     return " ".join(words.split()).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")

@@ -1,57 +1,137 @@
-"""A lab's findings as a table of text, no wider than a terminal of 80 columns."""
+"""The report of a run as text: the manual's figures beside ours, in at most 80 columns.
+
+Lab 14: Router's Bufferbloat
+
+what                         manual          ours  band
+-----------------------  ----------  ------------  --------------------  ----------
+step 42, h1$ xdg-open throughput.pdf
+  throughput                    900  954.8 Mbit/s  900 to 960            reproduced
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+
+from .outcome import TEXT
+from .report import OPEN, REPRODUCED, FigureReport, GradeReport, StepReport, UnitReport
 
 WIDTH = 80
 GAP = "  "
-NARROWEST = 12
+MIN_NAME_WIDTH = 16
 HEADINGS = ("what", "manual", "ours", "band", "")
 LEFT, RIGHT = str.ljust, str.rjust
 ALIGNMENT = (LEFT, RIGHT, RIGHT, LEFT, LEFT)
-REPRODUCED, DIFFERS = "ok", "NO"
+MARKS = {REPRODUCED: "ok", OPEN: "OPEN"}
+"""How the table shows a status; the others are shown as they are."""
 
 
-def text(report: dict[str, Any]) -> str:
-    """The report of `results`, for people."""
-    findings = report["findings"]
-    lines = [f"Lab {report['lab']}: {report['title']}", "", *_table(findings), ""]
-    lines += [
-        f"{finding['what']} differs: {finding['why'] or 'it is outside its band'}"
-        for finding in findings
-        if not finding["reproduced"]
-    ]
+def text(report: UnitReport) -> str:
+    """Return the whole report: the table, the checks, and sums."""
+    lines = [report["heading"], "", *_table(report)]
+    if report["check"]:
+        lines += ["", *check_lines(report["check"])]
     lines += [f"warning: {warning}" for warning in report["warnings"]]
-    lines.append(f"{report['reproduced']} of {len(findings)} reproduced")
+    counts = report["counts"]
+    total = sum(counts.values())
+    rest = "".join(
+        f", {number} {status}"
+        for status, number in counts.items()
+        if number and status != REPRODUCED
+    )
+    lines += [
+        "",
+        f"{report['performed']} of {report['steps_count']} steps performed",
+        f"{counts[REPRODUCED]} of {total} figures reproduced{rest}",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _table(findings: Sequence[dict[str, Any]]) -> list[str]:
-    rows = [
-        (
-            finding["what"],
-            finding["manual"],
-            f"{finding['ours_text']} {finding['unit']}".strip(),
-            finding["band"],
-            REPRODUCED if finding["reproduced"] else DIFFERS,
-        )
-        for finding in findings
-    ]
+def check_lines(report: GradeReport) -> Iterator[str]:
+    """Yield the grade: a line for each check, hints for those that are missed, and the points."""
+    for check in report["checks"]:
+        mark = "passed" if check["passed"] else "MISSED"
+        value = "" if check["value"] is None else f": {check['value_text']} (band {check['band']})"
+        yield f"{mark}  {check['points']:g} of {check['of']:g}  {check['what']}{value}"
+        if not check["passed"]:
+            yield f"        hint: {check['hint']}"
+            if check["reason"]:
+                yield f"        ({check['reason']})"
+    for problem in report.get("problems", ()):
+        yield f"note: {problem}"
+    yield f"{report['points']:g} of {report['of']:g} points"
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def _table(report: UnitReport) -> Iterator[str]:
+    figures = [figure for part in _parts(report) for step in part[1] for figure in step["figures"]]
+    rows = [_cells(figure) for figure in figures if not _is_text(figure)]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
     # Numbers are not broken; names are, between words.
-    widths[0] = max(NARROWEST, min(widths[0], WIDTH - sum(widths[1:]) - len(GAP) * 4))
-    rule = ["-" * width for width in widths]
-    return [line for row in (HEADINGS, rule, *rows) for line in _lines(row, widths)]
+    widths[0] = max(MIN_NAME_WIDTH, min(widths[0], WIDTH - sum(widths[1:]) - len(GAP) * 4))
+    if rows:
+        yield from _row(HEADINGS, widths)
+        yield GAP.join("-" * width for width in widths)
+    for name, steps in _parts(report):
+        for step in steps:
+            if step["figures"] or step["problems"] or step["skipped"]:
+                yield from _step(step, name, widths)
 
 
-def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """One row; a name that is too long goes on below."""
-    first, *more = textwrap.wrap(row[0], widths[0]) or [""]
-    cells = [first, *row[1:]]
-    aligned = (
-        align(cell, width) for align, cell, width in zip(ALIGNMENT, cells, widths, strict=True)
+def _parts(report: UnitReport) -> Sequence[tuple[str, Sequence[StepReport]]]:
+    return ("step", report["steps"]), ("solution, step", report["solution"])
+
+
+def _step(step: StepReport, name: str, widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a step: its command, its figures, and whatever went wrong."""
+    command = (step["command"] or step["at"]).splitlines()[0]
+    yield textwrap.shorten(f"{name} {step['n']}, {command}", WIDTH, placeholder=" ...")
+    if step["skipped"]:
+        yield from _wrapped(f"skipped: {step['skipped']}")
+    for problem in step["problems"]:
+        yield from _wrapped(f"problem: {problem}")
+    for figure in step["figures"]:
+        if _is_text(figure):
+            yield from _text_row(figure)
+        else:
+            yield from _row(_cells(figure), widths)
+        if figure["status"] != REPRODUCED and figure["why"]:
+            yield from _wrapped(figure["why"], indent="    ")
+
+
+def _is_text(figure: FigureReport) -> bool:
+    return figure["what"].startswith(TEXT)
+
+
+def _cells(figure: FigureReport) -> tuple[str, ...]:
+    return (
+        f"  {figure['what']}",
+        figure["manual"],
+        figure["ours_text"],
+        figure["band"],
+        MARKS.get(figure["status"], figure["status"]),
     )
-    return [GAP.join(aligned).rstrip(), *(f"  {rest}" for rest in more)]
+
+
+def _text_row(figure: FigureReport) -> Iterator[str]:
+    """Yield a row without numbers: a text that must occur, or does not."""
+    mark = MARKS.get(figure["status"], figure["status"])
+    what = textwrap.shorten(figure["what"], WIDTH - 16, placeholder=" ...")
+    yield f"  {what}{GAP}{mark}"
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of one row; a name that is too long continues below."""
+    first, *more = textwrap.wrap(cells[0], widths[0], subsequent_indent="    ") or [""]
+    aligned = (
+        align(cell, width)
+        for align, cell, width in zip(ALIGNMENT, [first, *cells[1:]], widths, strict=True)
+    )
+    yield GAP.join(aligned).rstrip()
+    yield from more
+
+
+def _wrapped(words: str, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent)

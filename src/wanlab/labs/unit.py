@@ -1,7 +1,8 @@
-"""A unit of the course as data: a lab, an exercise or a problem, as its lab.yaml says it.
+"""A unit of the course as data: a lab, an exercise or a problem, as its lab.yaml describes it.
 
-Unit -> Step -> Expectation      what is typed where, and which numbers of the manual it shows
-     -> Check                    how a student's network is graded
+Unit -> Step -> Expectation      what to type where, and which figures of the manual it shows
+             -> Recording        what to keep of a step as a record, and to draw
+     -> Check                    how to grade a student's network
      -> Decision                 what was decided where the manual is silent
 """
 
@@ -10,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 CLIENT, MININET, GUI = "client", "mininet", "gui"
 KINDS = {"lab": "lab", "exercise": "ex", "problem": "prob"}
-"""Each kind, and how it is called on the command line."""
+"""Each kind, and its prefix on the command line."""
 TITLES = {"lab": "Lab", "exercise": "Exercise", "problem": "Problem"}
 
 
 @dataclass(frozen=True)
 class Band:
-    """The numbers that will do; None is no limit. It was set before any run."""
+    """The range in which a figure counts as reproduced; None is no limit. Set before any run."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -33,7 +33,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One number of the manual's."""
+    """One figure of the manual, and the metric that measures it here."""
 
     what: str
     metric: str
@@ -43,36 +43,57 @@ class Expectation:
     why: str = ""
     """Where the band comes from."""
     of: int | None = None
-    """The step whose output it is taken from, if not its own."""
+    """The step whose output the metric reads; None: this one."""
     explained: str = ""
-    """Why ours is outside the band, if it is, with the page that shows it."""
+    """Why our figure is outside the band, if it is, with the page that shows it."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What to keep of a step as a record, and to draw over time."""
+
+    name: str
+    """The record's folder among the results."""
+    title: str
+    sources: tuple[str, ...]
+    """As in the metric language: queue(PORT), tcp(HOST), ping, iperf3, iperf3(FILE)."""
+    limit_bytes: int | None = None
+    """How much the queue may hold; drawn as a line."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the manual. What is typed, if anything, is in `lines`."""
+    """One step of the manual. `lines` are what is typed, if anything."""
 
     n: int
     at: str
     where: tuple[str, ...]
     lines: tuple[str, ...] = ()
     for_ns: int | None = None
-    """Ctrl-C after that."""
-    do: Mapping[str, Any] = field(default_factory=dict)
+    """Press Ctrl-C after this time."""
+    do: Mapping[str, object] = field(default_factory=dict)
+    """What is done in the GUI: each word with its argument."""
     starts: str = ""
+    """Leave the command running, under this name."""
     stops: str = ""
+    """Press Ctrl-C in the terminal of the command of this name."""
     ends: str = ""
-    """Waits until what was started under that name has ended by itself."""
+    """Wait until the command of this name has ended by itself."""
     waits_for_enter: bool = False
     enter: tuple[int, ...] = ()
+    """Press Enter for the lines that these steps typed."""
     printed: str = ""
+    """The manual's command, where a corrected one is typed."""
     note: str = ""
     is_optional: bool = False
     skip: str = ""
+    """Why the step is not performed."""
     status: int | None = None
-    """The exit status that is meant; None: 0, or any if Ctrl-C ended it."""
+    """The expected exit status; None: 0, or any if Ctrl-C ended the command."""
     expect: tuple[Expectation, ...] = ()
     says: tuple[str, ...] = ()
+    """Texts that must occur in the output."""
+    record: Recording | None = None
 
     @property
     def title(self) -> str:
@@ -80,11 +101,13 @@ class Step:
 
     @property
     def text(self) -> str:
-        """As one would tell it."""
+        """The step as a reader performs it: the prompt and the command, or the action in the GUI."""
         where = ",".join(self.where)
         if self.where == (GUI,):
-            done = (f"{word} {_told(value)}".strip() for word, value in self.do.items())
-            return f"GUI: {'; '.join(done)}"
+            actions = (
+                f"{word} {_gui_text(argument)}".strip() for word, argument in self.do.items()
+            )
+            return f"GUI: {'; '.join(actions)}"
         if self.enter:
             return f"{where}: Enter"
         if self.stops:
@@ -95,18 +118,20 @@ class Step:
         return "\n".join(f"{prompt} {line}" for line in self.lines)
 
 
-def _told(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{word}: {_told(own)}" for word, own in value.items())
-    if isinstance(value, list):
+def _gui_text(argument: object) -> str:
+    if isinstance(argument, Mapping):
+        return ", ".join(f"{word}: {_gui_text(value)}" for word, value in argument.items())
+    if isinstance(argument, list):
         # A link is a pair of nodes.
-        return ", ".join("-".join(one) if isinstance(one, list) else _told(one) for one in value)
-    return "" if value is None or value is True else str(value)
+        return ", ".join(
+            "-".join(item) if isinstance(item, list) else _gui_text(item) for item in argument
+        )
+    return "" if argument is None or argument is True else str(argument)
 
 
 @dataclass(frozen=True)
-class Flow:
-    """A measurement of the check's own: a server, and what the client types."""
+class CheckFlow:
+    """A measurement by the check itself: a server, and what the client types."""
 
     server: str
     client: str
@@ -115,7 +140,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a student's network must show, and what it is worth."""
+    """One property that a student's network must have, and the points for it."""
 
     what: str
     points: float
@@ -123,14 +148,16 @@ class Check:
     metric: str = ""
     band: Band = Band()
     says: tuple[str, ...] = ()
-    flows: tuple[Flow, ...] = ()
+    flows: tuple[CheckFlow, ...] = ()
     state: str = ""
+    """The command whose output is read, if no flows are measured."""
     place: str = CLIENT
+    """The terminal of that command."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Where the manual is silent or contradicts itself."""
+    """What was decided where the manual is silent or contradicts itself."""
 
     what: str
     decided: str
@@ -139,7 +166,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Unit:
-    """A folder of the course."""
+    """A lab, an exercise or a problem: one folder of the course."""
 
     folder: Path
     number: int
@@ -147,6 +174,7 @@ class Unit:
     title: str
     goal: str
     file: str
+    """The name under which a student finds the topology."""
     aliases: tuple[str, ...] = ()
     wire: str = "gso"
     wire_why: str = ""
@@ -157,11 +185,12 @@ class Unit:
     steps: tuple[Step, ...] = ()
     check: tuple[Check, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    variants: tuple[Mapping[str, Any], ...] = ()
+    variants: tuple[Mapping[str, object], ...] = ()
+    """The faults of a problem, one of which the seed chooses."""
 
     @property
     def name(self) -> str:
-        """As the command line has it: 6, ex3, prob1."""
+        """The name on the command line: 6, ex3, prob1."""
         return f"{KINDS[self.kind] if self.kind != 'lab' else ''}{self.number}"
 
     @property
@@ -173,9 +202,9 @@ class Unit:
         return self.folder / "topology.mn"
 
     def run_name(self, seed: int) -> str:
-        """The folder that a run leaves among the results."""
+        """Return the name of the folder in which a run keeps its results."""
         return f"{self.folder.name}-seed{seed}"
 
     def variant(self, seed: int) -> int | None:
-        """Number of the fault that this seed chooses, from 1; None if there is only one."""
+        """Return the number of the fault that the seed chooses, from 1; None if there is only one."""
         return (seed - 1) % len(self.variants) + 1 if self.variants else None

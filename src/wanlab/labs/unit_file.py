@@ -16,7 +16,20 @@ from wanlab.measure.metrics import parse_metric
 from wanlab.yaml_text import YamlDocument, parse_yaml
 
 from .durations import parse_duration
-from .unit import CLIENT, GUI, KINDS, Band, Check, Decision, Expectation, Flow, Step, Unit
+from .sources import parse_source
+from .unit import (
+    CLIENT,
+    GUI,
+    KINDS,
+    Band,
+    Check,
+    CheckFlow,
+    Decision,
+    Expectation,
+    Recording,
+    Step,
+    Unit,
+)
 
 GUI_WORDS = {
     *("open", "run", "stop", "terminal", "close", "new", "draw", "properties", "preferences"),
@@ -207,6 +220,7 @@ def _step(fields: Fields, count: int) -> Step:
         status=fields.integer("status"),
         expect=tuple(_expectation(item) for item in fields.mappings("expect")),
         says=fields.words("says"),
+        record=_recording(fields),
     )
     fields.value("file")
     fields.refuse_rest()
@@ -255,6 +269,31 @@ def _expectation(fields: Fields) -> Expectation:
     return expectation
 
 
+def _recording(step: Fields) -> Recording | None:
+    """Read what to keep of a step as a record."""
+    if "record" not in step:
+        return None
+    if "stops" in step or "ends" in step:
+        hint = "put it at the step that starts the command"
+        step.problem("record", "a step that ends a command has no record of its own", hint)
+    fields = step.mapping("record")
+    fields.require("name", "title", "sources")
+    sources = fields.words("sources")
+    for index, source in enumerate(sources):
+        try:
+            parse_source(source)
+        except WanlabError as error:
+            fields.problem(f"sources[{index}]", error.what, error.hint)
+    recording = Recording(
+        name=fields.word("name") or "",
+        title=fields.word("title") or "",
+        sources=sources,
+        limit_bytes=fields.integer("limit_bytes"),
+    )
+    fields.refuse_rest()
+    return recording
+
+
 def _metric(fields: Fields) -> str:
     fields.parsed("metric", lambda text: parse_metric(str(text)))
     return fields.word("metric") or ""
@@ -296,7 +335,7 @@ def _check(fields: Fields) -> Check:
     return check
 
 
-def _flows(fields: Fields) -> tuple[Flow, ...]:
+def _flows(fields: Fields) -> tuple[CheckFlow, ...]:
     """Read one flow, or a list of them."""
     value = fields.value("measure")
     if value is None:
@@ -306,8 +345,8 @@ def _flows(fields: Fields) -> tuple[Flow, ...]:
     return (_flow(fields.mapping("measure")),)
 
 
-def _flow(fields: Fields) -> Flow:
-    return Flow(*_required_words(fields, "server", "client", "flow"))
+def _flow(fields: Fields) -> CheckFlow:
+    return CheckFlow(*_required_words(fields, "server", "client", "flow"))
 
 
 def _decision(fields: Fields) -> Decision:

@@ -34,6 +34,7 @@ from wanlab.record import Table
 
 from . import program_metrics, state_metrics, table_metrics
 from .metric_values import Extractor, Metric, MetricReader, StepOutput
+from .program_metrics import last_ping
 
 _METRIC = re.compile(r"(\w+)(?:\((.*)\))?(?:\.([^()]+))?", re.DOTALL)
 _OF_PROGRAM = re.compile(r"([\w-]+)\.(.+)", re.DOTALL)
@@ -114,6 +115,7 @@ __all__ = [
     "RunOutput",
     "StepOutput",
     "depends_on_host_speed",
+    "last_ping",
     "parse_metric",
     "parse_run_metric",
     "sampled_port",

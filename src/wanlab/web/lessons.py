@@ -16,7 +16,7 @@ import msgspec
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, grade, student_files, unit_process
-from wanlab.labs.runner import network_of
+from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
 from .folder import WorkingFolder, write_atomically

@@ -1,0 +1,136 @@
+"""The network of a unit while its steps are performed, with the terminals in it.
+
+The machine boots when a step first needs it: with the topology if that step is the GUI's Run, and
+without nodes if something is typed into the client's terminal before.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+from wanlab import Network, Topology
+from wanlab.errors import WanlabError, did_you_mean
+
+from . import student_files
+from .prompt import VARIABLES, RemotePrompt
+from .shell import LabShell
+from .unit import CLIENT, Unit
+
+SYSCTLS = {
+    "net.ipv4.tcp_rmem": "10240 87380 16777216",
+    "net.ipv4.tcp_wmem": "10240 87380 16777216",
+    "net.ipv4.tcp_congestion_control": "cubic",
+}
+"""Kernel parameters of the course's machine."""
+
+
+def network_of(unit: Unit, topology: Topology, folder: Path, *, seed: int, clock: str) -> Network:
+    """Return the network of a unit, not yet started. `folder` is /home/admin in the machine."""
+    return Network(
+        topology,
+        clock=clock,  # type: ignore[arg-type]
+        wire=unit.wire,  # type: ignore[arg-type]
+        seed=seed,
+        folder=folder,
+        sysctls={**SYSCTLS, **unit.sysctls},
+        line_rate=0 if unit.line_rate == "0" else unit.line_rate,
+    )
+
+
+class LabNetwork:
+    """A network that the GUI runs and stops, while the client's terminal stays."""
+
+    def __init__(self, unit: Unit, folder: Path, *, seed: int, clock: str) -> None:
+        self._unit = unit
+        self._folder = folder
+        self._seed = seed
+        self._clock = clock
+        self._environment = student_files.environment(seed)
+        self._network: Network | None = None
+        self._prompt: RemotePrompt | None = None
+        self._shells: dict[str, LabShell] = {}
+        self._is_running = False
+
+    @property
+    def network(self) -> Network:
+        """The network; it boots when it is first needed."""
+        if self._network is None:
+            self._boot(Topology())
+        assert self._network is not None
+        return self._network
+
+    @property
+    def has_booted(self) -> bool:
+        return self._network is not None
+
+    @property
+    def now_ns(self) -> int:
+        """The network's time; 0 before it has booted."""
+        return self._network.now_ns if self._network is not None else 0
+
+    @property
+    def prompt(self) -> RemotePrompt:
+        """Mininet's prompt in the machine."""
+        assert self._prompt is not None, "the network has not booted"
+        return self._prompt
+
+    def _boot(self, topology: Topology) -> None:
+        network = network_of(self._unit, topology, self._folder, seed=self._seed, clock=self._clock)
+        network.start()
+        self._network = network
+        student_files.link_home(network)
+        folder = posixpath.join(student_files.HOME, student_files.folder_of(self._unit))
+        self._prompt = RemotePrompt(network, folder, self._environment)
+
+    def run_topology(self, topology: Topology) -> None:
+        """Do what the GUI's Run does."""
+        if self._is_running:
+            return
+        if self._network is None:
+            self._boot(topology)
+        else:
+            self._network.add(*topology.nodes, *topology.links)
+        self._is_running = True
+
+    def stop_topology(self) -> None:
+        """Do what the GUI's Stop does: remove the nodes and close their terminals."""
+        if self._network is None or not self._is_running:
+            return
+        for name in [name for name in self._shells if name != CLIENT]:
+            self._shells.pop(name).close()
+        if self._prompt is not None:
+            self._prompt.close()
+        for node in self._network.topology.nodes:
+            self._network.remove_node(node.name)
+        self._is_running = False
+
+    def shell(self, name: str, topology: Topology) -> LabShell:
+        """Return the terminal of a node, or the client's; it opens when it is first used.
+
+        A node's terminal needs the topology to run.
+        """
+        shell = self._shells.get(name)
+        if shell is not None and not shell.has_ended:
+            return shell
+        if name != CLIENT:
+            self.run_topology(topology)
+        network = self.network
+        names = [node.name for node in network.topology.nodes]
+        if name != CLIENT and name not in names:
+            raise WanlabError(f"there is no terminal {name}", did_you_mean(name, names))
+        node = network.root if name == CLIENT else network[name]
+        folder = student_files.HOME
+        environment = {**self._environment, **VARIABLES, "PWD": folder}
+        self._shells[name] = LabShell(network, name, node.start, folder, environment)
+        return self._shells[name]
+
+    def client_shell(self) -> LabShell | None:
+        """Return the client's terminal if it has been opened."""
+        return self._shells.get(CLIENT)
+
+    def close(self) -> None:
+        """End the machine and everything that runs in it."""
+        if self._network is not None:
+            self._network.stop()
+            self._network = None

@@ -1,0 +1,113 @@
+"""Pictures of a run: its records over time, and what iperf3 wrote as JSON."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wanlab import Record, iperf3, plot
+from wanlab.errors import WanlabError
+from wanlab.plot import Panel
+from wanlab.record import Provenance
+
+from .step_samples import StepRecord
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_PICTURES = 12
+FOLDER = "figures"
+NETEM = "netem"
+
+Pictures = Mapping[str, str]
+"""Data URLs by their titles, in order."""
+
+
+def draw_all(
+    records: Sequence[StepRecord], folder: Path, provenance: Provenance, heading: str
+) -> Pictures:
+    """Draw everything that a run has left in its folder, up to MAX_PICTURES pictures."""
+    pictures: dict[str, str] = {}
+    for title, url in _pictures(records, folder, provenance, heading):
+        pictures[title] = url
+        if len(pictures) == MAX_PICTURES:
+            break
+    return pictures
+
+
+def _pictures(
+    records: Sequence[StepRecord], folder: Path, provenance: Provenance, heading: str
+) -> Iterator[tuple[str, str]]:
+    panels = {one.title: panels_of(one) for one in records if one.is_requested}
+    if len(panels) > 1:
+        figure = plot.comparison(panels, title=heading)
+        yield "Comparison", _save(figure, folder / FOLDER / "comparison", with_pdf=True)
+    for one in records:
+        title = f"{heading}: {one.title}" if one.is_requested else heading
+        figure = plot.timeline(panels_of(one), title=title)
+        path = folder / FOLDER / one.name
+        yield _title(one), _save(figure, path, with_pdf=one.is_requested)
+    recorded = {data for one in records for data in one.record.raw.values()}
+    for file in sorted((folder / "home").rglob("*.json")):
+        with suppress(WanlabError, OSError):
+            data = file.read_bytes()
+            if data in recorded:
+                continue
+            record = Record(provenance, {"iperf3": iperf3.parse(data).table()})
+            title = str(file.relative_to(folder / "home"))
+            path = folder / FOLDER / title.replace("/", "-")
+            yield title, _save(plot.timeline([plot.throughput(record)], title=title), path)
+
+
+def _title(one: StepRecord) -> str:
+    if one.is_requested:
+        return one.title[:1].upper() + one.title[1:]
+    ports = ", ".join(map(str, one.record["qdisc"].distinct("device")))
+    return f"Queue of {ports}, {one.name}"
+
+
+def panels_of(one: StepRecord) -> list[Panel]:
+    """Return a panel for each quantity that the record has."""
+    record = one.record
+    panels = [plot.throughput(record)] if "iperf3" in record else []
+    panels += [plot.rtt(record)] if "ping" in record or "tcp" in record else []
+    panels += [plot.congestion_window(record)] if "tcp" in record else []
+    return [*panels, *_queue_panels(one)]
+
+
+def _queue_panels(one: StepRecord) -> Iterator[Panel]:
+    """Yield a panel for each qdisc of each port.
+
+    Of a delay line above a queue, the packets are on their way and do not wait; a record that the
+    unit asks for shows the queue alone.
+    """
+    record = one.record
+    if "qdisc" not in record:
+        return
+    for port in record["qdisc"].distinct("device"):
+        rows = record["qdisc"].where(device=port)
+        kinds: dict[str, str] = dict(zip(rows["handle"], rows["kind"], strict=True))
+        queues = [handle for handle, kind in kinds.items() if kind != NETEM]
+        if one.is_requested and queues:
+            for handle in queues:
+                yield plot.queue(
+                    record, device=str(port), handle=handle, limit_bytes=one.limit_bytes
+                )
+            continue
+        for handle, kind in kinds.items():
+            panel = plot.queue(record, device=str(port), handle=handle)
+            yield replace(panel, title=f"{kind} {handle}")
+
+
+def _save(figure: Figure, path: Path, *, with_pdf: bool = False) -> str:
+    """Save a figure as PNG, and as PDF if asked; return a data URL of the PNG."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = path.with_name(f"{path.name}.png")
+    plot.save(figure, image)
+    if with_pdf:
+        plot.save(figure, path.with_name(f"{path.name}.pdf"))
+    return f"data:image/png;base64,{base64.b64encode(image.read_bytes()).decode()}"

@@ -1,0 +1,153 @@
+"""The reports of runs and grades, as they are written to JSON and read again.
+
+UnitReport     a run of a unit                      report.json
+  StepReport     one step, with what it printed
+    FigureReport   one figure of the manual beside ours
+  RecordReport   a record that the unit asks for
+  GradeReport    the checks at the end
+    CheckReport    one check
+"""
+
+from __future__ import annotations
+
+from typing import Final, NotRequired, TypedDict
+
+REPRODUCED: Final = "reproduced"
+"""Within its band."""
+EXPLAINED: Final = "explained"
+"""Outside its band, or not taken, for a reason that is known."""
+OPEN: Final = "open"
+STATUSES = (REPRODUCED, EXPLAINED, OPEN)
+
+
+class FigureReport(TypedDict):
+    """One figure, or text, of the manual beside ours."""
+
+    what: str
+    manual: str
+    ours: float | None
+    ours_text: str
+    unit: str
+    band: str
+    at_least: float | None
+    at_most: float | None
+    status: str
+    why: str
+
+
+class StepReport(TypedDict):
+    """One step of a unit or of a solution. Times are of the network's clock."""
+
+    n: int
+    at: str
+    where: str
+    command: str
+    printed: str
+    note: str
+    skipped: str
+    optional: bool
+    output: str
+    figures: list[FigureReport]
+    problems: list[str]
+    began_s: float
+    seconds: float
+
+
+class CheckReport(TypedDict):
+    """One check: its points, what it measured, and the hint if it is missed."""
+
+    what: str
+    measured: bool
+    """Whether the check lets flows run, rather than looking at a state."""
+    passed: bool
+    points: float
+    of: float
+    value: float | None
+    value_text: str
+    band: str
+    hint: str
+    reason: str
+
+
+class GradeReport(TypedDict):
+    """All checks of a unit, over one network."""
+
+    unit: str
+    title: str
+    seed: int
+    variant: int | None
+    points: float
+    of: float
+    passed: bool
+    checks: list[CheckReport]
+    problems: NotRequired[list[str]]
+    """What went wrong while the graded work was performed."""
+    outputs: NotRequired[list[StepReport]]
+
+
+class RecordReport(TypedDict):
+    """A record that the run has kept."""
+
+    title: str
+    digest: str
+
+
+class DecisionReport(TypedDict):
+    """What the unit decided where the manual is silent."""
+
+    what: str
+    decided: str
+    because: str
+
+
+class UnitReport(TypedDict):
+    """One run of a unit."""
+
+    wanlab: str
+    unit: str
+    kind: str
+    number: int
+    title: str
+    heading: str
+    goal: str
+    seed: int
+    variant: int | None
+    clock: str
+    wire: str
+    line_rate: str
+    steps_count: int
+    performed: int
+    skipped: int
+    counts: dict[str, int]
+    """How many figures have each status."""
+    steps: list[StepReport]
+    solution: list[StepReport]
+    check: GradeReport | None
+    records: dict[str, RecordReport]
+    decisions: list[DecisionReport]
+    virtual_s: float
+    real_s: float
+    warnings: list[str]
+    folder: str
+
+
+def all_steps(report: UnitReport) -> list[StepReport]:
+    """Return the steps of the unit and of its solution."""
+    return [*report["steps"], *report["solution"]]
+
+
+def is_good(report: UnitReport) -> bool:
+    """Return whether no step failed, no figure is open, and the solution passes.
+
+    On the real clock a measured check may miss its band, which depends on this computer.
+    """
+    has_failed = any(step["problems"] for step in all_steps(report))
+    checks = report["check"]["checks"] if report["check"] else []
+    is_real = report["clock"] == "real"
+    is_graded = all(check["passed"] or (is_real and check["measured"]) for check in checks)
+    return not has_failed and is_graded and report["counts"][OPEN] == 0
+
+
+def transcript(steps: list[StepReport]) -> str:
+    """Return every command with what it printed."""
+    return "\n".join(f"{step['command']}\n{step['output']}" for step in steps if step["command"])

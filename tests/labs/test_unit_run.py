@@ -1,0 +1,208 @@
+"""The folder of a run, with a unit that is made for these tests: one flow of half a second."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wanlab import record, save, shapes
+from wanlab.errors import RequirementError
+from wanlab.labs import unit_file
+from wanlab.labs.outcome import Outcome
+from wanlab.labs.report import UnitReport
+from wanlab.labs.runner import StepRunner
+from wanlab.labs.shell import LabShell
+from wanlab.labs.unit import Unit
+from wanlab.labs.unit_run import run_unit
+
+pytestmark = pytest.mark.machine
+
+SHAPER = "tc qdisc add dev s1-eth2 root handle 1: tbf rate 10mbit burst 10000 limit 50000"
+UNIT = f"""\
+number: 99
+kind: lab
+title: A test
+goal: To leave a folder.
+file: Lab 99.mn
+steps:
+- {{n: 0, where: gui, do: run}}
+- {{n: 1, where: client, type: "{SHAPER}"}}
+- {{n: 2, where: h2, type: iperf3 -s, starts: server}}
+- n: 3
+  where: h1
+  type: iperf3 -c 10.0.0.2 -n 600K -J > out.json; ping -c 1 10.0.0.2
+  record:
+    name: flow
+    title: one flow
+    sources: [queue(s1-eth2), tcp(h1), iperf3(out.json), ping]
+    limit_bytes: 50000
+  expect:
+  - {{what: peak, metric: queue(s1-eth2).peak_bytes, manual: 5e4, at_least: 0, at_most: 50000}}
+- {{n: 4, where: h2, stops: server}}
+- n: 5
+  where: h1
+  type: ping -c 1 10.0.0.2
+  expect:
+  - {{what: idle, metric: queue(s1-eth2).first_bytes, manual: 0, at_least: 0, at_most: 100}}
+check:
+- {{what: the shaper, state: tc -j qdisc show dev s1-eth2, metric: tbf.rate_mbps, at_least: 9, hint: s1}}
+"""
+FILES_WITH_TIMES = {"report.json", "report.html"}
+"""They say how long the run took."""
+
+
+def ignore(line: str) -> None:
+    pass
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Unit:
+    folder = tmp_path / "lab99"
+    folder.mkdir()
+    (folder / "lab.yaml").write_text(UNIT)
+    save(shapes.single(2), folder / "topology.mn")
+    return unit_file.read(folder)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+def run(
+    unit: Unit, results: Path, seed: int = 1, say: Callable[[str], None] = ignore
+) -> UnitReport:
+    return run_unit(unit, seed=seed, clock="virtual", results=results, say=say)
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Return hashes of all files, by their paths."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_run_leaves_one_folder_with_everything(unit: Unit, results: Path) -> None:
+    report = run(unit, results)
+    folder = results / "lab99-seed1"
+    assert [path.name for path in results.iterdir()] == [folder.name]
+    assert set(content(folder)) == {
+        "report.html",
+        "report.json",
+        "report.txt",
+        "transcript.txt",
+        "figures/flow.pdf",
+        "figures/flow.png",
+        "figures/step-5.png",
+        "flow/iperf3.parquet",
+        "flow/ping.parquet",
+        "flow/provenance.json",
+        "flow/qdisc.parquet",
+        "flow/raw/out.json",
+        "flow/raw/ping.txt",
+        "flow/tcp.parquet",
+        "home/lab_topologies/Lab 99.mn",
+        "home/out.json",
+        "step-5/provenance.json",
+        "step-5/qdisc.parquet",
+    }
+    assert [step["problems"] for step in report["steps"] if step["problems"]] == []
+    assert report == json.loads((folder / "report.json").read_text())
+    assert report["folder"] == str(folder)
+    assert "\n2 of 2 figures reproduced\n" in (folder / "report.txt").read_text()
+    assert f"client$ {SHAPER}" in (folder / "transcript.txt").read_text()
+    flow = record.read(folder / "flow")
+    assert report["records"]["flow"] == {"title": "one flow", "digest": flow.digest()}
+    assert f"client$ {SHAPER}" in flow.provenance.commands
+    assert flow.provenance.parameters == {"step": 3}
+
+
+def test_the_same_seed_gives_the_same_files_and_another_seed_others(
+    unit: Unit, results: Path
+) -> None:
+    def files(folder: str, seed: int = 1) -> dict[str, str]:
+        run(unit, results / folder, seed)
+        files = content(results / folder / f"lab99-seed{seed}")
+        return {name: value for name, value in files.items() if name not in FILES_WITH_TIMES}
+
+    first, second, other = files("first"), files("second elsewhere"), files("first", seed=2)
+    assert first == second
+    assert first["flow/tcp.parquet"] != other["flow/tcp.parquet"]
+
+
+def test_a_second_run_of_that_name_replaces_the_first(unit: Unit, results: Path) -> None:
+    run(unit, results)
+    text = results / "lab99-seed1" / "report.txt"
+    text.write_text("old")
+    run(unit, results)
+    assert "reproduced" in text.read_text()
+
+
+def test_what_was_measured_before_an_interrupt_is_kept(unit: Unit, results: Path) -> None:
+    def interrupt(line: str) -> None:
+        if line.endswith("h2: Ctrl-C"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        run(unit, results, say=interrupt)
+    (partial,) = results.iterdir()
+    assert partial.name == "lab99-seed1.partial"
+    assert raised.value.__notes__ == [f"what was measured until then is in {partial}"]
+    assert json.loads((partial / "report.json").read_text())["interrupted"]
+    assert record.read(partial / "flow").provenance.parameters == {"step": 3}
+
+
+def test_a_measurement_that_was_interrupted_is_kept_as_far_as_it_went(
+    unit: Unit, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(runner: StepRunner, shell: LabShell, outcome: Outcome) -> None:
+        if outcome.step.n == 3:
+            raise KeyboardInterrupt
+        wait(runner, shell, outcome)
+
+    wait = StepRunner._wait
+    monkeypatch.setattr(StepRunner, "_wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(unit, results)
+    kept = record.read(results / "lab99-seed1.partial" / "flow-interrupted")
+    assert list(kept.tables["qdisc"]["time_ns"]) == [0]
+    assert kept.provenance.parameters == {"step": 3, "interrupted": True}
+
+
+def test_a_run_that_ends_before_it_began_leaves_nothing(unit: Unit, results: Path) -> None:
+    def fail(line: str) -> None:
+        raise RequirementError("there is no kernel")
+
+    with pytest.raises(RequirementError) as raised:
+        run(unit, results, say=fail)
+    assert not hasattr(raised.value, "__notes__")
+    assert list(results.iterdir()) == []
+
+
+def test_two_equal_runs_at_once_are_refused(unit: Unit, results: Path) -> None:
+    refused: list[str] = []
+
+    def run_again(line: str) -> None:
+        if not refused:
+            refused.append(line)
+            with pytest.raises(RequirementError, match="the same run is under way already"):
+                run(unit, results)
+
+    assert run(unit, results, say=run_again)["counts"]["reproduced"] == 2
+
+
+def test_remains_of_a_run_that_was_killed_are_replaced(unit: Unit, results: Path) -> None:
+    run(unit, results)
+    folder = results / "lab99-seed1"
+    remains = folder.rename(results / "lab99-seed1.partial")
+    (remains / "work").mkdir()
+    (remains / "link").symlink_to(results)
+    run(unit, results)
+    assert [path.name for path in results.iterdir()] == [folder.name]
+    assert "link" not in content(folder)
