@@ -20,7 +20,7 @@ from wanlab.operations import (
 )
 from wanlab.plan import plan, settling_point
 from wanlab.plan.change import reshape
-from wanlab.plan.needs import needs
+from wanlab.plan.needs import required_programs
 from wanlab.plan.routing import programs_for
 from wanlab.topology import (
     Conditions,
@@ -141,7 +141,7 @@ def with_queue(kind: str) -> Callable[[], Topology]:
             lambda: Topology(
                 nodes=(Host("h1"), Host("h2")), links=(link(Port("h1", speed_bps=1_500_000), "h2"),)
             ),
-            "port h1-eth0: a port's speed is in whole Mbit/s",
+            "port h1-eth0: a port's speed must be in whole Mbit/s",
         ),
     ],
 )
@@ -229,12 +229,12 @@ def test_open_vswitch_and_frr_are_needed_where_they_are_used() -> None:
     topology = Topology(
         nodes=(Switch("s1", kind="ovs"), Switch("s2"), Router("r1", frr="router rip\n"))
     )
-    assert {(need.package, need.wanted_by) for need in needs(topology)} == {
+    assert {(need.package, need.needed_by) for need in required_programs(topology)} == {
         ("openvswitch-switch", "switch s1"),
         ("frr", "router r1"),
     }
-    assert "/usr/lib/frr/ripd" in [need.program for need in needs(topology)]
-    assert list(needs(shapes.minimal())) == []
+    assert "/usr/lib/frr/ripd" in [need.program for need in required_programs(topology)]
+    assert list(required_programs(shapes.minimal())) == []
 
 
 def test_a_relay_stands_for_a_controller_outside() -> None:

@@ -11,15 +11,24 @@ from wanlab.operations import (
     SetSysctl,
 )
 from wanlab.plan import Wire, plan
-from wanlab.plan.native import PUSHES_BACK, PUSHES_UDP_BACK, Kernel, native, native_warnings
+from wanlab.plan.native import (
+    BACKPRESSURE,
+    UDP_BACKPRESSURE,
+    KernelFeatures,
+    native,
+    native_warnings,
+)
 from wanlab.topology import ensure, link, resolve, shapes
 from wanlab.topology.model import Host, Port, Router, Topology
 
-WITH, WITHOUT = Kernel(has_bridge_netfilter=True), Kernel(has_bridge_netfilter=False)
+WITH, WITHOUT = (
+    KernelFeatures(has_bridge_netfilter=True),
+    KernelFeatures(has_bridge_netfilter=False),
+)
 
 
 def operations_of(
-    topology: Topology, wire: Wire = "mtu", kernel: Kernel | None = WITH
+    topology: Topology, wire: Wire = "mtu", kernel: KernelFeatures | None = WITH
 ) -> list[object]:
     return list(native(plan(resolve(ensure(topology)), wire=wire), wire, kernel))
 
@@ -64,6 +73,6 @@ def test_without_it_ports_of_switches_receive_by_napi_and_join_nothing() -> None
 def test_what_no_remedy_helps_against_is_a_warning() -> None:
     switched = plan(resolve(shapes.minimal()))
     routed = plan(resolve(Topology(nodes=(Host("h1"), Router("r1")), links=(link("h1", "r1"),))))
-    assert native_warnings(switched, "gso", WITHOUT) == [PUSHES_BACK]
-    assert native_warnings(switched, "mtu", WITHOUT) == [PUSHES_UDP_BACK]
+    assert native_warnings(switched, "gso", WITHOUT) == [BACKPRESSURE]
+    assert native_warnings(switched, "mtu", WITHOUT) == [UDP_BACKPRESSURE]
     assert native_warnings(routed, "gso", WITHOUT) == []

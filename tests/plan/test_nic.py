@@ -13,7 +13,7 @@ from wanlab.operations import (
     SetWire,
 )
 from wanlab.plan import Wire, plan
-from wanlab.plan.native import native, refuse_cards
+from wanlab.plan.native import native, refuse_nics
 from wanlab.topology import Link, Nic, resolve
 
 BY_RULE = Nic()
@@ -83,9 +83,9 @@ def test_the_computers_own_kernel_has_no_card_that_cuts() -> None:
         ("gso", Nic(coalescing_ns=1000), "the network: coalescing"),
     ],
 )
-def test_a_card_that_the_computers_kernel_cannot_play_is_refused(
+def test_a_nic_that_the_computers_kernel_cannot_emulate_is_refused(
     wire: Wire, nic: Nic, what: str
 ) -> None:
     with pytest.raises(RequirementError, match=what):
-        refuse_cards(shapes.single(1), wire, nic)
-    refuse_cards(shapes.single(1), "gso", Nic(tso=True, coalescing_ns=0))
+        refuse_nics(shapes.single(1), wire, nic)
+    refuse_nics(shapes.single(1), "gso", Nic(tso=True, coalescing_ns=0))

@@ -296,7 +296,7 @@ class Performer:
     def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
         self._started_services.routing.start(router, programs, configuration)
 
-    def run_command(self, node: str, command: str) -> None:
+    def run_start_command(self, node: str, command: str) -> None:
         self._run(node, ["/bin/sh", "-c", command])
 
     def write_file(self, path: str, content: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from wanlab.errors import Problem, RequirementError, TopologyError
 from wanlab.machine import Clock, MachineKind
 from wanlab.machine.guest_environment import ENVIRONMENT
-from wanlab.plan.needs import needs
+from wanlab.plan.needs import required_programs
 from wanlab.topology.model import Host, Router, Switch, Topology
 
 
@@ -55,9 +55,9 @@ def cautions(topology: Topology, clock: Clock) -> Iterator[str]:
 
 def look_for_programs(topology: Topology) -> None:
     """RequirementError for the first that this computer lacks; machines have the computer's programs."""
-    for need in needs(topology):
+    for need in required_programs(topology):
         if shutil.which(need.program, path=ENVIRONMENT["PATH"]) is None:
             raise RequirementError(
-                f"{need.wanted_by} needs {need.program}, and this computer does not have it",
+                f"{need.needed_by} needs {need.program}, and this computer does not have it",
                 f"install the package {need.package} (apt-get install {need.package})",
             )

@@ -15,7 +15,7 @@ from wanlab.operations import (
     Operation,
 )
 from wanlab.plan import Wire
-from wanlab.plan.native import Kernel
+from wanlab.plan.native import KernelFeatures
 from wanlab.topology.nic import Nic, nic_words
 
 
@@ -135,8 +135,8 @@ def take_interfaces(machine: Machine, operations: Iterable[Operation]) -> None:
         machine.move_interfaces(names)
 
 
-def look_at_kernel(machine: Machine, operations: Iterable[Operation]) -> Kernel:
+def look_at_kernel(machine: Machine, operations: Iterable[Operation]) -> KernelFeatures:
     """What the computer's kernel has. RequirementError lists all that it lacks for the operations."""
     from wanlab.machine.native import check_native
 
-    return Kernel(has_bridge_netfilter=check_native(machine, operations))
+    return KernelFeatures(has_bridge_netfilter=check_native(machine, operations))

@@ -38,7 +38,7 @@ from wanlab.operations import (
 )
 from wanlab.plan import Wire, plan, settling_point
 from wanlab.plan.change import reshape
-from wanlab.plan.native import Kernel, native, native_warnings, refuse_cards, refuse_traces
+from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import ensure, resolve
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
@@ -133,7 +133,7 @@ class Network:
         self._may_reach = [read_address(text) for text in allow_connect]
         self.sysctls = dict(sysctls or {})
         self._is_native = is_native(self.machine_kind)
-        self._kernel: Kernel | None = None
+        self._kernel: KernelFeatures | None = None
         self._dropped_before = 0
         refuse_unfit(self.topology, self.machine_kind, self.clock)
         self.plan = self._plan(self.topology)
@@ -170,7 +170,7 @@ class Network:
         if self.machine_kind == "here" and self.line_rate_bps != read_about()["line_rate_bps"]:
             topology = with_speed(topology, self.line_rate_bps)
         if self._is_native:
-            refuse_cards(topology, self.wire, self.nic)
+            refuse_nics(topology, self.wire, self.nic)
             refuse_traces(topology)
         operations = plan(topology, wire=self.wire, nic=self.nic, sysctls=self.sysctls)
         return native(operations, self.wire, self._kernel) if self._is_native else operations

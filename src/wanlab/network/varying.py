@@ -10,7 +10,7 @@ from wanlab.operations import (
     Operation,
     StartOpportunities,
 )
-from wanlab.plan.change import course
+from wanlab.plan.change import schedule_changes
 from wanlab.topology.model import Port
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def start_varying(network: Network, ports: Iterable[Port], epoch_ns: int) -> Non
         network.perform([StartOpportunities(epoch_ns)])
     for port in ports:
         if port.conditions.schedule is not None:
-            _follow(network, course(network.namespace_of(port), port), str(port.name))
+            _follow(network, schedule_changes(network.namespace_of(port), port), str(port.name))
 
 
 def refuse_scheduled(before: Port, after: Port) -> None:

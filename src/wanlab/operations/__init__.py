@@ -27,7 +27,7 @@ from .links import (
     SetLinkState,
     SetVlans,
 )
-from .nodes import AddNamespace, AddRoute, RemoveNamespace, RunCommand, SetSysctl, WriteFile
+from .nodes import AddNamespace, AddRoute, RemoveNamespace, RunStartCommand, SetSysctl, WriteFile
 from .operation import ROOT, Operation, Request
 from .ports import SetCoalesce, SetGroMaxSize, SetOffloads, SetSpeed, SetWire, Shape
 from .services import (
@@ -67,7 +67,7 @@ __all__ = [
     "RemoveLink",
     "RemoveNamespace",
     "Request",
-    "RunCommand",
+    "RunStartCommand",
     "SetCoalesce",
     "SetGroMaxSize",
     "SetLinkState",

@@ -88,13 +88,13 @@ class WriteFile(Operation):
 
 
 @dataclass(frozen=True)
-class RunCommand(Operation):
+class RunStartCommand(Operation):
     """Run the start command that the user gave a node."""
 
     node: str
     command: str
 
-    verb = "run_command"
+    verb = "run_start_command"
 
     def describe(self) -> str:
         return f"start command of {namespace_name(self.node)}: {self.command}"

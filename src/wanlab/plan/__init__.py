@@ -1,4 +1,13 @@
-"""How a topology becomes kernel objects: lists of operations, pure data. It knows no machine."""
+"""Turns a topology into operations: plain data, which no machine is needed for.
+
+build      all operations, in the order in which they are performed
+nic        what the NIC of a port does             shaping   its queueing disciplines
+switches   bridges, Open vSwitch, controllers      routing   programs of FRRouting
+change     from one state of a live port to another
+native     what is different on the computer's own kernel
+needs      the programs that a topology needs
+script     a plan as a shell script
+"""
 
 from itertools import islice
 
@@ -10,21 +19,21 @@ from wanlab.topology.model import is_in_root
 from wanlab.topology.nic import BY_RULE, Nic
 
 from .build import plan, settling_point
-from .change import course
+from .change import schedule_changes
 from .nic import Wire
 from .script import schedule_script, script
 
 
 def plan_script(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> str:
-    """A shell script that makes the topology by hand."""
+    """Return a shell script that builds the topology by hand, schedules included."""
     resolved = resolve(ensure(topology))
     parts = [script(plan(resolved, wire=wire, nic=nic))]
     for port in (port for link in resolved.links for port in link.ports):
-        home = ROOT if is_in_root(resolved.node(port.node)) else port.node
+        namespace = ROOT if is_in_root(resolved.node(port.node)) else port.node
         repeats = port.conditions.schedule_repeat_ns is not None
-        lap = len(port.conditions.states()) - (not repeats)
-        if lap and port.conditions.schedule is not None:
-            changes = list(islice(course(home, port), lap))
+        length = len(port.conditions.states()) - (not repeats)
+        if length and port.conditions.schedule is not None:
+            changes = list(islice(schedule_changes(namespace, port), length))
             parts.append(schedule_script(str(port.name), changes, repeats))
     return "".join(parts)
 

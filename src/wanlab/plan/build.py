@@ -1,6 +1,6 @@
-"""From a resolved topology to the operations that make it, in the order in which they are done.
+"""Turns a resolved topology into the operations that build it, in the order of their execution.
 
-Hosts and routers are namespaces. A switch is a bridge or an Open vSwitch, and its ports live in the root
+Hosts and routers are namespaces. A switch is a bridge or an Open vSwitch, and its ports are in the root
 namespace of the machine, as in Mininet: that is where the course's "client" terminal sees them.
 """
 
@@ -25,7 +25,7 @@ from wanlab.operations import (
     MoveInterface,
     Operation,
     PrepareRouting,
-    RunCommand,
+    RunStartCommand,
     SetSpeed,
     SetSysctl,
     Shape,
@@ -44,13 +44,13 @@ from wanlab.topology.model import (
 )
 from wanlab.topology.nic import BY_RULE, Nic
 
-from .change import loading
+from .change import load_trace
 from .nic import Wire, nic_of, nic_operations
 from .routing import programs_for
 from .shaping import shape_lines
-from .switches import make_bridges, make_ovs, plug_early, plug_late
+from .switches import join_early, join_late, make_bridges, make_ovs
 
-# Bursts must be queued where they are counted, not dropped silently behind veth.
+# Bursts must wait in queues that are counted, and not be dropped silently behind veth.
 BACKLOG_PACKETS = 1_000_000
 
 
@@ -62,21 +62,22 @@ def plan(
     sysctls: Mapping[str, str] | None = None,
     shares: bool = True,
 ) -> tuple[Operation, ...]:
-    """All operations that make a topology live. `topology` has been checked and resolved.
+    """Return all operations that build a topology, which has been checked and resolved.
 
-    `nic` is the card of every host and router whose port says nothing else. `sysctls` hold in every
-    node. `shares`: hosts get their shares of the processors, which mean nothing
-    where computing takes no time. TopologyError for what no plan can be made of.
+    `nic` is the default NIC of hosts and routers. `sysctls` are set in every node. `shares` says
+    whether hosts get their shares of the CPU, which mean nothing where computing takes no time.
+    TopologyError for what cannot be built.
     """
     _refuse(topology)
     return tuple(_operations(topology, wire, nic, sysctls or {}, shares))
 
 
 def settling_point(operations: Sequence[Operation]) -> int:
-    """From which operation on the nodes should have settled: ports join their switches there."""
+    """Return the index of the first operation for which the nodes must have settled: from there on
+    ports join their switches."""
     late = (JoinBridge, JoinOvs, StartRouting)
-    places = (place for place, operation in enumerate(operations) if isinstance(operation, late))
-    return next(places, len(operations))
+    indexes = (index for index, operation in enumerate(operations) if isinstance(operation, late))
+    return next(indexes, len(operations))
 
 
 def _refuse(topology: Topology) -> None:
@@ -97,7 +98,7 @@ def _operations(
     topology: Topology, wire: Wire, nic: Nic, sysctls: Mapping[str, str], shares: bool
 ) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
-    # Ports of a switch have no addresses; without this each would announce one of its own.
+    # Ports of a switch need no addresses; without this each would announce an IPv6 address.
     yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
     if any(router.frr is not None for router in topology.routers):
         yield PrepareRouting()
@@ -110,7 +111,7 @@ def _operations(
             yield SetSysctl(node.name, "net.ipv4.ip_forward", "1")
             yield SetSysctl(node.name, "net.ipv6.conf.all.forwarding", "1")
         if isinstance(node, Host):
-            yield from _belongings(node, shares)
+            yield from _host_operations(node, shares)
     yield from make_bridges(topology)
     for link in topology.links:
         a, b = link.ports
@@ -119,41 +120,41 @@ def _operations(
     for node in topology.nodes:
         if isinstance(node, Host | Router | Switch):
             for interface in node.external_interfaces:
-                yield MoveInterface(interface, _home(node))
+                yield MoveInterface(interface, _namespace(node))
     yield from _addresses(topology)
     for node in topology.nodes:
         for port in topology.ports(node.name):
-            yield from _port(_home(node), node, port, wire, nic)
+            yield from _port(_namespace(node), node, port, wire, nic)
     yield WriteFile("/etc/hosts", hosts_file(topology))
     yield from make_ovs(topology)
-    yield from plug_early(topology)
-    yield from plug_late(topology)
+    yield from join_early(topology)
+    yield from join_late(topology)
     for router in topology.routers:
         if router.frr is not None:
             yield StartRouting(router.name, programs_for(router.frr), router.frr)
     for node in topology.nodes:
         if node.start_command:
-            yield RunCommand(_home(node), node.start_command)
+            yield RunStartCommand(_namespace(node), node.start_command)
 
 
-def _belongings(host: Host, shares: bool) -> Iterator[Operation]:
-    for mount, kept_in in host.private_directories:
-        yield AddPrivateDirectory(host.name, mount, kept_in)
+def _host_operations(host: Host, shares: bool) -> Iterator[Operation]:
+    for mount, backing in host.private_directories:
+        yield AddPrivateDirectory(host.name, mount, backing)
     if shares and (host.cpu is not None or host.cores is not None):
         yield LimitCpu(host.name, host.cpu, host.cores)
 
 
-def _home(node: Node) -> str:
-    """The namespace of a node's ports."""
+def _namespace(node: Node) -> str:
+    """Return the namespace of a node's ports."""
     return ROOT if is_in_root(node) else node.name
 
 
 def _end(topology: Topology, port: Port) -> End:
     node = topology.node(port.node)
     assert port.name is not None, "a plan needs a resolved topology"
-    is_born_in_bridge = isinstance(node, Switch) and node.kind == "bridge" and node.stp
-    bridge = node.name if is_born_in_bridge else None
-    return End(_home(node), port.name, port.mac, port.mtu, bridge)
+    starts_in_bridge = isinstance(node, Switch) and node.kind == "bridge" and node.stp
+    bridge = node.name if starts_in_bridge else None
+    return End(_namespace(node), port.name, port.mac, port.mtu, bridge)
 
 
 def _addresses(topology: Topology) -> Iterator[Operation]:
@@ -165,36 +166,36 @@ def _addresses(topology: Topology) -> Iterator[Operation]:
         for port in topology.ports(node.name):
             if port.ip:
                 assert port.name is not None
-                yield AddAddress(_home(node), port.name, port.ip)
+                yield AddAddress(_namespace(node), port.name, port.ip)
         if isinstance(node, Host):
             yield from _vlan_interfaces(node, topology.ports(node.name))
         if isinstance(node, Host) and node.default_route:
             route = node.default_route.removeprefix("default ")
-            words = route if " " in route else f"via {route}"
-            yield AddRoute(_home(node), f"default {words}")
+            default = route if " " in route else f"via {route}"
+            yield AddRoute(_namespace(node), f"default {default}")
         if isinstance(node, Router):
             for route in node.routes:
                 yield AddRoute(node.name, route)
 
 
 def _vlan_interfaces(host: Host, ports: tuple[Port, ...]) -> Iterator[Operation]:
-    """On its first port, as MiniEdit has them: h1-eth0.100."""
+    """Yield VLAN interfaces on the host's first port, named as in MiniEdit: h1-eth0.100."""
     for address, vlan in host.vlan_interfaces:
         port = str(ports[0].name)
-        yield AddVlanInterface(_home(host), port, vlan, f"{port}.{vlan}")
-        yield AddAddress(_home(host), f"{port}.{vlan}", address)
+        yield AddVlanInterface(_namespace(host), port, vlan, f"{port}.{vlan}")
+        yield AddAddress(_namespace(host), f"{port}.{vlan}", address)
 
 
-def _port(home: str, node: Node, port: Port, wire: Wire, nic: Nic) -> Iterator[Operation]:
+def _port(namespace: str, node: Node, port: Port, wire: Wire, nic: Nic) -> Iterator[Operation]:
     name = port.name
     assert name is not None
     if port.speed_bps is not None:
-        yield SetSpeed(home, name, _mbps(port))
-    yield from nic_operations(home, name, nic_of(node, port, wire, nic), wire)
+        yield SetSpeed(namespace, name, _mbps(port))
+    yield from nic_operations(namespace, name, nic_of(node, port, wire, nic), wire)
     lines = shape_lines(port)
     if lines:
-        yield Shape(home, name, lines)
-    yield from loading(home, port)
+        yield Shape(namespace, name, lines)
+    yield from load_trace(namespace, port)
 
 
 def _mbps(port: Port) -> int:
@@ -205,7 +206,7 @@ def _mbps(port: Port) -> int:
             [
                 Problem(
                     f"port {port.name}",
-                    f"a port's speed is in whole Mbit/s, {port.speed_bps} bit/s is not",
+                    f"a port's speed must be in whole Mbit/s, not {port.speed_bps} bit/s",
                     "use the link's rate for anything finer",
                 )
             ]
@@ -214,7 +215,7 @@ def _mbps(port: Port) -> int:
 
 
 def hosts_file(topology: Topology) -> str:
-    """/etc/hosts: every node by its name."""
+    """Return the text of /etc/hosts, with every host and router by its name."""
     lines = ["127.0.0.1 localhost", "::1 localhost"]
     for node in topology.nodes:
         addresses = [port.ip for port in topology.ports(node.name) if port.ip]

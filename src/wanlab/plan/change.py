@@ -1,4 +1,4 @@
-"""From one state of a port to another, while the network lives."""
+"""Changes a port from one state to another while the network runs."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from .shaping import (
     tbf_words,
 )
 
-WHOLE = (1 << 32) - 1
-"""Certainty, as netem counts probabilities."""
+CERTAINTY = (1 << 32) - 1
+"""The probability 1, in the units of netem."""
 
 
 def reshape(namespace: str, before: Port, after: Port) -> list[Operation]:
-    """Operations that replace a port's queueing disciplines. What waits in the old ones is lost."""
+    """Return operations that replace a port's queueing disciplines; packets in the old ones are lost."""
     name = after.name
     assert name is not None
     remove = (f"qdisc del dev {name} root",) if shape_lines(before) else ()
     lines = remove + shape_lines(after)
     shaped: list[Operation] = [Shape(namespace, name, lines)] if lines else []
-    return shaped + list(loading(namespace, after))
+    return shaped + list(load_trace(namespace, after))
 
 
-def loading(namespace: str, port: Port) -> Iterator[Operation]:
-    """When a port that delivers by a trace does so."""
+def load_trace(namespace: str, port: Port) -> Iterator[Operation]:
+    """Yield the operation that loads the trace by which a port delivers, if it has one."""
     trace, name = port.conditions.trace, port.name
     if trace is not None:
         assert name is not None
@@ -49,9 +49,11 @@ def loading(namespace: str, port: Port) -> Iterator[Operation]:
         yield LoadOpportunities(namespace, name, SHAPER, trace.at_ms, once)
 
 
-def course(namespace: str, port: Port) -> Iterator[tuple[int, ChangeConditions]]:
-    """What a port's schedule asks for, and when (ns from the beginning on). One that repeats has no
-    end."""
+def schedule_changes(namespace: str, port: Port) -> Iterator[tuple[int, ChangeConditions]]:
+    """Yield the changes of a port's schedule, each with its time in ns from the start.
+
+    There is no last one if the schedule repeats.
+    """
     states = port.conditions.states()
     repeat_ns = port.conditions.schedule_repeat_ns
     begin_ns = 0
@@ -66,7 +68,7 @@ def course(namespace: str, port: Port) -> Iterator[tuple[int, ChangeConditions]]
 
 
 def change(namespace: str, port: Port, before: Conditions, after: Conditions) -> ChangeConditions:
-    """From one state of a schedule to another, with nothing lost."""
+    """Return the operation from one state of a schedule to another; no packet is lost."""
     name = port.name
     assert name is not None
     lines = []
@@ -79,7 +81,7 @@ def change(namespace: str, port: Port, before: Conditions, after: Conditions) ->
             "handle": SHAPER,
             "rate_bps": after.rate_bps,
             "burst_bytes": burst_bytes(changed),
-            # tbf gives its limit to any fifo below it, in whatever that counts.
+            # tbf sets its limit on any fifo below it, in the units of that fifo (bytes or packets).
             "limit": queue.limit_packets or limit_bytes(changed, queue),
         }
         words = tbf_words(changed, queue).rpartition(" ")[0]
@@ -90,10 +92,10 @@ def change(namespace: str, port: Port, before: Conditions, after: Conditions) ->
             "limit": delay_line_packets(after),
             "delay_ns": after.delay_ns,
             "jitter_ns": after.jitter_ns,
-            "loss": round(after.loss_fraction * WHOLE),
-            "duplicate": round(after.duplicate_fraction * WHOLE),
-            "reorder": round(after.reorder_fraction * WHOLE),
-            "reorder_correlation": round(after.reorder_correlation_fraction * WHOLE),
+            "loss": round(after.loss_fraction * CERTAINTY),
+            "duplicate": round(after.duplicate_fraction * CERTAINTY),
+            "reorder": round(after.reorder_fraction * CERTAINTY),
+            "reorder_correlation": round(after.reorder_correlation_fraction * CERTAINTY),
         }
         words = netem_words(after) or NO_DELAY
         lines.append(f"qdisc change dev {name} handle {DELAY_LINE}: netem {words}")

@@ -1,4 +1,4 @@
-"""What a topology needs of the computer besides the usual tools, so that it is missed before a start."""
+"""The programs that a topology needs besides the usual tools, to check before it is started."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .routing import programs_for
 
 
 @dataclass(frozen=True)
-class Need:
-    """A program, the Debian package that brings it, and the thing that wants it."""
+class RequiredProgram:
+    """A program, its Debian package, and the part of the topology that needs it."""
 
     program: str
     package: str
-    wanted_by: str
+    needed_by: str
 
 
-def needs(topology: Topology) -> Iterator[Need]:
+def required_programs(topology: Topology) -> Iterator[RequiredProgram]:
     for switch in topology.switches:
         if switch.kind == "ovs":
             for program in ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"):
-                yield Need(program, "openvswitch-switch", str(switch))
+                yield RequiredProgram(program, "openvswitch-switch", str(switch))
             break
     for router in topology.routers:
         if router.frr is not None:
             for program in programs_for(router.frr):
-                yield Need(f"{FRR_PROGRAMS}/{program}", "frr", str(router))
-            yield Need("vtysh", "frr", str(router))
+                yield RequiredProgram(f"{FRR_PROGRAMS}/{program}", "frr", str(router))
+            yield RequiredProgram("vtysh", "frr", str(router))

@@ -1,4 +1,4 @@
-"""Which of FRRouting's programs a text of frr.conf calls for."""
+"""Finds out which of FRRouting's programs a configuration (frr.conf) needs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 ALWAYS = ("zebra", "staticd")
-"""Interfaces and the kernel's routes; static routes. They go first, in this order."""
+"""For interfaces and kernel routes, and for static routes. They start first, in this order."""
 
-_CALLED_FOR = {
+_PATTERNS = {
     "bfdd": r"bfd$|.* bfd( |$)",
     "ospfd": r"router ospf( |$)",
     "ospf6d": r"router ospf6( |$)",
@@ -29,12 +29,12 @@ _CALLED_FOR = {
 
 
 def programs_for(configuration: str) -> tuple[str, ...]:
-    """By the commands that only one of them knows."""
+    """Return the programs to start, recognised by the commands that only they have."""
     lines = [line.strip() for line in configuration.splitlines()]
-    return (*ALWAYS, *_called_for(lines))
+    return (*ALWAYS, *_needed_by(lines))
 
 
-def _called_for(lines: list[str]) -> Iterator[str]:
-    for program, pattern in _CALLED_FOR.items():
+def _needed_by(lines: list[str]) -> Iterator[str]:
+    for program, pattern in _PATTERNS.items():
         if any(re.match(pattern, line) for line in lines):
             yield program

@@ -1,4 +1,4 @@
-"""A plan as a shell script that does the same by hand, for people to read and to run."""
+"""Writes a plan as a shell script, for people to read and to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ set -e
 
 
 def script(operations: Iterable[Operation]) -> str:
-    """The whole plan; each operation's description stands above its commands."""
+    """Return the whole plan; a comment above the commands of each operation describes it."""
     parts = [HEAD]
     for operation in operations:
         parts.append(f"\n# {operation.describe()}\n")
@@ -25,12 +25,15 @@ def script(operations: Iterable[Operation]) -> str:
     return "".join(parts)
 
 
-def schedule_script(port: str, course: list[tuple[int, ChangeConditions]], repeats: bool) -> str:
-    """What happens to a port later, in the background of the script. `course`: each change and when, in
-    ns; of a schedule that repeats, the first lap and the beginning of the next."""
+def schedule_script(port: str, changes: list[tuple[int, ChangeConditions]], repeats: bool) -> str:
+    """Return the part of the script that changes a port later, in the background.
+
+    `changes` has each change and its time in ns. For a schedule that repeats these are the changes of
+    the first period, and the one that begins the next.
+    """
     lines = []
     before_ns = 0
-    for at_ns, change in course:
+    for at_ns, change in changes:
         lines.append(f"sleep {(at_ns - before_ns) / 1e9:.12g}")
         lines += change.commands()
         before_ns = at_ns

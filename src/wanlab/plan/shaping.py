@@ -1,4 +1,4 @@
-"""From a port's conditions to queueing disciplines.
+"""Turns a port's conditions into queueing disciplines.
 
 What leaves a port passes, from the root down:
 
@@ -7,8 +7,8 @@ What leaves a port passes, from the root down:
        opportunity   or, instead, a trace of when packets may leave
     3: queue   the queue itself: fifo, red, codel, ...                    (if it is not tbf's own)
 
-netem stands above the shaper, as the course builds it: a packet is delayed first and queued then,
-which is the same round trip. Its own queue must never be the limit, unless it was asked for.
+netem is above the shaper, as in the course: a packet is delayed first and queued afterwards, which gives
+the same round-trip time. netem's own queue must never be the bottleneck, unless the user asked for that.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import Conditions, Port, Queue
 from wanlab.units import format_time
 
-# Enough for 100 Gbit/s of 1500-byte packets over 100 ms: netem's default of 1000 packets is a
+# Enough for 100 Gbit/s of 1500-byte packets over 100 ms. netem's default of 1000 packets would be a
 # bottleneck that nobody asked for (600 Mbit/s at 20 ms).
 DELAY_LINE_PACKETS = 1_000_000
 DELAY_LINE, SHAPER = 1, 2
 NO_DELAY = f"limit {DELAY_LINE_PACKETS} delay 0ms"
 DEFAULT_MTU = 1500
-# RED keeps its average in 32 bits: with more than this as its minimum, the average has to follow the
-# queue at once, which is what the course's burst of min/avpkt means.
-MOST_BYTES_OF_A_SLOW_AVERAGE = 1 << 20
-# How fast an average decays while nothing waits: what tc-red(8) takes where nothing is said.
-RATE_OF_AN_IDLE_QUEUE_BPS = 10_000_000
+# RED keeps its average in 32 bits. If its minimum is larger than this, the average must follow the queue
+# at once; the course's burst of min/avpkt does that.
+MAX_SLOW_AVERAGE_BYTES = 1 << 20
+# How fast the average decays while the queue is empty: the default of tc-red(8).
+IDLE_BANDWIDTH_BPS = 10_000_000
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_QUEUE = Queue("fifo", limit_packets=1000)
 BURST_S = 0.001
 BYTE_QUEUES = ("red", "sfb")
 PACKET_QUEUES = ("codel", "fq_codel", "fq", "fq_pie", "pie", "sfq", "choke")
-# Without classes these hold nothing or drop everything: only `tc` can say what is meant.
+# Without classes these hold nothing or drop everything, and a topology cannot describe classes.
 CLASSFUL = ("drr", "hfsc", "htb", "prio", "qfq", "tbf")
 
 
 def shape_lines(port: Port) -> tuple[str, ...]:
-    """Lines for tc that give a port its conditions; none if it has none. Those that follow a schedule
-    begin with what holds at first."""
+    """Return the lines of tc that give a port its conditions; none if it has no conditions.
+
+    A port with a schedule gets the conditions that the schedule starts with.
+    """
     states = [state for _, state in port.conditions.states()]
     conditions = states[0]
     port = replace(port, conditions=conditions)
@@ -66,7 +68,7 @@ def shape_lines(port: Port) -> tuple[str, ...]:
         if not _is_tbf_queue(queue):
             lines.append(f"qdisc add dev {port.name} {parent} handle 3: {queue_words(port, queue)}")
     elif conditions.queue is not None and not delay_line:
-        # The port's own line rate is what the queue waits for.
+        # The queue builds up because of the port's line rate.
         lines.append(
             f"qdisc add dev {port.name} root handle 3: {queue_words(port, conditions.queue)}"
         )
@@ -78,7 +80,7 @@ def shape_lines(port: Port) -> tuple[str, ...]:
 
 
 def netem_words(conditions: Conditions) -> str:
-    """What follows the word netem; empty if it has nothing to do."""
+    """Return the parameters of netem; empty if it has nothing to do."""
     words = []
     if conditions.delay_ns or conditions.jitter_ns:
         words += ["delay", format_time(conditions.delay_ns)]
@@ -104,7 +106,7 @@ def netem_words(conditions: Conditions) -> str:
 
 
 def delay_line_packets(conditions: Conditions) -> int:
-    """How many netem holds."""
+    """Return how many packets netem may hold."""
     queue = conditions.queue
     is_bottleneck = conditions.rate_bps is not None or conditions.trace is not None
     if queue is None or is_bottleneck or not _is_delay_line_limit(queue):
@@ -114,12 +116,12 @@ def delay_line_packets(conditions: Conditions) -> int:
 
 
 def _is_delay_line_limit(queue: Queue | None) -> bool:
-    """A fifo of packets beside a delay limits the delay line itself (Mininet's max_queue_size)."""
+    """Whether a queue limits the delay line itself, as Mininet's max_queue_size does with a delay."""
     return queue is not None and queue.kind == "fifo" and queue.limit_packets is not None
 
 
 def _is_tbf_queue(queue: Queue) -> bool:
-    """tbf's own queue is a fifo of bytes."""
+    """Whether tbf's own queue, a fifo of bytes, will do."""
     return queue.kind == "fifo" and queue.limit_packets is None
 
 
@@ -130,9 +132,9 @@ def tbf_words(port: Port, queue: Queue) -> str:
 
 
 def burst_bytes(port: Port) -> int:
-    """What may leave at once: 1 ms of the rate, and never less than two packets.
+    """Return the burst of tbf: 1 ms at the port's rate, but at least two packets.
 
-    Time in our kernel has no tick that a burst would have to bridge (the course's rule of rate/HZ).
+    The course's rule of rate/HZ does not apply: the clock of our kernel has no ticks to bridge.
     """
     rate_bps = port.conditions.rate_bps
     assert rate_bps is not None
@@ -150,8 +152,8 @@ def limit_bytes(port: Port, queue: Queue) -> int:
 
 
 def queue_words(port: Port, queue: Queue) -> str:
-    """Kind and parameters of a queue, as tc takes them."""
-    given = [word for pair in queue.options for word in pair if word]
+    """Return the kind and the parameters of a queue for tc."""
+    options = [word for pair in queue.options for word in pair if word]
     names = {name for name, _ in queue.options}
     if queue.kind == "fifo":
         if queue.limit_packets is not None:
@@ -163,7 +165,7 @@ def queue_words(port: Port, queue: Queue) -> str:
                 Problem(
                     f"port {port.name}",
                     f"the queue {queue.kind} needs classes, which a topology cannot describe",
-                    "set it up with tc commands when the network runs",
+                    "set it up with tc commands once the network runs",
                 )
             ]
         )
@@ -178,7 +180,7 @@ def queue_words(port: Port, queue: Queue) -> str:
         words += ["memlimit", str(limit_bytes(port, queue))] if _has_limit(queue) else []
     elif _has_limit(queue):
         words += ["limit", str(_limit_packets(port, queue))]
-    return " ".join([*words, *given])
+    return " ".join([*words, *options])
 
 
 def _has_limit(queue: Queue) -> bool:
@@ -186,7 +188,7 @@ def _has_limit(queue: Queue) -> bool:
 
 
 def _limit_packets(port: Port, queue: Queue) -> int:
-    """Bytes become packets of one MTU, as the course counts them."""
+    """Return the limit in packets; bytes are converted to packets of one MTU, as in the course."""
     if queue.limit_packets is not None:
         return queue.limit_packets
     assert queue.limit_bytes is not None
@@ -194,20 +196,20 @@ def _limit_packets(port: Port, queue: Queue) -> int:
 
 
 def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
-    """RED has no defaults of its own; these follow tc-red(8): max a quarter of the limit, min a third
-    of max."""
+    """Return RED's parameters. It has no defaults; tc-red(8) recommends a max of a quarter of the limit
+    and a min of a third of max."""
     limit = limit_bytes(port, queue)
-    given = {name: int(value) for name, value in queue.options if value.isdigit()}
-    average_packet = given.get("avpkt", 1000)
-    most = given.get("max", limit // 4)
-    least = given.get("min", most // 3)
-    burst = max(1, (2 * least + most) // (3 * average_packet))
-    if least > MOST_BYTES_OF_A_SLOW_AVERAGE:
-        burst = least // average_packet + 1
+    options = {name: int(value) for name, value in queue.options if value.isdigit()}
+    average_packet = options.get("avpkt", 1000)
+    maximum = options.get("max", limit // 4)
+    minimum = options.get("min", maximum // 3)
+    burst = max(1, (2 * minimum + maximum) // (3 * average_packet))
+    if minimum > MAX_SLOW_AVERAGE_BYTES:
+        burst = minimum // average_packet + 1
     words = {
         "limit": str(limit),
-        "min": str(least),
-        "max": str(most),
+        "min": str(minimum),
+        "max": str(maximum),
         "avpkt": str(average_packet),
         "burst": str(burst),
         "probability": "0.02",
@@ -219,7 +221,7 @@ def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
 
 def _choke_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
     limit = _limit_packets(port, queue) if _has_limit(queue) else 1000
-    rate_bps = port.conditions.rate_bps or port.speed_bps or RATE_OF_AN_IDLE_QUEUE_BPS
+    rate_bps = port.conditions.rate_bps or port.speed_bps or IDLE_BANDWIDTH_BPS
     words = {
         "limit": str(limit),
         "min": str(max(1, limit // 12)),
@@ -230,5 +232,5 @@ def _choke_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
 
 
 def percent(fraction: float) -> str:
-    """As tc reads it: with all the digits it keeps (it counts in 2^-32)."""
+    """Return a percentage for tc with all the digits that it keeps (its unit is 2^-32)."""
     return f"{fraction * 100:.10g}%"

@@ -1,7 +1,7 @@
-"""How switches come to be: bridges, and Open vSwitches with their controllers.
+"""Builds switches: bridges, and Open vSwitches with their controllers.
 
-Open vSwitch looks after the queueing disciplines of its ports, and removes what it finds; ports of
-type "linux-noop" it leaves to us and to whoever types `tc`.
+Open vSwitch manages the queueing disciplines of its ports and removes those that it did not make. With
+QoS of type "linux-noop" it leaves a port's queueing disciplines to us and to the user's `tc`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from wanlab.operations import (
 from wanlab.topology.model import Controller, Port, Switch, Topology
 
 RECONNECT_AFTER_MS = 1000
-VLAN_OF_NO_OTHER = 1
-"""Where a bridge that filters VLANs puts a port of which nothing is said."""
+DEFAULT_VLAN = 1
+"""The VLAN in which a bridge that filters VLANs puts every new port."""
 
 
 def make_bridges(topology: Topology) -> Iterator[Operation]:
-    """Without their ports."""
+    """Yield operations that make bridges without their ports."""
     for switch in topology.switches:
         if switch.kind == "bridge":
             filters = switch.vlan_filtering or any(map(_has_vlan, topology.ports(switch.name)))
@@ -39,7 +39,7 @@ def make_bridges(topology: Topology) -> Iterator[Operation]:
 
 
 def make_ovs(topology: Topology) -> Iterator[Operation]:
-    """Without their ports. Controllers first, so that switches find them."""
+    """Yield operations that make Open vSwitches without their ports, after their controllers."""
     switches = [switch for switch in topology.switches if switch.kind == "ovs"]
     if switches:
         yield StartOvs()
@@ -49,21 +49,23 @@ def make_ovs(topology: Topology) -> Iterator[Operation]:
         elif controller.kind == "outside":
             yield StartRelay(controller.name, controller.address, controller.port)
     for switch in switches:
-        yield SetOvs(str(switch), tuple(ovs_words(switch, topology)))
+        yield SetOvs(str(switch), tuple(ovs_arguments(switch, topology)))
     for switch in switches:
         if switch.ip:
             yield BringUp(ROOT, switch.name)
             yield AddAddress(ROOT, switch.name, switch.ip)
 
 
-def plug_early(topology: Topology) -> Iterator[Operation]:
-    """A switch with a spanning tree needs time with its ports."""
+def join_early(topology: Topology) -> Iterator[Operation]:
+    """Yield operations that plug ports into switches with a spanning tree, which takes time."""
     return _join(topology, stp=True)
 
 
-def plug_late(topology: Topology) -> Iterator[Operation]:
-    """Ports join their switches last, when the nodes have announced themselves: of a thousand hosts on
-    one switch each would hear all others do so (IPv6 alone: eight packets from each to each).
+def join_late(topology: Topology) -> Iterator[Operation]:
+    """Yield operations that plug ports into all other switches.
+
+    This comes last, when the nodes have announced themselves: otherwise each of a thousand hosts on a
+    switch would receive the announcements of all others (for IPv6 alone eight packets from each).
     """
     yield from _join(topology, stp=False)
     for switch in topology.switches:
@@ -93,9 +95,9 @@ def _join(topology: Topology, stp: bool) -> Iterator[Operation]:
         assert port.name is not None
         if switch.kind == "ovs":
             what = f"port {port.name} in switch {switch.name}"
-            words = tuple(ovs_port_words(port))
-            yield SetOvs(what, words) if stp else JoinOvs(what, words)
-        elif not stp:  # otherwise it is born in its bridge
+            arguments = tuple(ovs_port_arguments(port))
+            yield SetOvs(what, arguments) if stp else JoinOvs(what, arguments)
+        elif not stp:  # with STP it was made in its bridge
             yield JoinBridge(port.name, switch.name)
     for switch, port in ports:
         if switch.kind == "bridge" and (lines := vlan_lines(port)):
@@ -108,33 +110,31 @@ def _has_vlan(port: Port) -> bool:
 
 
 def vlan_lines(port: Port) -> tuple[str, ...]:
-    """Words of `bridge`; none where the port stays in the VLAN that it is put into."""
+    """Return commands of bridge(8); none if the port stays in the default VLAN."""
     if not _has_vlan(port):
         return ()
-    named = {*port.trunks, port.vlan}
-    lines = (
-        [] if VLAN_OF_NO_OTHER in named else [f"vlan del dev {port.name} vid {VLAN_OF_NO_OTHER}"]
-    )
+    vlans = {*port.trunks, port.vlan}
+    lines = [] if DEFAULT_VLAN in vlans else [f"vlan del dev {port.name} vid {DEFAULT_VLAN}"]
     lines += [f"vlan add dev {port.name} vid {vlan}" for vlan in port.trunks]
     if port.vlan is not None:
         lines.append(f"vlan add dev {port.name} vid {port.vlan} pvid untagged")
     return tuple(lines)
 
 
-# -- words of ovs-vsctl -------------------------------------------------------------------------------
+# -- arguments of ovs-vsctl ---------------------------------------------------------------------------
 
 
-def ovs_words(switch: Switch, topology: Topology) -> Iterator[str]:
-    """What makes a switch, or another one of it, in one transaction."""
+def ovs_arguments(switch: Switch, topology: Topology) -> Iterator[str]:
+    """Yield the arguments that make a switch, or change it, in one transaction."""
     controllers = [node for node in topology.controllers if node.name in switch.controllers]
     yield from ("--may-exist", "add-br", switch.name)
     yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
     connections = list(map(_connection, controllers))
     if switch.listen_port is not None:
         connections.append([f'target="ptcp:{switch.listen_port}"'])
-    names = [f"@{switch.name}c{place}" for place, _ in enumerate(connections)]
-    for name, words in zip(names, connections, strict=True):
-        yield from ("--", f"--id={name}", "create", "Controller", *words)
+    names = [f"@{switch.name}c{index}" for index, _ in enumerate(connections)]
+    for name, columns in zip(names, connections, strict=True):
+        yield from ("--", f"--id={name}", "create", "Controller", *columns)
     yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
     yield from _reports(switch)
 
@@ -157,13 +157,13 @@ def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:
 
 
 def _connection(controller: Controller) -> list[str]:
-    """Columns of the Controller table. Ours is on the same kernel, which tells at once when it ends: to
-    ask it every 5 s would only cost."""
+    """Return the columns of the Controller table. Probing our controller every 5 s would be wasted:
+    it runs on the same kernel, which reports its end at once."""
     address = "127.0.0.1" if controller.kind == "outside" else controller.address
     address = f"[{address}]" if ":" in address else address
-    words = [f'target="{controller.protocol}:{address}:{controller.port}"']
-    words.append(f"max_backoff={RECONNECT_AFTER_MS}")
-    return [*words, "inactivity_probe=0"] if controller.is_ours else words
+    columns = [f'target="{controller.protocol}:{address}:{controller.port}"']
+    columns.append(f"max_backoff={RECONNECT_AFTER_MS}")
+    return [*columns, "inactivity_probe=0"] if controller.is_ours else columns
 
 
 def _reports(switch: Switch) -> Iterator[str]:
@@ -184,17 +184,17 @@ def _reports(switch: Switch) -> Iterator[str]:
         yield from ("--", "set", "bridge", name, f"sflow=@{name}s")
 
 
-def ovs_port_words(port: Port) -> Iterator[str]:
-    """What plugs a port into its switch, under its number."""
+def ovs_port_arguments(port: Port) -> Iterator[str]:
+    """Yield the arguments that plug a port into its switch, with its port number."""
     name = str(port.name)
-    yield from ("--may-exist", "add-port", port.node, name, *_vlan_words(port))
+    yield from ("--may-exist", "add-port", port.node, name, *_vlan_columns(port))
     yield from ("--", "set", "Interface", name, f"ofport_request={port.number}")
     yield from ("--", f"--id=@{name}", "create", "QoS", "type=linux-noop")
     yield from ("--", "set", "Port", name, f"qos=@{name}")
 
 
-def _vlan_words(port: Port) -> Iterator[str]:
-    """In the terms of the Port table (ovs-vswitchd.conf.db(5), VLAN configuration)."""
+def _vlan_columns(port: Port) -> Iterator[str]:
+    """Yield columns of the Port table (ovs-vswitchd.conf.db(5), VLAN configuration)."""
     if port.vlan is not None:
         yield f"tag={port.vlan}"
         yield f"vlan_mode={'native-untagged' if port.trunks else 'access'}"
