@@ -203,7 +203,8 @@ export interface LessonStep {
   note: string;
   printed: string;
   can_type: boolean;
-  do: Record<string, unknown>;
+  action: string;
+  can_perform: boolean;
 }
 
 /** A unit of the course, and what has been done of it. */
@@ -229,7 +230,6 @@ export interface LessonPage {
   has_check: boolean;
   has_figure: boolean;
   decisions: string[];
-  topologies: string;
 }
 
 /** A file or folder of the working folder. */
@@ -589,6 +589,7 @@ export interface CaptureCommand {
  * start           open its network beside the lesson
  * close           close the lesson
  * type            type the commands of a step into its terminals
+ * perform         perform a step on the canvas; the reply is the ids of terminals it has opened
  * progress        mark a step as done, or as not done
  * check           grade the running network
  * report          perform all steps of the unit in a machine of its own and write a page
@@ -596,10 +597,11 @@ export interface CaptureCommand {
 export interface LessonCommand {
   do: "lesson";
   unit: string;
-  action: "start" | "close" | "type" | "progress" | "check" | "report" | "cancel_report";
+  action: "start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report";
   step?: number | null;
   done?: boolean;
   discard?: boolean;
+  overwrite?: boolean;
   id?: number;
 }
 

@@ -193,6 +193,7 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     start           open its network beside the lesson
     close           close the lesson
     type            type the commands of a step into its terminals
+    perform         perform a step on the canvas; the reply is the ids of terminals it has opened
     progress        mark a step as done, or as not done
     check           grade the running network
     report          perform all steps of the unit in a machine of its own and write a page
@@ -200,10 +201,13 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     """
 
     unit: str
-    action: Literal["start", "close", "type", "progress", "check", "report", "cancel_report"]
+    action: Literal[
+        "start", "close", "type", "perform", "progress", "check", "report", "cancel_report"
+    ]
     step: int | None = None
     done: bool = True
     discard: bool = False
+    overwrite: bool = False
 
 
 COMMANDS = (

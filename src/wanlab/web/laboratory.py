@@ -18,7 +18,7 @@ from wanlab.errors import TopologyError, WanlabError, did_you_mean
 from wanlab.plan import plan_script
 from wanlab.topology import dumps
 
-from . import commands, protocol
+from . import canvas_steps, commands, protocol
 from .broadcast import Broadcast, Browser
 from .editor import DocumentEditor, RefusedError
 from .folder import WorkingFolder
@@ -231,6 +231,8 @@ class Laboratory:
                 return None
             case "type":
                 return await self._steps.type(command.step)
+            case "perform":
+                return await self._perform_canvas_step(command, by)
             case "progress":
                 if command.step is None:
                     raise WanlabError("no step was named")
@@ -244,6 +246,40 @@ class Laboratory:
             case "cancel_report":
                 lessons.cancel_report()
                 return None
+
+    async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:
+        """Perform a canvas step of a unit, and return the ids of the terminals that it has opened.
+
+        Refused if it would lose unsaved changes or replace a file, unless the command allows that.
+        """
+        if command.step is None:
+            raise WanlabError("no step was named")
+        step, folder = self.lessons.canvas_step(command.unit, command.step)
+        terminals: list[str] = []
+        for word, argument in step.do.items():
+            path = f"{folder}/{argument}"
+            match word:
+                case "new":
+                    self._new(commands.NewCommand(discard=command.discard), by)
+                case "open":
+                    self._open(commands.OpenCommand(path=path, discard=command.discard), by)
+                case "save":
+                    save = commands.SaveCommand(path=path, overwrite=command.overwrite)
+                    self.editor.save(save, by)
+                case "draw" | "properties" | "preferences":
+                    edit = canvas_steps.edit_for(self.editor.document, word, argument)
+                    self.editor.edit(edit, by)
+                case "run":
+                    if not self.session.is_running:
+                        self._run(commands.RunCommand(), by)
+                    await self.session.wait_until_started()
+                case "stop":
+                    await self.session.stop()
+                case "terminal":
+                    names = canvas_steps.terminal_names(argument)
+                    terminals += [await self._steps.open_terminal(name) for name in names]
+        self.lessons.note_progress(command.unit, command.step, is_done=True)
+        return terminals
 
     def _show_file(self, path: Path) -> str:
         """Show a file in the browsers, for a program in the machine. Return "" or why not."""

@@ -48,12 +48,26 @@ class LessonSteps:
         return self._lessons.unit.steps
 
     async def _terminal(self, name: str) -> Terminal:
-        node = {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._session.node_id(name)
+        node = self._node_id(name)
         for terminal in self._session.terminals:
             if terminal.node == node and terminal.status is None:
                 return terminal
+        return self._session.terminals[await self._open(node)]
+
+    async def open_terminal(self, name: str) -> str:
+        """Open a new terminal, waiting until the network has started; return its id.
+
+        `name` is the name of a node, "client" or "mininet".
+        """
+        await self._session.wait_until_started()
+        return await self._open(self._node_id(name))
+
+    def _node_id(self, name: str) -> str:
+        return {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._session.node_id(name)
+
+    async def _open(self, node: str) -> str:
         opened = await self._session.open_terminal(commands.OpenTerminalCommand(node=node))
-        return self._session.terminals[opened.terminal]
+        return opened.terminal
 
     async def check(self, push: Callable[[protocol.Push], None]) -> list[protocol.CheckResult]:
         """Grade the running network. What is being measured is pushed as messages."""

@@ -19,6 +19,7 @@ from wanlab.labs import catalog, grade, student_files, unit_process
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
+from . import canvas_steps
 from .folder import WorkingFolder, write_atomically
 from .model import Document
 from .protocol import (
@@ -112,7 +113,6 @@ class Lessons:
             has_check=bool(unit.check),
             has_figure=(unit.folder / "figure.svg").is_file(),
             decisions=tuple(f"{decision.what}: {decision.decided}" for decision in unit.decisions),
-            topologies=f"{unit.folder.name}/{student_files.topology_folder_of(unit)}",
         )
 
     def figure(self, name: str) -> Path:
@@ -167,6 +167,14 @@ class Lessons:
             environment=student_files.environment(chosen.seed),
             prepare=student_files.link_home,
         )
+
+    def canvas_step(self, name: str, number: int) -> tuple[Step, str]:
+        """Return a step of a unit, and the folder for the unit's topologies."""
+        unit = catalog.find(name)
+        for step in unit.steps:
+            if step.n == number:
+                return step, _topology_folder(unit)
+        raise WanlabError(f"{unit.heading} has no step {number}")
 
     def step(self, number: int) -> Step:
         """Return a step of the open unit."""
@@ -261,6 +269,11 @@ class Lessons:
                 self._worker.terminate()
 
 
+def _topology_folder(unit: Unit) -> str:
+    """Return the folder for a unit's topologies, in the working folder."""
+    return f"{unit.folder.name}/{student_files.topology_folder_of(unit)}"
+
+
 def _lesson_step(step: Step) -> LessonStep:
     can_type = bool(step.lines or step.enter or step.stops) and step.where != (GUI,)
     return LessonStep(
@@ -272,7 +285,8 @@ def _lesson_step(step: Step) -> LessonStep:
         note=step.note,
         printed=step.printed,
         can_type=can_type,
-        do=dict(step.do),
+        action=canvas_steps.describe(step),
+        can_perform=canvas_steps.can_perform(step),
     )
 
 

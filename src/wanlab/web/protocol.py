@@ -288,9 +288,10 @@ class LessonStep(msgspec.Struct, frozen=True):
     note: str = ""
     printed: str = ""
     can_type: bool = False
-    do: dict[str, object] = {}
-    """What is done on the canvas, by the words of lab.yaml: new, open, save, draw, properties,
-    preferences, run, stop, terminal, look."""
+    action: str = ""
+    """What is done on the canvas, in the words of the menus; "" if it is not a canvas step."""
+    can_perform: bool = False
+    """Whether the server can perform it on the canvas."""
 
 
 class LessonInfo(msgspec.Struct, frozen=True):
@@ -320,8 +321,6 @@ class LessonPage(msgspec.Struct, frozen=True):
     has_check: bool
     has_figure: bool
     decisions: tuple[str, ...] = ()
-    topologies: str = ""
-    """The folder for its topologies, in the working folder."""
 
 
 class LessonsPush(Push, frozen=True, tag="lessons"):

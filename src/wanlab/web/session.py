@@ -94,6 +94,9 @@ class NetworkSession:
         self._checked_ports_real_s = 0.0
         self._busy_terminals: set[str] = set()
         self._was_stalled = False
+        self._has_settled = asyncio.Event()
+        """Set unless the network is starting."""
+        self._has_settled.set()
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -266,7 +269,16 @@ class NetworkSession:
 
     # -- in the loop ------------------------------------------------------------------------------
 
+    async def wait_until_started(self) -> None:
+        """Wait while the network is starting. WanlabError unless it runs then."""
+        await self._has_settled.wait()
+        self.network_worker()
+
     def _set_run(self, run: protocol.RunPush) -> None:
+        if run.phase == "starting":
+            self._has_settled.clear()
+        else:
+            self._has_settled.set()
         self._run = run
         self._broadcast.push(run)
 

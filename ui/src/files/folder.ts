@@ -55,9 +55,16 @@ export function useFolder(under: string): { files: readonly FileInfo[]; error: s
 
 export async function askToReplace(paths: readonly string[]): Promise<boolean> {
   const isOne = paths.length === 1;
+  return confirmReplacing(
+    isOne ? "Replace the file?" : "Replace the files?",
+    `${paths.join(", ")} ${isOne ? "exists" : "exist"} already.`,
+  );
+}
+
+export async function confirmReplacing(title: string, text: string): Promise<boolean> {
   const answer = await ask({
-    title: isOne ? "Replace the file?" : "Replace the files?",
-    text: `${paths.join(", ")} ${isOne ? "exists" : "exist"} already.`,
+    title,
+    text,
     answers: [
       { id: "replace", title: "Replace", isDangerous: true },
       { id: "cancel", title: "Cancel" },

@@ -26,21 +26,24 @@ async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open">>(
       showError(error);
       return false;
     }
-    const answer = await ask({
-      title: "Save the changes?",
-      text: `${useDocument.getState().fileName} has unsaved changes.`,
-      answers: [
-        { id: "save", title: "Save" },
-        { id: "discard", title: "Discard", isDangerous: true },
-        { id: "cancel", title: "Cancel" },
-      ],
-    });
-    if (answer === "save" && !(await save())) return false;
-    if (answer !== "save" && answer !== "discard") return false;
-    return replaceDocument({ ...command, discard: true });
+    return (await askToSave()) && replaceDocument({ ...command, discard: true });
   }
   select([]);
   return true;
+}
+
+/** Ask whether to save the changes, and save them; returns whether they may be discarded now. */
+export async function askToSave(): Promise<boolean> {
+  const answer = await ask({
+    title: "Save the changes?",
+    text: `${useDocument.getState().fileName} has unsaved changes.`,
+    answers: [
+      { id: "save", title: "Save" },
+      { id: "discard", title: "Discard", isDangerous: true },
+      { id: "cancel", title: "Cancel" },
+    ],
+  });
+  return answer === "save" ? save() : answer === "discard";
 }
 
 export async function newDocument(): Promise<boolean> {

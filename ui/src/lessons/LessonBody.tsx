@@ -1,7 +1,6 @@
 import "./figure/figure.css";
 import { useEffect, useMemo, useRef } from "react";
 import type { LessonPage, LessonStep } from "../protocol";
-import { canDo, description } from "./canvasSteps";
 import { draw } from "./figure/draw";
 import { read, type Command } from "./markdown";
 import { numberOf, ON_CANVAS, sectionOf, stepsOf } from "./steps";
@@ -131,14 +130,14 @@ function chip(step: LessonStep): HTMLElement {
   row.className = "row";
   row.dataset["step"] = String(step.n);
   const text = document.createElement("span");
-  text.textContent = description(step);
+  text.textContent = step.action;
   row.append(text);
-  if (!canDo(step)) return row;
+  if (!step.can_perform) return row;
   const button = document.createElement("button");
   button.type = "button";
   button.dataset["step"] = String(step.n);
   button.textContent = "Do";
-  button.setAttribute("aria-label", `Do this for me: ${description(step)}`);
+  button.setAttribute("aria-label", `Do this for me: ${step.action}`);
   row.append(button);
   return row;
 }

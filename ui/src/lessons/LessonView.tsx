@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 import { perform, send, showError, CommandError } from "../connection";
-import type { CheckResult, LessonPage, LessonStep } from "../protocol";
+import type { CheckResult, LessonPage } from "../protocol";
 import { ask } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
 import { openFile } from "../terminals/tabs";
-import { doFor } from "./canvasSteps";
+import { performStep } from "./canvasSteps";
 import { CheckResults } from "./CheckResults";
 import { LessonBody } from "./LessonBody";
 import { Progress } from "./LessonList";
@@ -46,9 +46,6 @@ export function LessonView({ unit, onRead, onList }: Props) {
     setIsChecking(false);
     if (results !== null) setResults(results);
   };
-  const step = async (one: LessonStep) => {
-    if (page !== null && typeof page !== "string" && (await doFor(one, page.topologies))) note(one.n);
-  };
   if (typeof page === "string") return <p className="empty">{page}</p>;
   return (
     <div className="lesson-view">
@@ -67,7 +64,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
           page={page}
           done={lesson?.done ?? NONE}
           onCommand={(one, number) => void command(one, number)}
-          onStep={(one) => void step(one)}
+          onStep={({ n }) => void performStep(unit, n)}
           onUnit={(folder) => onRead(lessons.find((one) => folderOf(one.unit) === folder)?.unit ?? unit)}
         />
       )}

@@ -3,7 +3,7 @@ import type { LessonStep } from "../protocol";
 import { numberOf, sectionOf, stepsOf } from "./steps";
 
 function step(n: number, where: string, ...lines: string[]): LessonStep {
-  return { n, at: "", where: where.split(","), text: "", lines, note: "", printed: "", can_type: true, do: {} };
+  return { n, at: "", where: where.split(","), text: "", lines, note: "", printed: "", can_type: true, action: "", can_perform: false };
 }
 
 it("commands find their steps in order, also where the same one comes twice", () => {

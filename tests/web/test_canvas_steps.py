@@ -1,0 +1,106 @@
+"""The steps of lessons on the canvas: as edits of a document, as texts, and through the server."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from visitor import RefusedCommandError, Visitor
+
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog
+from wanlab.web.canvas_steps import can_perform, describe, edit_for
+from wanlab.web.document import edited
+from wanlab.web.model import Document
+
+DRAW = {"hosts": ["h1", "h2"], "switches": ["s1"], "links": [["h1", "s1"], ["s1", "h2"]]}
+
+
+@pytest.fixture
+def drawn() -> Document:
+    return edited(Document(), edit_for(Document(), "draw", DRAW))
+
+
+def names(document: Document) -> dict[str, str]:
+    return {node.id: node.name for node in document.nodes}
+
+
+def test_nodes_and_links_are_drawn(drawn: Document) -> None:
+    assert [(node.name, node.kind) for node in drawn.nodes] == [
+        ("h1", "host"),
+        ("h2", "host"),
+        ("s1", "switch"),
+    ]
+    assert len({(node.x, node.y) for node in drawn.nodes}) == 3
+    ends = [(names(drawn)[link.a], names(drawn)[link.b]) for link in drawn.links]
+    assert ends == [("h1", "s1"), ("s1", "h2")]
+
+
+def test_what_is_drawn_already_stays_as_it_is(drawn: Document) -> None:
+    more = {"hosts": ["h1", "h3"], "links": [["s1", "h1"], ["h3", "s1"]]}
+    edit = edit_for(drawn, "draw", more)
+    assert [node.name for node in edit.put.nodes] == ["h3"]
+    assert len(edit.put.links) == 1
+    assert edit.label == "Draw h3"
+    after = edited(drawn, edit)
+    assert (after.nodes[:3], after.links[:2]) == (drawn.nodes, drawn.links)
+
+
+def test_properties_change_one_option_and_keep_the_id_and_the_place(drawn: Document) -> None:
+    edit = edit_for(drawn, "properties", {"h1": {"ip": "10.0.0.9/8"}})
+    (h1,) = edit.put.nodes
+    options = {**drawn.nodes[0].options, "ip": "10.0.0.9/8"}
+    assert h1 == msgspec.structs.replace(drawn.nodes[0], options=options)
+    assert edit.label == "Set properties of h1"
+    after = edited(drawn, edit)
+    assert edited(after, edit_for(after, "properties", {"h1": {"ip": ""}})) == drawn
+
+
+def test_properties_of_a_node_that_is_not_drawn_are_refused(drawn: Document) -> None:
+    with pytest.raises(WanlabError, match="h7"):
+        edit_for(drawn, "properties", {"h7": {"ip": "10.0.0.9/8"}})
+
+
+def test_preferences_change_only_what_is_named(drawn: Document) -> None:
+    edit = edit_for(drawn, "preferences", {"ip_base": "15.0.0.0/8"})
+    assert edit.preferences == {"ip_base": "15.0.0.0/8"}
+    assert edit.put.nodes == ()
+    edit = edit_for(drawn, "preferences", {"start_cli": True})
+    assert edit.preferences is not None
+    assert edit.preferences["application"]["startCLI"] == "1"  # type: ignore[index]
+
+
+def test_steps_are_described_in_the_words_of_the_menus() -> None:
+    steps = {step.n: step for step in catalog.find("1").steps}
+    gui = [describe(step) for step in steps.values() if step.do]
+    assert "Draw h1, h2, s1; link h1\N{EN DASH}s1, s1\N{EN DASH}h2" in gui
+    assert "Properties of h1: IP address 10.0.0.1/8; Properties of h2: IP address 10.0.0.2/8" in gui
+    assert "Properties of h1: IP address empty; Properties of h2: IP address empty" in gui
+    assert "Edit > Preferences: IP base 15.0.0.0/8" in gui
+    assert "Open a terminal: h1, h2" in gui
+
+
+def test_a_step_that_only_looks_cannot_be_performed() -> None:
+    (look, *_) = (step for step in catalog.find("16").steps if step.do and not can_perform(step))
+    assert describe(look).startswith("Look")
+
+
+@pytest.mark.machine
+def test_the_server_performs_the_canvas_steps_of_a_lab(visitor: Visitor) -> None:
+    visitor.do("lesson", unit="1", action="start")
+    with pytest.raises(RefusedCommandError, match="not running"):
+        visitor.do("lesson", unit="1", action="perform", step=1)  # a terminal
+    replies = [visitor.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
+    assert [it["title"] for it in visitor.state["terminals"]["terminals"]] == ["h1", "h2"]
+    assert replies[-1] == [it["id"] for it in visitor.state["terminals"]["terminals"]]
+    assert visitor.state["run"]["phase"] == "running"
+    lab01 = next(it for it in visitor.state["lessons"]["lessons"] if it["unit"] == "1")
+    assert lab01["done"] == [*range(10, 15)]
+
+
+def test_a_step_does_not_discard_unsaved_changes_by_itself(visitor: Visitor) -> None:
+    visitor.do("edit", put={"nodes": [{"id": "x", "kind": "host", "name": "h1"}]})
+    with pytest.raises(RefusedCommandError) as refused:
+        visitor.do("lesson", unit="1", action="perform", step=10)
+    assert refused.value.code == "not saved"
+    visitor.do("lesson", unit="1", action="perform", step=10, discard=True)
+    assert visitor.document["nodes"] == []
