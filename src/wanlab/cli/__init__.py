@@ -53,9 +53,9 @@ def _run(arguments: list[str]) -> None:
 
         _exit(run_mn(arguments[1:]))
     if not arguments:
-        from .browser import opens_without_a_word, web
+        from .browser import opens_without_arguments, web
 
-        if opens_without_a_word():
+        if opens_without_arguments():
             web()
             return
     from .app import app

@@ -1,4 +1,4 @@
-"""All verbs, with their options and help. Nothing else is imported until a verb runs."""
+"""All commands with their options and help. A command's own imports wait until it runs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .browser import web
 from .lab_verbs import lab
 from .options import Json, Seed, WireOption
 
-# \b keeps the lines of a block as they are.
+# \b makes click keep the line breaks of a paragraph.
 app = typer.Typer(
     help="""A network laboratory with its own Linux kernel and its own clock.
 
     \b
-    wanlab kernel build                            once: the kernel that everything runs in
-    wanlab lab run 14                              a lab of the course
-    wanlab mn --topo linear,3                      Mininet's command and its prompt
-    wanlab python topology.py                      a Mininet script
+    wanlab kernel build                            build the kernel (once)
+    wanlab lab run 14                              run a lab of the course
+    wanlab mn --topo linear,3                      use Mininet's prompt
+    wanlab python topology.py                      run a Mininet script
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
-    wanlab plan topology.mn                        the same network, as a shell script
-    wanlab plot results/RUN/RECORD                 figures of what was measured
-    wanlab sweep buffers.py                        an experiment with all its values, on all cores
-    wanlab doctor                                  what this computer has, and what it lacks
+    wanlab plan topology.mn                        print a network as a shell script
+    wanlab plot results/RUN/RECORD                 draw what was measured
+    wanlab sweep buffers.py                        run an experiment with all its values
+    wanlab doctor                                  check what this computer needs
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -35,14 +35,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 kernel = typer.Typer(
-    help="The kernel of the embedded machine.", no_args_is_help=True, rich_markup_mode=None
+    help="Build or show the kernel of the embedded machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(lab, name="lab")
 app.add_typer(kernel, name="kernel")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_requested: bool) -> None:
+    if is_requested:
         print(f"wanlab {__version__}")
         raise typer.Exit
 
@@ -50,11 +52,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Options for every verb."""
+    """Options of every command."""
 
 
 app.command()(web)
@@ -62,42 +67,45 @@ app.command()(web)
 
 @app.command("exec", context_settings={"allow_extra_args": False, "ignore_unknown_options": True})
 def execute(
-    command: Annotated[list[str], typer.Argument(help="The command, after --.", metavar="COMMAND")],
+    command: Annotated[
+        list[str],
+        typer.Argument(help="The command and its arguments, after --.", metavar="COMMAND"),
+    ],
     topo: Annotated[
         Optional[str],  # noqa: UP045  (typer reads the annotation at run time)
         typer.Option(
-            help="A topology file, or a shape: single,4 or tree,depth=2,fanout=2.",
+            help="A topology file, or a shape such as single,4 or tree,depth=2,fanout=2.",
             metavar="TOPOLOGY",
         ),
     ] = None,
     node: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            help="The host or router where it runs; otherwise where the switches are.",
+            help="The host or router to run it on (default: the root namespace, with the switches).",
             metavar="NODE",
         ),
     ] = None,
     machine: Annotated[
         str,
         typer.Option(
-            help="embedded (a kernel of its own) or native (this computer's, in fresh namespaces).",
+            help="embedded (its own kernel) or native (this computer's kernel, in new namespaces).",
             metavar="MACHINE",
         ),
     ] = "embedded",
     clock: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            help="virtual (as fast as it can be computed; equal runs are equal) or real.",
+            help="virtual (as fast as possible, repeatable) or real (default: that of the machine).",
             metavar="CLOCK",
         ),
     ] = None,
     wire: WireOption = "mtu",
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, help="Of all random numbers in the machine.", metavar="NUMBER"),
+        typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
     ] = None,
 ) -> None:
-    """Run a command as root in a fresh machine, in your working folder.
+    """Run a command as root in a new machine, in the current folder.
 
     \b
     wanlab exec -- uname -a
@@ -105,30 +113,35 @@ def execute(
     wanlab exec --topo topology.mn -- bash
     wanlab exec --seed 7 -- python3 simulate.py < in.txt > out.txt
 
-    Standard input and output, exit status and Ctrl-C are passed through; on a terminal the command has
-    one, too. The working folder is shared; whatever else is written is gone with the machine (not with
-    the native one, whose files are this computer's). Options come before --.
+    Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
+    the command gets a terminal too. The machine shares the current folder. Other files that the command
+    writes are lost when the machine ends, except on the native machine, which uses this computer's
+    files. Options must come before --.
 
-    Time in the machine passes as fast as it can be computed: `sleep 1000` returns at once. On a
-    terminal it is never faster than the real clock from your first key on.
+    Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
+    terminal, time is never faster than a real clock after you press the first key.
 
-    Exit status: the command's; 128 + N if signal N ended it; 127 if there is no such command, 126 if it
-    may not be executed; 1 if there is no machine. A second Ctrl-C soon after the first ends the machine.
+    Exit status: that of the command; 128 + N if signal N ended it; 127 if the command does not exist,
+    126 if it is not executable; 1 if the machine cannot start. Press Ctrl-C twice to end the machine.
     """
-    from . import execute as verb
+    from . import execute as command_module
 
     raise typer.Exit(
-        verb.run(command, topo=topo, node=node, machine=machine, clock=clock, wire=wire, seed=seed)
+        command_module.run(
+            command, topo=topo, node=node, machine=machine, clock=clock, wire=wire, seed=seed
+        )
     )
 
 
-# Passed on word by word.
+# All arguments are passed on unchanged.
 RAW = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 @app.command("mn", context_settings={**RAW, "help_option_names": []})
 def mininet(context: typer.Context) -> None:
-    """Make a network as Mininet's mn does, and use it at its prompt: `wanlab mn -h`.
+    """Build a network and use it at Mininet's prompt.
+
+    For the options, see: wanlab mn -h
 
     \b
     wanlab mn
@@ -141,29 +154,28 @@ def mininet(context: typer.Context) -> None:
 
 @app.command("python", context_settings=RAW, options_metavar="[MACHINE] [SCRIPT [ARGUMENTS]]")
 def python(context: typer.Context) -> None:
-    """Run a Python script, a Mininet script for example, as root in a fresh machine.
+    """Run a Python script, such as a Mininet script, in a new machine.
 
     \b
     wanlab python topology.py
     wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
 
-    It finds Mininet's modules (from mininet.net import Mininet) and wanlab's. What it reads and writes
-    is in your working folder; whatever else it writes is gone with the machine. sleep(10) in it passes
-    10 s of the machine's time. Links are cables of 1 Gbit/s unless they have a bw of their own.
+    It runs as root. The script can import Mininet's modules (from mininet.net import Mininet) and wanlab's. The machine
+    shares the current folder; other files that the script writes are lost when the machine ends.
+    sleep(10) passes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless it has a `bw`.
 
     \b
-    MACHINE, before the script:
-      --clock virtual|real        as fast as it can be computed, equal runs equal; or the computer's
-      --machine embedded|native   a kernel of its own; or this computer's, in fresh namespaces
-      --pace fast|real            real: never faster than your watch
-      --wire mtu|gso              as a real wire; or packets up to 64 KB, as plain veth (faster)
-      --seed NUMBER               of all random numbers in the machine
-      --line-rate RATE            of a cable (1Gbps)
-      --memory SIZE               of the machine
-      --allow-connect ADDRESS:PORT
-                              where it may connect to on your computer: a controller, for example
+    MACHINE options, before the script:
+      --clock virtual|real        as fast as possible and repeatable, or real time (virtual)
+      --machine embedded|native   its own kernel, or this computer's in new namespaces (embedded)
+      --pace fast|real            with real, time is never faster than a real clock (fast)
+      --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
+      --seed NUMBER               seed of all random numbers in the machine (1)
+      --line-rate RATE            speed of a cable (1Gbps)
+      --memory SIZE               memory of the machine, such as 4GB
+      --allow-connect ADDRESS:PORT   allow it to connect there on your computer (to a controller)
 
-    Exit status: the script's.
+    Exit status: that of the script.
     """
     from . import inside
 
@@ -175,12 +187,13 @@ def plan(
     topology: Annotated[
         str,
         typer.Argument(
-            help="A topology file (.mn, .json, .yaml), or a shape: single,4.", metavar="TOPOLOGY"
+            help="A topology file (.mn, .json, .yaml), or a shape such as single,4.",
+            metavar="TOPOLOGY",
         ),
     ],
     wire: WireOption = "mtu",
 ) -> None:
-    """Print a shell script that makes the topology by hand.
+    """Print a topology as a shell script that creates it.
 
     \b
     wanlab plan topology.mn
@@ -194,39 +207,49 @@ def plan(
 
 @app.command("plot")
 def plot(
-    records: Annotated[list[str], typer.Argument(help="Folders of records.", metavar="RECORD...")],
+    records: Annotated[
+        list[str], typer.Argument(help="The folders of records.", metavar="RECORD")
+    ],
     what: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            help="What to draw: rtt,queue or TABLE.COLUMN. Otherwise all that is usually drawn.",
+            help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the usual ones).",
             metavar="NAMES",
         ),
     ] = None,
     port: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Only this port's lines; may be said several times.", metavar="PORT"),
+        typer.Option(help="Draw only this port (repeatable).", metavar="PORT"),
     ] = None,
     cdf: Annotated[
-        bool, typer.Option("--cdf", help="Distributions instead of time series.")
+        bool, typer.Option("--cdf", help="Draw distributions instead of time series.")
     ] = False,
     columns: Annotated[
-        bool, typer.Option("--columns", help="Runs beside each other, not in one panel.")
+        bool,
+        typer.Option(
+            "--columns", help="Draw the records side by side instead of in the same panels."
+        ),
     ] = False,
     title: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Above the figure.", metavar="TEXT"),
+        typer.Option(help="Title of the figure.", metavar="TEXT"),
     ] = None,
     output: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "-o", "--output", help="FILE.pdf, .svg or .png; otherwise RECORD.pdf.", metavar="FILE"
+            "-o",
+            "--output",
+            help="Write to FILE (.pdf, .svg, .png; default: RECORD.pdf).",
+            metavar="FILE",
         ),
     ] = None,
     only_list: Annotated[
-        bool, typer.Option("--list", help="Say what the records have, draw nothing.")
+        bool, typer.Option("--list", help="List what the records contain and draw nothing.")
     ] = False,
 ) -> None:
-    """Draw records: throughput, RTT, congestion window, queue, drops and more over time.
+    """Draw figures of records.
+
+    They show throughput, RTT, congestion window, queue, drops and more over time.
 
     \b
     wanlab plot results/lab14-seed1-3f2a9c01/1-bdp
@@ -234,7 +257,7 @@ def plot(
     wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
     wanlab plot 1-bdp --list
 
-    Several records are drawn into the same panels. What a record warns of stands below the figure.
+    Several records are drawn in the same panels. Warnings of a record are printed below the figure.
     """
     from . import figures
 
@@ -256,35 +279,37 @@ def plot(
 @app.command("top")
 def top(
     batch: Annotated[
-        bool, typer.Option("-b", "--batch", help="Print one look after the other, for pipes.")
+        bool, typer.Option("-b", "--batch", help="Print snapshots one after another, for pipes.")
     ] = False,
     times: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-n", "--times", help="End after so many looks.", metavar="NUMBER"),
+        typer.Option("-n", "--times", help="End after this many snapshots.", metavar="NUMBER"),
     ] = None,
     delay: Annotated[
-        float, typer.Option("-d", "--delay", help="Between two looks, in s.", metavar="SECONDS")
+        float, typer.Option("-d", "--delay", help="Interval between snapshots.", metavar="SECONDS")
     ] = 1.0,
     sort: Annotated[
         str,
         typer.Option(
             "-o",
             "--sort",
-            help="throughput, backlog, drops, window, rtt or name.",
+            help="Sort by throughput, backlog, drops, window, rtt or name.",
             metavar="BY",
         ),
     ] = "throughput",
-    idle: Annotated[bool, typer.Option("-i", "--idle", help="Show what is idle, too.")] = False,
+    idle: Annotated[
+        bool, typer.Option("-i", "--idle", help="Show idle ports and flows too.")
+    ] = False,
 ) -> None:
-    """Watch ports and flows of the network that this runs in, as top does with processes.
+    """Show ports and flows of the network that this runs in.
 
     \b
     wanlab top                                     in a terminal inside a network
     wanlab exec --topo single,2 -- wanlab top -b -n 3
     h1 wanlab top -b -n 1                          at the prompt of wanlab mn
 
-    It shows all nodes, whichever it runs in. Keys: t b d w r n sort by throughput, backlog, drops,
-    congestion window, RTT, name; i shows idle ones, too; q quits.
+    It shows all nodes, no matter on which node it runs. Keys: t, b, d, w, r and n sort by throughput,
+    backlog, drops, congestion window, RTT and name; i shows idle ports and flows too; q quits.
     """
     from . import top_terminal
 
@@ -299,10 +324,12 @@ ExperimentFile = Annotated[
 ]
 Values = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--set", help="Values of a parameter: rtt=10ms,50ms.", metavar="NAME=VALUES"),
+    typer.Option(
+        "--set", help="Set a parameter: rtt=10ms,50ms (repeatable).", metavar="NAME=VALUES"
+    ),
 ]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Perform also what is known, and keep nothing for later.")
+    bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
 
 
@@ -313,21 +340,22 @@ def run_experiment(
     seed: Seed = 1,
     output: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Where its record is written, too.", metavar="FOLDER"),
+        typer.Option(help="Also write the record to FOLDER.", metavar="FOLDER"),
     ] = None,
     no_cache: NoCache = False,
     here: Annotated[
-        bool, typer.Option("--here", help="In this process, for a debugger and its prints.")
+        bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Perform one run of an experiment.
+    """Run an experiment once.
 
     \b
     wanlab run buffers.py --set buffer=2bdp --seed 3
     wanlab plot $(wanlab run buffers.py --json | jq -r .record)
 
-    What has run before, with the same source, parameters, seed, kernel and programs, is known.
+    A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
+    its result comes from the cache.
     """
     from . import sweeps
 
@@ -355,43 +383,49 @@ def sweep_experiment(
     values: Values = None,
     repeats: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Seeds of each point.", metavar="NUMBER"),
+        typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The experiment's full design, for who has the time.")
+        bool, typer.Option("--full", help="Run the experiment's larger design, which takes longer.")
     ] = False,
     jobs: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-j", "--jobs", min=1, help="Runs at once (one per CPU).", metavar="NUMBER"),
+        typer.Option(
+            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
+        ),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Where all is kept (results/NAME).", metavar="FOLDER"),
+        typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Perform again what has failed.")
+        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False,
     scheduler: Annotated[
-        str, typer.Option(help="Of a Dask cluster that performs the runs.", metavar="ADDRESS")
+        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
     ] = "",
     limit: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(help="Real time that a run may take; then it fails.", metavar="SECONDS"),
+        typer.Option(help="Let a run fail that takes longer in real time.", metavar="SECONDS"),
     ] = None,
     plots: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--plot", help='"lines goodput over buffer by algorithm".', metavar="FIGURE"),
+        typer.Option(
+            "--plot",
+            help='Draw this: "lines goodput over buffer by algorithm" (repeatable).',
+            metavar="FIGURE",
+        ),
     ] = None,
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Only the table, no figures and no page.")
+        bool, typer.Option("--no-report", help="Write only the table, no figures and no report.")
     ] = False,
     no_cache: NoCache = False,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Empty the cache, or what it has of FILE.")
+        bool, typer.Option("--forget", help="Empty the cache, or only its results of FILE.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Perform an experiment with all values of its design, side by side.
+    """Run an experiment with all values of its design, in parallel.
 
     \b
     wanlab sweep buffers.py
@@ -399,17 +433,17 @@ def sweep_experiment(
     wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
     wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
 
-    Runs that have ended are kept in the folder of results: interrupted, killed or extended by more
-    values, the same command goes on from there. Figures: lines, heat, box, cdf.
+    Finished runs are kept in the results folder. If the sweep was interrupted or killed, or if you add
+    values, the same command resumes from there. Kinds of figures: lines, heat, box, cdf.
 
-    Exit status: 0; 1 if a run has failed.
+    Exit status: 0, or 1 if a run failed.
     """
     from . import sweeps
 
     if forget:
         raise typer.Exit(sweeps.forget(file))
     if file is None:
-        raise typer.BadParameter("an experiment is missing: wanlab sweep FILE")
+        raise typer.BadParameter("no experiment given: wanlab sweep FILE")
     raise typer.Exit(
         sweeps.sweep(
             file,
@@ -438,7 +472,7 @@ def sweep_experiment(
     },
 )
 def kernel_build(context: typer.Context) -> None:
-    """Build the kernel, unless it has been built."""
+    """Build the kernel, unless it exists already."""
     from . import kernels
 
     raise typer.Exit(kernels.run_recipe(["build", *context.args]))
@@ -453,7 +487,7 @@ def kernel_build(context: typer.Context) -> None:
     },
 )
 def kernel_info(context: typer.Context) -> None:
-    """Say what the kernel is made of and where it is."""
+    """Show what the kernel was built from and where it is."""
     from . import kernels
 
     raise typer.Exit(kernels.run_recipe(["info", *context.args]))
@@ -461,26 +495,28 @@ def kernel_info(context: typer.Context) -> None:
 
 @app.command("doctor")
 def doctor(as_json: Json = False) -> None:
-    """Say what this computer has of what machines need, and what to do about the rest.
+    """Check whether this computer has what machines need.
+
+    What is missing is listed with the way to install it.
 
     \b
     wanlab doctor
     wanlab doctor --json
 
-    It tries what can be tried: it boots a machine, and asks this computer's kernel for each queueing
-    discipline and TCP algorithm (which may load modules).
+    It boots a machine, and tries each queueing discipline and TCP algorithm in this computer's kernel,
+    which may load modules.
 
     Exit status: 0 if the embedded machine, which is the default, can run; otherwise 1.
     """
-    from . import doctor as verb
+    from . import doctor as command_module
 
-    raise typer.Exit(verb.run(as_json=as_json))
+    raise typer.Exit(command_module.run(as_json=as_json))
 
 
 @app.command("clean")
 def clean(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
 ) -> None:
     """Remove what killed runs have left, and nothing else.
@@ -488,10 +524,10 @@ def clean(
     \b
     wanlab clean --dry-run
 
-    Machines end with the program that started them, so there is hardly ever anything. What is removed
-    is known by what was noted when it began, never by its name. Results that end in .partial are
-    measurements and are kept.
+    Machines end with the program that started them, so there is rarely anything to remove. Only
+    processes and files that wanlab noted when it created them are removed, never by name. Results whose
+    names end in .partial are measurements and are kept.
     """
-    from . import clean as verb
+    from . import clean as command_module
 
-    raise typer.Exit(verb.run(dry_run=dry_run))
+    raise typer.Exit(command_module.run(dry_run=dry_run))

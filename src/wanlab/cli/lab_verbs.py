@@ -1,4 +1,4 @@
-"""`wanlab lab` and its verbs, with their options and help."""
+"""`wanlab lab` and its commands, with their options and help."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import typer
 
 from .options import Clock, Json, Seed
 
-lab = typer.Typer(help="The course's labs.", no_args_is_help=True, rich_markup_mode=None)
+lab = typer.Typer(
+    help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
+)
 
 UnitName = Annotated[
-    str, typer.Argument(help="6, ex3 or prob1; see: wanlab lab list.", metavar="UNIT")
+    str,
+    typer.Argument(help="A unit such as 6, ex3 or prob1; see: wanlab lab list.", metavar="UNIT"),
 ]
 
 
 @lab.command("list")
 def lab_list(as_json: Json = False) -> None:
-    """List the labs, exercises and problems that are here, in the manual's order."""
+    """List labs, exercises and problems in the order of the manual."""
     from . import labs
 
     labs.show_list(as_json=as_json)
@@ -27,9 +30,9 @@ def lab_list(as_json: Json = False) -> None:
 @lab.command("show")
 def lab_show(
     unit: UnitName,
-    text: Annotated[bool, typer.Option("--text", help="As Markdown, as it is written.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Print the Markdown source.")] = False,
     answers: Annotated[
-        bool, typer.Option("--answers", help="With the answers to the questions.")
+        bool, typer.Option("--answers", help="Show the answers to the questions too.")
     ] = False,
 ) -> None:
     """Show the lesson of a unit."""
@@ -45,62 +48,76 @@ def lab_start(
     clock: Clock = "virtual",
     folder: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="What is /home/admin in the machine (./lab06).", metavar="FOLDER"),
+        typer.Option(
+            help="Folder for your files, /home/admin in the machine (default: ./lab06).",
+            metavar="FOLDER",
+        ),
     ] = None,
     no_tmux: Annotated[
-        bool, typer.Option("--no-tmux", help="Only the prompt, even if tmux is installed.")
+        bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
     ] = False,
 ) -> None:
-    """Open the running network of a unit: Mininet's prompt, and in tmux a window for each terminal.
+    """Start the network of a unit, with Mininet's prompt.
+
+    If tmux is installed, there is also a window for each terminal.
 
     \b
     wanlab lab start 6
     wanlab lab start prob1 --seed 4 --folder ~/prob1
 
-    The manual's folders are there: ~/lab_topologies, ~/NTP_Exercises, ~/NTP_Problems. What is written to
-    them stays in FOLDER. `wanlab lab check UNIT`, typed in there, grades what you have done.
+    The home folder has the manual's folders: ~/lab_topologies, ~/NTP_Exercises and ~/NTP_Problems. Your
+    files are kept in FOLDER. To have your work graded, type `wanlab lab check UNIT` in the network.
     """
-    from . import lab_start as verb
+    from . import lab_start as command_module
 
-    raise typer.Exit(verb.start(unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux))
+    raise typer.Exit(
+        command_module.start(unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux)
+    )
 
 
 @lab.command("run")
 def lab_run(
     units: Annotated[
-        list[str], typer.Argument(help="6, ex3, prob1, or several; or all.", metavar="UNIT...")
+        list[str],
+        typer.Argument(
+            help="One or more units such as 6, ex3 or prob1, or all.", metavar="UNIT"
+        ),
     ],
     seed: Seed = 1,
     clock: Clock = "virtual",
     results: Annotated[
-        Path, typer.Option(help="Where the run's folder is made.", metavar="FOLDER")
+        Path, typer.Option(help="Make the folder of this run in FOLDER.", metavar="FOLDER")
     ] = Path("results"),
     as_json: Json = False,
     jobs: Annotated[
         int,
-        typer.Option("-j", "--jobs", min=1, help="Of several: so many at once.", metavar="NUMBER"),
+        typer.Option("-j", "--jobs", min=1, help="Units to run in parallel.", metavar="NUMBER"),
     ] = 1,
     table: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Of several: all numbers as Markdown, too.", metavar="FILE"),
+        typer.Option(
+            help="Of several units: write all numbers to FILE as Markdown.", metavar="FILE"
+        ),
     ] = None,
 ) -> None:
-    """Perform all steps of a unit and compare with the manual; exercises are solved and graded, too.
+    """Run a unit and compare the results with the manual.
+
+    Performs all steps of a lab; solves and grades exercises and problems.
 
     \b
     wanlab lab run 14
     wanlab lab run ex3 --seed 2 --json > report.json
     wanlab lab run all -j 2
 
-    The report (HTML with figures, and JSON), a transcript and all files are kept in a folder that is
-    named by the run. What a run that is interrupted has measured until then is in one that ends in
-    .partial. Progress is told on standard error.
+    The report (HTML with figures, and JSON), a transcript and all files are kept in a folder named after
+    the run. If a run is interrupted, its results so far are in a folder whose name ends in .partial.
+    Progress is shown on standard error.
 
-    Several units run in processes of their own, the longest first; a summary (course-seed1.html and
-    .json) lies beside their reports. Ctrl-C ends all of them.
+    Each of several units runs in its own process, the longest first. A summary (course-seed1.html and
+    .json) is written next to their reports. Ctrl-C ends all of them.
 
-    Exit status: 0, or 1 if a step failed, a number of the manual's was not reproduced and not
-    explained either, or the solution did not pass.
+    Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained,
+    or the solution did not pass.
     """
     from . import labs
 
@@ -124,26 +141,28 @@ def lab_check(
     unit: UnitName,
     script: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Commands of the client's terminal, or steps (.yaml).", metavar="FILE"),
+        typer.Option(help="Commands for the client's terminal, or steps (.yaml).", metavar="FILE"),
     ] = None,
     seed: Seed = 1,
     clock: Clock = "virtual",
     folder: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Where the script's /home/admin is kept.", metavar="FOLDER"),
+        typer.Option(help="Keep the script's /home/admin in FOLDER.", metavar="FOLDER"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Grade a student's work: points, and a hint for each check that is missed.
+    """Grade a student's work.
+
+    Shows the points, and a hint for each check that fails.
 
     \b
     wanlab lab check prob1 --script solution.sh --seed 4
     wanlab lab check prob1                 in a terminal of: wanlab lab start prob1
 
-    A script begins where the unit's environment has been set up; `wanlab-node h1 COMMAND` in it runs a
-    command in a host.
+    A script starts in the client's terminal after the unit's environment has been set up. It runs
+    commands on hosts with `wanlab-node h1 COMMAND`.
 
-    Exit status: 0 if all checks are passed, otherwise 1.
+    Exit status: 0 if all checks pass, otherwise 1.
     """
     from . import labs
 

@@ -1,4 +1,4 @@
-"""Options that several verbs have."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Annotated
 import typer
 
 Seed = Annotated[
-    int, typer.Option(min=0, help="Of all random numbers in the machine.", metavar="NUMBER")
+    int, typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER")
 ]
 Clock = Annotated[
     str,
     typer.Option(
-        help="virtual (as fast as it can be computed; equal runs are equal) or real.",
+        help="virtual (as fast as possible, repeatable) or real.",
         metavar="CLOCK",
     ),
 ]
 WireOption = Annotated[
     str,
     typer.Option(
-        help="mtu (as a real wire) or gso (packets up to 64 KB, as plain veth; faster).",
+        help="mtu (packets as on a real wire) or gso (up to 64 KB, as on plain veth; faster).",
         metavar="WIRE",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the report for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
