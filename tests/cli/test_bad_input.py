@@ -72,13 +72,15 @@ CASES = {
     "plan missing.mn": "wanlab: cannot read missing.mn: No such file or directory\n",
     "plan singel,3": 'wanlab: the shape "singel" is not known (did you mean single?)\n',
     "plan single,x": 'wanlab: "x" in "single,x" is not a whole number (as in k=3)\n',
-    "plan single,2 --wire copper": "wanlab: --wire copper is not known (known here: mtu, gso)\n",
+    "plan single,2 --wire copper": "wanlab: --wire copper: unknown value (use one of: mtu, gso)\n",
     "plan dumbbell,rate=-5Mbps": 'wanlab: link s1-s2: rate: the rate "-5Mbps" is negative (',
     "exec --topo single,2 --node h9 -- true": (
         'wanlab: there is no node "h9" (known here: h1, h2, s1)\n'
     ),
-    "exec --clock sun -- true": ("wanlab: --clock sun is not known (known here: virtual, real)\n"),
-    "lab run 14 --clock sun": "wanlab: --clock sun is not known (known here: virtual, real)\n",
+    "exec --clock sun -- true": (
+        "wanlab: --clock sun: unknown value (use one of: virtual, real)\n"
+    ),
+    "lab run 14 --clock sun": "wanlab: --clock sun: unknown value (use one of: virtual, real)\n",
     "lab run 99": "wanlab: there is no unit 99 here (did you mean 9?)\n",
     "lab run x": "wanlab: there is no unit 'x' (as in 6, ex3 or prob1; see: wanlab lab list)\n",
 }

@@ -60,12 +60,12 @@ def test_what_is_not_opened_is_told_why(tmp_path: Path, opened: Path, result: Pa
     (result.parent / "link.pdf").symlink_to(secret)
     program = result.with_suffix(".desktop")
     program.write_text("[Desktop Entry]")
-    assert "only what is in" in desk.show(str(secret))
-    assert "only what is in" in desk.show(str(result.parent / "link.pdf"))
+    assert "only files in" in desk.show(str(secret))
+    assert "only files in" in desk.show(str(result.parent / "link.pdf"))
     assert "only results are opened" in desk.show(str(program))
-    assert desk.show(str(result.parent)) == desk.show(f"{result}x") == "it is no file"
+    assert desk.show(str(result.parent)) == desk.show(f"{result}x") == "it is not a file"
     assert on_a_desktop(tmp_path, DISPLAY="").show(str(result)) == (
-        "there is no desktop to show it on"
+        "there is no desktop to open it on"
     )
     assert "no xdg-open on this computer" in on_a_desktop(tmp_path, PATH="/nowhere").show(
         str(result)

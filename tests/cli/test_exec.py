@@ -113,10 +113,10 @@ def test_a_death_by_signal_is_128_and_its_number(wanlab: Any, number: int) -> No
 def test_a_command_that_does_not_exist_is_127(wanlab: Any) -> None:
     ran = wanlab("exec", "--", "nonesuch")
     assert ran.status == 127
-    assert ran.errors.startswith("wanlab: nonesuch: command not found (the machine looks in /")
+    assert ran.errors.startswith("wanlab: nonesuch: command not found (the machine's PATH is /")
     ran = wanlab("exec", "--", "./nonesuch")
     assert ran.status == 127
-    assert ran.errors.startswith("wanlab: ./nonesuch: no such file in the machine")
+    assert ran.errors.startswith("wanlab: ./nonesuch: the machine does not have this file")
 
 
 def test_a_file_that_may_not_be_executed_is_126(wanlab: Any, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -
 def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
     series = wanlab.start("lab", "run", "14", "16", "1", "-j", "2")
     began = [series.stderr.readline() for _ in range(2)]
-    assert all(b"begins" in line for line in began)
+    assert all(b"started" in line for line in began)
     assert len(of_series(wanlab.folder)) == 3
     series.terminate()
     series.communicate(timeout=60)

@@ -41,7 +41,7 @@ def test_a_script_that_the_machine_cannot_see_is_told(wanlab: Any, tmp_path: Pat
     wanlab.folder = tmp_path / "work"
     ran = wanlab("python", str(tmp_path / "script.py"))
     assert ran.status == 1
-    assert "the machine does not see it" in ran.errors
+    assert "the machine does not see this file" in ran.errors
     assert f"cd {tmp_path}" in ran.errors
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.cli.streams import CHUNK, MOST_LOST_BYTES, WINDOW_BYTES, Abandoned, Input, Output
-from wanlab.cli.strides import LONG_NS, SHORT_NS, Strides
+from wanlab.cli.streams import CHUNK, MAX_LOST_BYTES, WINDOW_BYTES, Abandoned, Input, Output
+from wanlab.cli.time_slices import MAX_NS, SHORT_NS, TimeSlices
 
 
 class Reader:
@@ -109,23 +109,23 @@ def test_output_for_nobody_without_end_is_given_up_once() -> None:
     os.close(ours)
     output = Output(theirs)
     with pytest.raises(Abandoned):
-        output.write(bytes(MOST_LOST_BYTES + 1))
+        output.write(bytes(MAX_LOST_BYTES + 1))
     output.write(b"more")
-    assert output.lost_bytes == MOST_LOST_BYTES + 5
+    assert output.lost_bytes == MAX_LOST_BYTES + 5
 
 
 def test_strides_grow_while_nothing_happens() -> None:
-    strides = Strides(always_short=False)
+    time_slices = TimeSlices(always_short=False)
     lengths = []
     for _ in range(40):
-        strides.tell(False)
-        lengths.append(strides.length_ns)
-    assert (lengths[0], lengths[-1], lengths) == (2 * SHORT_NS, LONG_NS, sorted(lengths))
-    strides.tell(True)
-    assert (strides.length_ns, strides.is_idle) == (SHORT_NS, False)
+        time_slices.update(False)
+        lengths.append(time_slices.length_ns)
+    assert (lengths[0], lengths[-1], lengths) == (2 * SHORT_NS, MAX_NS, sorted(lengths))
+    time_slices.update(True)
+    assert (time_slices.length_ns, time_slices.is_idle) == (SHORT_NS, False)
 
 
 def test_strides_stay_short_where_time_is_real() -> None:
-    strides = Strides(always_short=True)
-    strides.tell(False)
-    assert strides.length_ns == SHORT_NS
+    time_slices = TimeSlices(always_short=True)
+    time_slices.update(False)
+    assert time_slices.length_ns == SHORT_NS

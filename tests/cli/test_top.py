@@ -1,4 +1,4 @@
-"""`wanlab top`: two looks become lines of text; and the program, inside a machine."""
+"""`wanlab top`: two snapshots become lines of text; and the program, inside a machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wanlab import Network, shapes
-from wanlab.cli.top import Look, View, flow_rows, port_rows, size, text
+from wanlab.cli.top import Snapshot, View, flow_rows, port_rows, size, text
 from wanlab.cli.top_terminal import sorting_key
 from wanlab.errors import WanlabError
 from wanlab.measure import netlink_link, tcp_info
@@ -38,17 +38,19 @@ def tbf(**more: int) -> QdiscCounters:
     return QdiscCounters(**names, **{**counters, **more})  # type: ignore[arg-type]
 
 
-def look(time_s: float, *, port: Any = PORT, flows: Any = (FLOW,), qdisc: Any = None) -> Look:
+def snapshot(
+    time_s: float, *, port: Any = PORT, flows: Any = (FLOW,), qdisc: Any = None
+) -> Snapshot:
     root = NodeCounters("root", [LINKS[0], port], [qdisc or tbf()], [])
-    return Look(time_s, [root, NodeCounters("h1", [], [], flows)])
+    return Snapshot(time_s, [root, NodeCounters("h1", [], [], flows)])
 
 
 def with_info(**more: int) -> Any:
     return replace(FLOW, info={**FLOW.info, **more})
 
 
-BEFORE = look(10.0)
-AFTER = look(
+BEFORE = snapshot(10.0)
+AFTER = snapshot(
     12.0,
     port=replace(PORT, tx_bytes=PORT.tx_bytes + 25_000_000, tx_packets=PORT.tx_packets + 200),
     flows=[
@@ -74,17 +76,17 @@ def test_rates_are_what_the_counters_grew_by() -> None:
 
 
 def test_a_counter_that_begins_anew_is_no_negative_rate() -> None:
-    (row,) = port_rows(AFTER, look(13.0))
+    (row,) = port_rows(AFTER, snapshot(13.0))
     assert (row.tx_bps, row.drops_ps) == (0, 0)
 
 
 def test_what_a_new_flow_has_carried_it_has_carried_since() -> None:
-    (flow,) = flow_rows(look(10.0, flows=()), look(11.0))
+    (flow,) = flow_rows(snapshot(10.0, flows=()), snapshot(11.0))
     assert flow.tx_bps == FLOW.info["bytes_acked"] * 8
 
 
 def test_a_port_that_was_not_there_has_no_rates_yet() -> None:
-    none = Look(9.0, [])
+    none = Snapshot(9.0, [])
     (row,) = port_rows(none, AFTER)
     assert (row.tx_bps, row.is_idle) == (0, False)  # something stands in its queue
 
@@ -103,7 +105,7 @@ def test_the_text_has_a_table_of_ports_and_one_of_flows() -> None:
 
 
 def test_what_is_idle_is_shown_on_request() -> None:
-    still = look(12.0)
+    still = snapshot(12.0)
     quiet = text(BEFORE, still, View(), about="")
     assert not any("s1-eth1" in line for line in quiet)
     asked = text(BEFORE, still, View().pressed("i"), about="")
@@ -114,7 +116,11 @@ def test_no_more_lines_than_fit() -> None:
     flows = [replace(with_info(bytes_acked=n), cookie=n) for n in range(1, 50)]
     for rows in (6, 10, 24, 60, 200):
         lines = text(
-            look(10.0, flows=()), look(11.0, flows=flows), View("n", True), about="", rows=rows
+            snapshot(10.0, flows=()),
+            snapshot(11.0, flows=flows),
+            View("n", True),
+            about="",
+            rows=rows,
         )
         assert len(lines) <= rows
         assert any("NODE  FLOW" in line for line in lines)
@@ -127,7 +133,7 @@ def test_keys_choose_the_order() -> None:
     ]
 
     def order(view: View) -> list[str]:
-        lines = text(look(10.0, flows=()), look(11.0, flows=flows), view, about="")
+        lines = text(snapshot(10.0, flows=()), snapshot(11.0, flows=flows), view, about="")
         start = next(n for n, line in enumerate(lines) if "NODE  FLOW" in line)
         return [line.split(":")[1].split(" ")[0] for line in lines[start + 1 :]]
 
@@ -139,7 +145,7 @@ def test_keys_choose_the_order() -> None:
 
 def test_an_order_has_a_name_and_a_key() -> None:
     assert (sorting_key("drops"), sorting_key("d")) == ("d", "d")
-    with pytest.raises(WanlabError, match=r"no sorting by 'drop' .did you mean drops"):
+    with pytest.raises(WanlabError, match=r"cannot sort by 'drop' .did you mean drops"):
         sorting_key("drop")
 
 
@@ -163,15 +169,15 @@ def test_in_a_machine_it_shows_the_ports_and_flows_of_all_nodes(
     net.run_for("100ms")
     flow = net["h1"].start("iperf3 -c h2 -t 3")
     net.run_for("1s")
-    looks = net["h1"].run("wanlab top --batch -n 2 -d 0.5").output.split("\n\nwanlab top")
-    assert len(looks) == 2
-    bottleneck = next(line for line in looks[1].splitlines() if " s1-eth2 " in line)
+    snapshots = net["h1"].run("wanlab top --batch -n 2 -d 0.5").output.split("\n\nwanlab top")
+    assert len(snapshots) == 2
+    bottleneck = next(line for line in snapshots[1].splitlines() if " s1-eth2 " in line)
     node, port, sent, *_, kind = bottleneck.split()
     assert (node, port, kind) == ("root", "s1-eth2", "netem+tbf+pfifo")
     assert 49 < float(sent) < 51
-    sender = next(line for line in looks[1].splitlines() if " > 10.0.0.2:5201" in line)
+    sender = next(line for line in snapshots[1].splitlines() if " > 10.0.0.2:5201" in line)
     assert sender.startswith("h1 ")
     assert " cubic " in sender
     refused = net.root.run("wanlab top < /dev/null", check=False)
-    assert (refused.status, "this is no terminal" in refused.errors) == (1, True)
+    assert (refused.status, "is not a terminal" in refused.errors) == (1, True)
     flow.finish()

@@ -48,9 +48,9 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     plots = ["--plot", "box rtt over loss", "--plot", "lines los over loss"]
     many = wanlab(tmp_path, "sweep", LOSSES, *options, "--json", *plots)
     assert many.returncode == 1  # two have failed
-    assert "1 known from before" in many.stderr
+    assert "1 from the cache" in many.stderr
     why = "there is no metric 'los' (did you mean lost?)"
-    assert f'Warning: not drawn: "lines los over loss": {why}\n' in many.stderr
+    assert f'Warning: figure not drawn: "lines los over loss": {why}\n' in many.stderr
     told = json.loads(many.stdout)
     assert [run["seed"] for run in told["runs"]] == [1, 2]
     assert told["runs"][1]["metrics"] == said["metrics"]
@@ -61,14 +61,14 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     assert "nothing came back" in page
     assert (tmp_path / "out" / "figures" / "1-box-rtt-over-loss.svg").exists()
 
-    assert wanlab(tmp_path, "sweep", "--forget").stdout == "2 runs are forgotten\n"
+    assert wanlab(tmp_path, "sweep", "--forget").stdout == "removed 2 runs from the cache\n"
 
 
 def test_a_log_says_why_nothing_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeps, "LINE_EVERY_S", 0)
-    lines = sweeps._Lines()
+    lines = sweeps._ProgressLines()
     for note in ("", "", "the scheduler has no workers", "the scheduler has no workers"):
         lines(SweepProgress(3, note=note))
     assert capsys.readouterr().err.splitlines() == [
@@ -82,7 +82,7 @@ def test_a_log_says_why_nothing_goes_on(
     [
         (LOSSES, ["los=1%"], [], r"no parameter 'los' \(did you mean loss\?\)"),
         (LOSSES, ["count=many"], [], "count=many: count must be an int"),
-        (LOSSES, ["loss"], [], '"loss" sets nothing'),
+        (LOSSES, ["loss"], [], '"loss" has no value'),
         (LOSSES, [], ["lines lost over los"], "no parameter 'los'"),
         (LOSSES, [], ["pie lost over loss"], "is not a figure"),
         ("nothing.py", [], [], "there is no file"),

@@ -132,7 +132,7 @@ def test_an_interrupted_sweep_ends_its_runs_and_keeps_what_is_done(tmp_path: Pat
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
     assert process.returncode == 130
-    assert "the same command goes on from there" in errors
+    assert "the same command resumes from there" in errors
     assert not (tmp_path / "unfinished").exists()
 
 

@@ -1,4 +1,4 @@
-"""`python -m wanlab.cli`: the command line where no program `wanlab` is installed."""
+"""`python -m wanlab.cli`: the command line, if the program `wanlab` is not installed."""
 
 from . import main
 

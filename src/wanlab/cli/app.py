@@ -160,9 +160,10 @@ def python(context: typer.Context) -> None:
     wanlab python topology.py
     wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
 
-    It runs as root. The script can import Mininet's modules (from mininet.net import Mininet) and wanlab's. The machine
-    shares the current folder; other files that the script writes are lost when the machine ends.
-    sleep(10) passes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless it has a `bw`.
+    It runs as root. The script can import Mininet's modules (from mininet.net import Mininet) and
+    wanlab's. The machine shares the current folder; other files that the script writes are lost when
+    the machine ends. sleep(10) passes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless
+    it has a `bw`.
 
     \b
     MACHINE options, before the script:
@@ -207,9 +208,7 @@ def plan(
 
 @app.command("plot")
 def plot(
-    records: Annotated[
-        list[str], typer.Argument(help="The folders of records.", metavar="RECORD")
-    ],
+    records: Annotated[list[str], typer.Argument(help="The folders of records.", metavar="RECORD")],
     what: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(

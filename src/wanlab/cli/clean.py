@@ -1,4 +1,4 @@
-"""`wanlab clean`: takes away what killed runs have left."""
+"""`wanlab clean`: removes what killed runs have left."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from wanlab.machine.stale import find_stale
 
 
 def run(*, dry_run: bool = False) -> int:
-    """Says what it finds and removes exactly that."""
-    found = find_stale()
-    for item in found:
+    """Remove stale items and print each; with `dry_run` only print them."""
+    items = find_stale()
+    for item in items:
         if not dry_run:
             item.remove()
         print(f"{'would remove' if dry_run else 'removed'}: {item.what}")
-    if not found:
+    if not items:
         print("nothing to clean")
     return 0

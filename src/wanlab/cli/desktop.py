@@ -1,7 +1,7 @@
-"""A result on the user's desktop: what `xdg-open` inside a machine requests.
+"""Opens results on the user's desktop, as `xdg-open` in a machine requests.
 
-A program inside is not the user. So only results are shown, by their suffix, and only from the working
-folder, which is the one place that both share.
+A program in a machine is not the user. So only results are opened, by their suffix, and only from the
+working folder, which the machine shares.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from wanlab import Network
 from wanlab.network import Connection
@@ -23,31 +22,31 @@ RESULTS = (".pdf", ".png", ".svg", ".txt", ".dat", ".csv", ".json", ".log", ".pc
 
 
 class Desktop:
-    """Shows files of a folder. What it has started goes on when we end, as windows do."""
+    """Opens files of a folder. The programs that it starts go on when we end."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._folder = folder.resolve()
         self._environment = environment
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def take(self, connection: Connection) -> None:
-        """{"do": "open", "path": ...}: answered by {"opened": true}, or by why it is not."""
+    def on_request(self, connection: Connection) -> None:
+        """Serve {"do": "open", "path"}; answer {"opened": true} or {"opened": false, "why"}."""
         why = self.show(str(connection.request.get("path", "")))
-        answer: dict[str, Any] = {"opened": not why}
+        answer: dict[str, object] = {"opened": not why}
         connection.answer(answer | ({"why": why} if why else {}))
 
     def show(self, name: str) -> str:
-        """Opens a file; "" or why that is not done."""
-        # Links are followed here, too: one inside must not lead out of the folder.
+        """Open a file; return "", or the reason why it is not opened."""
+        # Symbolic links are resolved, so that none leads out of the folder.
         path = Path(name).resolve()
         if not path.is_relative_to(self._folder):
-            return f"only what is in {self._folder} is shown"
+            return f"only files in {self._folder} are opened"
         if not path.is_file():
-            return "it is no file"
+            return "it is not a file"
         if path.suffix.lower() not in RESULTS:
             return f"only results are opened: {' '.join(RESULTS)}"
         if not has_display(self._environment):
-            return "there is no desktop to show it on"
+            return "there is no desktop to open it on"
         program = shutil.which(PROGRAM, path=self._environment.get("PATH"))
         if program is None:
             return f"there is no {PROGRAM} on this computer"
@@ -65,5 +64,5 @@ class Desktop:
 
 
 def offer(network: Network) -> None:
-    """Programs in the network may show results from now on."""
-    network.host_service["open"] = Desktop(network.folder).take
+    """Let programs in the network open results from now on."""
+    network.host_service["open"] = Desktop(network.folder).on_request

@@ -1,4 +1,4 @@
-"""Whether a program of ours can show a window here."""
+"""Whether this computer can open a window for us."""
 
 from __future__ import annotations
 

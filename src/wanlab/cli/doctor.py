@@ -1,4 +1,4 @@
-"""`wanlab doctor`: what machines need and this computer has, a line for each."""
+"""`wanlab doctor`: shows whether this computer has what machines need, one requirement per line."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from wanlab.machine.checkup import Finding, checkup
 
 GREEN, RED, YELLOW, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 TITLES = {
-    "programs": "Programs of this computer, for both machines",
+    "programs": "Programs on this computer, for both machines",
     "embedded": "The embedded machine (the default)",
     "native": "The native machine (--machine native)",
 }
 
 
 def run(*, as_json: bool) -> int:
-    """The exit status says whether the default machine can run."""
-    found = checkup()
-    can_run = {area: found.can_run(area) for area in ("embedded", "native")}
+    """Print the findings; return 0 if the default machine can run."""
+    result = checkup()
+    can_run = {area: result.can_run(area) for area in ("embedded", "native")}
     if as_json:
-        findings = [asdict(finding) for finding in found.findings]
+        findings = [asdict(finding) for finding in result.findings]
         print(json.dumps({"can_run": can_run, "findings": findings}, indent=2))
     else:
         for area, title in TITLES.items():
             verdict = {None: "", True: ": can run", False: ": cannot run"}[can_run.get(area)]
             print(f"{title}{verdict}")
-            _show([finding for finding in found.findings if finding.area == area])
+            _show([finding for finding in result.findings if finding.area == area])
             print()
     return 0 if can_run["embedded"] else 1
 

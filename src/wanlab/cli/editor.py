@@ -1,4 +1,4 @@
-"""Edits the lines of a prompt in our terminal: history, completion, everything a line editor does."""
+"""Edits the lines of a prompt in our terminal, with history and completion."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ HISTORY_FILE = "mininet_history"
 
 
 def prepare() -> None:
-    """Loads the library; while the machine boots is a good time."""
+    """Import the library. Call it while the machine boots, because it takes a while."""
     import prompt_toolkit  # noqa: F401
 
 
 def state_folder() -> Path:
-    """Where what wanlab remembers from day to day is kept."""
-    place = os.environ.get("XDG_STATE_HOME")
-    return (Path(place) if place else Path.home() / ".local" / "state") / "wanlab"
+    """Return the folder for state that outlives a session (XDG Base Directory Specification)."""
+    folder = os.environ.get("XDG_STATE_HOME")
+    return (Path(folder) if folder else Path.home() / ".local" / "state") / "wanlab"
 
 
-class Editor:
-    """Reads lines. `let_time_pass`, called while nobody types, may let time go on in the machine until
-    what it is given says that it is enough; what programs say there appears above the prompt."""
+class LineEditor:
+    """Reads lines from the user.
+
+    `let_time_pass` is called while nobody types. It may let time pass in the machine until the function
+    that it is called with returns true. Output of programs appears above the prompt.
+    """
 
     def __init__(self, output: Output, let_time_pass: Callable[[Callable[[], bool]], None]) -> None:
         self._output = output
@@ -44,7 +47,7 @@ class Editor:
         self._session: PromptSession[str] | None = None
 
     def read(self, prompt: str, words: Words, typed: str) -> Answer:
-        """A line. `typed`: what was typed already, before the prompt was there."""
+        """Read a line. `typed` was typed before the prompt was shown."""
         self._paste(typed)
         if len(self._pasted) > 1:
             line = self._pasted.pop(0)
@@ -57,7 +60,7 @@ class Editor:
             return INTERRUPT
         except EOFError:
             return END
-        # Of a text that was pasted, what follows the last line end is still to be edited.
+        # Text that was pasted after the last line end remains to be edited.
         self._pasted = [*more, ""] if more else []
         return {"line": line}
 
@@ -71,11 +74,11 @@ class Editor:
 
         session = self._session = self._session or _new_session()
         session.completer = _completer(words)
-        with StdoutProxy(raw=True) as above, self._said_above(above):
+        with StdoutProxy(raw=True) as above, self._output_above(above):
             return session.prompt(prompt, default=begun, inputhook=self._wait)
 
     @contextlib.contextmanager
-    def _said_above(self, above: object) -> Iterator[None]:
+    def _output_above(self, above: object) -> Iterator[None]:
         def write(data: bytes) -> None:
             above.write(data.decode(errors="replace"))  # type: ignore[attr-defined]
 
@@ -110,7 +113,7 @@ def _new_session() -> PromptSession[str]:
 
     output = create_output()
     if hasattr(output, "enable_cpr"):
-        # It would ask the terminal where the cursor is; the answer may come when nobody waits for it.
+        # Otherwise it asks the terminal for the cursor's position, and may not wait for the reply.
         output.enable_cpr = False
     return PromptSession(
         history=_history(),
@@ -122,7 +125,7 @@ def _new_session() -> PromptSession[str]:
 
 
 def _history() -> History:
-    """Of all days, where it can be kept."""
+    """Return the history of all sessions, or an empty one if it cannot be stored."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     folder = state_folder()

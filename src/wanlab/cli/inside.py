@@ -1,6 +1,6 @@
-"""`wanlab mn` and `wanlab python`: a Python program inside a fresh machine, at your prompt.
+"""`wanlab mn` and `wanlab python`: run a Python program in a new machine.
 
-What the machine is, is chosen here; everything else is the program's.
+The machine's options are read here; all other arguments belong to the program.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from wanlab.mininet import options
 
 from . import execute
 from .editor import prepare
-from .manner import Manner
+from .exec_options import ExecOptions
 
-# A file in the working folder must not hide a module of the standard library.
+# Do not let a file in the working folder hide a module of the standard library.
 SAFE_PATH = "-P"
 HIDDEN_FOLDERS = ("/tmp/", "/run/", "/dev/")
 BASE_MEMORY_BYTES = 2 << 30
@@ -27,7 +27,7 @@ NODE_MEMORY_BYTES = 4 << 20
 
 
 def run_mn(arguments: Sequence[str]) -> int:
-    """Returns the exit status."""
+    """Run `mn` and return its exit status."""
     parser = options.parser()
     try:
         split = options.split(arguments)
@@ -43,27 +43,27 @@ def run_mn(arguments: Sequence[str]) -> int:
         return run(dry_run=False)
     for text in values.custom:
         for name in [text] if Path(text).is_file() else text.split(","):
-            _check_is_seen(name, split.machine)
-    own_kernel = {} if _is_native(split.machine) else {"memory": _memory(values.topo)}
-    machine = {**own_kernel, **split.machine}
+            _check_is_visible(name, split.machine)
+    defaults = {} if _is_native(split.machine) else {"memory": _memory(values.topo)}
+    machine = {**defaults, **split.machine}
     if remote := options.remote_controllers(values.controller):
         machine["allow-connect"] = ",".join(
             filter(None, [machine.get("allow-connect", ""), *remote])
         )
-    # Mininet's own tests need none of the libraries that are installed, and a tenth of a second less.
+    # Without --custom, tests need no installed libraries: skipping them saves a tenth of a second.
     bare = [] if values.custom or not values.test else ["-S"]
     command = [sys.executable, SAFE_PATH, *bare, "-m", "mininet", *split.rest]
     return _run(machine, command, stdin_is_for_prompt=True)
 
 
 def run_python(arguments: Sequence[str]) -> int:
-    """Options of ours come first; the rest is Python's. Returns the exit status."""
+    """Run Python and return its exit status. The machine's options come before Python's arguments."""
     try:
         split = options.split(arguments, only_first=True)
     except ValueError as error:
         raise WanlabError(str(error), "see: wanlab python --help") from None
     if split.rest and not split.rest[0].startswith("-"):
-        _check_is_seen(split.rest[0], split.machine)
+        _check_is_visible(split.rest[0], split.machine)
     return _run(split.machine, [sys.executable, *split.rest], stdin_is_for_prompt=False)
 
 
@@ -76,15 +76,15 @@ def _run(machine: Mapping[str, str], command: list[str], *, stdin_is_for_prompt:
     if "seed" in chosen:
         chosen["seed"] = int(chosen["seed"])
     network = Network(Topology(), **chosen)
-    manner = Manner(paces_to_real=paces_to_real, stdin_is_for_prompt=stdin_is_for_prompt)
+    exec_options = ExecOptions(paces_to_real=paces_to_real, stdin_is_for_prompt=stdin_is_for_prompt)
     if sys.stdin.isatty():
-        # While the machine boots there is time for that.
+        # Import the line editor while the machine boots.
         Thread(target=prepare, daemon=True).start()
-    return execute.run_in(network, network.root.start, command, manner)
+    return execute.run_in(network, network.root.start, command, exec_options)
 
 
 def _memory(topo: str) -> str:
-    """By the number of nodes, where the topology is a shape; of others only the program knows it."""
+    """Return the default memory: by the number of nodes if the topology is a shape."""
     try:
         nodes = len(shapes.from_text(topo).nodes)
     except WanlabError:
@@ -93,18 +93,18 @@ def _memory(topo: str) -> str:
 
 
 def _is_native(machine: Mapping[str, str]) -> bool:
-    """Its wires, its memory and its files are the computer's."""
+    """Whether the native machine is chosen, whose wires, memory and files are this computer's."""
     return machine.get("machine") == "native"
 
 
-def _check_is_seen(name: str, machine: Mapping[str, str]) -> None:
-    """RequirementError for a file that is there, but not for programs in the machine."""
+def _check_is_visible(name: str, machine: Mapping[str, str]) -> None:
+    """Raise RequirementError for a file that exists, but that programs in the machine cannot see."""
     if _is_native(machine):
         return
     file = Path(name).resolve()
     hidden = str(file).startswith(HIDDEN_FOLDERS) and not file.is_relative_to(Path.cwd())
     if hidden and file.exists():
         raise RequirementError(
-            f"{name}: the machine does not see it: its /{file.parts[1]} is its own",
+            f"{name}: the machine does not see this file, because it has its own /{file.parts[1]}",
             f"start this in the file's folder: cd {file.parent}",
         )

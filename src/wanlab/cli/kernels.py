@@ -1,4 +1,4 @@
-"""The kernel's recipe, which lives beside the package in a checkout."""
+"""`wanlab kernel`: runs the kernel's recipe, which is beside the package in a checkout."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 import wanlab
 from wanlab.errors import RequirementError
 
-from . import Ended
+from .signals import EndedBySignal
 
 
 def run_recipe(arguments: list[str]) -> int:
-    """Runs kernel/build.py; returns its exit status."""
+    """Run kernel/build.py and return its exit status."""
     program = Path(wanlab.__file__).parents[2] / "kernel" / "build.py"
     if not program.exists():
         raise RequirementError(
             "the kernel's recipe is not part of an installed wanlab",
-            "use a checkout of wanlab, where it is the folder kernel/",
+            "use a checkout of wanlab, which has it in the folder kernel/",
         )
     recipe = subprocess.Popen([sys.executable, str(program), *arguments])
     try:
         return recipe.wait()
-    except Ended as ended:
+    except EndedBySignal as ended:
         recipe.send_signal(ended.number)
         recipe.wait()
         raise

@@ -1,6 +1,6 @@
-"""`wanlab lab start`: the unit's network at your prompt; in tmux, a window for each terminal.
+"""`wanlab lab start`: runs a unit's network with a prompt; with tmux, a window for each terminal.
 
-A folder of the computer's is /home/admin in the machine: what is written there stays.
+A folder of this computer is /home/admin in the machine, so files that are written there are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.unit import Unit
 
 from . import execute
-from .manner import Manner
+from .exec_options import ExecOptions
 from .topologies import one_of
 
 SHELL = "bash --norc --noprofile -i"
@@ -28,50 +28,52 @@ SOCKET = "wanlab"
 
 
 def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux: bool) -> int:
-    """Returns the exit status of what was at the prompt."""
+    """Start a unit's network; return the exit status of its prompt."""
     one_of("clock", clock, ("virtual", "real"))
     unit = catalog.find(name)
-    place = (folder or Path(unit.folder.name)).resolve()
+    home = (folder or Path(unit.folder.name)).resolve()
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        student_files.install(place, catalog.with_labs(unit))
+        home.mkdir(parents=True, exist_ok=True)
+        student_files.install(home, catalog.with_labs(unit))
     except OSError as error:
         raise WanlabError(
-            f"cannot write to {place}: {error.strerror or error}", "name another one with --folder"
+            f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
         ) from None
-    own = student_files.student_topology(place, unit)
-    topology = load(own if own.is_file() else unit.topology)
-    network = network_of(unit, topology, place, seed=seed, clock=clock)
+    drawn = student_files.student_topology(home, unit)
+    topology = load(drawn if drawn.is_file() else unit.topology)
+    network = network_of(unit, topology, home, seed=seed, clock=clock)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
-    greeting = _greeting(unit, place, uses_tmux=uses_tmux, is_terminal=is_terminal)
+    greeting = _greeting(unit, home, uses_tmux=uses_tmux, is_terminal=is_terminal)
     print(greeting, file=sys.stderr)
     command = tmux(unit, network, greeting) if uses_tmux else list(PROMPT)
     if not topology.nodes:
-        print(f"nothing is drawn yet: save a topology as {own} and start again", file=sys.stderr)
+        print(f"the network is empty: save a topology as {drawn} and start again", file=sys.stderr)
     starter = partial(_start, network, student_files.environment(seed))
-    return execute.run_in(network, starter, command, Manner(stdin_is_for_prompt=True))
+    return execute.run_in(network, starter, command, ExecOptions(stdin_is_for_prompt=True))
 
 
 def _start(
     network: Network, variables: dict[str, str], command: list[str], **options: Any
 ) -> Process:
-    """At home, with the variables of the unit's terminals."""
+    """Start a command in the home folder, with the variables of the unit's terminals."""
     student_files.link_home(network)
-    given = options.pop("environment", None) or {}
-    environment = {**variables, **given, "PWD": student_files.HOME}
+    more = options.pop("environment", None) or {}
+    environment = {**variables, **more, "PWD": student_files.HOME}
     return network.root.start(
         command, folder=student_files.HOME, environment=environment, **options
     )
 
 
 def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
-    """A session inside the machine: the prompt, the client's terminal, one for each host, the lesson. It
-    takes the whole screen, so what greets the student has to stand in there, too."""
+    """Return the command of a tmux session: the prompt, the client, each host, and the lesson.
+
+    tmux uses the whole screen, so the greeting is shown in it as well.
+    """
     folder = student_files.folder_of(unit)
     client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
-    # At the host service time would stand still for all windows while a prompt waits.
+    # A prompt that uses the host service would stop time in all windows while it waits.
     prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
     prompt += f"; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
@@ -87,21 +89,23 @@ def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
     return [*words, ";", "set", "-g", "mouse", "on", ";", "set", "-g", "status-right", ""]
 
 
-def _greeting(unit: Unit, place: Path, *, uses_tmux: bool, is_terminal: bool) -> str:
+def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> str:
     lines = [
         unit.heading,
-        f"/home/admin in there is {place}",
+        f"/home/admin in the network is your folder {home}",
         f"the lesson: wanlab lab show {unit.name}",
     ]
     if uses_tmux:
         lines.append(
-            "windows of tmux: Ctrl-B and a number, or the mouse; exit at mininet> ends all"
+            "switch tmux windows with Ctrl-B and a number, or the mouse; exit at mininet> ends all"
         )
     elif is_terminal:
         lines.append(
-            "commands of a host: h1 COMMAND; of the client: sh COMMAND; "
-            "a window of its own: xterm h1 (or install tmux)"
+            "run a command on a host: h1 COMMAND; on the client: sh COMMAND; "
+            "in a separate window: xterm h1 (or install tmux)"
         )
     if unit.check:
-        lines.append(f"to be graded, type in the client's terminal: wanlab lab check {unit.name}")
+        lines.append(
+            f"to have your work graded, type in the client's terminal: wanlab lab check {unit.name}"
+        )
     return "\n".join(lines)

@@ -79,9 +79,7 @@ def lab_start(
 def lab_run(
     units: Annotated[
         list[str],
-        typer.Argument(
-            help="One or more units such as 6, ex3 or prob1, or all.", metavar="UNIT"
-        ),
+        typer.Argument(help="One or more units such as 6, ex3 or prob1, or all.", metavar="UNIT"),
     ],
     seed: Seed = 1,
     clock: Clock = "virtual",

@@ -89,27 +89,29 @@ def run_several(
 
     `markdown` is the file to write all figures to: docs/course.md.
     """
-    from .series import Series, keep
+    from .series import ParallelUnits, write_summary
 
     one_of("clock", clock, CLOCKS)
     for name in names:
         if name != ALL:
             catalog.find(name)
     names = [*catalog.names()] if ALL in names else names
-    series = Series(names, jobs=jobs, seed=seed, clock=clock, results=results)
-    ended = series.run()
-    wall_s = series.progress.real_s()
-    rows = [summary.row_of(one.name, one.status, one.report, one.error) for one in ended]
-    kept = keep(rows, results, seed=seed, clock=clock, wall_s=wall_s)
+    units = ParallelUnits(names, jobs=jobs, seed=seed, clock=clock, results=results)
+    ended = units.run()
+    wall_s = units.progress.real_s()
+    rows = [
+        summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended
+    ]
+    page = write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
     if markdown is not None:
         conditions = _conditions(seed, clock, jobs, len(rows), wall_s)
-        reports = {one.name: one.report for one in ended if one.report is not None}
+        reports = {unit.name: unit.report for unit in ended if unit.report is not None}
         _write(markdown, summary.markdown(rows, reports, conditions))
     if as_json:
         print(json.dumps(rows, indent=2, sort_keys=True))
     else:
         print(summary.text(rows), end="")
-        print(f"after {wall_s:.0f} s; summary and reports: {kept}")
+        print(f"after {wall_s:.0f} s; summary and reports: {page}")
     return 1 if any(row["status"] for row in rows) else 0
 
 

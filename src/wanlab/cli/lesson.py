@@ -1,4 +1,4 @@
-"""`wanlab lab show`: a lesson in the terminal. Answers stay hidden until they are asked for."""
+"""`wanlab lab show`: shows a lesson in the terminal. Answers are hidden unless they are requested."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DETAILS = re.compile(r"<details>\s*(?:<summary>(.*?)</summary>)?(.*?)</details>"
 
 
 def show(name: str, *, as_text: bool, with_answers: bool) -> int:
-    """As Markdown where nobody watches, otherwise made up for the terminal."""
+    """Print a lesson as Markdown, or format it if standard output is a terminal."""
     path = catalog.folder_of(name) / "lesson.md"
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        catalog.find(name)  # if that is what is wrong
-        raise WanlabError(f"there is no lesson of {name} here") from None
+        catalog.find(name)  # raises if there is no such unit
+        raise WanlabError(f"{name} has no lesson") from None
     if as_text or not sys.stdout.isatty():
         print(text, end="")
         return 0
@@ -32,12 +32,12 @@ def show(name: str, *, as_text: bool, with_answers: bool) -> int:
 
 
 def for_terminal(text: str, name: str, *, with_answers: bool) -> str:
-    """A terminal does not fold: what a page hides is left out, or told."""
+    """Replace the folded parts of a page, which hold answers, by the answers or by how to see them."""
 
-    def answer(found: re.Match[str]) -> str:
-        title = (found[1] or "Answer").strip()
+    def answer(match: re.Match[str]) -> str:
+        title = (match[1] or "Answer").strip()
         if with_answers:
-            return f"**{title}.** {found[2].strip()}"
+            return f"**{title}.** {match[2].strip()}"
         return f"*({title}: wanlab lab show {name} --answers)*"
 
     return DETAILS.sub(answer, text)

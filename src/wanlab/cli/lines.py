@@ -1,6 +1,6 @@
-"""Lines for prompts in the machine: a program inside requests one, and the user types it outside.
+"""Lines for prompts in the machine: a program inside requests a line, and the user types it outside.
 
-No time passes in the machine meanwhile, except where it is meant to keep up with the real clock.
+No time passes in the machine meanwhile, unless it keeps up with a real clock.
 """
 
 from __future__ import annotations
@@ -8,39 +8,40 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from wanlab import Network
 from wanlab.mininet.words import Words
 from wanlab.network import Connection
 
-from .strides import SHORT_NS
+from .time_slices import SHORT_NS
 
-# Tells programs inside that the host service provides lines.
+# Tell programs in the machine that the host service provides lines.
 VARIABLES = {"WANLAB_PROMPT": "host-service"}
 CHUNK = 65536
 LISTEN_REAL_S = 0.2
 
-Answer = dict[str, Any]
+Answer = dict[str, object]
+"""The answer to a request for a line: the line, its end, or an interruption."""
 END: Answer = {"end": True}
 INTERRUPT: Answer = {"interrupt": True}
 
 
-class Source(Protocol):
-    """Where lines come from."""
+class LineSource(Protocol):
+    """A source of lines."""
 
     def read(self, prompt: str, words: Words, typed: str) -> Answer: ...
 
 
 class LineService:
-    """Notes that a line is wanted. Whoever serves the machine reads it while time stands still."""
+    """Accepts requests for a line. The line is read by `serve`, while time stands still."""
 
     def __init__(self, network: Network) -> None:
         self._connection: Connection | None = None
         self.is_used = False
-        """Somebody has asked already."""
+        """Whether a program has requested a line."""
         self.is_raw_mode = False
-        """The program that runs now does its own line editing, as a shell or an editor does."""
+        """Whether the running program reads single keys, as a shell or an editor does."""
         network.host_service["line"] = self._take
         network.host_service["keys"] = self._note_keys
 
@@ -48,8 +49,8 @@ class LineService:
     def is_wanted(self) -> bool:
         return self._connection is not None and not self._connection.is_over
 
-    def serve(self, source: Source) -> None:
-        """Reads a line and answers with it."""
+    def serve(self, source: LineSource) -> None:
+        """Read a line and answer the request with it."""
         connection, self._connection = self._connection, None
         assert connection is not None
         self.is_raw_mode = False
@@ -57,14 +58,14 @@ class LineService:
         connection.answer(
             source.read(
                 str(request.get("prompt", "")),
-                cast(Words, request.get("words") or {}),
+                cast("Words", request.get("words") or {}),
                 str(request.get("typed", "")),
             )
         )
 
     def _take(self, connection: Connection) -> None:
         if self.is_wanted:
-            connection.answer({"error": "somebody else is at the prompt"})
+            connection.answer({"error": "another program is reading a line"})
             return
         self.is_used = True
         self._connection = connection
@@ -75,25 +76,25 @@ class LineService:
 
 
 class StreamLines:
-    """Lines of our standard input, read as they are wanted and not before."""
+    """Lines of our standard input, read only when they are requested."""
 
     def __init__(
         self,
         network: Network,
         is_interrupted: Callable[[], bool],
         *,
-        goes_on: bool,
+        runs_at_prompt: bool,
         descriptor: int = 0,
     ) -> None:
         self._network = network
         self._is_interrupted = is_interrupted
-        self._goes_on = goes_on
+        self._runs_at_prompt = runs_at_prompt
         self._descriptor = descriptor
         self._buffer = bytearray()
         self._has_ended = False
 
     def read(self, prompt: str, words: Words, typed: str) -> Answer:
-        """The prompt has been written inside."""
+        """Read a line. The program in the machine has written the prompt itself."""
         while b"\n" not in self._buffer and not self._has_ended:
             if self._is_interrupted():
                 return INTERRUPT
@@ -108,7 +109,7 @@ class StreamLines:
         return {"line": line.decode(errors="replace").rstrip("\r")}
 
     def _wait(self) -> bool:
-        if not self._goes_on:
+        if not self._runs_at_prompt:
             return self._is_readable(LISTEN_REAL_S)
         self._network.run_until_condition(
             lambda: self._is_readable(0) or self._is_interrupted(), SHORT_NS

@@ -1,11 +1,11 @@
-"""Runs in a terminal window: passes its keys and its size to whoever opened it, shows what comes back.
+"""Runs in a terminal window: sends its keys and its size to wanlab, and shows what comes back.
 
     python3 relay.py SOCKET
 
-Standard library only, and no other file: it starts with every window.
+Standard library only and one file, because every window starts it.
 
     to the socket     "k" length(4) keys      "s" rows(2) columns(2)
-    from the socket   what the window shows
+    from the socket   output to show
 """
 
 import os
@@ -28,29 +28,29 @@ def main() -> None:
     before = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSADRAIN)
     try:
-        tell_size(connection)
+        send_size(connection)
         while True:
             ready, _, _ = select.select([0, connection.fileno(), resized], [], [])
             if resized in ready:
                 os.read(resized, 64)
-                tell_size(connection)
+                send_size(connection)
             if 0 in ready:
                 keys = os.read(0, 4096)
                 if not keys:
                     return
                 connection.sendall(b"k" + struct.pack(">I", len(keys)) + keys)
             if connection.fileno() in ready:
-                shown = connection.recv(65536)
-                if not shown:
+                output = connection.recv(65536)
+                if not output:
                     return
-                os.write(1, shown)
+                os.write(1, output)
     except OSError:
         return
     finally:
         termios.tcsetattr(0, termios.TCSANOW, before)
 
 
-def tell_size(connection: socket.socket) -> None:
+def send_size(connection: socket.socket) -> None:
     size = os.get_terminal_size(0)
     connection.sendall(b"s" + struct.pack(">HH", size.lines, size.columns))
 

@@ -1,6 +1,6 @@
-"""`wanlab lab run` of several units: side by side, each in a process of its own, the longest first.
+"""`wanlab lab run` of several units: runs them in parallel processes, the longest first.
 
-Each place has a core of its own if there are as many. Whatever ends this ends all of them.
+Each process has its own core if there are enough. All of them end when this program ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,39 +24,38 @@ from wanlab.labs.unit import Unit
 
 from .progress import Progress
 
-LOOK_S = 0.1
-TOLD_EVERY_S = {True: 1.0, False: 30.0}
-"""Whether standard error is a terminal, whose line changes."""
-END_LIMIT_S = 20.0
-USUAL_FLOW_S = 10.0
-USUAL_SCRIPT_S = 60.0
-"""Of the flows in a file that is read at the prompt."""
+POLL_INTERVAL_S = 0.1
+REPORT_INTERVAL_S = {True: 1.0, False: 30.0}
+"""By whether standard error is a terminal, where the line is overwritten."""
+END_TIMEOUT_S = 20.0
+DEFAULT_FLOW_S = 10.0  # iperf3 without -t
+TYPICAL_SCRIPT_S = 60.0  # the flows in a file that the prompt reads
 OPTION = r"\s-{}\s*([\d.]+)"
 
 
 @dataclass
-class Run:
-    """A unit that runs."""
+class RunningUnit:
+    """A unit whose process is running."""
 
     name: str
     process: subprocess.Popen[bytes]
-    said: Path
-    """What it says on standard error."""
+    stderr: Path
+    """The file with its standard error."""
     cores: frozenset[int]
-    began: float = field(default_factory=time.monotonic)
-    began_at: float = field(default_factory=time.time)
+    start: float = field(default_factory=time.monotonic)
+    start_time: float = field(default_factory=time.time)
 
     @property
     def last_line(self) -> str:
         with suppress(OSError):
-            lines = self.said.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = self.stderr.read_text(encoding="utf-8", errors="replace").splitlines()
             return next((line.strip() for line in reversed(lines) if line.strip()), "")
         return ""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A unit that has run."""
+class UnitOutcome:
+    """The result of a unit whose process has ended."""
 
     name: str
     status: int
@@ -64,8 +63,8 @@ class Ended:
     error: str
 
 
-class Series:
-    """`run` gives what came of each unit, in the order in which they were named."""
+class ParallelUnits:
+    """Runs several units; `run` returns their outcomes in the order of their names."""
 
     def __init__(self, names: Sequence[str], *, jobs: int, seed: int, clock: str, results: Path):
         self.progress = Progress()
@@ -74,92 +73,98 @@ class Series:
         self._options = ["--seed", str(seed), "--clock", clock, "--results", str(results)]
         self._seed = seed
         self._results = results
-        self._running: list[Run] = []
-        self._ended: dict[str, Ended] = {}
+        self._running: list[RunningUnit] = []
+        self._ended: dict[str, UnitOutcome] = {}
         cores = sorted(os.sched_getaffinity(0))
-        places = min(jobs, len(self._names))
-        own = [frozenset({core}) for core in cores[:places]]
-        self._places = own if 1 < places <= len(cores) else [frozenset(cores)] * places
-        self._told = 0.0
+        jobs = min(jobs, len(self._names))
+        separate = [frozenset({core}) for core in cores[:jobs]]
+        self._free_cores = separate if 1 < jobs <= len(cores) else [frozenset(cores)] * jobs
+        self._last_report = 0.0
 
-    def run(self) -> list[Ended]:
+    def run(self) -> list[UnitOutcome]:
         with tempfile.TemporaryDirectory(prefix="wanlab-series-") as folder:
             try:
                 while self._waiting or self._running:
-                    self._begin(Path(folder))
-                    time.sleep(LOOK_S)
-                    self._look()
+                    self._start_waiting(Path(folder))
+                    time.sleep(POLL_INTERVAL_S)
+                    self._check_running()
             finally:
                 self._end_all()
                 self.progress.end()
         return [self._ended[name] for name in self._names]
 
-    def _begin(self, folder: Path) -> None:
-        while self._waiting and self._places:
-            name, cores = self._waiting.pop(0), self._places.pop(0)
+    def _start_waiting(self, folder: Path) -> None:
+        while self._waiting and self._free_cores:
+            name, cores = self._waiting.pop(0), self._free_cores.pop(0)
             command = unit_process.command(name, "--json", *self._options)
-            said = folder / f"{name}.txt"
+            stderr = folder / f"{name}.txt"
             before = os.sched_getaffinity(0)
-            os.sched_setaffinity(0, cores)  # what is started has it from here
+            os.sched_setaffinity(0, cores)  # inherited by the process
             try:
-                with said.open("wb") as errors:
+                with stderr.open("wb") as file:
                     process = subprocess.Popen(
                         command,
                         stdin=subprocess.DEVNULL,
                         stdout=subprocess.DEVNULL,
-                        stderr=errors,
-                        start_new_session=True,  # Ctrl-C is ours to pass on
+                        stderr=file,
+                        start_new_session=True,  # so that only we receive Ctrl-C
                         preexec_fn=unit_process.end_with_parent,
                     )
             finally:
                 os.sched_setaffinity(0, before)
-            self._running.append(Run(name, process, said, cores))
-            self._tell(f"{name} begins")
+            self._running.append(RunningUnit(name, process, stderr, cores))
+            self._report(f"{name} started")
 
-    def _look(self) -> None:
-        for one in [one for one in self._running if one.process.poll() is not None]:
-            self._running.remove(one)
-            self._places.append(one.cores)
-            took_s = time.monotonic() - one.began
-            self._ended[one.name] = self._outcome(one)
-            self._tell(f"{one.name} has ended with status {one.process.returncode}, {took_s:.0f} s")
+    def _check_running(self) -> None:
+        for unit in [unit for unit in self._running if unit.process.poll() is not None]:
+            self._running.remove(unit)
+            self._free_cores.append(unit.cores)
+            took_s = time.monotonic() - unit.start
+            self._ended[unit.name] = self._outcome(unit)
+            status = unit.process.returncode
+            self._report(f"{unit.name} ended with status {status} after {took_s:.0f} s")
         now = time.monotonic()
-        if self._running and now - self._told >= TOLD_EVERY_S[self.progress.is_terminal]:
+        if (
+            self._running
+            and now - self._last_report >= REPORT_INTERVAL_S[self.progress.is_terminal]
+        ):
             running = ", ".join(
-                f"{one.name} {one.last_line if len(self._running) < 3 else ''}".strip()
-                for one in self._running
+                f"{unit.name} {unit.last_line if len(self._running) < 3 else ''}".strip()
+                for unit in self._running
             )
-            self._tell(running)
+            self._report(running)
 
-    def _tell(self, line: str) -> None:
-        self._told = time.monotonic()
+    def _report(self, line: str) -> None:
+        self._last_report = time.monotonic()
         self.progress.say(f"{len(self._ended)} of {len(self._names)} done; {line}")
 
-    def _outcome(self, one: Run) -> Ended:
-        status = one.process.returncode
-        folder = self._results / catalog.find(one.name).run_name(self._seed)
-        # An older one may lie there if this run has left none.
+    def _outcome(self, unit: RunningUnit) -> UnitOutcome:
+        status = unit.process.returncode
+        folder = self._results / catalog.find(unit.name).run_name(self._seed)
+        # If this run wrote no report, there may still be an older one.
         with suppress(OSError, ValueError):
             path = folder / "report.json"
-            if status in (0, 1) and path.stat().st_mtime >= one.began_at:
-                return Ended(one.name, status, json.loads(path.read_text(encoding="utf-8")), "")
-        return Ended(one.name, status or 1, None, one.last_line or f"status {status}")
+            if status in (0, 1) and path.stat().st_mtime >= unit.start_time:
+                return UnitOutcome(
+                    unit.name, status, json.loads(path.read_text(encoding="utf-8")), ""
+                )
+        return UnitOutcome(unit.name, status or 1, None, unit.last_line or f"status {status}")
 
     def _end_all(self) -> None:
-        for one in self._running:
+        for unit in self._running:
             with suppress(ProcessLookupError):
-                one.process.terminate()
-        limit = time.monotonic() + END_LIMIT_S
-        for one in self._running:
+                unit.process.terminate()
+        limit = time.monotonic() + END_TIMEOUT_S
+        for unit in self._running:
             try:
-                one.process.wait(max(0.1, limit - time.monotonic()))
+                unit.process.wait(max(0.1, limit - time.monotonic()))
             except subprocess.TimeoutExpired:
-                os.killpg(one.process.pid, signal.SIGKILL)
-                one.process.wait()
+                os.killpg(unit.process.pid, signal.SIGKILL)
+                unit.process.wait()
 
 
 def expected_s(unit: Unit) -> float:
-    """About how much of the network's time a unit takes: what its commands ask for."""
+    """Estimate how much network time a unit takes, by the durations in its commands."""
     steps = list(unit.steps)
     for file in sorted(unit.folder.glob("solution*.yaml"))[:1]:
         steps += unit_file.read_work(file).steps
@@ -171,23 +176,23 @@ def expected_s(unit: Unit) -> float:
 
 def _seconds_in(line: str) -> float:
     if "iperf3" in line and " -c " in line:
-        return _option(line, "t", USUAL_FLOW_S) + _option(line, "O", 0.0)
+        return _option(line, "t", DEFAULT_FLOW_S) + _option(line, "O", 0.0)
     if line.startswith("source "):
-        return USUAL_SCRIPT_S
+        return TYPICAL_SCRIPT_S
     if line.startswith("ping "):
         return _option(line, "c", 0.0)
     return 0.0
 
 
-def _option(line: str, letter: str, usual: float) -> float:
-    found = re.search(OPTION.format(letter), line)
-    return float(found[1]) if found else usual
+def _option(line: str, letter: str, default: float) -> float:
+    match = re.search(OPTION.format(letter), line)
+    return float(match[1]) if match else default
 
 
-def keep(
+def write_summary(
     rows: Sequence[summary.Row], folder: Path, *, seed: int, clock: str, wall_s: float
 ) -> Path:
-    """Writes the summary beside the units' reports: course-seed1.json and .html; the latter's path."""
+    """Write course-seed1.json and .html next to the units' reports; return the path of the page."""
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / f"course-seed{seed}.html"
@@ -200,6 +205,6 @@ def keep(
     except OSError as error:
         raise RequirementError(
             f"cannot write the summary to {folder}: {error.strerror or error}",
-            "name another place with --results",
+            "use another folder with --results",
         ) from None
     return path

@@ -1,4 +1,4 @@
-"""Our own standard streams, between the user and a process in the machine."""
+"""Our standard streams, between the user and a process in the machine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Protocol
 from wanlab.errors import WanlabError
 
 CHUNK = 1 << 16
-# So much may be on its way to a process that does not read.
+# How much input may be on its way to a process that does not read.
 WINDOW_BYTES = 1 << 20
-# So much may come for nobody, while the process cannot be told that nobody reads any more.
-MOST_LOST_BYTES = 64 << 20
+# How much output may be lost before we give up on a process that ignores that nobody reads it.
+MAX_LOST_BYTES = 64 << 20
 
 
-class Abandoned(Exception):  # noqa: N818  (as KeyboardInterrupt: no error)
-    """The process writes for ever, and nobody reads."""
+class Abandoned(Exception):  # noqa: N818  (like KeyboardInterrupt, not an error)
+    """The process goes on writing although nobody reads its output."""
 
 
 class Output:
-    """Passes bytes on at once, to a descriptor of ours, until whoever reads them has gone."""
+    """Passes output on to one of our file descriptors until its reader has gone."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -32,13 +32,16 @@ class Output:
         self.written_bytes = 0
         self.lost_bytes = 0
         self.error = ""
-        """Why it could not be written, unless its reader has simply gone."""
+        """Why output could not be written; "" if its reader has simply gone."""
         self._is_abandoned = False
         self.instead: Callable[[bytes], None] | None = None
-        """Takes everything, while somebody else has our terminal."""
+        """Receives all output while the line editor uses our terminal."""
 
     def write(self, data: bytes) -> None:
-        """Waits for a slow reader, and the machine with it. Abandoned, once, if it goes on for ever."""
+        """Write output; a slow reader makes the machine wait.
+
+        Raises Abandoned once, if the process goes on writing after its reader has gone.
+        """
         view = memoryview(data)
         self.written_bytes += len(data)
         if self.instead is not None:
@@ -54,18 +57,18 @@ class Output:
                 if error.errno != errno.EPIPE:
                     self.error = error.strerror or str(error)
         self.lost_bytes += len(view)
-        if self.lost_bytes > MOST_LOST_BYTES and not self._is_abandoned:
+        if self.lost_bytes > MAX_LOST_BYTES and not self._is_abandoned:
             self._is_abandoned = True
             raise Abandoned
 
 
-def are_one(a: int, b: int) -> bool:
-    """Whether two descriptors lead to the same file, as after 2>&1."""
+def is_same_file(a: int, b: int) -> bool:
+    """Whether two file descriptors refer to the same file, as after 2>&1."""
     return os.path.samestat(os.fstat(a), os.fstat(b))
 
 
-class Sink(Protocol):
-    """What takes input: a process."""
+class InputSink(Protocol):
+    """A process that reads input."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -75,29 +78,29 @@ class Sink(Protocol):
 
 
 class Input:
-    """Our standard input, passed on as far as it has come and as far as the process takes it.
+    """Passes our standard input on as it arrives and as the process reads it.
 
-    A file, and what is in a pipe from the start, is passed on before any time passes, so that a run
-    does not depend on when it is read.
+    A file, and what a pipe holds at the start, is passed on before any time passes, so that a run does
+    not depend on when it is read.
     """
 
-    def __init__(self, sink: Sink, descriptor: int = 0) -> None:
+    def __init__(self, sink: InputSink, descriptor: int = 0) -> None:
         self._sink = sink
         self._descriptor = descriptor
         self._sent_bytes = 0
         self.is_open = True
         self.is_wanted = False
-        """Nobody asks for it: it is passed on."""
+        """False, because input is passed on without a request (see PromptInput)."""
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
-            raise WanlabError("standard input is a folder")
+            raise WanlabError("standard input is a directory")
         if os.path.samestat(os.fstat(descriptor), Path(os.devnull).stat()):
             self._end()
 
     def pass_on(self) -> bool:
-        """Whether anything was."""
+        """Pass on input; return whether there was some."""
         moved = False
-        while self.is_open and self.wait(0) and self._has_room():
+        while self.is_open and self.wait(0) and self._has_credit():
             data = self._read()
             moved = True
             if data:
@@ -108,11 +111,11 @@ class Input:
         return moved
 
     def wait(self, real_s: float) -> bool:
-        """Whether there is something to read, now or soon."""
+        """Wait for input at most so long; return whether there is some."""
         return self.is_open and bool(select.select([self._descriptor], [], [], real_s)[0])
 
-    def _has_room(self) -> bool:
-        """Asked as seldom as the window allows: the answer takes a message there and back."""
+    def _has_credit(self) -> bool:
+        """Whether the process may be sent more; asks it only when the window is full, which is slow."""
         if self._sent_bytes < WINDOW_BYTES:
             return True
         left_bytes = self._sink.input_left_bytes()
@@ -125,7 +128,7 @@ class Input:
     def _read(self) -> bytes:
         try:
             return os.read(self._descriptor, CHUNK)
-        except BlockingIOError:  # somebody else was faster
+        except BlockingIOError:  # another process has read it
             return b""
         except OSError as error:
             raise WanlabError(f"cannot read standard input: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""`wanlab sweep` and `wanlab run`."""
+"""`wanlab sweep` and `wanlab run`: run experiments."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from wanlab import Design, Sweep
 from wanlab.errors import WanlabError
@@ -23,8 +22,8 @@ from wanlab.experiments import (
     load_experiment,
 )
 
-LINE_EVERY_S = 10.0
-MOST_FAILURES = 5
+LINE_INTERVAL_S = 10.0
+MAX_FAILURES_SHOWN = 5
 
 
 def sweep(
@@ -43,15 +42,15 @@ def sweep(
     no_report: bool,
     as_json: bool,
 ) -> int:
-    """Performs what is not done, and says what came of it; 1 if a run has failed."""
+    """Perform the runs that are not done and print the results; return 1 if a run failed."""
     experiment = _find(file)
     if plots:
         experiment = replace(experiment, plots=tuple(plots))
     design = _design(experiment, values, repeats, full)
-    one = Sweep(experiment, design, output=output)
+    task = Sweep(experiment, design, output=output)
     try:
-        with _shown(one) as listener:
-            results = one.run(
+        with _shown(task) as listener:
+            results = task.run(
                 jobs=jobs,
                 uses_cache=not no_cache,
                 retry_failed=retry_failed,
@@ -61,26 +60,27 @@ def sweep(
             )
     except BaseException as error:
         if not isinstance(error, WanlabError):
-            done = one.results()
+            done = task.results()
             error.add_note(
-                f"{len(done.results)} of {len(one.tasks)} runs are done and kept in {done.folder}; "
-                "the same command goes on from there"
+                f"{len(done.results)} of {len(task.tasks)} runs are done and kept in {done.folder}; "
+                "the same command resumes from there"
             )
         raise
     page = None if no_report else results.report()
     for reason in () if no_report else results.missing_figures():
-        print(f"Warning: not drawn: {reason}", file=sys.stderr)
+        print(f"Warning: figure not drawn: {reason}", file=sys.stderr)
     if as_json:
-        print(json.dumps(_told(results, page), indent=2))
+        print(json.dumps(_as_json(results, page), indent=2))
     else:
         _print(results, page)
     return 1 if results.failures else 0
 
 
 def forget(file: str | None) -> int:
+    """Empty the cache, or remove its results of one experiment."""
     name = _find(file).name if file else ""
     count = forget_runs(name)
-    print(f"{count} runs{f' of {name}' if name else ''} are forgotten")
+    print(f"removed {count} runs{f' of {name}' if name else ''} from the cache")
     return 0
 
 
@@ -94,48 +94,50 @@ def run(
     here: bool,
     as_json: bool,
 ) -> int:
-    """One run, and its metrics."""
+    """Perform one run and print its metrics."""
     experiment = _find(file)
-    given = _given(values)
-    for name, texts in given.items():
+    settings = _parse_settings(values)
+    for name, texts in settings.items():
         if len(texts) > 1:
-            raise WanlabError(f"{name} has {len(texts)} values: one run has one", "wanlab sweep")
-    parameters = {name: texts[0] for name, texts in given.items()}
+            raise WanlabError(
+                f"{name} has {len(texts)} values, but a single run takes one", "use: wanlab sweep"
+            )
+    parameters = {name: texts[0] for name, texts in settings.items()}
     result = experiment.run(seed=seed, cache=not no_cache, here=here, **parameters)
     if output is not None:
         _copy(result, output)
     if as_json:
-        print(json.dumps(_told_run(result, output), indent=2))
+        print(json.dumps(_run_as_json(result, output), indent=2))
         return 0
     for line in _metric_lines(result):
         print(line)
     for warning in result.warnings:
         print(f"Warning: {warning}")
     if no_cache and output is None:
-        print("its record is not kept: --output FOLDER keeps it")
+        print("the record is not kept; use --output FOLDER to keep it")
         return 0
-    known = " (known from before)" if result.is_cached else ""
-    print(f"its record is in {output or result.folder / 'record'}{known}")
+    cached = " (cached)" if result.is_cached else ""
+    print(f"the record is in {output or result.folder / 'record'}{cached}")
     return 0
 
 
 def _find(file: str) -> Experiment:
-    """FILE or FILE:NAME."""
+    """Load the experiment that FILE or FILE:NAME names."""
     path, colon, name = file.rpartition(":")
     if colon and path and not Path(file).exists():
         return load_experiment(path, name)
     return load_experiment(file)
 
 
-def _given(values: Sequence[str]) -> dict[str, list[str]]:
-    """ "rtt=10ms,50ms" """
-    found: dict[str, list[str]] = {}
+def _parse_settings(values: Sequence[str]) -> dict[str, list[str]]:
+    """Parse values of --set: "rtt=10ms,50ms" becomes {"rtt": ["10ms", "50ms"]}."""
+    settings: dict[str, list[str]] = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise WanlabError(f'"{text}" sets nothing', "as in --set rtt=10ms,50ms")
-        found.setdefault(name, []).extend(part.strip() for part in value.split(","))
-    return found
+            raise WanlabError(f'--set "{text}" has no value', "as in --set rtt=10ms,50ms")
+        settings.setdefault(name, []).extend(part.strip() for part in value.split(","))
+    return settings
 
 
 def _design(
@@ -143,45 +145,45 @@ def _design(
 ) -> Design:
     design = experiment.full if full else experiment.design
     if design is None:
-        raise WanlabError(f"{experiment.name} has no full size", "set parameters with --set")
-    for name, texts in _given(values).items():
+        raise WanlabError(f"{experiment.name} has no full design", "set parameters with --set")
+    for name, texts in _parse_settings(values).items():
         design = design.with_values(name, [experiment.resolve({name: t})[name] for t in texts])
     return design if repeats is None else replace(design, repeats=repeats)
 
 
-# -- what is shown --------------------------------------------------------------------------------
+# -- output ---------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _shown(one: Sweep) -> Iterator[Any]:
-    """Progress on standard error: a bar on a terminal, lines elsewhere."""
+def _shown(task: Sweep) -> Iterator[Callable[[SweepProgress], None]]:
+    """Show progress on standard error: a bar on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield _ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
     console = Console(stderr=True, highlight=False)
     with Bars(*columns, console=console, auto_refresh=False, transient=True) as bars:
-        bar = bars.add_task(one.experiment.name, total=len(one.tasks), said="")
+        bar = bars.add_task(task.experiment.name, total=len(task.tasks), state="")
 
         def show(state: SweepProgress) -> None:
             if state.event:
                 console.print(state.event, markup=False)
-            bars.update(bar, completed=state.finished + state.failed, said=_state(state))
+            bars.update(bar, completed=state.finished + state.failed, state=_describe(state))
             bars.refresh()
 
         yield show
 
 
-class _Lines:
-    """A line when something happens, and every ten seconds."""
+class _ProgressLines:
+    """Prints a line when a run ends, but at most one in ten seconds."""
 
     def __init__(self) -> None:
         self._last_s = 0.0
-        self._told: tuple[int, str] | None = None
+        self._shown: tuple[int, str] | None = None
 
     def __call__(self, state: SweepProgress) -> None:
         done = state.finished + state.failed
@@ -189,17 +191,16 @@ class _Lines:
         is_over = done == state.total
         if state.event:
             print(state.event, file=sys.stderr, flush=True)
-        told = (done, state.note)
-        if told != self._told and (is_over or now_s - self._last_s >= LINE_EVERY_S):
-            said = f"[{state.real_s:7.1f} s] {_state(state)}"
-            print(said, file=sys.stderr, flush=True)
-            self._told, self._last_s = told, now_s
+        current = (done, state.note)
+        if current != self._shown and (is_over or now_s - self._last_s >= LINE_INTERVAL_S):
+            print(f"[{state.real_s:7.1f} s] {_describe(state)}", file=sys.stderr, flush=True)
+            self._shown, self._last_s = current, now_s
 
 
-def _state(state: SweepProgress) -> str:
+def _describe(state: SweepProgress) -> str:
     parts = [f"{state.finished} of {state.total} done"]
     if state.cached:
-        parts.append(f"{state.cached} known from before")
+        parts.append(f"{state.cached} from the cache")
     if state.running:
         parts.append(f"{len(state.running)} running")
     if state.failed:
@@ -218,25 +219,25 @@ def _duration(seconds: float) -> str:
 
 
 def _print(results: Results, page: Path | None) -> None:
-    print(f"{len(results.results)} runs done; the table is {results.folder / 'results.parquet'}")
+    print(f"{len(results.results)} runs done; the table is in {results.folder / 'results.parquet'}")
     if page is not None:
-        print(f"the report is {page}")
-    for failure in results.failures[:MOST_FAILURES]:
+        print(f"the report is in {page}")
+    for failure in results.failures[:MAX_FAILURES_SHOWN]:
         print(f"failed: {failure.title(results.varied)}: {failure}")
-    more = len(results.failures) - MOST_FAILURES
+    more = len(results.failures) - MAX_FAILURES_SHOWN
     if more > 0:
         print(f"and {more} more: see {results.folder / 'failed'}")
     if results.failures:
-        print(f"{len(results.failures)} runs have failed; --retry-failed performs them again")
+        print(f"{len(results.failures)} runs failed; to repeat them, use --retry-failed")
 
 
-def _told(results: Results, page: Path | None) -> dict[str, Any]:
+def _as_json(results: Results, page: Path | None) -> dict[str, object]:
     return {
         "experiment": results.experiment,
         "folder": str(results.folder),
         "table": str(results.folder / "results.parquet"),
         "report": None if page is None else str(page),
-        "runs": [_told_run(result, None) for result in results],
+        "runs": [_run_as_json(result, None) for result in results],
         "failures": [
             {
                 "parameters": dict(failure.parameters),
@@ -249,7 +250,7 @@ def _told(results: Results, page: Path | None) -> dict[str, Any]:
     }
 
 
-def _told_run(result: Result, output: Path | None) -> dict[str, Any]:
+def _run_as_json(result: Result, output: Path | None) -> dict[str, object]:
     return {
         "parameters": dict(result.parameters),
         "seed": result.seed,

@@ -1,9 +1,9 @@
-"""A terminal of the machine's in the terminal that we run in.
+"""Connects a terminal in the machine to the terminal that we run in.
 
-Every key goes to the program in the machine, Ctrl-C too: its own terminal makes the signal of it.
+Every key goes to the program in the machine, including Ctrl-C, which its terminal turns into a signal.
 
-Time passes as fast as it can until somebody is at work: from the first key on, and from when a
-program does its own line editing (a shell, an editor), it is never faster than the real clock.
+Time passes as fast as possible until the user interacts: after the first key, or when a program reads
+single keys (a shell, an editor), it is never faster than a real clock.
 """
 
 from __future__ import annotations
@@ -21,56 +21,58 @@ from types import FrameType, TracebackType
 
 from wanlab import Network, Process
 
-from .editor import Editor
+from .editor import LineEditor
+from .exec_options import ExecOptions
 from .lines import VARIABLES, LineService
-from .manner import Manner
 from .streams import Output
-from .strides import LISTEN_REAL_S, SHORT_NS, Strides
+from .time_slices import LISTEN_REAL_S, SHORT_NS, TimeSlices
 from .windows import Windows
 
 CHUNK = 4096
-NO_SIZE = (24, 80)
+DEFAULT_SIZE = (24, 80)
 CTRL_C = b"\x03"
-WATCH_REAL_S = 0.5
+WATCHDOG_REAL_S = 0.5
 STUCK_REAL_S = 1.0
 
 
-def serve(
-    network: Network, start: Callable[..., Process], command: list[str], manner: Manner
+def run_in_terminal(
+    network: Network, start: Callable[..., Process], command: list[str], options: ExecOptions
 ) -> int:
-    """Starts the command in a terminal and passes keys on until it ends; returns its status."""
+    """Run a command in a terminal of the machine; return its status, negative for a signal."""
     output = Output(1)
-    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     with OurTerminal() as ours:
         process = start(
             command,
             terminal=ours.size(),
-            environment=passed_on | VARIABLES,
+            environment=variables | VARIABLES,
             on_output=output.write,
         )
-        session = Session(network, process, output, ours, manner)
-        ours.on_watch = session.look_while_stuck
-        session.serve()
+        session = TerminalSession(network, process, output, ours, options)
+        ours.on_watchdog = session.end_stalled_process
+        session.run()
     assert process.status is not None
     return process.status
 
 
-# Of a terminal's user; whoever types is no experiment that has to repeat.
+# Variables of the user's terminal. An interactive session need not be repeatable.
 PASSED_ON = ("TERM", "COLORTERM", "VISUAL", "EDITOR")
 
 
 class OurTerminal:
-    """The terminal that we run in: raw while in use, and looked at now and then even when time stands
-    still in the machine."""
+    """The terminal that we run in. While in use it is in raw mode.
+
+    A timer calls `on_watchdog` even when time stands still in the machine.
+    """
 
     def __init__(self) -> None:
         self.was_resized = False
-        self.on_watch: Callable[[], None] = lambda: None
-        """Called every now and then."""
+        self.on_watchdog: Callable[[], None] = lambda: None
+        """Called twice a second."""
 
     def __enter__(self) -> OurTerminal:
         self._before = termios.tcgetattr(0)
-        self._take()
+        self._set_raw()
         return self
 
     def __exit__(
@@ -79,47 +81,47 @@ class OurTerminal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._give_back()
+        self._restore()
 
     @contextlib.contextmanager
-    def given_back(self) -> Iterator[None]:
-        """As it was, for a while."""
+    def restored(self) -> Iterator[None]:
+        """Restore the terminal's settings during the body."""
         size = self.size()
-        self._give_back()
+        self._restore()
         try:
             yield
         finally:
-            self._take()
+            self._set_raw()
             self.was_resized |= self.size() != size
 
-    def _take(self) -> None:
+    def _set_raw(self) -> None:
         self._handlers = {
             signal.SIGWINCH: signal.signal(signal.SIGWINCH, self._resized),
-            signal.SIGALRM: signal.signal(signal.SIGALRM, self._watch),
+            signal.SIGALRM: signal.signal(signal.SIGALRM, self._on_timer),
         }
-        signal.setitimer(signal.ITIMER_REAL, WATCH_REAL_S, WATCH_REAL_S)
-        tty.setraw(0, termios.TCSADRAIN)  # what was typed already is kept
+        signal.setitimer(signal.ITIMER_REAL, WATCHDOG_REAL_S, WATCHDOG_REAL_S)
+        tty.setraw(0, termios.TCSADRAIN)  # keeps what was typed before
 
-    def _give_back(self) -> None:
+    def _restore(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        with contextlib.suppress(termios.error):  # it has gone
+        with contextlib.suppress(termios.error):  # the terminal has gone
             termios.tcsetattr(0, termios.TCSADRAIN, self._before)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
     def size(self) -> tuple[int, int]:
         size = os.get_terminal_size(0)
-        return (size.lines, size.columns) if size.lines and size.columns else NO_SIZE
+        return (size.lines, size.columns) if size.lines and size.columns else DEFAULT_SIZE
 
     def _resized(self, number: int, frame: FrameType | None) -> None:
         self.was_resized = True
 
-    def _watch(self, number: int, frame: FrameType | None) -> None:
-        self.on_watch()
+    def _on_timer(self, number: int, frame: FrameType | None) -> None:
+        self.on_watchdog()
 
 
-class Session:
-    """Somebody at the keys of a process."""
+class TerminalSession:
+    """A user at a terminal of a process: passes keys on and lets time pass."""
 
     def __init__(
         self,
@@ -127,72 +129,72 @@ class Session:
         process: Process,
         output: Output,
         ours: OurTerminal,
-        manner: Manner,
+        options: ExecOptions,
     ) -> None:
         self._network = network
         self._process = process
         self._output = output
         self._ours = ours
         self._keys = bytearray()
-        self._on_their_way = b""
+        self._keys_being_sent = b""
         self._has_hung_up = False
         self._windows = Windows(network)
-        self._always_goes_on = manner.goes_on(network)
-        self._strides = Strides(always_short=self._always_goes_on)
+        self._runs_at_every_prompt = options.runs_at_prompt(network)
+        self._time_slices = TimeSlices(always_short=self._runs_at_every_prompt)
         self._lines = LineService(network)
-        self._editor = Editor(output, self._let_time_pass)
+        self._editor = LineEditor(output, self._let_time_pass)
         self._moved_real_s = time.monotonic()
 
-    def serve(self) -> None:
-        """Lets time pass until the process has ended."""
+    def run(self) -> None:
+        """Let time pass until the process has ended."""
         try:
-            self._serve()
+            self._run()
         finally:
             self._windows.close()
 
-    def _serve(self) -> None:
-        said_bytes = 0
+    def _run(self) -> None:
+        written_bytes = 0
         while self._process.is_running:
             self._pass_on()
-            self._network.run_until_condition(self._is_wanted, self._strides.length_ns)
-            self._on_their_way = b""
+            self._network.run_until_condition(self._needs_attention, self._time_slices.length_ns)
+            self._keys_being_sent = b""
             if self._lines.is_wanted:
                 self._read_line()
-            has_said = self._output.written_bytes > said_bytes
-            said_bytes = self._output.written_bytes
-            self._strides.tell(has_said)
-            if has_said and not self._strides.always_short and self._is_somebody_busy():
+            has_written = self._output.written_bytes > written_bytes
+            written_bytes = self._output.written_bytes
+            self._time_slices.update(has_written)
+            if has_written and not self._time_slices.always_short and self._is_interactive():
                 self._pace()
-            if self._strides.is_idle and self._process.is_running:
+            if self._time_slices.is_idle and self._process.is_running:
                 self._has_keys(LISTEN_REAL_S)
 
     def _read_line(self) -> None:
-        """For a prompt in the machine. What it then does may take as little time as it can again."""
+        """Read a line for a prompt in the machine; the command then runs as fast as possible again."""
         if self._network.clock == "real":
-            self._process.is_raw_mode()  # an answer comes after all that was said before
-        with self._ours.given_back():
+            self._process.is_raw_mode()  # waits until all earlier output has arrived
+        with self._ours.restored():
             self._lines.serve(self._editor)
-        self._strides.always_short = self._goes_on
-        self._network.pace_to_real(self._goes_on)
+        self._time_slices.always_short = self._runs_at_prompt
+        self._network.pace_to_real(self._runs_at_prompt)
         self._moved_real_s = time.monotonic()
 
     @property
-    def _goes_on(self) -> bool:
-        """Time goes on at the prompt, too, and never faster than on the real clock."""
-        return self._always_goes_on or self._windows.are_open
+    def _runs_at_prompt(self) -> bool:
+        """Whether time passes at the prompt, at most as fast as a real clock."""
+        return self._runs_at_every_prompt or self._windows.are_open
 
-    def _let_time_pass(self, is_enough: Callable[[], bool]) -> None:
-        """While the prompt waits, as far as it is meant to."""
-        if self._goes_on:
+    def _let_time_pass(self, is_done: Callable[[], bool]) -> None:
+        """Let time pass while the prompt waits, if it is meant to, until `is_done` returns true."""
+        if self._runs_at_prompt:
             self._network.pace_to_real()
-        while self._goes_on and not is_enough():
+        while self._runs_at_prompt and not is_done():
             self._windows.pass_on()
             self._network.run_until_condition(
-                lambda: is_enough() or self._windows.have_keys(), SHORT_NS
+                lambda: is_done() or self._windows.have_keys(), SHORT_NS
             )
 
-    def _is_somebody_busy(self) -> bool:
-        """A prompt reads keys for what runs behind it, and tells when that wants them."""
+    def _is_interactive(self) -> bool:
+        """Whether the running program reads single keys. Behind a prompt, the prompt tells us."""
         return self._lines.is_raw_mode if self._lines.is_used else self._process.is_raw_mode()
 
     def _pass_on(self) -> None:
@@ -201,8 +203,8 @@ class Session:
             self._process.resize(*self._ours.size())
         self._read_keys()
         if self._keys:
-            self._on_their_way, self._keys = bytes(self._keys), bytearray()
-            self._process.write(self._on_their_way)
+            self._keys_being_sent, self._keys = bytes(self._keys), bytearray()
+            self._process.write(self._keys_being_sent)
             self._pace()
         if self._windows.are_open:
             self._windows.pass_on()
@@ -210,8 +212,8 @@ class Session:
         if self._has_hung_up:
             self._process.signal(signal.SIGHUP)
 
-    def _is_wanted(self) -> bool:
-        """Time has passed up to here; asked several times a second unless it stands still."""
+    def _needs_attention(self) -> bool:
+        """Whether the time slice is to end. Called several times a second while time passes."""
         self._moved_real_s = time.monotonic()
         return (
             not self._process.is_running
@@ -221,21 +223,23 @@ class Session:
             or self._has_keys(0)
         )
 
-    def look_while_stuck(self) -> None:
-        """A process that computes without a pause stops time for everybody, and hears no key: Ctrl-C
-        ends it all the same."""
+    def end_stalled_process(self) -> None:
+        """End a process that computes without a pause if Ctrl-C was typed.
+
+        Such a process stops time in the whole machine, so it cannot receive the key itself.
+        """
         if time.monotonic() - self._moved_real_s < STUCK_REAL_S:
             return
         self._read_keys()
-        if CTRL_C in self._keys or CTRL_C in self._on_their_way:
+        if CTRL_C in self._keys or CTRL_C in self._keys_being_sent:
             self._keys.clear()
-            self._on_their_way = b""
+            self._keys_being_sent = b""
             self._network.end_stalled_process()
-            print("^C\r\nwanlab: ended what computed without a pause\r", file=sys.stderr)
+            print("^C\r\nwanlab: ended a process that computed without a pause\r", file=sys.stderr)
 
     def _pace(self) -> None:
-        """Somebody is at work."""
-        self._strides.always_short = True
+        """Let time pass no faster than a real clock from now on."""
+        self._time_slices.always_short = True
         self._network.pace_to_real()
 
     def _has_keys(self, real_s: float) -> bool:

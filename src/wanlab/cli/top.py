@@ -1,4 +1,4 @@
-"""`wanlab top`: ports and flows of the network that it runs in, as `top` shows processes.
+"""`wanlab top`: shows ports and flows of the network that it runs in, as `top` shows processes.
 
     wanlab top - 12.0 s, every 1 s       virtual clock, 5 nodes       sorted by throughput
 
@@ -8,24 +8,40 @@
     NODE   FLOW                          CC     TX Mbit/s  RX Mbit/s   CWND   RTT ms  RETRANS/s
     h1     10.0.0.1:40 > 10.0.0.3:5201   cubic      95.60       0.00  2.1 MB   141.2          0
 
-Rates are what the kernel's counters grew by since the last look. What this file decides is pure: two
-looks and what the user wants to see become lines of text. Keys and screens are in `top_terminal`.
+Rates are differences of the kernel's counters between two snapshots. This file is pure: it turns two
+snapshots and a view into lines of text. Keys and screens are in `top_terminal`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol, TypeVar
 
 from wanlab.measure.here import NodeCounters
 
-Key = Callable[[Any], Any]
+SortValue = float | tuple[int | str, ...]
+
+
+class Row(Protocol):
+    """What both kinds of rows have."""
+
+    @property
+    def tx_bps(self) -> float: ...
+
+    @property
+    def rx_bps(self) -> float: ...
+
+    @property
+    def is_idle(self) -> bool: ...
+
+
+RowT = TypeVar("RowT", bound=Row)
 
 
 @dataclass(frozen=True)
 class PortRow:
-    """One port between two looks; rates are per second."""
+    """A port between two snapshots; rates are per second."""
 
     node: str
     port: str
@@ -44,7 +60,7 @@ class PortRow:
 
 @dataclass(frozen=True)
 class FlowRow:
-    """One end of a TCP connection between two looks; rates are per second."""
+    """One end of a TCP connection between two snapshots; rates are per second."""
 
     node: str
     flow: str
@@ -62,19 +78,19 @@ class FlowRow:
 
 @dataclass(frozen=True)
 class Sorting:
-    """An order of both tables; a key that a table does not have leaves it sorted by throughput."""
+    """An order of both tables. A table without the chosen column is sorted by throughput."""
 
     name: str
-    port: Key
-    flow: Key
+    port: Callable[[PortRow], SortValue]
+    flow: Callable[[FlowRow], SortValue]
     largest_first: bool = True
 
 
-def _throughput(row: PortRow | FlowRow) -> float:
+def _throughput(row: Row) -> float:
     return row.tx_bps + row.rx_bps
 
 
-# By the key that is pressed for it.
+# By the key that selects it.
 ORDERS = {
     "t": Sorting("throughput", _throughput, _throughput),
     "b": Sorting("backlog", lambda row: row.backlog_bytes, _throughput),
@@ -88,36 +104,36 @@ ORDERS = {
         largest_first=False,
     ),
 }
-KEYS = "sort by t throughput, b backlog, d drops, w window, r rtt, n name; i idle too; q quit"
+KEYS = "sort by t throughput, b backlog, d drops, w window, r RTT, n name; i show idle; q quit"
 
 
 @dataclass(frozen=True)
 class View:
-    """What the user wants to see."""
+    """The order and the rows that the user has chosen."""
 
     sorting: str = "t"
     shows_idle: bool = False
 
     def pressed(self, key: str) -> View:
-        """After a key; one that means nothing changes nothing."""
+        """Return the view after a key was pressed; other keys change nothing."""
         if key in ORDERS:
             return replace(self, sorting=key)
         return replace(self, shows_idle=not self.shows_idle) if key == "i" else self
 
 
 @dataclass(frozen=True)
-class Look:
-    """All counters, and when they were read."""
+class Snapshot:
+    """The counters of all nodes at a time."""
 
     time_s: float
     nodes: Sequence[NodeCounters]
 
 
-# -- from two looks to rows -------------------------------------------------------------------------
+# -- from two snapshots to rows ---------------------------------------------------------------------
 
 
-def port_rows(before: Look, after: Look) -> list[PortRow]:
-    """A port that was not there before has no rates yet."""
+def port_rows(before: Snapshot, after: Snapshot) -> list[PortRow]:
+    """Return the ports that are up; a new port has no rates yet."""
     seconds = max(after.time_s - before.time_s, 1e-9)
     old = {(node.name, port.name): (node, port) for node in before.nodes for port in node.ports}
     rows = []
@@ -144,8 +160,8 @@ def port_rows(before: Look, after: Look) -> list[PortRow]:
     return rows
 
 
-def flow_rows(before: Look, after: Look) -> list[FlowRow]:
-    """A flow is the same one if the kernel's cookie is."""
+def flow_rows(before: Snapshot, after: Snapshot) -> list[FlowRow]:
+    """Return the flows. The kernel's socket cookie identifies a flow in both snapshots."""
     seconds = max(after.time_s - before.time_s, 1e-9)
     old = {(node.name, flow.cookie): flow for node in before.nodes for flow in node.flows}
     rows = []
@@ -155,7 +171,7 @@ def flow_rows(before: Look, after: Look) -> list[FlowRow]:
                 continue
             info = flow.info
             known = old.get((node.name, flow.cookie))
-            # What a new flow has carried, it has carried since.
+            # All bytes of a new flow were carried since the first snapshot.
             was = known.info if known else {}
             rows.append(
                 FlowRow(
@@ -175,7 +191,7 @@ def flow_rows(before: Look, after: Look) -> list[FlowRow]:
 
 
 def _rate(before: int, after: int, seconds: float) -> float:
-    """Never below 0: a counter begins anew when its queue is replaced."""
+    """Return the rate, never below 0: a counter restarts when its queue is replaced."""
     return max(0, after - before) / seconds
 
 
@@ -183,34 +199,41 @@ def _rate(before: int, after: int, seconds: float) -> float:
 
 
 def text(
-    before: Look, after: Look, view: View, *, about: str, rows: int | None = None
+    before: Snapshot, after: Snapshot, view: View, *, about: str, rows: int | None = None
 ) -> list[str]:
-    """The lines to show; `rows` is how many fit, None for all."""
+    """Return the lines to show; `rows` is how many fit on the screen, None for all."""
     sorting = ORDERS[view.sorting]
     names = ORDERS["n"]
-    ports = _shown(port_rows(before, after), sorting.port, names.port, sorting, view)
-    flows = _shown(flow_rows(before, after), sorting.flow, names.flow, sorting, view)
+    ports = _select(port_rows(before, after), sorting.port, names.port, sorting, view)
+    flows = _select(flow_rows(before, after), sorting.flow, names.flow, sorting, view)
     every_s = after.time_s - before.time_s
     head = f"wanlab top - {after.time_s:.1f} s, over {every_s:.3g} s   {about}"
     lines = [f"{head}   sorted by {sorting.name}", ""]
-    room = None if rows is None else max(2, rows - len(lines) - 3)
-    most_flows = None if room is None else min(len(flows), max(room // 2, room - len(ports)))
-    most_ports = None if room is None or most_flows is None else room - most_flows
-    lines += _table(PORT_COLUMNS, ports[:most_ports])
-    lines += ["", *_table(FLOW_COLUMNS, flows[:most_flows])]
+    if rows is not None:
+        available = max(2, rows - len(lines) - 3)
+        flow_count = min(len(flows), max(available // 2, available - len(ports)))
+        flows, ports = flows[:flow_count], ports[: available - flow_count]
+    lines += _table(PORT_COLUMNS, ports)
+    lines += ["", *_table(FLOW_COLUMNS, flows)]
     return lines if rows is None else lines[:rows]
 
 
-def _shown(rows: Sequence[Any], key: Key, by_name: Key, sorting: Sorting, view: View) -> list[Any]:
-    shown = [row for row in rows if view.shows_idle or not row.is_idle]
-    # Equal ones stay in order of throughput, and those of name: lines do not jump about.
-    shown.sort(key=by_name)
-    shown.sort(key=_throughput, reverse=True)
-    return sorted(shown, key=key, reverse=sorting.largest_first)
+def _select(
+    rows: Sequence[RowT],
+    key: Callable[[RowT], SortValue],
+    by_name: Callable[[RowT], SortValue],
+    sorting: Sorting,
+    view: View,
+) -> list[RowT]:
+    selected = [row for row in rows if view.shows_idle or not row.is_idle]
+    # Sort equal rows by throughput, then by name, so that lines do not jump.
+    selected.sort(key=by_name)
+    selected.sort(key=_throughput, reverse=True)
+    return sorted(selected, key=key, reverse=sorting.largest_first)
 
 
 def size(value: float) -> str:
-    """With three digits that count."""
+    """Return a number of bytes with three significant digits."""
     for unit in ("B", "kB", "MB"):
         if value < 1000:
             return f"{value:.3g} {unit}"
@@ -218,8 +241,8 @@ def size(value: float) -> str:
     return f"{value:.3g} GB"
 
 
-Column = tuple[str, Callable[[Any], str], bool]
-PORT_COLUMNS: Sequence[Column] = (
+# (title, text of a row, whether it is a number)
+PORT_COLUMNS: Sequence[tuple[str, Callable[[PortRow], str], bool]] = (
     ("NODE", lambda row: row.node, False),
     ("PORT", lambda row: row.port, False),
     ("TX Mbit/s", lambda row: f"{row.tx_bps / 1e6:.2f}", True),
@@ -230,7 +253,7 @@ PORT_COLUMNS: Sequence[Column] = (
     ("MARKS/s", lambda row: f"{row.marks_ps:.0f}", True),
     ("KIND", lambda row: row.kind, False),
 )
-FLOW_COLUMNS: Sequence[Column] = (
+FLOW_COLUMNS: Sequence[tuple[str, Callable[[FlowRow], str], bool]] = (
     ("NODE", lambda row: row.node, False),
     ("FLOW", lambda row: row.flow, False),
     ("CC", lambda row: row.congestion, False),
@@ -242,10 +265,12 @@ FLOW_COLUMNS: Sequence[Column] = (
 )
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
+def _table(
+    columns: Sequence[tuple[str, Callable[[RowT], str], bool]], rows: Sequence[RowT]
+) -> list[str]:
     cells = [[title for title, _, _ in columns]]
     cells += [[value(row) for _, value, _ in columns] for row in rows]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(
             f"{cell:>{width}}" if is_number else f"{cell:<{width}}"

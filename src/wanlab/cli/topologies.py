@@ -1,4 +1,4 @@
-"""Topologies as the command line names them: a file, or a shape."""
+"""Topologies on the command line: a file or a shape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml")
 
 
 def read(text: str) -> Topology:
-    """A file if it is named like one or there is one, else a shape like single,4."""
+    """Read a file, if the text looks like a file name or the file exists; otherwise a shape."""
     if text.endswith(FILE_SUFFIXES) or "/" in text or Path(text).exists():
         return load(text)
     return shapes.from_text(text)
@@ -23,7 +23,7 @@ def script(text: str, wire: str) -> str:
 
 
 def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
-    """The value, if it is one of those known."""
+    """Return the value if it is one of `known`. Raises WanlabError otherwise."""
     if value not in known:
-        raise WanlabError(f"--{option} {value} is not known", f"known here: {', '.join(known)}")
+        raise WanlabError(f"--{option} {value}: unknown value", f"use one of: {', '.join(known)}")
     return value

@@ -1,7 +1,7 @@
-"""Terminal windows on the user's display, each with a program of the machine in it: `xterm h1`.
+"""Terminal windows on the user's desktop, each with a program of the machine in it: `xterm h1`.
 
-A program inside sends the request {"do": "terminal", "title", "command", "folder", "term"}. The answer
-is {"opened": true} or {"error"}. The window closes when the connection ends, and the other way round.
+A program in the machine sends the request {"do": "terminal", "title", "command", "folder", "term"}.
+The answer is {"opened": true} or {"error"}. The window closes when the connection ends, and vice versa.
 While a window is open, time passes at the pace of the real clock.
 """
 
@@ -29,31 +29,34 @@ CHUNK = 65536
 GRACE_REAL_S = 1.0
 RELAY = Path(__file__).with_name("relay.py")
 SIZE = b"s"
-NO_TERMINAL = "windows are for whoever starts wanlab in a terminal"
-HEADER_BYTES = 5  # a sign, and four bytes
+NO_TERMINAL = "windows can be opened only if wanlab was started in a terminal"
+HEADER_BYTES = 5  # the kind of message, and four bytes
 
 
 class Windows:
-    """All that are open."""
+    """The open windows, and the host service that opens them."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._open: list[Window] = []
-        network.host_service["terminal"] = self._take
+        self._open: list[TerminalWindow] = []
+        network.host_service["terminal"] = self._on_request
 
     @property
     def are_open(self) -> bool:
         return bool(self._open)
 
     def have_keys(self) -> bool:
-        """Whether somebody typed into one, or it is to be looked after for another reason."""
+        """Whether `pass_on` has something to do: keys were typed, or a window has ended."""
         if any(window.has_ended for window in self._open):
             return True
         ends = [window.end for window in self._open]
         return bool(ends) and bool(select.select(ends, [], [], 0)[0])
 
     def pass_on(self) -> None:
-        """Keys to the programs. Not to be called by a handler: programs are started here."""
+        """Pass keys on to the programs and close windows that have ended.
+
+        Handlers must not call it, because it starts programs.
+        """
         for window in list(self._open):
             if not window.pass_on(self._network):
                 self._open.remove(window)
@@ -63,30 +66,30 @@ class Windows:
         while self._open:
             self._open.pop().close()
 
-    def _take(self, connection: Connection) -> None:
+    def _on_request(self, connection: Connection) -> None:
         request = connection.request
-        why_not = _why_not(str(request["term"]))
-        if why_not:
-            connection.answer({"error": why_not})
+        problem = _problem(str(request["term"]))
+        if problem:
+            connection.answer({"error": problem})
             return
-        self._open.append(Window(connection))
+        self._open.append(TerminalWindow(connection))
         connection.send(json.dumps({"opened": True}).encode() + b"\n")
 
 
 def refuse(network: Network) -> None:
-    """Where nobody attends windows."""
+    """Refuse requests for windows, for a session without a terminal."""
 
-    def take(connection: Connection) -> None:
-        connection.answer({"error": _why_not(str(connection.request["term"])) or NO_TERMINAL})
+    def on_request(connection: Connection) -> None:
+        connection.answer({"error": _problem(str(connection.request["term"])) or NO_TERMINAL})
 
-    network.host_service["terminal"] = take
+    network.host_service["terminal"] = on_request
 
 
-def _why_not(term: str) -> str:
+def _problem(term: str) -> str:
     if not has_display():
-        return "there is none here ($DISPLAY is not set)"
+        return "there is no display ($DISPLAY is not set)"
     program = _command(term, "")[0]
-    return "" if shutil.which(program) else f"there is no program {program} here"
+    return "" if shutil.which(program) else f"the program {program} is not installed"
 
 
 def _command(term: str, title: str) -> list[str]:
@@ -95,8 +98,8 @@ def _command(term: str, title: str) -> list[str]:
     return ["xterm", "-T", title, "-e"]
 
 
-class Window:
-    """One window, its relay, and the program in it. `end`: to be read when something comes."""
+class TerminalWindow:
+    """A window, its relay, and the program in it. `end` is our socket to the relay."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -107,7 +110,7 @@ class Window:
         self.end.bind(address)
         self.end.listen(1)
         self._is_connected = False
-        self._heard = bytearray()
+        self._received = bytearray()
         self._process: Process | None = None
         relay = [sys.executable, "-I", "-S", str(RELAY), address]
         self._window = subprocess.Popen(
@@ -127,7 +130,7 @@ class Window:
         )
 
     def pass_on(self, network: Network) -> bool:
-        """False if it is over."""
+        """Pass on what was typed; return false if the window has ended."""
         if self.has_ended:
             return False
         while select.select([self.end], [], [], 0)[0]:
@@ -142,28 +145,28 @@ class Window:
                 return False
             if not data:
                 return False
-            self._heard += data
-        self._obey(network)
+            self._received += data
+        self._handle_messages(network)
         return True
 
-    def _obey(self, network: Network) -> None:
-        """What the relay has said in full."""
-        while len(self._heard) >= HEADER_BYTES:
-            if self._heard[:1] == SIZE:
-                rows, columns = struct.unpack_from(">HH", self._heard, 1)
-                del self._heard[:HEADER_BYTES]
+    def _handle_messages(self, network: Network) -> None:
+        """Handle the complete messages of the relay."""
+        while len(self._received) >= HEADER_BYTES:
+            if self._received[:1] == SIZE:
+                rows, columns = struct.unpack_from(">HH", self._received, 1)
+                del self._received[:HEADER_BYTES]
                 self._resize(network, rows, columns)
                 continue
-            (length,) = struct.unpack_from(">I", self._heard, 1)
-            if len(self._heard) < HEADER_BYTES + length:
+            (length,) = struct.unpack_from(">I", self._received, 1)
+            if len(self._received) < HEADER_BYTES + length:
                 return
-            keys = bytes(self._heard[HEADER_BYTES : HEADER_BYTES + length])
-            del self._heard[: HEADER_BYTES + length]
+            keys = bytes(self._received[HEADER_BYTES : HEADER_BYTES + length])
+            del self._received[: HEADER_BYTES + length]
             if self._process is not None:
                 self._process.write(keys)
 
     def _resize(self, network: Network, rows: int, columns: int) -> None:
-        """The first size that is told starts the program."""
+        """Resize the program's terminal; the first size starts the program."""
         if self._process is not None:
             self._process.resize(rows, columns)
             return
@@ -184,12 +187,12 @@ class Window:
         if self._process is not None and self._process.is_running:
             with contextlib.suppress(Exception):
                 self._process.signal(signal.SIGHUP)
-        # Its relay ends, and then the window by itself.
-        for hint in (self._window.terminate, self._window.kill, lambda: None):
+        # The relay has ended, so the window should close by itself.
+        for action in (self._window.terminate, self._window.kill, lambda: None):
             try:
                 self._window.wait(GRACE_REAL_S)
                 break
             except subprocess.TimeoutExpired:
-                hint()
+                action()
         self._connection.end()
         self._folder.cleanup()

@@ -1,0 +1,27 @@
+"""How a program is run in a machine from the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wanlab import Network
+
+
+@dataclass(frozen=True)
+class ExecOptions:
+    """How a program in a machine is connected to our terminal and clock.
+
+    paces_to_real: time never passes faster than on a real clock.
+    stdin_is_for_prompt: our standard input, if it is not a terminal, holds lines for the program's
+    prompt.
+    """
+
+    paces_to_real: bool = False
+    stdin_is_for_prompt: bool = False
+
+    def runs_at_prompt(self, network: Network) -> bool:
+        """Whether time passes while a prompt waits for a line."""
+        return self.paces_to_real or network.clock == "real"
+
+
+DEFAULT = ExecOptions()
