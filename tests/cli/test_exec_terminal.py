@@ -139,7 +139,7 @@ def test_ctrl_c_ends_what_computes_without_a_pause(shell: Terminal) -> None:
     while not (shell.folder / "ready").exists():
         assert shell.is_raw()
     shell.type("\x03")
-    shell.read_until(b"ended what computed without a pause")
+    shell.read_until(b"ended a process that computed without a pause")
     shell.read_until(PROMPT)
     assert shell.command("echo $?") == b"137\n"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from wanlab.controller import openflow
-from wanlab.controller.learning import IDLE_S, PRIORITY, Switch
+from wanlab.controller.learning import IDLE_S, PRIORITY, LearningSwitch
 from wanlab.controller.openflow import Match, Message, PacketIn, Type
 
 V10, V13 = openflow.VERSIONS
@@ -21,8 +21,8 @@ def sent_on(message: Message, to: int) -> bytes:
     return openflow.packet_out(V10, openflow.read_packet_in(message), to)
 
 
-def hear(switch: Switch, *messages: Message) -> bytes:
-    return switch.hear(b"".join(message.encode() for message in messages))
+def hear(switch: LearningSwitch, *messages: Message) -> bytes:
+    return switch.receive(b"".join(message.encode() for message in messages))
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def log() -> list[str]:
 
 
 @pytest.fixture
-def switch(log: list[str]) -> Switch:
-    switch = Switch(log.append)
+def switch(log: list[str]) -> LearningSwitch:
+    switch = LearningSwitch(log.append)
     features = Message(V10, Type.FEATURES_REPLY, 1, (0xA1).to_bytes(8, "big") + bytes(16))
     hear(switch, Message(V10, Type.HELLO, 1, b""), features)
     return switch
@@ -40,33 +40,35 @@ def switch(log: list[str]) -> Switch:
 
 @pytest.mark.parametrize(("version", "flows"), [(V10, 1), (V13, 2)])
 def test_a_switch_begins_without_the_flows_of_another_time(version: int, flows: int) -> None:
-    switch = Switch()
-    assert switch.greet() == openflow.hello()
+    switch = LearningSwitch()
+    assert switch.hello() == openflow.hello()
     asked = hear(switch, Message(version, Type.HELLO, 1, b""))
     assert asked == Message(version, Type.FEATURES_REQUEST, 0, b"").encode()
     answer = hear(switch, Message(version, Type.FEATURES_REPLY, 1, bytes(24)))
-    told = list(openflow.Reader().feed(answer))
+    told = list(openflow.MessageReader().feed(answer))
     assert [message.type for message in told] == [Type.FLOW_MOD] * flows
     assert told[0].encode() == openflow.delete_flows(version)
 
 
 def test_a_switch_of_version_1_3_goes_on_asking_when_somebody_clears_it() -> None:
-    switch = Switch()
+    switch = LearningSwitch()
     hear(switch, Message(V13, Type.HELLO, 1, b""))
     told = hear(switch, Message(V13, Type.FEATURES_REPLY, 1, bytes(24)))
-    _, question = openflow.Reader().feed(told)
+    _, question = openflow.MessageReader().feed(told)
     of_others = Message(V13, Type.FLOW_REMOVED, 0, bytes(8) + b"\0\1" + bytes(38))
     assert hear(switch, of_others) == b""
     of_ours = Message(V13, Type.FLOW_REMOVED, 0, bytes(48))
     assert hear(switch, of_ours) == question.encode()
 
 
-def test_a_packet_to_an_unknown_address_leaves_through_every_other_port(switch: Switch) -> None:
+def test_a_packet_to_an_unknown_address_leaves_through_every_other_port(
+    switch: LearningSwitch,
+) -> None:
     question = packet_in(1, A, B)
     assert hear(switch, question) == sent_on(question, openflow.FLOOD)
 
 
-def test_an_answer_makes_a_flow_back(switch: Switch, log: list[str]) -> None:
+def test_an_answer_makes_a_flow_back(switch: LearningSwitch, log: list[str]) -> None:
     hear(switch, packet_in(1, A, EVERYBODY))
     answer = packet_in(2, B, A)
     flow = openflow.add_flow(V10, Match(2, B, A), 1, priority=PRIORITY, idle_s=IDLE_S)
@@ -78,7 +80,7 @@ def test_an_answer_makes_a_flow_back(switch: Switch, log: list[str]) -> None:
     ]
 
 
-def test_flows_to_an_address_that_moves_are_taken_back(switch: Switch) -> None:
+def test_flows_to_an_address_that_moves_are_taken_back(switch: LearningSwitch) -> None:
     hear(switch, packet_in(1, A, EVERYBODY))
     again = packet_in(3, A, EVERYBODY)
     expected = openflow.delete_flows(V10, Match(destination=A)) + sent_on(again, openflow.FLOOD)
@@ -86,40 +88,40 @@ def test_flows_to_an_address_that_moves_are_taken_back(switch: Switch) -> None:
     assert switch.ports == {A: 3}
 
 
-def test_addresses_behind_a_port_that_goes_down_are_forgotten(switch: Switch) -> None:
+def test_addresses_behind_a_port_that_goes_down_are_forgotten(switch: LearningSwitch) -> None:
     hear(switch, packet_in(1, A, EVERYBODY), packet_in(2, B, EVERYBODY))
     down = Message(V10, Type.PORT_STATUS, 0, b"\2" + bytes(7) + b"\0\1" + bytes(26) + b"\0\0\0\1")
     assert hear(switch, down) == openflow.delete_flows(V10, through=1)
     assert switch.ports == {B: 2}
 
 
-def test_what_has_arrived_already_goes_nowhere(switch: Switch) -> None:
+def test_what_has_arrived_already_goes_nowhere(switch: LearningSwitch) -> None:
     hear(switch, packet_in(1, A, EVERYBODY), packet_in(1, B, EVERYBODY))
     assert hear(switch, packet_in(1, A, B)) == b""
 
 
-def test_what_bridges_keep_to_themselves_goes_nowhere(switch: Switch) -> None:
+def test_what_bridges_keep_to_themselves_goes_nowhere(switch: LearningSwitch) -> None:
     assert hear(switch, packet_in(1, A, bytes.fromhex("0180c200000e"))) == b""
 
 
-def test_an_echo_comes_back(switch: Switch) -> None:
+def test_an_echo_comes_back(switch: LearningSwitch) -> None:
     asked = Message(V10, Type.ECHO_REQUEST, 9, b"hello")
     assert hear(switch, asked) == asked._replace(type=Type.ECHO_REPLY).encode()
 
 
-def test_what_a_switch_refuses_is_logged(switch: Switch, log: list[str]) -> None:
+def test_what_a_switch_refuses_is_logged(switch: LearningSwitch, log: list[str]) -> None:
     assert hear(switch, Message(V10, Type.ERROR, 0, b"\0\1\0\2more")) == b""
     assert log[-1] == "switch 00000000000000a1 refuses: 00010002"
 
 
 def test_a_peer_without_a_version_of_ours_is_refused() -> None:
     bitmap = bytes.fromhex("0001000800000040")
-    with pytest.raises(ValueError, match="no version"):
-        hear(Switch(), Message(6, Type.HELLO, 0, bitmap))
+    with pytest.raises(ValueError, match="no common version"):
+        hear(LearningSwitch(), Message(6, Type.HELLO, 0, bitmap))
 
 
 def test_each_switch_learns_for_itself() -> None:
-    one, other = Switch(), Switch()
+    one, other = LearningSwitch(), LearningSwitch()
     hear(one, packet_in(1, A, EVERYBODY))
     assert (one.ports, other.ports) == ({A: 1}, {})
     assert PacketIn(0, 1, b"") == openflow.read_packet_in(

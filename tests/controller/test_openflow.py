@@ -3,7 +3,7 @@
 import pytest
 
 from wanlab.controller import openflow
-from wanlab.controller.openflow import Match, Message, PacketIn, PortStatus, Reader, Type
+from wanlab.controller.openflow import Match, Message, MessageReader, PacketIn, PortStatus, Type
 
 V10, V13 = openflow.VERSIONS
 HERE, THERE = bytes.fromhex("000000000001"), bytes.fromhex("000000000002")
@@ -14,12 +14,12 @@ def hexes(text: str) -> bytes:
 
 
 def messages(data: bytes) -> list[Message]:
-    return list(Reader().feed(data))
+    return list(MessageReader().feed(data))
 
 
 def test_messages_come_in_pieces_of_any_size() -> None:
     data = openflow.hello() + Message(V10, Type.ECHO_REQUEST, 7, b"abc").encode()
-    reader = Reader()
+    reader = MessageReader()
     found = [message for byte in data for message in reader.feed(bytes([byte]))]
     assert found == messages(data)
     assert [message.type for message in found] == [Type.HELLO, Type.ECHO_REQUEST]
@@ -68,7 +68,7 @@ def test_a_packet_of_version_1_3_has_its_port_in_a_match() -> None:
 
 def test_a_packet_from_no_port_is_refused() -> None:
     body = hexes("ffffffff 0004 00 00 0000000000000000 0001 0004 00000000 0000 01020304")
-    with pytest.raises(ValueError, match="no port"):
+    with pytest.raises(ValueError, match="without a port"):
         openflow.read_packet_in(Message(V13, Type.PACKET_IN, 0, body))
 
 

@@ -99,9 +99,7 @@ def run_several(
     units = ParallelUnits(names, jobs=jobs, seed=seed, clock=clock, results=results)
     ended = units.run()
     wall_s = units.progress.real_s()
-    rows = [
-        summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended
-    ]
+    rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
     page = write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
     if markdown is not None:
         conditions = _conditions(seed, clock, jobs, len(rows), wall_s)

@@ -1,15 +1,15 @@
 """The part of OpenFlow that a learning controller needs, in versions 1.0 and 1.3.
 
-A message is `version u8 | type u8 | length u16 | number u32 | body`; numbers are in network order
-throughout. Both versions number the types below alike, and lay their bodies out differently:
+A message is `version u8 | type u8 | length u16 | transaction id u32 | body`, in network byte order.
+The types below have the same numbers in both versions, but different bodies:
 
-    PACKET_IN    1.0: the port is a field of its own       1.3: it is in a match, as a list of fields
-    FLOW_MOD     1.0: a match of 40 bytes with wildcards   1.3: a match as a list of fields, and
+    PACKET_IN    1.0: the port is a separate field         1.3: it is one of the fields of a match
+    FLOW_MOD     1.0: a match of 40 bytes with wildcards,  1.3: a match as a list of fields, and
                       and actions                               instructions that hold actions
-    PORT         1.0: 16 bits wide                         1.3: 32 bits wide
+    ports        1.0: 16 bits                              1.3: 32 bits
 
-In 1.0 a packet that no flow matches comes to the controller; in 1.3 it is dropped unless a flow of
-priority 0 sends it (ONF TS-001, TS-006).
+In 1.0 a packet that no flow matches is sent to the controller; in 1.3 it is dropped unless a flow of
+priority 0 sends it there (ONF TS-001, TS-006).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ HEADER = struct.Struct("!BBHI")
 NO_BUFFER = 0xFFFFFFFF
 TO_CONTROLLER_WHOLE = 0xFFFF
 
-# Ports with a meaning; 1.3 has them in 32 bits.
+# Reserved ports in 16 bits, as in 1.0.
 FLOOD, CONTROLLER, ANY_PORT = 0xFFFB, 0xFFFD, 0xFFFF
-HIGH = 0xFFFF0000
+RESERVED_1_3 = 0xFFFF0000  # what 1.3 adds to them
 SEND_FLOW_REMOVED = 1
 
 ADD, DELETE = 0, 3
@@ -37,15 +37,15 @@ BASIC_FIELDS = 0x8000
 APPLY_ACTIONS = 4
 HELLO_VERSIONS = 1
 
-# What a 1.0 match leaves open, all 22 bits of it, and which of them name port and addresses.
-ALL_OPEN, OPEN_PORT, OPEN_SOURCE, OPEN_DESTINATION = (1 << 22) - 1, 1, 4, 8
+# Wildcards of a 1.0 match: all 22 bits, and those of port and addresses.
+WILDCARD_ALL, WILDCARD_PORT, WILDCARD_SOURCE, WILDCARD_DESTINATION = (1 << 22) - 1, 1, 4, 8
 
 PORT_DELETED = 1
-PORT_IS_DOWN = 1  # of its configuration, and of its state: the link
+PORT_IS_DOWN = 1  # in its configuration (OFPPC_PORT_DOWN) and in its state (OFPPS_LINK_DOWN)
 
 
 class Type(IntEnum):
-    """Of a message."""
+    """The type of a message."""
 
     HELLO = 0
     ERROR = 1
@@ -61,7 +61,7 @@ class Type(IntEnum):
 
 
 class Message(NamedTuple):
-    """Without its length, which follows."""
+    """A message; `number` is its transaction id."""
 
     version: int
     type: int
@@ -74,7 +74,7 @@ class Message(NamedTuple):
 
 
 class PacketIn(NamedTuple):
-    """A packet that a switch asks about."""
+    """A packet that a switch sends to the controller."""
 
     buffer: int
     port: int
@@ -82,14 +82,14 @@ class PacketIn(NamedTuple):
 
 
 class PortStatus(NamedTuple):
-    """That something has happened to a port of a switch."""
+    """A change of a switch's port."""
 
     port: int
     is_gone: bool
 
 
 class Match(NamedTuple):
-    """What a flow applies to; None is anything."""
+    """The packets that a flow applies to; None matches any value."""
 
     port: int | None = None
     source: bytes | None = None
@@ -99,19 +99,22 @@ class Match(NamedTuple):
 EVERYTHING = Match()
 
 
-class Reader:
-    """Bytes in, in pieces of any size; messages out."""
+class MessageReader:
+    """Splits a stream of bytes into messages."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """ValueError if these are no messages."""
+        """Take bytes, in pieces of any size, and yield the complete messages.
+
+        Raises ValueError if these are not messages.
+        """
         self._bytes += data
         while len(self._bytes) >= HEADER.size:
             version, kind, length, number = HEADER.unpack_from(self._bytes)
             if length < HEADER.size:
-                raise ValueError(f"a message of {length} bytes")
+                raise ValueError(f"a message of only {length} bytes")
             if len(self._bytes) < length:
                 return
             body = bytes(self._bytes[HEADER.size : length])
@@ -123,19 +126,18 @@ class Reader:
 
 
 def hello() -> bytes:
-    """Our first message: the newest version in its header, all of them in a bitmap (1.3.1, 6.3.1)."""
+    """Return our first message, with all our versions in a bitmap (OpenFlow 1.3.1, section 6.3.1)."""
     bitmap = sum(1 << version for version in VERSIONS)
     element = struct.pack("!HHI", HELLO_VERSIONS, 8, bitmap)
     return Message(max(VERSIONS), Type.HELLO, 0, element).encode()
 
 
 def agreed_version(hello: Message) -> int | None:
-    """The newest that both speak; None if there is none."""
-    theirs = _versions_of(hello.body)
-    if theirs is None:  # an older peer: it speaks everything up to the version of its header
-        theirs = {version for version in VERSIONS if version <= hello.version}
-    both = theirs & set(VERSIONS)
-    return max(both) if both else None
+    """Return the newest common version, or None if there is none."""
+    versions = _versions_of(hello.body)
+    if versions is None:  # an older peer supports all versions up to that of its header
+        versions = {version for version in VERSIONS if version <= hello.version}
+    return max(versions & set(VERSIONS), default=None)
 
 
 def _versions_of(body: bytes) -> set[int] | None:
@@ -150,15 +152,15 @@ def _versions_of(body: bytes) -> set[int] | None:
 
 
 def refusal() -> bytes:
-    """HELLO_FAILED, INCOMPATIBLE."""
+    """Return the error HELLO_FAILED, INCOMPATIBLE."""
     return Message(max(VERSIONS), Type.ERROR, 0, struct.pack("!HH", 0, 0)).encode()
 
 
-# -- what a switch says -----------------------------------------------------------------------------
+# -- from the switch --------------------------------------------------------------------------------
 
 
 def datapath_of(features: Message) -> int:
-    """The identity in a FEATURES_REPLY."""
+    """Return the datapath ID in a FEATURES_REPLY."""
     return int(struct.unpack_from("!Q", features.body)[0])
 
 
@@ -179,7 +181,7 @@ def _port_in(fields: bytes) -> int:
         if group == BASIC_FIELDS and field >> 1 == IN_PORT:
             return int(struct.unpack_from("!I", fields, position + 4)[0])
         position += 4 + length
-    raise ValueError("a packet from no port")
+    raise ValueError("a packet without a port")
 
 
 def read_port_status(message: Message) -> PortStatus:
@@ -193,11 +195,11 @@ def read_port_status(message: Message) -> PortStatus:
     return PortStatus(port, reason == PORT_DELETED or bool((config | state) & PORT_IS_DOWN))
 
 
-# -- what a switch is told --------------------------------------------------------------------------
+# -- to the switch ----------------------------------------------------------------------------------
 
 
 def packet_out(version: int, packet: PacketIn, to: int) -> bytes:
-    """Sends a packet on that a switch has asked about."""
+    """Send a packet that the switch has sent us through the port `to`."""
     data = b"" if packet.buffer != NO_BUFFER else packet.data
     action = _output(version, to)
     if version == VERSION_1_0:
@@ -215,23 +217,26 @@ def add_flow(
     priority: int,
     idle_s: int = 0,
     buffer: int = NO_BUFFER,
-    is_missed: bool = False,
+    reports_removal: bool = False,
 ) -> bytes:
-    """Packets like this leave through `to`. `idle_s`: forgotten when none has come for so long; 0 is
-    never. `is_missed`: FLOW_REMOVED tells when it has gone."""
-    flags = SEND_FLOW_REMOVED if is_missed else 0
+    """Send matching packets through the port `to`.
+
+    The flow is removed after `idle_s` without packets (0: never). With `reports_removal` the switch
+    sends FLOW_REMOVED when it is removed.
+    """
+    flags = SEND_FLOW_REMOVED if reports_removal else 0
     return _flow_mod(version, ADD, match, to, ANY_PORT, priority, idle_s, buffer, flags)
 
 
 def priority_of_removed(message: Message) -> int:
-    """Of the flow that a FLOW_REMOVED of version 1.3 is about."""
+    """Return the priority of the flow in a FLOW_REMOVED of version 1.3."""
     if len(message.body) < 10:
-        raise ValueError("a FLOW_REMOVED that is too short")
+        raise ValueError("FLOW_REMOVED is too short")
     return int.from_bytes(message.body[8:10], "big")
 
 
 def delete_flows(version: int, match: Match = EVERYTHING, through: int | None = None) -> bytes:
-    """All flows that match, if given only those that lead `through` a port."""
+    """Delete all flows that match, or only those whose output port is `through`."""
     out_port = ANY_PORT if through is None else through
     return _flow_mod(version, DELETE, match, None, out_port, 0, 0, NO_BUFFER)
 
@@ -268,17 +273,17 @@ def _output(version: int, port: int) -> bytes:
 
 
 def _wide(port: int) -> int:
-    """A port with a meaning, as 1.3 writes it."""
-    return port | HIGH if 0xFF00 <= port <= 0xFFFF else port
+    """Return a port number in 32 bits, as in 1.3."""
+    return port | RESERVED_1_3 if 0xFF00 <= port <= 0xFFFF else port
 
 
 def _match_1_0(match: Match) -> bytes:
-    given = (
-        (match.port, OPEN_PORT),
-        (match.source, OPEN_SOURCE),
-        (match.destination, OPEN_DESTINATION),
+    fields = (
+        (match.port, WILDCARD_PORT),
+        (match.source, WILDCARD_SOURCE),
+        (match.destination, WILDCARD_DESTINATION),
     )
-    wildcards = ALL_OPEN & ~sum(bit for value, bit in given if value is not None)
+    wildcards = WILDCARD_ALL & ~sum(bit for value, bit in fields if value is not None)
     addresses = (match.source or bytes(6)) + (match.destination or bytes(6))
     return struct.pack("!IH", wildcards, match.port or 0) + addresses + bytes(22)
 

@@ -1,4 +1,4 @@
-"""Brings switches in a machine to a controller on the user's own computer: `wanlab-relay ADDRESS PORT`.
+"""Connects switches in a machine to a controller on the user's computer: `wanlab-relay ADDRESS PORT`.
 
     switch --TCP--> relay, 127.0.0.1:PORT --host service--> user's side --TCP--> ADDRESS:PORT
 
@@ -24,7 +24,7 @@ CHUNK = 65536
 
 
 def serve(listener: socket.socket, address: str, port: int) -> None:
-    """A thread for each connection: few come, and each of them is simple by itself."""
+    """Relay each connection in a thread; there are few of them."""
     while True:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -32,13 +32,13 @@ def serve(listener: socket.socket, address: str, port: int) -> None:
 
 
 def relay(connection: socket.socket, address: str, port: int) -> None:
-    """Until either side ends."""
-    with connection, contextlib.suppress(OSError), reach(address, port) as outside:
+    """Pass bytes on until either side ends."""
+    with connection, contextlib.suppress(OSError), connect(address, port) as outside:
         pass_on(connection, outside)
 
 
-def reach(address: str, port: int) -> socket.socket:
-    """A connection to the controller. ConnectionError with the reason if there is none."""
+def connect(address: str, port: int) -> socket.socket:
+    """Connect to the controller. Raises ConnectionError with the reason if that fails."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(HOST_SERVICE)
@@ -58,10 +58,11 @@ def reach(address: str, port: int) -> socket.socket:
     return connection
 
 
-def pass_on(one: socket.socket, other: socket.socket) -> None:
+def pass_on(a: socket.socket, b: socket.socket) -> None:
+    """Pass bytes on in both directions until either side ends."""
     with selectors.DefaultSelector() as selector:
-        selector.register(one, selectors.EVENT_READ, other)
-        selector.register(other, selectors.EVENT_READ, one)
+        selector.register(a, selectors.EVENT_READ, b)
+        selector.register(b, selectors.EVENT_READ, a)
         while True:
             for key, _ in selector.select():
                 data = os.read(key.fd, CHUNK)
@@ -73,14 +74,16 @@ def pass_on(one: socket.socket, other: socket.socket) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="wanlab-relay",
-        description="Brings switches to a controller on the computer that wanlab was started on.",
+        description="Connects switches to a controller on the computer on which wanlab was started.",
     )
-    parser.add_argument("address", help="of the controller, as seen from there")
-    parser.add_argument("port", type=int)
+    parser.add_argument("address", help="of the controller, as seen from that computer")
+    parser.add_argument(
+        "port", type=int, help="of the controller; the relay listens on the same port"
+    )
     service.add_options(parser)
     options = parser.parse_args()
     listener = service.listen("wanlab-relay", "127.0.0.1", options.port)
-    service.settle(detach=options.detach, pidfile=options.pidfile)
+    service.enter_background(detach=options.detach, pidfile=options.pidfile)
     with contextlib.suppress(KeyboardInterrupt):
         serve(listener, options.address, options.port)
 

@@ -1,4 +1,4 @@
-"""What our programs that are services share: a listening socket, and a place in the background."""
+"""What our services share: a listening socket, and running in the background."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-MOST_WAITING = 1024
+MAX_PENDING = 1024
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--detach", action="store_true", help="go to the background once listening")
-    parser.add_argument("--pidfile", help="file that gets the number of the process")
+    parser.add_argument(
+        "--detach", action="store_true", help="go to the background as soon as it is listening"
+    )
+    parser.add_argument("--pidfile", help="file to write the process ID to")
 
 
 def listen(program: str, address: str, port: int) -> socket.socket:
-    """Ends the program, with its reason, if it cannot."""
+    """Return a listening socket. Ends the program with a message if that fails."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -25,13 +27,16 @@ def listen(program: str, address: str, port: int) -> socket.socket:
         listener.bind((address, port))
     except OSError as error:
         sys.exit(f"{program}: {address}:{port}: {error.strerror}")
-    listener.listen(MOST_WAITING)
+    listener.listen(MAX_PENDING)
     return listener
 
 
-def settle(*, detach: bool, pidfile: str | None, keep_output: bool = False) -> None:
-    """Writes the number of the process that stays; if it is to `detach`, the one that was started ends
-    here, and the other lets go of the terminal and the streams of whoever started us."""
+def enter_background(*, detach: bool, pidfile: str | None, keep_output: bool = False) -> None:
+    """Write the PID file; with `detach`, also go on in the background.
+
+    The process that was started exits here. Its child leaves the terminal and the standard streams,
+    except for its output if `keep_output` is set.
+    """
     pid = os.fork() if detach else os.getpid()
     if pidfile and pid:
         Path(pidfile).write_text(f"{pid}\n", encoding="ascii")
@@ -40,6 +45,6 @@ def settle(*, detach: bool, pidfile: str | None, keep_output: bool = False) -> N
     if pid:
         os._exit(0)
     os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for stream in (0,) if keep_output else (0, 1, 2):
-        os.dup2(nowhere, stream)
+        os.dup2(null, stream)

@@ -119,7 +119,7 @@ class Mininet(Trials):
 
     # -- adding -----------------------------------------------------------------------------------
 
-    def addHost(self, name: str, cls: NodeClass | None = None, **params: Any) -> Node:
+    def addHost(self, name: str, cls: NodeClass | None = None, **params: object) -> Node:
         """Add a host with the next address."""
         self._check_is_new(name)
         defaults: Params = {
@@ -233,7 +233,7 @@ class Mininet(Trials):
         port1: int | None = None,
         port2: int | None = None,
         cls: LinkClass | None = None,
-        **params: Any,
+        **params: object,
     ) -> Link:
         """Add a link between two nodes, or the nodes of these names."""
         ends = [self[node] if isinstance(node, str) else node for node in (node1, node2)]
