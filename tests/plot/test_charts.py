@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 import pytest
 
 from wanlab import plot
@@ -129,8 +131,8 @@ def test_an_empty_table_is_no_empty_picture() -> None:
 # -- what iperf3 tells of several streams ------------------------------------------------------------
 
 
-def streams(**more: object) -> Record:
-    columns = {
+def streams(**more: Iterable[object]) -> Record:
+    columns: dict[str, Iterable[object]] = {
         "start_s": [0.0, 0.0, 1.0, 1.0],
         "end_s": [1.0, 1.0, 2.0, 2.0],
         "stream": [5, 7, 5, 7],
@@ -139,7 +141,7 @@ def streams(**more: object) -> Record:
         "snd_cwnd_bytes": [1e6, 2e6, 3e6, None],
     }
     return Record(
-        RECORD.provenance, {"iperf3": Table.of(columns | more, {"bits_per_second": "bit/s"})}
+        RECORD.provenance, {"iperf3": Table.of({**columns, **more}, {"bits_per_second": "bit/s"})}
     )
 
 

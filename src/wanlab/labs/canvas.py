@@ -146,7 +146,8 @@ def _set_properties(topology: Topology, fields: Mapping[str, object]) -> Topolog
 
 def _set_preferences(topology: Topology, fields: Mapping[str, object]) -> Topology:
     _check_known(fields, ("ip_base", "start_cli"))
-    application = dict(topology.extra.get("application", {}))
+    saved = topology.extra.get("application")
+    application = dict(saved) if isinstance(saved, Mapping) else {}
     if "start_cli" in fields:
         application[START_CLI] = str(int(bool(fields["start_cli"])))
     return replace(

@@ -6,7 +6,7 @@ with all others of its kind at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from wanlab.errors import PeerError
 from wanlab.record import Table
 
-Rows = list[tuple[Any, ...]]
+Rows = list[tuple[object, ...]]
 Array = NDArray[Any]
+Columns = dict[str, Iterable[object]]
 
 # One word for a member of a structure: its type, its name here, and what to make of it.
 SCALES: dict[str, Callable[[Array], Array]] = {
@@ -26,7 +27,7 @@ SCALES: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def columns_of(rows: Rows, names: Sequence[str]) -> dict[str, Any]:
+def columns_of(rows: Rows, names: Sequence[str]) -> Columns:
     """Rows of values as columns by name."""
     return dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
 
@@ -98,20 +99,22 @@ class Structures:
     rows: Rows = field(default_factory=list)
     parts: list[bytes] = field(default_factory=list)
 
-    def add(self, row: tuple[Any, ...], part: bytes) -> None:
+    def add(self, row: tuple[object, ...], part: bytes) -> None:
         self.rows.append(row)
         self.parts.append(part)
 
-    def table(self, names: Sequence[str], more: Mapping[str, Any] | None = None) -> Table:
+    def table(
+        self, names: Sequence[str], more: Mapping[str, Iterable[object]] | None = None
+    ) -> Table:
         """The rows under these names, and the members."""
-        columns = columns_of(self.rows, names) | self.structure.columns(self.parts)
+        columns: Columns = {**columns_of(self.rows, names), **self.structure.columns(self.parts)}
         return Table.of(columns | dict(more or {}))
 
 
 def together(first: Table, second: Table) -> Table:
     """The rows of two tables with the same columns, in order of time."""
     order = np.argsort(np.concatenate([first["time_ns"], second["time_ns"]]), kind="stable")
-    columns: dict[str, Any] = {}
+    columns: Columns = {}
     for name in first.names:
         one, other = first[name], second[name]
         if isinstance(one, tuple) or isinstance(other, tuple):

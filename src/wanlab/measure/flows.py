@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 from wanlab.network import Network
 from wanlab.record import Table
@@ -57,7 +56,7 @@ class Flows(Readings):
                         algorithms.setdefault(name, []).append((*row, *state.values()))
         if not whose:
             return {}
-        before: dict[str, Any] = columns_of(whose, _WHOSE)
+        before = columns_of(whose, _WHOSE)
         addresses = {name: before.pop(name) for name in _WHOSE[4:]}
         tables = {"tcp": Table.of(before | tcp_info.columns(infos) | addresses)}
         for name, rows in algorithms.items():

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from wanlab.agent import system
 from wanlab.agent.links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, Netlink
@@ -68,7 +67,7 @@ class LocalView:
                 "this looks at the network that it runs in, and it does not run in one",
                 "type it in a terminal of a network, such as: wanlab exec --topo TOPOLOGY -- bash",
             )
-        self.about: dict[str, Any] = json.loads(Path(ABOUT_FILE).read_text(encoding="utf-8"))
+        self.about: dict[str, object] = json.loads(Path(ABOUT_FILE).read_text(encoding="utf-8"))
         """What kind of machine it is: its clock, its kernel, its seed."""
         self._folder = Path(namespaces)
         self._own = os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)

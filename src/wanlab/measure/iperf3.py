@@ -10,7 +10,6 @@ here; one that was ended early keeps its intervals and says so in `error`.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import msgspec
 
@@ -151,7 +150,7 @@ class _Interval(msgspec.Struct):
 class _Document(msgspec.Struct):
     start: _Start
     intervals: list[_Interval]
-    end: dict[str, Any]
+    end: dict[str, object]
     error: str | None = None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 from wanlab.errors import PeerError
 from wanlab.measure import netlink
@@ -44,7 +43,7 @@ class LinkCounters:
     tx_drops: int
     """Dropped by the interface itself; what its queue drops is counted there."""
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """The counters, as a row of a table."""
         return {
             "port": self.name,

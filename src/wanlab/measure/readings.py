@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from wanlab.network import Network
 from wanlab.record import Table
 
-Source = Sequence[Any]
+Source = Sequence[object]
 """What the agent is to read; see `agent.counters`."""
-Stream = dict[str, Any]
+Stream = dict[str, object]
 """What the agent is to follow; see `agent.watches`."""
 
 
@@ -32,7 +32,7 @@ class Beginning:
     """In the time of the tables."""
     clock_ns: int
     """In the time that the kernel puts on events."""
-    streams: list[dict[str, Any]]
+    streams: list[dict[str, object]]
 
 
 class Sampler(Protocol):

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wanlab.errors import PeerError
+
+from .columns import Array
 
 PAGE_BYTES = 4096
 PAGE_WORDS = PAGE_BYTES // 4
@@ -35,8 +36,6 @@ _FIELD = re.compile(
     r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);\s*signed:(?P<signed>\d);"
 )
 _SYMBOL = re.compile(r'\{ (\d+), "(\w+)" \}')
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,15 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
 from wanlab.network import Network
 from wanlab.record import Table
 
 from . import netlink
+from .columns import Array, Columns
 from .interfaces import ADDRESSES, address_in
 from .readings import Beginning, Reading, Source, Stream
 from .tcp_info import STATES, address_text, flow_name
@@ -35,7 +34,7 @@ RING_BYTES = 32 << 20
 BATCH_BYTES = 4 << 20
 ROOT = ""
 
-Array = NDArray[Any]
+EventColumns = dict[str, Array | list[str]]
 
 
 class EventSampler:
@@ -61,8 +60,10 @@ class EventSampler:
         return [{"what": "events", "node": ROOT, "events": self.events(), "ring_bytes": RING_BYTES}]
 
     def began(self, beginning: Beginning) -> None:
-        (told,) = beginning.streams
-        self._formats = {name: EventFormat.of(text) for name, text in told["formats"].items()}
+        (stream,) = beginning.streams
+        formats = stream["formats"]
+        assert isinstance(formats, dict), "the agent describes the events that it follows"
+        self._formats = {name: EventFormat.of(text) for name, text in formats.items()}
         self._shift_ns = beginning.time_ns - beginning.clock_ns
 
     def take(self, reading: Reading) -> None:
@@ -107,7 +108,7 @@ class OfNodes(EventSampler):
         self._nodes = nodes
         self._node_of: dict[str, str] = {}
         self._network: Network | None = None
-        self._found: list[dict[str, Any]] = []
+        self._found: list[EventColumns] = []
 
     def prepare(self, network: Network) -> None:
         self._network = network
@@ -128,7 +129,7 @@ class OfNodes(EventSampler):
                 if not text.startswith("127.") and text != "::1":
                     self._node_of.setdefault(text, node)
 
-    def keep(self, columns: dict[str, Any]) -> None:
+    def keep(self, columns: EventColumns) -> None:
         self._found.append(columns)
 
     def tables_named(self, name: str) -> dict[str, Table]:
@@ -138,16 +139,16 @@ class OfNodes(EventSampler):
         wanted = np.array([node != "" for node in nodes], dtype=bool)
         if not wanted.any():
             return {}
-        columns: dict[str, Any] = {}
+        columns: Columns = {}
         for column in self._found[0]:
             parts = [found[column] for found in self._found]
-            if column == "time_ns":
-                columns["time_ns"] = np.concatenate(parts)
-                columns["node"] = nodes
-            elif isinstance(parts[0], list):
-                columns[column] = [value for part in parts for value in part]
+            arrays = [part for part in parts if isinstance(part, np.ndarray)]
+            if arrays:
+                columns[column] = np.concatenate(arrays)
             else:
-                columns[column] = np.concatenate(parts)
+                columns[column] = [value for part in parts for value in part]
+            if column == "time_ns":
+                columns["node"] = nodes
         return {name: Table.of(columns).rows(wanted)}
 
 
@@ -336,10 +337,10 @@ class Sojourns(EventSampler):
             tables["queue_drop"] = Table.of(columns)
         return tables
 
-    def _columns(self, packets: _Packets) -> tuple[dict[str, Any], Array]:
+    def _columns(self, packets: _Packets) -> tuple[Columns, Array]:
         """In the order in which they left."""
         order = np.lexsort((packets.since_ns, packets.until_ns))
-        columns = {
+        columns: Columns = {
             "time_ns": packets.until_ns[order],
             "device": [self._ports[place] for place in packets.port[order].tolist()],
             "packet_bytes": packets.size[order],
@@ -390,7 +391,7 @@ class Drops(EventSampler):
         self.understand_all()
         if not any(len(times) for times, _, _ in self._found):
             return {}
-        columns = {
+        columns: Columns = {
             "time_ns": np.concatenate([times for times, _, _ in self._found]),
             "reason": [reason for _, reasons, _ in self._found for reason in reasons],
             "protocol": [

@@ -547,7 +547,7 @@ class Network:
         unless something of its own runs in the background. Looking takes some 20 us of virtual time."""
         return self.machine.agent.are_busy([process.number for process in processes])
 
-    def read(self, sources: list[list[str]]) -> list[bytes]:
+    def read(self, sources: Sequence[Sequence[object]]) -> list[bytes]:
         """Counters at this instant; see `agent.counters`."""
         data = self.machine.agent.read(sources)
         parts, position = [], 0

@@ -15,7 +15,7 @@ together; `save` writes PDF, SVG or PNG, always the same bytes for the same figu
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wanlab.plot import quantities
 from wanlab.plot.charts import congestion_window, quantity, queue, rtt, throughput
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """What draws is loaded when it is first used: matplotlib takes its time, and panels are data."""
     if name in __all__:
         return getattr(import_module("wanlab.plot.figure"), name)

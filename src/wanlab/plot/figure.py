@@ -24,11 +24,15 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
 from wanlab.plot.panel import Limit, Line, Panel, cumulative, decimate
 
-_STYLE: dict[str, Any] = {
+LineStyle = dict[str, Any]
+"""Arguments and settings of matplotlib, which differ in type."""
+
+_STYLE: LineStyle = {
     "figure.constrained_layout.use": True,
     "font.size": 9,
     "axes.labelsize": 9,
@@ -48,7 +52,7 @@ _STYLE: dict[str, Any] = {
 }
 # Okabe and Ito's colours, which most colour-blind readers tell apart. In black and white the lines
 # differ by their dashes, and where they are dashed too densely to see, by a few markers.
-LINE_STYLES: tuple[dict[str, Any], ...] = (
+LINE_STYLES: tuple[LineStyle, ...] = (
     {"color": "black", "linestyle": "-"},
     {"color": "#0072B2", "linestyle": (0, (5, 1.5))},
     {"color": "#D55E00", "linestyle": (0, (1.2, 1.2))},
@@ -61,7 +65,7 @@ LINE_STYLES: tuple[dict[str, Any], ...] = (
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
 _MARKED_PLACES = 12  # along a line
 _MOST_SHAPES = 400  # of single readings; more are dots
-_LIMIT: dict[str, Any] = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
+_LIMIT: LineStyle = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
 
 _PANEL_HEIGHT = 1.55  # inches
 _TIMELINE_WIDTH = 7.5
@@ -76,7 +80,7 @@ _EARLY = 0.2
 _MOST_IN_LEGEND = 8
 
 # Metadata without dates and versions: the same figure is the same file.
-_METADATA: dict[str, dict[str, Any]] = {
+_METADATA: dict[str, dict[str, object]] = {
     ".pdf": {"Creator": "wanlab", "Producer": None, "CreationDate": None},
     ".svg": {"Creator": "wanlab", "Date": None},
     ".png": {"Software": "wanlab"},
@@ -263,9 +267,9 @@ def draw_legend(axes: Axes, width: float) -> int:
     return -(-len(named) // columns)
 
 
-def _line_style(number: int, of: int, *, points: int) -> dict[str, Any]:
+def _line_style(number: int, of: int, *, points: int) -> LineStyle:
     style = LINE_STYLES[number % len(LINE_STYLES)]
-    marker: dict[str, Any] = {"marker": MARKERS[number % len(MARKERS)], "fillstyle": "none"}
+    marker: LineStyle = {"marker": MARKERS[number % len(MARKERS)], "fillstyle": "none"}
     if points:
         return (
             style | marker | {"linestyle": "", "markersize": 3 if points <= _MOST_SHAPES else 1.2}
@@ -330,7 +334,7 @@ def _warnings(panels: Sequence[Panel]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(warning for panel in panels for warning in panel.warnings))
 
 
-def _data(line: Line) -> tuple[Any, Any, bool]:
+def _data(line: Line) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     return line.times_s, line.values, line.points
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -53,9 +52,9 @@ def table_html(it: Table) -> Html:
     )
 
 
-def _origin(origin: Provenance) -> list[tuple[str, Any]]:
+def _origin(origin: Provenance) -> list[tuple[str, object]]:
     manifest = f" ({origin.kernel_manifest[:DIGITS_OF_HASH]})" if origin.kernel_manifest else ""
-    rows: list[tuple[str, Any]] = [
+    rows: list[tuple[str, object]] = [
         ("network", f"seed {origin.seed}, {origin.clock} clock, {origin.wire} wire"),
         (
             "machine",
@@ -79,7 +78,7 @@ def _raw(output: bytes) -> Html:
     return preformatted("\n".join(lines[:MAX_ROWS]) + rest)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -154,7 +154,17 @@ def _write_parts(record: Record, folder: Path) -> None:
         path.write_bytes(output)
 
 
-def _read_index(folder: Path) -> dict[str, Any]:
+class _Index(TypedDict):
+    """The content of provenance.json."""
+
+    format: int
+    digest: str
+    provenance: dict[str, object]
+    tables: list[str]
+    raw: list[str]
+
+
+def _read_index(folder: Path) -> _Index:
     path = folder / _INDEX
     try:
         index = json.loads(path.read_bytes())
@@ -178,10 +188,10 @@ def _read_index(folder: Path) -> dict[str, Any]:
     for name in ("tables", "raw"):
         if not isinstance(index[name], list):
             raise RecordError(f"{path} is not understood: its {name} are no list")
-    return index
+    return cast("_Index", index)
 
 
-def _refuse_strangers(folder: Path, index: dict[str, Any]) -> None:
+def _refuse_strangers(folder: Path, index: _Index) -> None:
     """Tables and raw outputs that the index does not name were put there by somebody else."""
     found = {path.stem for path in folder.glob("*.parquet")} - {str(n) for n in index["tables"]}
     found |= {f"raw/{path.name}" for path in folder.glob("raw/*")} - {

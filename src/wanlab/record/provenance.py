@@ -7,7 +7,6 @@ experiment leaves the same provenance everywhere.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
 
 import msgspec
 
@@ -36,10 +35,10 @@ class Provenance:
     wire: str = ""
     nic: Mapping[str, str] = field(default_factory=dict)
     """The NIC of hosts and routers, where it is not decided by rule: `{"tso": "off"}`."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     """What else of the network decides results: line rate, kernel parameters of every node."""
     warnings: tuple[str, ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     """What was varied, as plain JSON values: `{"limit_bytes": 2621440}`."""
 
     def to_json(self) -> str:
@@ -53,7 +52,7 @@ class Provenance:
             ) from error
 
     @classmethod
-    def from_data(cls, data: Any) -> "Provenance":
+    def from_data(cls, data: object) -> "Provenance":
         """The reverse of `json.loads(to_json())`; a wrong type, or a key that this version does not
         know, is an error that says where."""
         if isinstance(data, dict):
@@ -64,12 +63,12 @@ class Provenance:
             raise RecordError(f"the provenance is not understood: {error}") from error
 
 
-def as_text(data: Any) -> str:
+def as_text(data: object) -> str:
     """JSON that is the same text for the same data."""
     return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def refuse_unknown(what: str, data: Mapping[str, Any], known: set[str]) -> None:
+def refuse_unknown(what: str, data: Mapping[str, object], known: set[str]) -> None:
     """What a reader does not know may change the meaning of what it does know."""
     if unknown := sorted(data.keys() - known):
         raise RecordError(

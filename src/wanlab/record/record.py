@@ -23,7 +23,7 @@ computer and with every version of the file format's library.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-Values = NDArray[Any] | tuple[str, ...]
+Array = NDArray[Any]
+Values = Array | tuple[str, ...]
+Columns = Mapping[str, Iterable[object]]
+"""Arrays or sequences, by the names of their columns."""
 
 # The words in names of columns that are units, and how each is written on an axis.
 UNITS = {
@@ -80,7 +83,7 @@ class Series:
     name: str
     unit: str
     times_s: NDArray[np.float64]
-    values: NDArray[Any]
+    values: Array
 
     def rate(self) -> "Series":
         """How fast a counter grew between its readings: bytes become bit/s, counts become 1/s.
@@ -103,7 +106,7 @@ class Column:
     values: Values
 
     @classmethod
-    def of(cls, name: str, values: Any, unit: str | None = None) -> "Column":
+    def of(cls, name: str, values: Iterable[object], unit: str | None = None) -> "Column":
         """A column of any array or sequence; None in it is a number that was not measured."""
         return cls(name, unit_of(name) if unit is None else unit, _values(name, values))
 
@@ -151,7 +154,7 @@ class Table:
             raise RecordError(f"the columns of a table have different lengths: {lengths}")
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any], units: Mapping[str, str] | None = None) -> "Table":
+    def of(cls, columns: Columns, units: Mapping[str, str] | None = None) -> "Table":
         """A table of arrays or sequences by name; `units` holds where names do not."""
         units = units or {}
         if odd := sorted(units.keys() - columns.keys()):
@@ -162,7 +165,7 @@ class Table:
 
     @classmethod
     def from_rows(
-        cls, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str] | None = None
+        cls, rows: Sequence[Mapping[str, object]], units: Mapping[str, str] | None = None
     ) -> "Table":
         """A table of rows that all have the same keys; None is a number that was not measured."""
         names = list(rows[0]) if rows else []
@@ -198,7 +201,7 @@ class Table:
         """The different values of a column, in order of their first appearance."""
         return list(dict.fromkeys(_plain(self[name])))
 
-    def where(self, **equal: Any) -> "Table":
+    def where(self, **equal: object) -> "Table":
         """The rows in which each named column has the given value."""
         keep = np.ones(len(self), dtype=bool)
         for name, wanted in equal.items():
@@ -338,16 +341,19 @@ def check_name(kind: str, name: str) -> None:
         )
 
 
-def _values(name: str, values: Any) -> Values:
+def _values(name: str, values: Iterable[object]) -> Values:
     """The values as one of the four kinds that a column may have."""
-    if not isinstance(values, np.ndarray):
-        values = list(values)
-        if values and all(isinstance(value, str) for value in values):
-            return tuple(values)
-        if any(isinstance(value, str) for value in values):
+    array: Array
+    if isinstance(values, np.ndarray):
+        array = values
+    else:
+        listed = list(values)
+        texts = [value for value in listed if isinstance(value, str)]
+        if texts and len(texts) == len(listed):
+            return tuple(texts)
+        if texts:
             raise RecordError(f"the column {name!r} mixes text with other values")
-        values = np.array([np.nan if value is None else value for value in values])
-    array: NDArray[Any] = values
+        array = np.array([np.nan if value is None else value for value in listed])
     match array.dtype.kind:
         case "b":
             return array.astype(np.bool_)

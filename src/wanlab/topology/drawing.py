@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from wanlab.errors import Problem
 from wanlab.fields import Fields, Problems
@@ -34,6 +34,7 @@ from wanlab.topology.files.mn_preferences import (
 from wanlab.topology.files.plain import (
     NODE_KINDS,
     link_to_plain,
+    mapping_in,
     node_to_plain,
     read_link,
     read_node,
@@ -47,6 +48,14 @@ RUN = {"clock": "virtual", "wire": "mtu", "seed": 1, "pace": "real"}
 """How a network is run, unless a drawing says otherwise."""
 COLLECTORS = ("netflow", "sflow")
 IN_BOTH = ("extra", *CONDITION_WORDS)
+
+
+class Label(TypedDict):
+    """A text on the canvas."""
+
+    text: str
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,16 @@ class Fault:
 def draw(topology: Topology) -> Drawing:
     """The drawing of a topology."""
     extra = dict(topology.extra)
-    application = extra.pop("application", None)
-    application = dict(application) if isinstance(application, Mapping) else {}
-    labels = extra.pop("labels") if has_labels(extra) else []
-    run = extra.get("run")
-    run = extra.pop("run") if isinstance(run, Mapping) and run.keys() <= RUN.keys() else {}
+    application = mapping_in(extra, "application")
+    extra.pop("application", None)
+    labels = labels_in(extra)
+    if labels or extra.get("labels") == []:
+        del extra["labels"]
+    run = mapping_in(extra, "run")
+    if run.keys() <= RUN.keys() and isinstance(extra.get("run"), Mapping):
+        del extra["run"]
+    else:
+        run = {}
     preferences = preferences_of({**APPLICATION, **application})
     ids = {node.name: f"n{number}" for number, node in enumerate(topology.nodes, start=1)}
     obeyed = [
@@ -104,14 +118,19 @@ def draw(topology: Topology) -> Drawing:
     }
 
 
-def has_labels(extra: Mapping[str, Any]) -> bool:
-    """Ours; another program may have left something else under that name."""
+def labels_in(extra: Mapping[str, object]) -> list[Label]:
+    """Return the labels of a drawing; another program may have left something else in their place."""
     labels = extra.get("labels")
-    return isinstance(labels, list) and all(
+    if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
+        return []
+    return labels
+
+
+def _is_label(label: object) -> bool:
+    return (
         isinstance(label, Mapping)
         and label.keys() == {"text", "x", "y"}
         and isinstance(label["text"], str)
-        for label in labels
     )
 
 
@@ -156,13 +175,13 @@ def _leave_to_preferences(node: Switch, options: Drawing, preferences: Preferenc
         del options["extra"]
 
 
-def _asked_in_vain(options: Drawing) -> dict[str, Any]:
+def _asked_in_vain(options: Drawing) -> Drawing:
     """What a file of MiniEdit's asked of a switch, where its preferences name no target."""
     extra = options.get("extra", {})
     if not isinstance(extra.get("opts"), Mapping):
         return {}
     options["extra"] = {**extra, "opts": dict(extra["opts"])}
-    opts: dict[str, Any] = options["extra"]["opts"]
+    opts: Drawing = options["extra"]["opts"]
     return opts
 
 
@@ -170,8 +189,8 @@ def _link_options(link: Link) -> Drawing:
     plain = link_to_plain(link)
     return {
         "options": {word: value for word, value in plain.items() if word in IN_BOTH},
-        "a_options": {**plain.get("a_port", {}), **plain.get("a_to_b", {})},
-        "b_options": {**plain.get("b_port", {}), **plain.get("b_to_a", {})},
+        "a_options": mapping_in(plain, "a_port") | mapping_in(plain, "a_to_b"),
+        "b_options": mapping_in(plain, "b_port") | mapping_in(plain, "b_to_a"),
     }
 
 
@@ -217,7 +236,7 @@ class _Reader:
         self._faults += [self._fault(problem) for problem in (*self._problems, *found)]
         return topology, self._faults
 
-    def _extra(self, application: Fields) -> dict[str, Any]:
+    def _extra(self, application: Fields) -> Drawing:
         said = application.rest_unlike(APPLICATION)
         labels = [{key: label[key] for key in ("text", "x", "y")} for label in self._labels]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
@@ -268,7 +287,7 @@ class _Reader:
             read = replace(read, name="")
         asked = {word: "1" for word in in_vain if getattr(read, word, None) is None}
         if asked and isinstance(read, Switch):
-            opts = {**read.extra.get("opts", {}), **asked}
+            opts = mapping_in(read.extra, "opts") | asked
             read = replace(read, extra={**read.extra, "opts": opts})
         return read
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from wanlab.errors import WanlabError
 
@@ -47,7 +47,7 @@ class LinkTrace:
 TraceWords: TypeAlias = str | Path | Sequence[int] | LinkTrace
 
 
-def read_trace(words: Any) -> LinkTrace:
+def read_trace(words: object) -> LinkTrace:
     """A file's name, numbers in a text, a list of numbers, or a trace itself."""
     if isinstance(words, LinkTrace):
         return words

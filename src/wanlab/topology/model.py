@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
 from wanlab.topology.link_trace import LinkTrace
@@ -44,7 +44,7 @@ class Node:
     y: float = 0.0
     start_command: str | None = None
     stop_command: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """What a file says of this node that the model has no field for; its writer puts it back."""
 
     def __str__(self) -> str:
@@ -255,7 +255,7 @@ class Link:
     a: Port
     b: Port
     _: KW_ONLY
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     @property
     def ports(self) -> tuple[Port, Port]:
@@ -288,7 +288,7 @@ class Topology:
     ip_base: str = "10.0.0.0/8"
     nodes: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 
     def node(self, name: str) -> Node:

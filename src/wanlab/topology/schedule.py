@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.units import (
@@ -34,9 +34,18 @@ from wanlab.units import (
 )
 
 
+class ChangedConditions(TypedDict, total=False):
+    """Fields of `Conditions` that a schedule can change."""
+
+    rate_bps: int
+    delay_ns: int
+    jitter_ns: int
+    loss_fraction: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What becomes different at an instant; None stays as it is."""
+    """The new conditions from one instant on; None leaves a field unchanged."""
 
     at_ns: int
     rate_bps: int | None = None
@@ -44,10 +53,18 @@ class Change:
     jitter_ns: int | None = None
     loss_fraction: float | None = None
 
-    def values(self) -> dict[str, Any]:
-        """Fields of the conditions, and what they become."""
-        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "at_ns"}
-        return {name: value for name, value in named.items() if value is not None}
+    def values(self) -> ChangedConditions:
+        """Return the fields of `Conditions` that change, with their new values."""
+        values: ChangedConditions = {}
+        if self.rate_bps is not None:
+            values["rate_bps"] = self.rate_bps
+        if self.delay_ns is not None:
+            values["delay_ns"] = self.delay_ns
+        if self.jitter_ns is not None:
+            values["jitter_ns"] = self.jitter_ns
+        if self.loss_fraction is not None:
+            values["loss_fraction"] = self.loss_fraction
+        return values
 
 
 @dataclass(frozen=True)
@@ -58,9 +75,9 @@ class Schedule:
     file: str = field(default="", compare=False)
 
 
-ScheduleWords: TypeAlias = str | Path | Iterable[Mapping[str, Any]] | Schedule
+ScheduleWords: TypeAlias = str | Path | Iterable[Mapping[str, object]] | Schedule
 
-_WORDS: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
+_WORDS: Mapping[str, tuple[str, Callable[[Any], object], Callable[[Any], str]]] = {
     "at": ("at_ns", parse_time, format_time),
     "rate": ("rate_bps", parse_rate, format_rate),
     "delay": ("delay_ns", parse_time, format_time),
@@ -69,7 +86,7 @@ _WORDS: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[Any], str]]] = {
 }
 
 
-def read_schedule(words: Any) -> Schedule:
+def read_schedule(words: object) -> Schedule:
     """A file's name, a list of changes, or a schedule itself."""
     if isinstance(words, Schedule):
         return words
@@ -83,7 +100,7 @@ def read_schedule(words: Any) -> Schedule:
     return _schedule(numbered, "the schedule")
 
 
-def schedule_words(schedule: Schedule | None) -> Any:
+def schedule_words(schedule: Schedule | None) -> object:
     assert schedule is not None, "a schedule of None is the default, which is not written"
     return schedule.file or [
         {
@@ -95,7 +112,7 @@ def schedule_words(schedule: Schedule | None) -> Any:
     ]
 
 
-def _schedule(rows: Iterable[tuple[str, Any]], name: str) -> Schedule:
+def _schedule(rows: Iterable[tuple[str, object]], name: str) -> Schedule:
     changes: list[Change] = []
     for place, row in rows:
         try:
@@ -114,7 +131,7 @@ def _schedule(rows: Iterable[tuple[str, Any]], name: str) -> Schedule:
     return Schedule(tuple(changes))
 
 
-def _change(row: Any) -> Change:
+def _change(row: object) -> Change:
     if not isinstance(row, Mapping):
         raise WanlabError(f"{row!r} is no change", 'as in {"at": "15s", "delay": "45ms"}')
     values: dict[str, Any] = {}
@@ -130,7 +147,7 @@ def _change(row: Any) -> Change:
     return Change(**values)
 
 
-def _rows_of(path: Path) -> Iterable[tuple[str, Any]]:
+def _rows_of(path: Path) -> Iterable[tuple[str, object]]:
     """Each row of a file, and its place there."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -143,7 +160,7 @@ def _rows_of(path: Path) -> Iterable[tuple[str, Any]]:
     return _rows_of_csv(text, str(path))
 
 
-def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, Any]]:
+def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, object]]:
     lines = [
         (number, line)
         for number, line in enumerate(text.splitlines(), 1)
@@ -160,7 +177,7 @@ def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, Any]]:
         yield f"line {number}", {head: cell for head, cell in zip(heads, row, strict=True) if cell}
 
 
-def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, Any]]:
+def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, object]]:
     import yaml  # not needed for the other kinds
 
     try:

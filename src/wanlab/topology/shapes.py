@@ -21,7 +21,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.topology.model import Host, Link, Port, Switch, Topology
@@ -146,7 +146,7 @@ def from_text(text: str) -> Topology:
     if name not in SHAPES:
         raise WanlabError(f'the shape "{name}" is not known', did_you_mean(name, SHAPES))
     sizes = _sizes_of(SHAPES[name])
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for item, place in zip(items, [*sizes, *[""] * len(items)], strict=False):
         word, equals, value = item.rpartition("=")
         word = word.strip() if equals else place

@@ -86,7 +86,7 @@ def link(
 
 
 def read_conditions(
-    words: Mapping[str, Any], base: Conditions, report: Callable[[str, WanlabError], None]
+    words: Mapping[str, object], base: Conditions, report: Callable[[str, WanlabError], None]
 ) -> Conditions:
     """The conditions that these words make of `base`; every word that fails goes to `report`. None takes
     back what `base` has."""
@@ -102,7 +102,7 @@ def read_conditions(
     return replace(base, **values)
 
 
-def words_of(conditions: Conditions) -> dict[str, Any]:
+def words_of(conditions: Conditions) -> dict[str, object]:
     """The words for everything that is not as it is by default."""
     return {
         word: write(getattr(conditions, field))
@@ -134,7 +134,7 @@ def read_queue(words: QueueWords) -> Queue:
     )
 
 
-def _options(options: Any) -> tuple[tuple[str, str], ...]:
+def _options(options: object) -> tuple[tuple[str, str], ...]:
     """{"target": "5ms", "ecn": None}, or as `tc` has them: ["target 5ms", "ecn"]."""
     if isinstance(options, Mapping):
         pairs = options.items()
@@ -144,11 +144,11 @@ def _options(options: Any) -> tuple[tuple[str, str], ...]:
     return tuple((word, value) for word, _, value in (option.partition(" ") for option in options))
 
 
-def _queue_words(queue: Queue | None) -> Any:
+def _queue_words(queue: Queue | None) -> object:
     assert queue is not None, "a queue of None is the default, which is not written"
     if queue == Queue(queue.kind):
         return queue.kind
-    words: dict[str, Any] = {"kind": queue.kind}
+    words: dict[str, object] = {"kind": queue.kind}
     if queue.limit_bytes is not None:
         words["limit"] = format_size(queue.limit_bytes)
     if queue.limit_packets is not None:
@@ -158,13 +158,13 @@ def _queue_words(queue: Queue | None) -> Any:
     return words
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise WanlabError(f"{value!r} is not a word")
     return value
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     if value not in (True, False, "true", "false"):
         raise WanlabError(f"{value!r} is neither true nor false")
     return value in (True, "true")
@@ -173,7 +173,7 @@ def _flag(value: Any) -> bool:
 _TIME = (parse_time, format_time)
 _FRACTION = (parse_fraction, format_fraction)
 
-_WORDS: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
+_WORDS: Mapping[str, tuple[str, Callable[[Any], object], Callable[[Any], object]]] = {
     "rate": ("rate_bps", parse_rate, format_rate),
     "delay": ("delay_ns", *_TIME),
     "jitter": ("jitter_ns", *_TIME),

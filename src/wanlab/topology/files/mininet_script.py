@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from keyword import iskeyword
-from typing import Any
 
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
@@ -144,8 +143,8 @@ class _Script:
                 words = self._controller_words(node)
                 return f"{variable} = net.addController({_call(node.name, words)})"
 
-    def _host_words(self, host: Host) -> dict[str, Any]:
-        words: dict[str, Any] = {"cls": _Name("Host"), "ip": host.ip or None, "mac": host.mac}
+    def _host_words(self, host: Host) -> dict[str, object]:
+        words: dict[str, object] = {"cls": _Name("Host"), "ip": host.ip or None, "mac": host.mac}
         if host.default_route:
             route = host.default_route
             words["defaultRoute"] = route if route.startswith(("via ", "dev ")) else f"via {route}"
@@ -161,9 +160,9 @@ class _Script:
             self._leave_out(f"the computer's interface {name} in {host.name}")
         return {word: value for word, value in words.items() if value is not None or word == "ip"}
 
-    def _switch_words(self, switch: Switch) -> dict[str, Any]:
+    def _switch_words(self, switch: Switch) -> dict[str, object]:
         kind = "UserSwitch" if switch.kind in ("user", "userns") else CLASSES[switch.kind]
-        words: dict[str, Any] = {"cls": _Name(kind)}
+        words: dict[str, object] = {"cls": _Name(kind)}
         if kind == "OVSBridge" and switch.stp:
             words["stp"] = True
         if kind == "OVSKernelSwitch":
@@ -182,8 +181,8 @@ class _Script:
             self._leave_out(f"VLANs and priority of switch {switch.name}")
         return words
 
-    def _controller_words(self, controller: Controller) -> dict[str, Any]:
-        words: dict[str, Any] = {"port": controller.port}
+    def _controller_words(self, controller: Controller) -> dict[str, object]:
+        words: dict[str, object] = {"port": controller.port}
         if not controller.is_ours:
             words |= {"controller": _Name("RemoteController"), "ip": controller.address}
         if controller.kind == "inband":
@@ -222,7 +221,7 @@ class _Script:
 
     def _link(self, link: Link) -> Iterator[str]:
         a, b = self._variables[link.a.node], self._variables[link.b.node]
-        words: dict[str, Any] = {}
+        words: dict[str, object] = {}
         for end, port in (("1", link.a), ("2", link.b)):
             words[f"port{end}"] = port.number
             words[f"intfName{end}"] = port.name
@@ -254,9 +253,9 @@ class _Script:
             if is_given:
                 self._leave_out(f"{what} of {port.name}")
 
-    def _conditions(self, port: Port) -> dict[str, Any]:
+    def _conditions(self, port: Port) -> dict[str, object]:
         it = port.conditions
-        words: dict[str, Any] = {}
+        words: dict[str, object] = {}
         if it.rate_bps:
             words["bw"] = _number(it.rate_bps / 10**6)
         if it.delay_ns:
@@ -288,7 +287,7 @@ class _Name(str):
         return str(self)
 
 
-def _call(name: str, words: dict[str, Any]) -> str:
+def _call(name: str, words: dict[str, object]) -> str:
     return ", ".join([repr(name), *(f"{word}={value!r}" for word, value in words.items())])
 
 

@@ -82,14 +82,14 @@ def dump(topology: Topology) -> str:
     return json.dumps(entry, sort_keys=True, indent=4, separators=(",", ": "))
 
 
-def _parse(text: str, problems: Problems, file: str) -> Any:
-    def pairs(found: list[tuple[str, Any]]) -> Entry:
+def _parse(text: str, problems: Problems, file: str) -> object:
+    def pairs(found: list[tuple[str, object]]) -> Entry:
         keys = [key for key, _ in found]
         for key in sorted({key for key in keys if keys.count(key) > 1}):
             problems.add("", f'"{key}" stands twice in one object', "keep one")
         return dict(found)
 
-    def constant(name: str) -> Any:
+    def constant(name: str) -> None:
         problems.add("", f"{name} is not a number of JSON")
 
     try:
@@ -111,7 +111,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
     for key in ("hosts", "switches", "links"):
         file.require(key)
     application = file.mapping("application")
-    ip_base = application.text("ipBase") or APPLICATION["ipBase"]
+    ip_base = application.text("ipBase") or str(APPLICATION["ipBase"])
     meant = read_preferences(application)
     ours = file.mapping(OURS)
     name = ours.text("name") or ""
@@ -141,7 +141,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
 
 
 def _write_file(topology: Topology) -> Entry:
-    preferences = {**APPLICATION, **_mapping(topology.extra, "application")}
+    preferences = {**APPLICATION, **plain.mapping_in(topology.extra, "application")}
     node_sections = _node_sections(preferences_of(preferences))
     sections: dict[str, list[Entry]] = {section: [] for section in node_sections}
     for node in topology.nodes:
@@ -158,7 +158,7 @@ def _write_file(topology: Topology) -> Entry:
     }
 
 
-def _upgrade(data: Any, problems: Problems) -> Any:
+def _upgrade(data: object, problems: Problems) -> object:
     """A file of version "1" as one of version "2"."""
     if not isinstance(data, dict):
         return data
@@ -220,20 +220,14 @@ def _write(thing: Thing, read: Callable[[Fields], Thing], write: Callable[[Thing
     return entry
 
 
-def _pieces(extra: Mapping[str, Any]) -> list[Entry]:
+def _pieces(extra: Mapping[str, object]) -> list[Entry]:
     """What a file said, as a whole (the pieces may mean something together) and piece by piece."""
     if not extra:
         return []
-    opts = _mapping(extra, "opts")
+    opts = plain.mapping_in(extra, "opts")
     others = {key: value for key, value in extra.items() if key != "opts"}
     pieces = [{"opts": {key: value}} for key, value in opts.items()]
     return [{**others, "opts": opts}, *pieces, *({key: value} for key, value in others.items())]
-
-
-def _mapping(extra: Mapping[str, Any], key: str) -> Entry:
-    """A mapping in `extra`; what comes from another format may have something else there."""
-    value = extra.get(key)
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _remainder(wanted: Entry, said: Entry) -> Entry:
@@ -451,7 +445,7 @@ def _write_link(link: Link) -> Entry:
     if a.get("rate") == b.get("rate") and both.rate_bps:
         opts["bw"] = _number(both.rate_bps / 10**6)
     if a.get("loss") == b.get("loss") and both.loss_fraction:
-        opts["loss"] = _number(float(a["loss"].rstrip("%")))
+        opts["loss"] = _number(float(str(a["loss"]).rstrip("%")))
     if a.get("queue") == b.get("queue"):
         opts["max_queue_size"] = _packets_alone(both.queue)
     given = {key: value for key, value in opts.items() if value is not None}
@@ -464,22 +458,22 @@ def _packets_alone(queue: Queue | None) -> int | None:
     return packets if queue == Queue(limit_packets=packets) else None
 
 
-def _rate(megabits: Any) -> int:
+def _rate(megabits: object) -> int:
     return parse_rate(f"{_decimals(megabits, 'rate in Mbit/s')}Mbps")
 
 
-def _time(time: Any) -> int:
+def _time(time: object) -> int:
     """With a unit; without one `tc` takes it for microseconds."""
     if isinstance(time, str) and not _is_number(time):
         return parse_time(time) if time.strip() else 0
     return parse_time(f"{_decimals(time, 'time')}us")
 
 
-def _percentage(percent: Any) -> float:
+def _percentage(percent: object) -> float:
     return parse_fraction(f"{_decimals(percent, 'percentage')}%")
 
 
-def _decimals(value: Any, noun: str) -> str:
+def _decimals(value: object, noun: str) -> str:
     """A number, or the text of one, without exponent."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not _is_number(value):
         shown = json.dumps(value) if isinstance(value, (str, bool)) else value

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from wanlab.fields import Fields, Problems
 from wanlab.topology.model import NetFlow, SFlow
 
-APPLICATION: Mapping[str, Any] = {
+APPLICATION: Mapping[str, object] = {
     "dpctl": "",
     "ipBase": "10.0.0.0/8",
     "netflow": {"nflowAddId": "0", "nflowTarget": "", "nflowTimeout": "600"},
@@ -67,7 +66,7 @@ def read_preferences(application: Fields) -> Preferences:
     )
 
 
-def preferences_of(application: Mapping[str, Any]) -> Preferences:
+def preferences_of(application: Mapping[str, object]) -> Preferences:
     """Those of a topology that was read before, or was never in a file of MiniEdit's."""
     return read_preferences(Fields(application, "", Problems()))
 

@@ -13,7 +13,7 @@ from html import escape
 from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
-from wanlab.topology.drawing import has_labels
+from wanlab.topology.drawing import labels_in
 from wanlab.topology.layout import arranged
 from wanlab.topology.model import Controller, Host, Link, Node, Router, Switch, Topology
 from wanlab.topology.words import words_of
@@ -42,8 +42,9 @@ def dump(topology: Topology) -> str:
     """The picture."""
     drawn = arranged(resolve(ensure(topology)))
     nodes = {node.name: node for node in drawn.nodes}
-    said = topology.extra["labels"] if has_labels(topology.extra) else ()
-    labels = [(it["text"], float(it["x"]), float(it["y"])) for it in said]
+    labels = [
+        (label["text"], float(label["x"]), float(label["y"])) for label in labels_in(topology.extra)
+    ]
     points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
     left = min((x for x, _ in points), default=0) - MARGIN
     top = min((y for _, y in points), default=0) - MARGIN

@@ -50,7 +50,7 @@ _WITH_UNITS = ("rate", "delay", "jitter", "speed", "limit", "at", "schedule_repe
 # Writing
 
 
-def topology_to_plain(topology: Topology) -> dict[str, Any]:
+def topology_to_plain(topology: Topology) -> dict[str, object]:
     plain = {"name": topology.name} if topology.name else {}
     return {
         **plain,
@@ -61,8 +61,8 @@ def topology_to_plain(topology: Topology) -> dict[str, Any]:
     }
 
 
-def node_to_plain(node: Node) -> dict[str, Any]:
-    plain: dict[str, Any] = {node.kind_of_node: node.name}
+def node_to_plain(node: Node) -> dict[str, object]:
+    plain: dict[str, object] = {node.kind_of_node: node.name}
     for field in fields(node):
         value = getattr(node, field.name)
         if field.name not in ("name", "extra") and value != field.default:
@@ -70,7 +70,7 @@ def node_to_plain(node: Node) -> dict[str, Any]:
     return {**plain, **_extra_to_plain(node.extra)}
 
 
-def link_to_plain(link: Link) -> dict[str, Any]:
+def link_to_plain(link: Link) -> dict[str, object]:
     a, b = words_of(link.a.conditions), words_of(link.b.conditions)
     both = {word: value for word, value in a.items() if b.get(word) == value}
     parts = {
@@ -84,9 +84,9 @@ def link_to_plain(link: Link) -> dict[str, Any]:
     return {**plain, **_extra_to_plain(link.extra)}
 
 
-def _port_to_plain(port: Port) -> dict[str, Any]:
+def _port_to_plain(port: Port) -> dict[str, object]:
     speed = None if port.speed_bps is None else format_rate(port.speed_bps)
-    plain: dict[str, Any] = {"number": port.number, "name": port.name}
+    plain: dict[str, object] = {"number": port.number, "name": port.name}
     plain |= {"ip": port.ip, "mac": port.mac}
     plain |= {"speed": speed, "mtu": port.mtu}
     plain |= {"vlan": port.vlan, "trunks": list(port.trunks) or None}
@@ -94,11 +94,17 @@ def _port_to_plain(port: Port) -> dict[str, Any]:
     return {word: value for word, value in plain.items() if value is not None}
 
 
-def _extra_to_plain(extra: Mapping[str, Any]) -> dict[str, Any]:
+def mapping_in(plain: Mapping[str, object], key: str) -> dict[str, object]:
+    """Return the mapping under a key; empty if there is none, or something else."""
+    value = plain.get(key)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _extra_to_plain(extra: Mapping[str, object]) -> dict[str, object]:
     return {"extra": dict(extra)} if extra else {}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     if isinstance(value, NetFlow | SFlow):
         return {
             field.name: inside
@@ -135,7 +141,7 @@ def read_node(item: Fields) -> Node:
     name = item.text(kinds[0])
     if name is None:
         item.problems.add(item.path, f"the {kinds[0]} has no name")
-    values = {
+    values: dict[str, Any] = {
         field.name: value
         for field in fields(kind)
         if field.name not in ("name", "extra")
@@ -182,7 +188,7 @@ def read_words(item: Fields, base: Conditions) -> Conditions:
     return read_conditions(words, base, report)
 
 
-def _needing_its_unit(word: str, value: Any) -> Any:
+def _needing_its_unit(word: str, value: object) -> object:
     """Python may pass plain bits and nanoseconds; in a file, "rate: 10" is a slip."""
     if isinstance(value, Mapping):
         return {key: _needing_its_unit(key, inside) for key, inside in value.items()}
@@ -191,7 +197,7 @@ def _needing_its_unit(word: str, value: Any) -> Any:
     return str(value) if word in _WITH_UNITS else value
 
 
-def _whole_name(word: str, value: Any, folder: Path | None) -> Any:
+def _whole_name(word: str, value: object, folder: Path | None) -> object:
     """What names a file names it beside the topology's own."""
     if word not in ("trace", "schedule") or not isinstance(value, str) or folder is None:
         return value
@@ -217,7 +223,7 @@ def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Por
     return port
 
 
-def _extra(item: Fields) -> dict[str, Any]:
+def _extra(item: Fields) -> dict[str, object]:
     extra = item.value("extra")
     if extra is not None and not isinstance(extra, dict):
         item.problem("extra", "extra is not a mapping")
@@ -292,7 +298,7 @@ def _collector(
     return None
 
 
-_READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+_READERS: Mapping[str, Callable[[Fields, str], object]] = {
     **dict.fromkeys(("number", "port", "priority", "listen_port"), Fields.integer),
     **dict.fromkeys(("x", "y", "cpu"), Fields.number),
     **dict.fromkeys(("cores", "dpid"), Fields.word),
