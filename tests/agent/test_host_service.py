@@ -84,14 +84,14 @@ def test_an_answer_reaches_its_client_and_ends_the_connection(room: Room) -> Non
         assert first.recv(100) == b"for a"
 
 
-def test_who_leaves_is_told_of(room: Room) -> None:
+def test_a_client_that_disconnects_is_reported(room: Room) -> None:
     room.connect(b"a\n").close()
     room.serve()
     assert room.sent[-1] == Frame(Kind.REQUEST_END, 1, b"")
     room.service.answer(1, b"too late")
 
 
-def test_who_leaves_without_a_request_was_never_there(room: Room) -> None:
+def test_a_client_that_disconnects_without_a_request_is_not_reported(room: Room) -> None:
     room.connect(b"half a requ").close()
     room.serve()
     assert room.sent == []
@@ -109,7 +109,7 @@ def test_a_slow_reader_gets_all_of_a_long_answer(room: Room) -> None:
         assert received == long
 
 
-def test_a_request_without_end_is_not_listened_to(room: Room) -> None:
+def test_a_request_without_end_is_dropped(room: Room) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
         client.connect(room._address)
@@ -121,7 +121,7 @@ def test_a_request_without_end_is_not_listened_to(room: Room) -> None:
     assert room.sent == []
 
 
-def test_what_the_agent_knows_itself_it_answers_itself(room: Room) -> None:
+def test_the_agent_answers_what_it_can_answer_itself(room: Room) -> None:
     with room.connect(b'{"do": "double", "number": 21}\n') as client:
         assert client.recv(100) == b"42\n"
         assert client.recv(100) == b""
@@ -129,6 +129,6 @@ def test_what_the_agent_knows_itself_it_answers_itself(room: Room) -> None:
 
 
 @pytest.mark.parametrize("request_line", [b'{"do": "double"}', b"[]", b"{}", b"no json"])
-def test_what_it_does_not_understand_it_passes_on(room: Room, request_line: bytes) -> None:
+def test_the_agent_forwards_what_it_does_not_understand(room: Room, request_line: bytes) -> None:
     with room.connect(request_line + b"\n"):
         assert room.sent == [Frame(Kind.REQUEST, 1, request_line)]

@@ -78,7 +78,9 @@ def meaning(request: tuple[int, int, bytes]) -> tuple[int, int, bytes, dict[int,
         ),
     ],
 )
-def test_what_is_made_is_said_as_ip_says_it(command: str, request_: tuple[int, int, bytes]) -> None:
+def test_a_new_link_is_encoded_as_ip_encodes_it(
+    command: str, request_: tuple[int, int, bytes]
+) -> None:
     assert meaning(request_) == meaning(captured(command))
 
 
@@ -109,7 +111,7 @@ def test_an_address_is_added_as_ip_adds_it(command: str, address: str) -> None:
     assert meaning(links.new_address(index_of(said[2]), address)) == meaning(said)
 
 
-def test_an_end_says_only_what_it_was_given() -> None:
+def test_an_end_has_only_the_attributes_that_it_was_given() -> None:
     assert tree(links.end_of_pair("h1-eth0", None, None)) == {IFLA_IFNAME: b"h1-eth0"}
     assert tree(END_A) == {
         IFLA_IFNAME: b"a0",

@@ -56,14 +56,14 @@ def test_a_frame_is_its_length_its_kind_its_number_and_its_body() -> None:
     assert encode(Kind.INPUT, 0x01020304, b"ab") == bytes.fromhex("02000000 05 04030201 6162")
 
 
-def test_json_travels_without_spaces_and_comes_back_equal() -> None:
+def test_json_is_encoded_without_spaces_and_decoded_unchanged() -> None:
     value = {"do": "start", "name": "ä\n", "list": [1, None, True]}
     (frame,) = FrameReader().feed(encode_json(Kind.CALL, 1, value))
     assert frame.json() == value
     assert b" " not in frame.body
 
 
-def test_a_frame_is_given_with_its_last_byte() -> None:
+def test_a_frame_is_complete_with_its_last_byte() -> None:
     data = encode(Kind.OUTPUT, 1, b"body")
     reader = FrameReader()
     assert reader.feed(data[:-1]) == []

@@ -32,7 +32,7 @@ class Bench:
         self.frames: list[Frame] = []
         self.rounds = 0
         self._reader = FrameReader()
-        self.processes = Processes(cast(Namespaces, NoNamespaces()), self.poll, self._hear)
+        self.processes = Processes(cast(Namespaces, NoNamespaces()), self.poll, self._receive)
         self._child_ended, child_ends = os.pipe()
         os.set_blocking(child_ends, False)
         signal.set_wakeup_fd(child_ends, warn_on_full_buffer=False)
@@ -48,7 +48,7 @@ class Bench:
             os.close(descriptor)
         self.poll.close()
 
-    def _hear(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         self.frames += self._reader.feed(data)
 
     def start(self, *arguments: str, **options: Any) -> int:
@@ -77,19 +77,19 @@ class Bench:
 
     def until(self, condition: Callable[[], bool]) -> None:
         while not condition():
-            assert self.turn(), f"nothing happened any more; said so far: {self.frames[-5:]}"
+            assert self.turn(), f"nothing happened any more; received so far: {self.frames[-5:]}"
 
-    def told(self, number: int, kind: Kind) -> list[bytes]:
+    def bodies(self, number: int, kind: Kind) -> list[bytes]:
         return [frame.body for frame in self.frames if frame[:2] == (kind, number)]
 
     def output(self, number: int) -> bytes:
-        return b"".join(self.told(number, Kind.OUTPUT))
+        return b"".join(self.bodies(number, Kind.OUTPUT))
 
-    def errors(self, number: int) -> bytes:
-        return b"".join(self.told(number, Kind.STDERR))
+    def stderr(self, number: int) -> bytes:
+        return b"".join(self.bodies(number, Kind.STDERR))
 
     def has_ended(self, number: int) -> bool:
-        return self.told(number, Kind.ENDED) != []
+        return self.bodies(number, Kind.ENDED) != []
 
     def status(self, number: int) -> int:
         """Lets it run to its end."""
@@ -121,22 +121,22 @@ def test_what_a_process_writes_arrives_byte_for_byte(bench: Bench) -> None:
     assert bench.output(number) == everything
 
 
-def test_output_and_errors_are_told_apart(bench: Bench) -> None:
+def test_stdout_and_stderr_are_kept_apart(bench: Bench) -> None:
     number = bench.start("sh", "-c", "echo out; echo err >&2")
     assert bench.status(number) == 0
-    assert (bench.output(number), bench.errors(number)) == (b"out\n", b"err\n")
+    assert (bench.output(number), bench.stderr(number)) == (b"out\n", b"err\n")
 
 
-def test_output_and_errors_may_be_one_stream(bench: Bench) -> None:
+def test_stderr_can_be_merged_into_stdout(bench: Bench) -> None:
     script = "for n in 1 2 3; do echo o$n; echo e$n >&2; done"
     number = bench.start("sh", "-c", script, merge_stderr=True)
     assert bench.status(number) == 0
     assert bench.output(number) == b"o1\ne1\no2\ne2\no3\ne3\n"
-    assert bench.errors(number) == b""
+    assert bench.stderr(number) == b""
 
 
 @pytest.mark.parametrize("status", [0, 1, 127, 255])
-def test_an_exit_status_is_told(bench: Bench, status: int) -> None:
+def test_an_exit_status_is_reported(bench: Bench, status: int) -> None:
     assert bench.status(bench.start("sh", "-c", f"exit {status}")) == status
 
 
@@ -156,14 +156,14 @@ def test_a_signal_reaches_what_the_process_started(bench: Bench) -> None:
     bench.until(lambda: bench.processes._by_number == {})
 
 
-def test_a_process_that_has_ended_takes_no_signal(bench: Bench) -> None:
+def test_a_process_that_has_ended_cannot_be_signalled(bench: Bench) -> None:
     process = bench.start("true")
     assert bench.status(process) == 0
     assert bench.processes.signal(process, signal.SIGTERM) is False
     assert bench.processes.signal(99, signal.SIGTERM) is False
 
 
-def test_all_that_a_process_wrote_is_told_before_its_end(bench: Bench) -> None:
+def test_all_output_of_a_process_arrives_before_its_end(bench: Bench) -> None:
     number = bench.start("head", "-c", "300000", "/dev/zero")
     assert bench.status(number) == 0
     kinds = [frame.kind for frame in bench.frames if frame.number == number]
@@ -179,7 +179,7 @@ def test_what_a_child_writes_after_its_parents_end_still_arrives(bench: Bench) -
     assert bench.output(number) == b"late\n"
 
 
-def test_one_that_never_reads_delays_nobody_else(bench: Bench) -> None:
+def test_a_process_that_never_reads_delays_no_other(bench: Bench) -> None:
     size = 10_000_000
     deaf = bench.start("sleep", "100", stdin=True)
     eager = bench.start("head", "-c", str(size), "/dev/zero")
@@ -276,7 +276,7 @@ def test_ended_processes_leave_nothing_open(bench: Bench) -> None:
 # -- terminals --------------------------------------------------------------------------------------
 
 
-def test_a_terminal_has_the_size_it_was_given_and_is_told_of_another(bench: Bench) -> None:
+def test_a_terminal_has_the_size_it_was_given_and_can_be_resized(bench: Bench) -> None:
     script = "stty size; trap 'stty size; exit 3' WINCH; echo ready; while :; do sleep 0.01; done"
     number = bench.start("bash", "-c", script, terminal=[25, 81])
     bench.until(lambda: b"ready" in bench.output(number))

@@ -36,7 +36,7 @@ def test_a_shell_that_waits_for_a_line_is_not_busy(network: Network, shell: Proc
     assert network.now_ns - before_ns < A_LOOK_NS
 
 
-def test_a_command_and_what_runs_in_the_background_are(network: Network, shell: Process) -> None:
+def test_a_command_and_background_jobs_are_busy(network: Network, shell: Process) -> None:
     shell.write("sleep 1\n")
     network.run_for(MOMENT)
     assert is_busy(network, shell)
@@ -49,14 +49,14 @@ def test_a_command_and_what_runs_in_the_background_are(network: Network, shell: 
     assert not is_busy(network, shell)
 
 
-def test_a_program_that_reads_keys_is(network: Network, shell: Process) -> None:
+def test_a_program_in_raw_mode_is_busy(network: Network, shell: Process) -> None:
     """An editor does so; only a shell at its prompt does nothing."""
     shell.write("stty raw -echo; cat; stty sane\n")
     network.run_for(MOMENT)
     assert is_busy(network, shell)
 
 
-def test_what_has_stopped_or_ended_is_not(network: Network, shell: Process) -> None:
+def test_a_stopped_or_ended_program_is_not_busy(network: Network, shell: Process) -> None:
     shell.write("sleep 100\n")
     network.run_for(MOMENT)
     shell.write("\x1a")  # Ctrl-Z
@@ -69,7 +69,7 @@ def test_what_has_stopped_or_ended_is_not(network: Network, shell: Process) -> N
     assert not is_busy(network, shell)
 
 
-def test_a_program_says_no_more_than_there_is_room_for(network: Network, shell: Process) -> None:
+def test_a_program_writes_no_more_than_its_credit(network: Network, shell: Process) -> None:
     shell.write("yes 0123456789\n")
     network.run_for("1s")
     said = len(shell.output_bytes)
@@ -85,13 +85,13 @@ def test_a_program_says_no_more_than_there_is_room_for(network: Network, shell: 
     assert not is_busy(network, shell)
 
 
-def test_last_words_are_heard_though_there_is_no_room(network: Network) -> None:
+def test_the_last_output_arrives_even_without_credit(network: Network) -> None:
     process = network["h1"].start("printf %1000s x; printf last", terminal=(24, 80), room=1)
     process.wait("10s")
     assert process.output.endswith("last")
 
 
-def test_what_was_sampled_is_handed_over_and_not_sampled_anew(network: Network) -> None:
+def test_samples_are_flushed_and_not_taken_again(network: Network) -> None:
     ports = Ports("s1-eth1")
     sampling = Sampling(network, [ports], every="100ms")
     sampling.begin()

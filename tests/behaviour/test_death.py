@@ -92,7 +92,7 @@ def test_a_network_that_was_closed_leaves_nothing_behind(start: Start, tmp_path:
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
-def test_a_kernel_that_is_killed_is_missed_at_once(start: Start, clock: str) -> None:
+def test_a_killed_kernel_is_noticed_at_once(start: Start, clock: str) -> None:
     net = start(shapes.minimal(), clock=clock)
     process = net["h1"].start("echo before; sleep 1000")
     net.run_for("300ms")
@@ -125,7 +125,7 @@ for line in open("/proc/1/maps"):
 """
 
 
-def test_a_machine_that_powers_off_is_said_to(start: Start) -> None:
+def test_a_machine_that_powers_off_is_reported(start: Start) -> None:
     net = start(shapes.minimal())
     with pytest.raises(MachineError, match="the machine powered off"):
         net.root.run(["python3", "-c", POWER_OFF])

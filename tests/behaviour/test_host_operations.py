@@ -69,7 +69,7 @@ def test_an_interface_of_the_computer_is_refused_with_the_reason() -> None:
     )
 
 
-def test_a_share_of_the_processors_is_a_warning_on_virtual_time(start: Start) -> None:
+def test_a_cpu_share_is_a_warning_on_virtual_time(start: Start) -> None:
     shared = Host("h1", cpu=0.1, scheduler="rt")
     net = start(with_hosts(shared, Host("h2")))
     assert net.warnings == [
@@ -79,7 +79,7 @@ def test_a_share_of_the_processors_is_a_warning_on_virtual_time(start: Start) ->
     assert start(shapes.minimal()).warnings == []
 
 
-def test_a_share_of_the_processors_holds_on_the_real_clock(start: Start) -> None:
+def test_a_cpu_share_holds_on_the_real_clock(start: Start) -> None:
     net = start(with_hosts(Host("h1", cpu=0.2), Host("h2")), clock="real")
     assert net.warnings == []
     limit = net["h1"].run("cat /proc/self/cgroup").output.strip().removeprefix("0::")

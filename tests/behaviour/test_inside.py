@@ -71,7 +71,7 @@ with Network(shapes.single(2)) as net:
         assert "s1" not in net.root.run("ip -br link").output
 
 
-def test_outside_a_machine_there_is_no_here(tmp_path: Path) -> None:
+def test_outside_a_machine_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequirementError, match="inside a machine"):
         Network(Topology(), folder=tmp_path, machine="here")
 
@@ -120,7 +120,7 @@ def test_a_request_takes_no_time_and_comes_after_what_was_printed(tmp_path: Path
     assert b"".join(heard) == b"asked\n{'name': 'it'} True\n"
 
 
-def test_nobody_there_is_an_answer(tmp_path: Path) -> None:
+def test_a_request_that_nobody_handles_is_answered(tmp_path: Path) -> None:
     program = """
 from wanlab.network import call_host
 from wanlab.errors import RequirementError
@@ -134,7 +134,7 @@ except RequirementError as error:
 
 
 @pytest.mark.parametrize("request_line", ["no json", "[]", "{}", '"text"'])
-def test_a_request_that_makes_no_sense_is_told_so(tmp_path: Path, request_line: str) -> None:
+def test_a_request_that_makes_no_sense_is_refused(tmp_path: Path, request_line: str) -> None:
     program = f"""
 import socket
 connection = socket.socket(socket.AF_UNIX)

@@ -44,7 +44,7 @@ def test_counters_and_packets_are_read_on_every_machine(
     assert file.stat().st_size > 6 * 98
 
 
-def test_a_kernel_that_does_not_let_us_trace_says_so(machine: MachineKind, tmp_path: Path) -> None:
+def test_a_kernel_without_tracing_is_reported(machine: MachineKind, tmp_path: Path) -> None:
     with Network(shapes.minimal(), machine=machine, folder=tmp_path) as net:
         if machine == "native":
             with pytest.raises(CommandError, match="does not let us trace its events"):
@@ -68,7 +68,7 @@ with Network(shapes.minimal(rate="10Mbps")) as net:
 """
 
 
-def test_a_program_inside_a_machine_looks_at_its_network(tmp_path: Path) -> None:
+def test_a_program_inside_a_machine_can_inspect_its_network(tmp_path: Path) -> None:
     with Network(Topology(), folder=tmp_path) as net:
         (tmp_path / "program.py").write_text(INSIDE)
         said = net.root.run(["/run/wanlab/bin/wanlab-python", "program.py"]).output

@@ -9,7 +9,7 @@ from wanlab import Network, Topology
 pytestmark = pytest.mark.machine
 
 
-def test_forty_hosts_have_room_to_know_each_other(tmp_path: Path) -> None:
+def test_forty_hosts_fit_into_the_neighbour_table(tmp_path: Path) -> None:
     """1560 entries in the one table of neighbours, whose usual limit is 1024."""
     command = "/run/wanlab/bin/wanlab-python -m mininet --topo single,40 --test pingall"
     with Network(Topology(), folder=tmp_path) as net:

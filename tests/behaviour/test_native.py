@@ -61,7 +61,7 @@ def test_a_process_of_our_own_is_started_in_a_node(start: Start, tmp_path: Path)
     assert done.stdout.split() == [str(tmp_path), "wanlab", "h1-eth0", "lo"]
 
 
-def test_what_the_kernel_lacks_is_told_at_once(start: Start) -> None:
+def test_everything_that_the_kernel_lacks_is_reported_at_once(start: Start) -> None:
     """Here: whatever it has of queues, no kernel but ours has a port's speed or this algorithm."""
     slow = Port("h1", speed_bps=100_000_000)
     topology = Topology(nodes=(Host("h1"), Host("h2")), links=(link(slow, "h2", delay="5ms"),))
@@ -82,7 +82,7 @@ def test_what_the_kernel_lacks_is_told_at_once(start: Start) -> None:
     assert "--machine embedded" in message
 
 
-def test_what_it_has_no_choice_of_is_refused() -> None:
+def test_options_that_the_native_machine_lacks_are_refused() -> None:
     with pytest.raises(RequirementError) as caught:
         Network(
             Topology(), machine="native", clock="virtual", seed=7, memory="1GiB", line_rate="1Gbps"
@@ -146,7 +146,7 @@ def test_everything_ends_with_it_even_what_has_hidden(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("who", ["starter", "agent"])
-def test_a_machine_that_is_killed_is_missed_at_once(start: Start, who: str) -> None:
+def test_a_killed_machine_is_noticed_at_once(start: Start, who: str) -> None:
     net = start(shapes.minimal(), machine="native")
     process = net["h1"].start("echo before; sleep 1000")
     net.run_for("200ms")

@@ -84,7 +84,7 @@ def test_the_host_sends_super_packets_and_the_wire_carries_packets_of_one_mtu(
     assert total(at_host) == total(on_wire) > 1_000_000
 
 
-def test_what_is_switched_by_hand_changes_the_hosts_and_not_the_wire(start: Start) -> None:
+def test_offloads_switched_by_hand_change_the_hosts_and_not_the_wire(start: Start) -> None:
     net = start(shapes.single(2), sysctls=SYSCTLS)
 
     def seen() -> tuple[int, int, int]:
@@ -128,7 +128,7 @@ def test_losses_are_those_of_single_packets_in_a_switch_and_at_a_host(
 
 
 @counts_every_byte
-def test_a_card_with_and_one_without_tso_reach_the_same_goodput(start: Start) -> None:
+def test_nics_with_and_without_tso_reach_the_same_goodput(start: Start) -> None:
     goodput_bps = {}
     for tso in (True, False):
         net = start(shapes.single(2), nic=Nic(tso=tso), sysctls=SYSCTLS)

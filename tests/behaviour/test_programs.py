@@ -120,7 +120,7 @@ def test_the_native_machine_has_what_the_doctor_says(start: Start) -> None:
 
 
 @pytest.mark.parametrize("name", ["queues", "queues-rate", "queues-delay", "queues-rate-delay"])
-def test_every_queue_that_a_plan_makes_is_taken(embedded: Network, name: str) -> None:
+def test_the_kernel_accepts_every_queue_of_a_plan(embedded: Network, name: str) -> None:
     parts = (PLANS / f"{name}.sh").read_text().split("\n\n")
     refused = {}
     for part in filter(None, parts):
@@ -295,7 +295,7 @@ def test_10_mb_of_input_reach_a_program(net: Network) -> None:
     assert net["h1"].run("wc -c", input=bytes(10_000_000)).output == "10000000\n"
 
 
-def test_one_that_does_not_read_delays_nobody(net: Network) -> None:
+def test_a_program_that_does_not_read_delays_no_other(net: Network) -> None:
     deaf = net["h1"].start("sleep 1000", stdin=True)
     deaf.write(bytes(5_000_000))
     assert len(net["h2"].run("head -c 5000000 /dev/zero").output) == 5_000_000
@@ -303,7 +303,7 @@ def test_one_that_does_not_read_delays_nobody(net: Network) -> None:
     assert deaf.stop() == -signal.SIGINT
 
 
-def test_one_that_closes_its_input_stops_nothing(net: Network) -> None:
+def test_a_program_that_closes_its_input_stops_nothing(net: Network) -> None:
     deaf = net["h1"].start("sleep 1; exec 0<&-; sleep 1000", stdin=True)
     deaf.write(bytes(5_000_000))
     net.run_for("2s")
@@ -345,13 +345,13 @@ def test_a_folder_that_is_not_there_is_named(net: Network) -> None:
         net["h1"].start(["true"], folder="/no/such/folder")
 
 
-def test_a_command_that_fails_tells_its_status_and_output(net: Network) -> None:
+def test_a_failed_command_is_reported_with_its_status_and_output(net: Network) -> None:
     with pytest.raises(CommandError) as caught:
         net["h1"].run("echo reason >&2; exit 3")
     assert (caught.value.status, caught.value.output) == (3, "reason\n")
 
 
-def test_a_command_that_takes_too_long_is_said_to(net: Network) -> None:
+def test_a_command_that_takes_too_long_is_reported(net: Network) -> None:
     process = net["h1"].start("sleep 100")
     with pytest.raises(CommandError, match="has not ended within 200ms"):
         process.wait("200ms")

@@ -35,7 +35,7 @@ def test_a_record_names_its_commands_tools_kernel_and_settings(start: Start) -> 
     assert len(net.provenance().commands) == 4
 
 
-def test_commands_may_be_told_instead(start: Start) -> None:
+def test_commands_can_be_given_instead(start: Start) -> None:
     net = start(shapes.single(1))
     net["h1"].run("true")
     assert net.provenance(commands=["client$ ./experiment"]).commands == ("client$ ./experiment",)

@@ -98,7 +98,7 @@ def test_ospf_finds_routes_and_finds_others_at_the_same_instants_each_time(start
     assert story(start) == first
 
 
-def test_static_routes_and_interfaces_may_be_said_to_frr(start: Start) -> None:
+def test_static_routes_and_interfaces_can_be_configured_in_frr(start: Start) -> None:
     static = "ip route 10.7.0.0/16 10.0.1.2\ninterface r1-eth0\n description to the host\n"
     topology = Topology(
         nodes=(Host("h1", ip="10.0.1.2/24"), Router("r1", frr=static)),
@@ -113,7 +113,7 @@ def test_static_routes_and_interfaces_may_be_said_to_frr(start: Start) -> None:
         assert shown.errors == ""
 
 
-def test_a_text_that_frr_does_not_understand_is_said_with_its_line(start: Start) -> None:
+def test_an_error_in_frrs_configuration_is_reported_with_its_line(start: Start) -> None:
     topology = Topology(nodes=(Router("r1", frr="router ospf\n netwrk 10.0.0.0/8 area 0\n"),))
     with pytest.raises(CommandError, match=r"netwrk 10\.0\.0\.0/8 area 0"):
         start(topology)

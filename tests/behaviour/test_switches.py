@@ -46,7 +46,7 @@ def ovs(*more: Controller, **words: Any) -> Topology:
 # -- bridges ----------------------------------------------------------------------------------------
 
 
-def test_a_loop_of_bridges_carries_when_its_spanning_tree_has_grown(start: Start) -> None:
+def test_a_loop_of_bridges_forwards_once_its_spanning_tree_is_built(start: Start) -> None:
     net = start(shapes.torus(3, 3))
     assert received(net, "h1x1", "h3x3") == 0
     net.run_for("35s")
@@ -146,7 +146,7 @@ def test_our_controller_makes_switches_learn(start: Start, protocols: tuple[str,
 
 @needs_ovs
 @pytest.mark.parametrize("version", ["OpenFlow10", "OpenFlow13"])
-def test_a_switch_that_somebody_clears_learns_anew(start: Start, version: str) -> None:
+def test_a_switch_whose_flows_were_deleted_learns_again(start: Start, version: str) -> None:
     net = start(ovs(Controller("c0"), protocols=(version,)))
     assert received(net, "h1", "h2") == 2
     net.root.run(f"ovs-ofctl -O {version} del-flows s1")
@@ -197,7 +197,7 @@ def test_what_tc_made_of_a_port_stays(start: Start) -> None:
 
 
 @needs_ovs
-def test_a_switch_listens_where_it_was_told(start: Start) -> None:
+def test_a_switch_listens_on_its_port(start: Start) -> None:
     net = start(ovs(listen_port=6654))
     assert "dpid:0000000000000001" in net.root.run("ovs-ofctl show tcp:127.0.0.1:6654").output
 
@@ -328,7 +328,9 @@ def test_runs_with_open_vswitch_repeat_to_the_byte(start: Start) -> None:
     assert run() == first
 
 
-def test_open_vswitch_is_missed_before_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_open_vswitch_is_reported_before_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("wanlab.network.fitness.shutil.which", lambda *_, **__: None)
     with pytest.raises(RequirementError) as caught:
         Network(ovs()).start()
@@ -382,7 +384,7 @@ print(connection.makefile().readline(), end="")
 """
 
 
-def test_what_may_be_reached_is_said_outside(start: Start) -> None:
+def test_allowed_destinations_are_set_outside(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         net = start(Topology(), allow_connect=[f"127.0.0.1:{port}"])
@@ -397,6 +399,6 @@ def test_what_may_be_reached_is_said_outside(start: Start) -> None:
 
 
 @pytest.mark.parametrize("text", ["6653", ":6653", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:0"])
-def test_a_place_to_reach_has_an_address_and_a_port(text: str) -> None:
+def test_an_allowed_destination_has_an_address_and_a_port(text: str) -> None:
     with pytest.raises(WanlabError, match="does not say where to connect to"):
         Network(Topology(), allow_connect=[text])

@@ -73,7 +73,7 @@ def test_time_passes_only_when_asked(start: Start) -> None:
     assert (net.now_ns, (net.folder / "woken").exists()) == (3_009_000_000, True)
 
 
-def test_a_sleep_takes_as_long_as_it_says(start: Start) -> None:
+def test_a_sleep_takes_exactly_its_time(start: Start) -> None:
     done = start(shapes.minimal()).root.run("sleep 100")
     assert f"{done.seconds:.3f}" == "100.000"
 
@@ -178,7 +178,7 @@ def test_a_router_forwards_between_its_networks(start: Start) -> None:
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_a_speed_is_what_a_card_of_that_speed_carries(start: Start, wire: str) -> None:
+def test_a_speed_is_what_a_nic_of_that_speed_carries(start: Start, wire: str) -> None:
     fast = Port("h1", speed_bps=100_000_000)
     net = start(Topology(nodes=(Host("h1"), Host("h2")), links=(link(fast, "h2"),)), wire=wire)
     assert "Speed: 100Mb/s" in net["h1"].run("ethtool h1-eth0").output
@@ -228,7 +228,7 @@ def peak_of_queue(net: Network, port: str, duration_s: int) -> int:
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_a_native_wire_does_not_push_back_where_it_says_nothing(start: Start, wire: str) -> None:
+def test_a_native_wire_without_a_warning_exerts_no_backpressure(start: Start, wire: str) -> None:
     """A megabyte waits in the switch, where two super-packets would if it pushed back."""
     need("native", "queue tbf")
     limit = 1_000_000
@@ -248,7 +248,7 @@ LARGE_BUFFERS = {
 }
 
 
-def test_a_wire_does_not_push_back(start: Start) -> None:
+def test_a_wire_exerts_no_backpressure(start: Start) -> None:
     """Ten bandwidth-delay products of buffer fill, although no netem stands before the queue."""
     limit = 10 * 125_000  # 50 Mbit/s, 20 ms
     net = start(

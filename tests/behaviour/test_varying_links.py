@@ -137,7 +137,7 @@ def test_after_a_trace_that_is_not_repeated_nothing_passes(start: Start) -> None
     assert told.status == 1
 
 
-def test_who_saturates_a_trace_gets_what_it_can_carry(start: Start) -> None:
+def test_a_sender_that_saturates_a_trace_gets_its_capacity(start: Start) -> None:
     net = start(behind_a_trace(trace="1"))
     net["h2"].run("wanlab-traffic serve -D")
     net.run_until("1s")
@@ -184,7 +184,7 @@ def test_a_schedule_changes_a_link_at_its_instants(start: Start) -> None:
     assert delays == {at_s: expected(at_s) for at_s in delays}
 
 
-def test_what_follows_a_schedule_is_not_changed_by_hand(start: Start) -> None:
+def test_a_scheduled_link_cannot_be_changed_by_hand(start: Start) -> None:
     net = start(behind_a_trace(delay="1ms", schedule=[{"at": "1s", "delay": "2ms"}]))
     with pytest.raises(TopologyError, match="follow a schedule"):
         net.set_port("s1-eth2", delay="5ms")
@@ -212,6 +212,6 @@ def test_the_printed_plan_does_the_same_by_hand(start: Start) -> None:
     assert "delay 50ms" in net.root.run("tc qdisc show dev s1-eth2").output
 
 
-def test_a_native_machine_says_that_it_has_no_traces() -> None:
+def test_the_native_machine_refuses_traces() -> None:
     with pytest.raises(RequirementError, match="cannot deliver by a trace"):
         Network(behind_a_trace(trace="1"), machine="native")

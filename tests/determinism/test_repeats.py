@@ -83,7 +83,7 @@ def test_any_cpu_gives_the_same_bytes(cpu: int) -> None:
         assert_same(run())
 
 
-def test_what_else_runs_changes_nothing() -> None:
+def test_other_load_changes_nothing() -> None:
     with under_load():
         assert_same(run())
 
@@ -92,7 +92,7 @@ def test_our_own_environment_changes_nothing() -> None:
     assert_same(run(PYTHONHASHSEED="12345", LANG="de_DE.UTF-8", TZ="Asia/Tokyo"))
 
 
-def test_where_things_lie_changes_no_random_number(tmp_path: Path) -> None:
+def test_installation_paths_change_no_random_number(tmp_path: Path) -> None:
     """A machine makes the way to its working folder, in memory, before the network is there."""
 
     def instants(folder: Path) -> str:

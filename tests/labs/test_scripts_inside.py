@@ -116,7 +116,7 @@ def test_the_editor_is_the_users(network: Network) -> None:
     ).finish()
     assert ran.output == "edits /etc/sysctl.conf\r\n"
     assert network.root.run("featherpad x", check=False).errors == (
-        "featherpad: an editor needs a terminal, and there is none here\n"
+        "featherpad: an editor needs a terminal\n"
     )
 
 

@@ -1,5 +1,4 @@
-"""The machines to try behaviour on, and what becomes of a test where the computer's kernel lacks
-something."""
+"""The machines to test, and how tests are skipped where the computer's kernel lacks something."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ MACHINES: list[MachineKind] = ["embedded", "native"]
 
 @cache
 def why_no_native() -> str:
-    """Empty if there are namespaces to be had."""
+    """Return why no native machine can be started; empty if one can."""
     try:
         with Network(Topology(), machine="native", folder="/tmp"):
             return ""
@@ -28,8 +27,8 @@ def why_no_native() -> str:
 
 
 def _iperf3_version() -> tuple[int, ...]:
-    said = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=False)
-    found = re.match(r"iperf (\d+)\.(\d+)", said.stdout)
+    version = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=False)
+    found = re.match(r"iperf (\d+)\.(\d+)", version.stdout)
     return tuple(map(int, found.groups())) if found else ()
 
 
@@ -41,12 +40,12 @@ counts_every_byte = pytest.mark.skipif(
 
 @cache
 def native_findings() -> dict[str, Finding]:
-    """What the doctor says of the computer's kernel, by name."""
+    """Return the findings of `wanlab doctor` about the computer's kernel, by name."""
     return {finding.name: finding for finding in checkup().findings if finding.area == "native"}
 
 
 def need(machine: MachineKind, *names: str) -> None:
-    """Skips the test where something that it needs is lacking: "queue netem"."""
+    """Skip the test if something that it needs is missing, such as "queue netem"."""
     if machine == "native":
         if reason := why_no_native():
             pytest.skip(reason)

@@ -37,9 +37,7 @@ def test_time_never_goes_back_and_never_passes_what_was_granted(
 
 
 @given(schedules, instants)
-def test_everything_up_to_and_with_the_end_has_happened_and_nothing_after(
-    events: list[int], end: int
-) -> None:
+def test_all_events_up_to_and_including_the_end_have_happened(events: list[int], end: int) -> None:
     kernel = FakeKernel(list(events))
     advance(started(kernel), kernel, end)
     assert kernel.seen == [event for event in events if event <= end]
@@ -74,7 +72,7 @@ def test_where_the_kernel_is_asked_back_changes_nothing_that_it_sees(
 
 
 @given(schedules, st.lists(instants, min_size=1, max_size=5))
-def test_what_is_written_is_an_event_of_the_instant_at_which_it_was_written(
+def test_data_is_an_event_of_the_instant_at_which_it_was_sent(
     events: list[int], instants_of_input: list[int]
 ) -> None:
     kernel = FakeKernel(list(events))
@@ -118,7 +116,7 @@ def test_the_grant_holds_for_one_time_slice_and_its_end_is_inclusive() -> None:
     )
 
 
-def test_the_kernel_is_told_the_time_and_the_start_of_its_day() -> None:
+def test_the_kernel_can_ask_for_the_time_and_the_start_of_its_day() -> None:
     calendar = Calendar(1_767_225_600_000_000_000)
     calendar.receive(MESSAGE.pack(Op.START, 1, 0))
     sent = calendar.receive(MESSAGE.pack(Op.GET_TOD, 2, 0) + MESSAGE.pack(Op.GET, 3, 0))

@@ -17,7 +17,7 @@ FOR_THE_PROMPT = {
 }
 
 
-def test_every_program_says_what_runs_it() -> None:
+def test_every_program_names_its_interpreter() -> None:
     assert {"sudo", "modprobe"} <= set(programs())
     silent = {name for name, text in programs().items() if not text.startswith("#!/bin/")}
     assert silent == FOR_THE_PROMPT
@@ -37,7 +37,7 @@ def test_packages_are_found_under_the_names_that_programs_import() -> None:
     assert Path(packages["mininet"]).parent == Path(packages["wanlab"])
 
 
-def test_what_is_not_compiled_is_compiled_once(tmp_path: Path) -> None:
+def test_modules_are_compiled_once(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text("x = 1\n")
     compile_ahead(tmp_path)
     (compiled,) = (tmp_path / "__pycache__").iterdir()

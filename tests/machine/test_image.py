@@ -43,7 +43,7 @@ def refusal(folder: Path) -> str:
     return caught.value.what
 
 
-def test_a_whole_image_is_found_in_the_cache(cache: Path) -> None:
+def test_a_complete_image_is_found_in_the_cache(cache: Path) -> None:
     folder = make(cache / "0123abcd")
     found = find_image()
     assert found == Image(folder, "0123abcd", "6.12.1-wanlab")
@@ -161,9 +161,7 @@ def with_a_file_that_is_described_by_a_number(folder: Path) -> str:
     ],
     ids=lambda function: function.__name__,
 )
-def test_an_image_that_is_not_whole_is_refused(
-    tmp_path: Path, break_it: Callable[[Path], str]
-) -> None:
+def test_a_damaged_image_is_refused(tmp_path: Path, break_it: Callable[[Path], str]) -> None:
     folder = make(tmp_path / "image")
     assert break_it(folder) == refusal(folder)
 

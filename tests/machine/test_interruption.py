@@ -30,7 +30,7 @@ def press() -> None:
 
 
 @pytest.mark.parametrize("leaves", ["allow", "allow_during"])
-def test_it_waits_until_it_allow(leaves: str) -> None:
+def test_an_interrupt_waits_until_it_is_allowed(leaves: str) -> None:
     interruption = Interruption()
     done = []
     with pytest.raises(KeyboardInterrupt), interruption:
@@ -42,13 +42,13 @@ def test_it_waits_until_it_allow(leaves: str) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_it_ends_a_wait_at_once() -> None:
+def test_an_interrupt_ends_a_wait_at_once() -> None:
     interruption = Interruption()
     with pytest.raises(KeyboardInterrupt), interruption:
         interruption.allow_during(press)
 
 
-def test_without_a_wait_it_comes_at_the_end() -> None:
+def test_without_a_wait_an_interrupt_comes_at_the_end() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt):
         with Interruption():
@@ -58,7 +58,7 @@ def test_without_a_wait_it_comes_at_the_end() -> None:
     assert done == [1]
 
 
-def test_a_second_one_is_not_held_back() -> None:
+def test_a_second_interrupt_is_not_held_back() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), Interruption():
         press()
@@ -68,7 +68,7 @@ def test_a_second_one_is_not_held_back() -> None:
     assert done == [1]
 
 
-def test_whoever_notes_it_is_told_once_and_the_wait_goes_on() -> None:
+def test_a_handler_that_returns_is_called_once_and_the_wait_goes_on() -> None:
     told: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
     interruption = Interruption()
@@ -79,7 +79,7 @@ def test_whoever_notes_it_is_told_once_and_the_wait_goes_on() -> None:
     assert told == [signal.SIGINT]
 
 
-def test_threads_and_those_who_ignore_it_are_left_alone() -> None:
+def test_threads_and_ignored_interrupts_are_left_alone() -> None:
     seen: list[Any] = []
 
     def look() -> None:
@@ -95,7 +95,7 @@ def test_threads_and_those_who_ignore_it_are_left_alone() -> None:
 
 
 @pytest.mark.machine
-def test_wherever_it_meets_the_machine_the_network_goes_on() -> None:
+def test_wherever_an_interrupt_meets_the_machine_the_network_goes_on() -> None:
     """At each of the first calls that passing time makes, one after another."""
     with Network(shapes.minimal(delay="5ms"), seed=1) as net:
         net["h1"].start("ping -q -i 0.01 10.0.0.2")

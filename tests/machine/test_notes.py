@@ -41,7 +41,7 @@ def killed_program(pid: int) -> None:
     assert done.returncode == -9
 
 
-def test_a_machine_that_runs_is_no_leftover(folder: Path, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_running_machine_is_not_stale(folder: Path, sleeper: subprocess.Popen[bytes]) -> None:
     note = notes.write("native", sleeper.pid)
     (run,) = notes.read_all()
     assert (run.kind, run.owner.pid, run.machine.pid) == ("native", os.getpid(), sleeper.pid)
@@ -89,7 +89,7 @@ def test_a_note_of_another_boot_or_another_container_is_not_ours(
     assert file.exists()
 
 
-def test_a_note_from_before_the_computer_was_started_anew_is_removed(
+def test_a_note_from_before_a_reboot_is_removed(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     computer, boot, namespace = notes.system_id().split()
@@ -104,7 +104,7 @@ def test_a_note_from_before_the_computer_was_started_anew_is_removed(
     assert [path.name for path in folder.iterdir()] == ["others.run"]
 
 
-def test_a_note_that_was_not_written_to_its_end_is_no_error(folder: Path) -> None:
+def test_an_incomplete_note_is_ignored(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "1-x.run").write_text('{"owner": [1')
     assert stale.find_stale() == []
@@ -123,7 +123,7 @@ def test_the_next_machine_removes_notes_of_which_nothing_is_left(
     notes.remove(note)
 
 
-def test_where_no_note_can_be_made_machines_run_all_the_same(
+def test_machines_run_even_where_no_note_can_be_written(
     monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
@@ -132,7 +132,7 @@ def test_where_no_note_can_be_made_machines_run_all_the_same(
     notes.remove(note)
 
 
-def test_what_a_killed_kernel_build_left_is_removed_unless_one_is_at_work(tmp_path: Path) -> None:
+def test_a_killed_kernel_builds_files_are_removed_unless_a_build_is_running(tmp_path: Path) -> None:
     import fcntl
 
     cache = tmp_path / "wanlab" / "kernels"

@@ -28,7 +28,7 @@ def test_the_kind_of_a_queue_is_read_from_its_line(line: str, kind: str) -> None
     assert qdisc_kind(line) == kind
 
 
-def test_a_plan_says_what_it_needs_each_thing_once() -> None:
+def test_the_needs_of_a_plan_are_listed_once_each() -> None:
     slow = Port("h1", speed_bps=10_000_000)
     topology = Topology(
         nodes=(Host("h1", default_route="10.0.0.9"), Host("h2"), Switch("s1")),
@@ -46,7 +46,7 @@ def test_a_plan_says_what_it_needs_each_thing_once() -> None:
     assert [words.partition(":")[0] for words in needs.impossible] == ["speed of h1-eth0"]
 
 
-def test_what_is_all_there_is_not_missed() -> None:
+def test_nothing_is_missing_when_everything_is_there() -> None:
     found: ProbeResult = {
         **NOTHING,
         "qdiscs": {"tbf": ""},
@@ -56,7 +56,7 @@ def test_what_is_all_there_is_not_missed() -> None:
     assert missing(KernelNeeds(programs=("tc",)), found, {"tc"}) == []
 
 
-def test_each_missing_thing_is_said_with_its_cause() -> None:
+def test_each_missing_thing_is_named_with_its_cause() -> None:
     found: ProbeResult = {
         **NOTHING,
         "qdiscs": {"tbf": "", "fq_pie": "No such file or directory"},

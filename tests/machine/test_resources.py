@@ -16,7 +16,7 @@ from wanlab.machine.embedded.resources import (
 HUGE_BYTES = 1 << 60
 
 
-def test_the_first_folder_with_room_is_chosen(
+def test_the_first_folder_with_enough_space_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/no/such/folder")
@@ -29,7 +29,7 @@ def test_the_users_own_choice_goes_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert choose_memory_folder(1 << 20) == tmp_path
 
 
-def test_without_room_the_error_says_why_each_place_is_unfit(
+def test_without_space_the_error_says_what_is_wrong_with_each_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -44,14 +44,14 @@ def test_without_room_the_error_says_why_each_place_is_unfit(
     assert "set TMPDIR" in caught.value.hint
 
 
-def test_a_place_that_cannot_be_written_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
     with pytest.raises(RequirementError, match="/proc: No such file or directory"):
         choose_memory_folder(0)
 
 
-def test_looking_for_a_place_leaves_nothing_there(
+def test_choosing_a_folder_leaves_nothing_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -58,7 +58,9 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize(("state", "op"), FORBIDDEN)
-def test_what_may_not_be_said_now_is_named_with_the_state(state: KernelState, op: Op) -> None:
+def test_a_message_that_is_not_allowed_now_is_named_with_the_state(
+    state: KernelState, op: Op
+) -> None:
     with pytest.raises(PeerError) as caught:
         in_state(state).receive(say(op))
     assert caught.value.what == f"the kernel sent {op.name} while {state.value}"
@@ -97,7 +99,7 @@ def test_our_messages_are_numbered_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("state", [KernelState.CONNECTED, KernelState.RUNNING])
-def test_only_a_waiting_kernel_is_let_go_on(state: KernelState) -> None:
+def test_only_a_waiting_kernel_can_be_run(state: KernelState) -> None:
     with pytest.raises(AssertionError, match="not waiting"):
         in_state(state).run(0, 1)
 

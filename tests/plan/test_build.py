@@ -69,7 +69,7 @@ def test_the_agent_performs_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_operation_says_in_one_line_what_it_is(kind: type[Operation]) -> None:
+def test_every_operation_is_described_in_one_line(kind: type[Operation]) -> None:
     assert example(kind).describe().count("\n") == 0
     assert example(kind).commands() != []
 
@@ -104,7 +104,7 @@ def test_a_gso_wire_leaves_the_ports_as_they_are() -> None:
     assert names & {"SetWire", "SetOffloads", "SetCoalesce"} == set()
 
 
-def test_a_speed_is_given_in_whole_megabits() -> None:
+def test_a_speed_is_set_in_whole_megabits() -> None:
     topology = Topology(
         nodes=(Host("h1"), Host("h2")), links=(link(Port("h1", speed_bps=25_000_000), "h2"),)
     )
@@ -151,7 +151,7 @@ def test_what_cannot_be_built_is_refused_by_name(make: Callable[[], Topology], s
     assert str(caught.value).startswith(said)
 
 
-def test_all_that_cannot_be_built_is_told_at_once() -> None:
+def test_everything_that_cannot_be_built_is_reported_at_once() -> None:
     topology = Topology(nodes=(Switch("s1", kind="ivs"), Switch("s2", kind="userns")))
     with pytest.raises(TopologyError) as caught:
         plan(resolve(topology))
@@ -182,7 +182,7 @@ def test_a_vlan_interface_has_an_address_of_its_own() -> None:
     ]
 
 
-def test_a_share_of_the_processors_is_a_matter_of_real_time() -> None:
+def test_a_cpu_share_is_planned_for_the_real_clock_only() -> None:
     topology = with_host(cpu=0.25, cores="0")()
     (limit,) = commands_of(topology, "CPU of h1")
     assert limit[-1] == "echo 0 > /sys/fs/cgroup/h1/cpuset.cpus"
@@ -221,7 +221,7 @@ def test_an_interface_of_the_computer_moves_into_a_host() -> None:
         ("router bgp 65000\n neighbor 10.0.0.2 bfd\n", "bfdd bgpd"),
     ],
 )
-def test_frr_runs_the_programs_that_its_text_calls_for(text: str, programs: str) -> None:
+def test_frr_runs_the_programs_that_its_configuration_needs(text: str, programs: str) -> None:
     assert programs_for(text) == ("zebra", "staticd", *programs.split())
 
 

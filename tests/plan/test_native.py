@@ -33,13 +33,13 @@ def operations_of(
     return list(native(plan(resolve(ensure(topology)), wire=wire), wire, kernel))
 
 
-def test_what_belongs_to_the_whole_computer_is_left_as_it_is() -> None:
+def test_settings_of_the_whole_computer_are_left_alone() -> None:
     keys = [op.key for op in operations_of(shapes.minimal()) if isinstance(op, SetSysctl)]
     assert "net.core.netdev_max_backlog" not in keys
     assert "net.ipv6.conf.default.disable_ipv6" in keys
 
 
-def test_cards_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
+def test_nics_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
     unlimited = Topology(
         nodes=(Host("h1"), Host("h2")),
         links=(link(Port("h1", speed_bps=0), Port("h2", speed_bps=1_000_000)),),
@@ -51,7 +51,7 @@ def test_cards_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_bridge_netfilter_is_the_remedy_where_it_is(wire: Wire) -> None:
+def test_bridge_netfilter_is_used_where_it_exists(wire: Wire) -> None:
     first, second, *rest = operations_of(shapes.minimal(), wire)
     assert first == SetSysctl("", "net.bridge.bridge-nf-call-iptables", "1")
     assert second == SetSysctl("", "net.bridge.bridge-nf-call-ip6tables", "1")
@@ -60,7 +60,7 @@ def test_bridge_netfilter_is_the_remedy_where_it_is(wire: Wire) -> None:
     assert native_warnings(plain, wire, WITH) == []
 
 
-def test_without_it_ports_of_switches_receive_by_napi_and_join_nothing() -> None:
+def test_without_it_switch_ports_receive_by_napi_and_merge_nothing() -> None:
     operations = operations_of(shapes.minimal(), "mtu", WITHOUT)
     in_switch = {op.interface for op in operations if isinstance(op, JoinBridge)}
     offloads = {op.interface: op.features for op in operations if isinstance(op, SetOffloads)}
@@ -70,7 +70,7 @@ def test_without_it_ports_of_switches_receive_by_napi_and_join_nothing() -> None
     assert sorted(limits) == [("s1-eth1", 1), ("s1-eth2", 1)]
 
 
-def test_what_no_remedy_helps_against_is_a_warning() -> None:
+def test_backpressure_without_a_remedy_is_a_warning() -> None:
     switched = plan(resolve(shapes.minimal()))
     routed = plan(resolve(Topology(nodes=(Host("h1"), Router("r1")), links=(link("h1", "r1"),))))
     assert native_warnings(switched, "gso", WITHOUT) == [BACKPRESSURE]

@@ -24,7 +24,7 @@ def cards(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> list[Op
     return [it for it in plan(resolve(topology), wire=wire, nic=nic) if isinstance(it, kinds)]
 
 
-def test_a_host_has_the_card_of_a_server_and_a_switch_has_none() -> None:
+def test_a_host_has_the_nic_of_a_server_and_a_switch_has_none() -> None:
     assert cards(shapes.single(1)) == [
         SetWire("h1", "h1-eth0"),
         SetOffloads("h1", "h1-eth0", {"tso": True, "gso": True, "gro": True}),
@@ -49,7 +49,7 @@ def test_a_router_forwards_packet_by_packet() -> None:
     ]
 
 
-def test_what_a_port_says_counts_over_the_network_and_that_over_the_rule() -> None:
+def test_a_ports_settings_override_the_networks_and_those_the_defaults() -> None:
     topology = shapes.single(2)
     own = replace(topology.links[0].a, nic=Nic(gro=False))
     topology = replace(topology, links=(Link(own, topology.links[0].b), *topology.links[1:]))
@@ -69,7 +69,7 @@ def test_on_the_gso_wire_only_what_was_asked_for_is_changed() -> None:
     ]
 
 
-def test_the_computers_own_kernel_has_no_card_that_cuts() -> None:
+def test_the_computers_own_kernel_has_no_nic_that_cuts() -> None:
     operations = native(plan(resolve(shapes.single(1))), "mtu", None)
     found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetCoalesce)]
     assert found[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})

@@ -147,7 +147,7 @@ QUEUES = {
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_plan_says_what_a_person_would_type(name: str, golden: Golden) -> None:
+def test_a_script_has_the_commands_that_a_person_would_type(name: str, golden: Golden) -> None:
     make, wire = TOPOLOGIES[name]
     golden(f"plans/{name}.sh", plan_script(make(), wire))
 

@@ -95,15 +95,15 @@ class Processes:
         OSError if the program or the folder does not exist.
         """
         program = _find_program(arguments[0], environment.get("PATH", ""), folder)
-        ours: list[int] = []
-        theirs: list[int] = []
+        own_ends: list[int] = []
+        child_ends: list[int] = []
         try:
             actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = []
             outputs: dict[int, Kind] = {}
             if terminal is not None:
                 master, slave = os.openpty()
-                ours.append(master)
-                theirs.append(slave)
+                own_ends.append(master)
+                child_ends.append(slave)
                 resize_terminal(master, *terminal)
                 # Opened by the session's leader, it becomes the controlling terminal.
                 actions.append((os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0))
@@ -114,16 +114,16 @@ class Processes:
                 input_end = None
                 if stdin:
                     read_end, input_end = os.pipe()
-                    theirs.append(read_end)
-                    ours.append(input_end)
+                    child_ends.append(read_end)
+                    own_ends.append(input_end)
                     actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
                 else:
                     actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
                 streams = ((1, Kind.OUTPUT), (2, Kind.STDERR))
                 for target, kind in streams[:1] if merge_stderr else streams:
                     read_end, write_end = os.pipe()
-                    ours.append(read_end)
-                    theirs.append(write_end)
+                    own_ends.append(read_end)
+                    child_ends.append(write_end)
                     actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
                     outputs[read_end] = kind
                 if merge_stderr:
@@ -140,17 +140,17 @@ class Processes:
                     setsigdef=DEFAULT_SIGNALS,
                 )
         except BaseException:
-            for descriptor in ours:
+            for descriptor in own_ends:
                 os.close(descriptor)
             raise
         finally:
             os.chdir("/")
-            for descriptor in theirs:
+            for descriptor in child_ends:
                 os.close(descriptor)
 
         process = ChildProcess(number, pid, input_end, terminal is not None, outputs=outputs)
         process.credit = credit
-        for descriptor in ours:
+        for descriptor in own_ends:
             os.set_blocking(descriptor, False)
             self._by_descriptor[descriptor] = process
         for descriptor in outputs:

@@ -1,4 +1,4 @@
 #!/bin/sh
-# matplotlib needs no font but its own, and would read all of the computer's anew in every machine.
+# Without this, matplotlib would scan all fonts of the computer in every new machine; its own will do.
 export MPL_IGNORE_SYSTEM_FONTS=1 MPLCONFIGDIR=/run/wanlab/matplotlib
 exec "$WANLAB_PYTHON" -m wanlab.labs.scripts.plot_concurrent "$@"

@@ -34,7 +34,7 @@ def since(net: Network) -> Callable[[], int]:
 Since = Callable[[], int]
 
 
-def test_what_is_asked_for_later_is_done_then(net: Network, since: Since) -> None:
+def test_a_scheduled_action_runs_at_its_time(net: Network, since: Since) -> None:
     done: list[tuple[str, int]] = []
     net.after("2s", lambda: done.append(("second", since())))
     net.after("1s", lambda: done.append(("first", since())))
@@ -53,7 +53,7 @@ def test_a_link_goes_down_while_a_program_is_waited_for(net: Network) -> None:
     assert came == ["1", "2", "3", "6"]
 
 
-def test_what_is_done_later_may_take_time_and_make_appointments(net: Network, since: Since) -> None:
+def test_an_action_may_let_time_pass_and_set_timers(net: Network, since: Since) -> None:
     times_ms: list[int] = []
 
     def again() -> None:
@@ -68,9 +68,7 @@ def test_what_is_done_later_may_take_time_and_make_appointments(net: Network, si
     assert since() == 10 * SECOND_NS
 
 
-def test_an_appointment_made_when_a_program_speaks_is_kept_in_time(
-    net: Network, since: Since
-) -> None:
+def test_a_timer_set_on_output_fires_in_time(net: Network, since: Since) -> None:
     times_ms: list[int] = []
 
     def hear(data: bytes) -> None:
@@ -83,7 +81,7 @@ def test_an_appointment_made_when_a_program_speaks_is_kept_in_time(
     assert 1250 <= times_ms[0] < 1270
 
 
-def test_an_appointment_can_be_cancelled(net: Network) -> None:
+def test_a_timer_can_be_cancelled(net: Network) -> None:
     done: list[str] = []
     appointment = net.after("1s", done.append, "it")
     net.after("1s", done.append, "the other")
@@ -92,7 +90,7 @@ def test_an_appointment_can_be_cancelled(net: Network) -> None:
     assert done == ["the other"]
 
 
-def test_what_is_overdue_is_done_as_soon_as_time_may_pass(net: Network) -> None:
+def test_an_overdue_timer_fires_as_soon_as_time_may_pass(net: Network) -> None:
     done: list[str] = []
     net.after("1ns", done.append, "it")
     net.set_link_up("h1", "s1", True)  # takes a moment of the agent's
@@ -106,7 +104,7 @@ def test_the_kernels_messages_can_be_read(net: Network) -> None:
     assert b"a word of the kernel" in net.read([["log", ""]])[0]
 
 
-def test_an_error_of_an_appointment_comes_out_of_what_lets_time_pass(
+def test_an_error_in_a_timer_propagates_from_the_call_that_lets_time_pass(
     net: Network, since: Since
 ) -> None:
     def fail() -> None:
@@ -118,7 +116,7 @@ def test_an_error_of_an_appointment_comes_out_of_what_lets_time_pass(
     assert since() == 3 * SECOND_NS
 
 
-def test_each_process_of_a_node_is_told(net: Network) -> None:
+def test_each_started_process_is_reported(net: Network) -> None:
     told: list[str] = []
     net.on_process = lambda process: told.append(f"{process.node}: {process.command}")
     net["h1"].run("true")
@@ -127,7 +125,7 @@ def test_each_process_of_a_node_is_told(net: Network) -> None:
     assert told == ["h1: true", "h2: sleep 1"]
 
 
-def test_whoever_watches_hears_how_far_time_has_passed(net: Network, since: Since) -> None:
+def test_on_time_reports_how_far_time_has_passed(net: Network, since: Since) -> None:
     heard: list[tuple[int, int | None]] = []
     began_ns = net.now_ns
     net.on_time = lambda now_ns, end_ns: heard.append((now_ns, end_ns))
@@ -143,7 +141,7 @@ def test_whoever_watches_hears_how_far_time_has_passed(net: Network, since: Sinc
     assert heard[-1] == (net.now_ns, net.now_ns)
 
 
-def test_appointments_change_nothing(start: Callable[..., Network]) -> None:
+def test_timers_change_nothing(start: Callable[..., Network]) -> None:
     def ping(count: int) -> tuple[str, int]:
         net = start(shapes.minimal(delay="1ms", loss="20%"))
         for number in range(1, count + 1):
@@ -153,7 +151,9 @@ def test_appointments_change_nothing(start: Callable[..., Network]) -> None:
     assert ping(0) == ping(60)
 
 
-def test_a_folder_below_tmp_can_be_shown(start: Callable[..., Network], tmp_path: Path) -> None:
+def test_a_folder_below_tmp_can_be_made_visible(
+    start: Callable[..., Network], tmp_path: Path
+) -> None:
     for name in ("shown", "hidden", "work"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)

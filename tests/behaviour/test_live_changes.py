@@ -22,7 +22,7 @@ def test_a_new_host_is_reached_through_the_switch_that_was_there(tmp_path: Path)
         assert net["h1"].run("ping -c 2 h3").output.splitlines()[2].endswith("time=10.0 ms")
 
 
-def test_a_new_part_of_the_network_has_all_that_it_would_have_had(tmp_path: Path) -> None:
+def test_a_new_part_of_the_network_is_set_up_as_at_the_start(tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path) as net:
         net.add(
             Switch("s2"),
@@ -37,7 +37,7 @@ def test_a_new_part_of_the_network_has_all_that_it_would_have_had(tmp_path: Path
     assert (tmp_path / "started.txt").read_text() == "here\n"
 
 
-def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+def test_an_addition_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path) as net:
         before = net.topology
         with pytest.raises(TopologyError, match="h1"):
@@ -46,7 +46,7 @@ def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         assert reaches(net, "h1", "10.0.0.2")
 
 
-def test_a_link_that_was_removed_can_be_made_anew(tmp_path: Path) -> None:
+def test_a_removed_link_can_be_added_again(tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path) as net:
         net.remove_link("s1-eth2")
         assert not reaches(net, "h1", "10.0.0.2")
