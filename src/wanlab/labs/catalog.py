@@ -1,4 +1,4 @@
-"""The units that are here, in the manual's order, and how they are called: 6, ex3, prob1."""
+"""The units of the course, in the manual's order, and their names: 6, ex3, prob1."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ ORDER = (
     *("prob2", "10", "ex6", "prob3", "11", "12", "ex7", "13", "14", "ex8", "15", "16", "17", "18"),
     *("19", "20"),
 )
-_SHORT = {short: kind for kind, short in KINDS.items()}
+_KIND_OF_PREFIX = {prefix: kind for kind, prefix in KINDS.items()}
 
 
 def folder_of(name: str, course: Path = COURSE) -> Path:
-    """Where a unit is, or would be. WanlabError if it is none of the course's names."""
-    found = re.fullmatch(r"([a-z]*?)[ _-]*0*(\d+)", name.strip().lower())
-    word = found[1] or "lab" if found else ""
-    kind = _SHORT.get(word) or (word if word in KINDS else None)
-    if found is None or kind is None:
+    """Return the folder of a unit, which need not exist; raise WanlabError if it is no unit's name."""
+    match = re.fullmatch(r"([a-z]*?)[ _-]*0*(\d+)", name.strip().lower())
+    word = (match[1] or "lab") if match else ""
+    kind = _KIND_OF_PREFIX.get(word) or (word if word in KINDS else None)
+    if match is None or kind is None:
         raise WanlabError(
             f"there is no unit {name!r}", "as in 6, ex3 or prob1; see: wanlab lab list"
         )
-    return course / FOLDERS[kind].format(int(found[2]))
+    return course / FOLDERS[kind].format(int(match[2]))
 
 
 def names(course: Path = COURSE) -> Iterator[str]:
-    """Of all units that are here."""
+    """Yield the names of all units that have a lab.yaml."""
     for name in ORDER:
         if (folder_of(name, course) / "lab.yaml").is_file():
             yield name
 
 
 def find(name: str, course: Path = COURSE) -> Unit:
-    """The unit of that name."""
+    """Return the unit of a name; raise WanlabError if there is none."""
     folder = folder_of(name, course)
     if not (folder / "lab.yaml").is_file():
         raise WanlabError(f"there is no unit {name} here", did_you_mean(name, names(course)))
@@ -50,12 +50,12 @@ def find(name: str, course: Path = COURSE) -> Unit:
 
 
 def with_labs(unit: Unit) -> Iterator[Unit]:
-    """A unit, and all other labs: their topologies lie there, as on the course's machine."""
+    """Yield a unit and all other labs, whose topologies are on the course's machine, too."""
     yield unit
     for name in names():
         try:
             other = find(name)
-        except WanlabError:  # another unit's mistake is not this one's
+        except WanlabError:  # a mistake in another unit does not matter here
             continue
         if other.kind == "lab" and other.name != unit.name:
             yield other

@@ -1,11 +1,11 @@
-"""The manual's folders: /home/admin, as a student finds it.
+"""The files of a student: /home/admin, with the folders that the manual names.
 
     lab_topologies/"Lab 6.mn"                    topologies of all units
     NTP_Exercises/Exercise4/                     set_env.sh and what else an exercise comes with
     NTP_Problems/Problem1/
 
-All of it is the lab's working folder, which the machine shares with the computer: in the machine it is
-called /home/admin, too. So what a student writes there is still there afterwards.
+It is the lab's working folder, which the machine shares with the computer under the name
+/home/admin, so that the files of a student outlive the machine.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .unit import Unit
 
 HOME = "/home/admin"
 TOPOLOGIES = "lab_topologies"
-PLACES = {"exercise": ("NTP_Exercises", "Exercise"), "problem": ("NTP_Problems", "Problem")}
-# Where the computer has such a user, the link would end up in that user's folder.
+FOLDERS = {"exercise": ("NTP_Exercises", "Exercise"), "problem": ("NTP_Problems", "Problem")}
+# Where the computer has a user "admin", a link would be made inside that user's folder.
 LINK = (
     'mkdir -p /home && { [ "$1" = /home/admin ] || { if [ -d /home/admin ] && ! [ -L /home/admin ]; then'
     ' mount --bind "$1" /home/admin; else ln -sfn "$1" /home/admin; fi; }; }'
@@ -37,42 +37,42 @@ NOT_FOR_STUDENTS = {
 
 
 def folder_of(unit: Unit) -> str:
-    """Where a unit's terminals begin, from home."""
+    """Return the folder where a unit's terminals open, relative to the home folder."""
     if unit.kind == "lab":
         return ""
-    place, name = PLACES[unit.kind]
-    return f"{place}/{name}{unit.number}"
+    folder, name = FOLDERS[unit.kind]
+    return f"{folder}/{name}{unit.number}"
 
 
 def topology_folder_of(unit: Unit) -> str:
-    """Where its topologies are opened from and saved to, from home."""
+    """Return the folder of a unit's topologies, relative to the home folder."""
     return folder_of(unit) or TOPOLOGIES
 
 
 def student_topology(home: Path, unit: Unit) -> Path:
-    """A student's own file counts, as it would in MiniEdit; without one, what the unit comes with."""
+    """Return the path of a student's own topology, which is opened instead of the unit's."""
     return home / topology_folder_of(unit) / unit.file
 
 
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
-    """What a student finds of a unit: the name from home, and the file."""
-    place = folder_of(unit)
-    # What an exercise has its students draw is not there yet.
-    is_given = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
-    if is_given and unit.topology.is_file():
+    """Yield the files that a student needs: each name in the home folder, and its source."""
+    folder = folder_of(unit)
+    # Where students draw the topology themselves, there is none to open.
+    is_opened = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
+    if is_opened and unit.topology.is_file():
         for name in (unit.file, *unit.aliases):
             yield f"{topology_folder_of(unit)}/{Path(name).name}", unit.topology
-    if not place:
+    if not folder:
         return
     for file in sorted(unit.folder.iterdir()):
         if file.name in NOT_FOR_STUDENTS or file.name.startswith("solution"):
             continue
         if file.is_file() and file != unit.topology:
-            yield f"{place}/{file.name}", file
+            yield f"{folder}/{file.name}", file
 
 
 def install(home: Path, units: Iterable[Unit]) -> None:
-    """Puts there what is missing; what a student has changed stays."""
+    """Copy the files that are missing; files that a student has changed stay."""
     for unit in units:
         for name, source in files_of(unit):
             target = home / name
@@ -84,19 +84,19 @@ def install(home: Path, units: Iterable[Unit]) -> None:
 
 
 def link_home(network: Network) -> None:
-    """Makes the working folder the home of the network's terminals."""
+    """Make the working folder the home folder of the network's terminals."""
     network.root.run(["/bin/sh", "-c", LINK, "sh", str(network.folder)])
 
 
 def host_path(home: Path, name: str) -> Path:
-    """A file of the machine's home, or of a folder in it, as the computer has it."""
+    """Return the path on the computer of a file in the machine's home folder."""
     if name == HOME or name.startswith(f"{HOME}/"):
         return home / name[len(HOME) :].lstrip("/")
     return Path(name)
 
 
 def environment(seed: int) -> dict[str, str]:
-    """Of every terminal. No pager waits for a key that nobody presses."""
+    """Return the environment of every terminal. A pager would wait for a key that nobody presses."""
     return {
         "HOME": HOME,
         "PAGER": "cat",

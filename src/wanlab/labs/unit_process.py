@@ -1,4 +1,4 @@
-"""A unit run for another program of ours, in a process that ends when that one does."""
+"""Run a unit in a process of its own, which ends when the program that started it does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ LIBC = ctypes.CDLL(None)
 
 
 def command(name: str, *options: str) -> list[str]:
+    """Return the command that runs a unit."""
     return [sys.executable, "-m", "wanlab.cli", "lab", "run", name, *options]
 
 
 def end_with_parent() -> None:
-    """Between fork and exec: whoever asked for it may be killed, and nobody else would end it."""
+    """Ask the kernel to end this process with its parent, even if that is killed (prctl(2)).
+
+    Call it between fork and exec.
+    """
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

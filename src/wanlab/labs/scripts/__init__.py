@@ -1,8 +1,8 @@
-"""The course's own programs, under the names that its manual calls them by.
+"""The programs that the manual has students type.
 
 The files in machine/programs/ start them inside a machine: `plot_iperf.sh`, `plot_q.sh`,
-`fairness.sh`, `plot_concurrent.sh`, `xdg-open`. Each is told what is wrong in one line, as any
-program of a terminal's does, and ends with a status other than 0.
+`fairness.sh`, `plot_concurrent.sh`, `xdg-open`. Each prints one line if something is wrong, and
+then exits with a status other than 0.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from wanlab.errors import WanlabError
 USAGE_STATUS = 2
 
 
-class Usage(Exception):  # noqa: N818  (as SystemExit: what becomes of it is its caller's business)
-    """The program was called with other arguments than it takes."""
+class Usage(Exception):  # noqa: N818  (like SystemExit, it is not always an error)
+    """The program was called with the wrong arguments."""
 
 
 def run(name: str, usage: str, program: Callable[[Sequence[str]], int]) -> None:
-    """Runs a program with our arguments and ends with its status."""
+    """Run a program with the arguments of this process, and exit with its status."""
     arguments = sys.argv[1:]
     if {"-h", "--help"} & set(arguments):
         print(usage)
@@ -42,7 +42,7 @@ def run(name: str, usage: str, program: Callable[[Sequence[str]], int]) -> None:
 
 
 def one_file(arguments: Sequence[str]) -> str:
-    """The only argument."""
+    """Return the only argument; raise Usage if there are none or several."""
     if len(arguments) != 1:
         raise Usage("takes one file" if arguments else "which file?")
     return arguments[0]

@@ -1,12 +1,12 @@
-"""A chart of text: one quantity over time, in the characters of a terminal.
+"""A chart of one quantity over time, made of characters.
 
     2.5 MB |            ▂▅▇█▇▇
            |        ▃▆█████████
      0     |___▁▄██████████████
            0 s               12 s
 
-Whatever has been measured is always in sight: when there are more readings than columns, a column
-stands for several and shows their largest.
+All readings are shown: if there are more of them than columns, a column shows the largest of
+several.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ LABEL_WIDTH = 10
 def draw(
     values: Sequence[float], *, seconds: float, width: int, height: int, unit: str = "B"
 ) -> list[str]:
-    """`height` lines of the chart and one below with the times; the values lie evenly in `seconds`."""
+    """Return `height` lines of the chart, and one with the times.
+
+    The values are spread evenly over `seconds`.
+    """
     columns = peaks(values, max(1, width - LABEL_WIDTH - 1))
     top = max(values, default=0.0)
     lines = []
@@ -34,14 +37,14 @@ def draw(
     return lines
 
 
-def peaks(values: Sequence[float], most: int) -> list[float]:
-    """At most so many values; each is the largest of as many neighbours."""
-    size = max(1, -(-len(values) // most))
+def peaks(values: Sequence[float], count: int) -> list[float]:
+    """Return at most `count` values, each of which is the largest of its neighbours."""
+    size = max(1, -(-len(values) // count))
     return [max(values[start : start + size]) for start in range(0, len(values), size)]
 
 
 def readable(value: float, unit: str) -> str:
-    """With three digits that count: 2.62 MB."""
+    """Format a value with three significant digits: 2.62 MB."""
     for prefix in ("", "k", "M"):
         if abs(value) < 1000:
             return f"{value:.3g} {prefix}{unit}"
@@ -50,8 +53,8 @@ def readable(value: float, unit: str) -> str:
 
 
 def _part(value: float, top: float, row: int, height: int) -> str:
-    """What one value fills of one row, in eighths of it."""
+    """Return the character that shows how much of a row a value fills, in eighths."""
     filled = round(value / top * height * 8) if top > 0 else 0
     if row == 0 and value > 0:
-        filled = max(1, filled)  # a little is not nothing
+        filled = max(1, filled)  # a small value must not look like 0
     return EIGHTHS[min(8, max(0, filled - 8 * row))]

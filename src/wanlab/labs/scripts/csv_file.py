@@ -1,4 +1,4 @@
-"""Numbers for other programs: CSV with the names of the columns first, as short as they are exact."""
+"""Write tables as CSV, with a line of column names and no digits that carry nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DECIMALS = 6
 
 
 def write(table: Table, path: Path, *, without: tuple[str, ...] = ()) -> None:
-    """The columns of a table but for some."""
+    """Write the columns of a table, except those named in `without`."""
     names = [name for name in table.names if name not in without]
     rows = zip(*(list(table[name]) for name in names), strict=True)
     lines = [",".join(names), *(",".join(as_text(value) for value in row) for row in rows)]
@@ -18,7 +18,7 @@ def write(table: Table, path: Path, *, without: tuple[str, ...] = ()) -> None:
 
 
 def as_text(value: object) -> str:
-    """A number as other programs read it; nothing where it is not known."""
+    """Return a value as other programs read it; an unknown one (NaN) is empty."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):

@@ -1,11 +1,12 @@
-"""fairness.sh: Jain's index of fairness over the streams of a run of iperf3.
+"""fairness.sh: Jain's fairness index of the streams of an iperf3 run.
 
     I = (sum of T_i)^2 / (n * sum of T_i^2)
 
-T_i is what stream i carried. The index is 1 if all are equal and 1/n if one has everything (R. Jain,
-D.-M. Chiu, W. Hawe: A quantitative measure of fairness and discrimination for resource allocation in
-shared computer systems, 1984). The T_i are whole bytes over the same time, so the result is exact; it
-is cut after five decimals and has no zero before the point, as the course prints it: .91395.
+T_i is the throughput of stream i. The index is 1 if all streams are equal, and 1/n if one carries
+everything (R. Jain, D.-M. Chiu, W. Hawe: A quantitative measure of fairness and discrimination for
+resource allocation in shared computer systems, 1984). The T_i are fractions of whole bytes, so the
+result is exact. It is cut after five decimals, without a zero before the point, as bc prints it in
+the course: .91395.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def index(rates: Sequence[Fraction]) -> Fraction:
-    """Jain's index of rates that are not all zero."""
+    """Return Jain's index of rates, which must not all be zero."""
     whole = sum(rates, Fraction(0))
     return whole * whole / (len(rates) * sum((rate * rate for rate in rates), Fraction(0)))
 
 
 def rates_of(name: str) -> list[Fraction]:
-    """What each stream of a file carried, in bytes per second; the warm-up (-O) does not count."""
+    """Return the throughput of each stream of a file in bytes per second, without the warm-up (-O)."""
     measured = iperf3_file.read(name)
     if len(directions(measured)) > 1:
         raise WanlabError(
@@ -50,11 +51,11 @@ def rates_of(name: str) -> list[Fraction]:
         )
     rates = []
     for stream in dict.fromkeys(interval.stream for interval in measured.intervals):
-        own = [i for i in measured.intervals if i.stream == stream and not i.omitted]
-        seconds = sum((Fraction(i.end_s) - Fraction(i.start_s) for i in own), Fraction(0))
+        counted = [i for i in measured.intervals if i.stream == stream and not i.omitted]
+        seconds = sum((Fraction(i.end_s) - Fraction(i.start_s) for i in counted), Fraction(0))
         if seconds > 0:
-            # Rounded as iperf3's own times are, so that equal streams are equal.
-            rates.append(Fraction(sum(i.bytes for i in own)) / round(seconds, 3))
+            # iperf3 rounds times to 1 ms; without this, equal streams would differ.
+            rates.append(Fraction(sum(i.bytes for i in counted)) / round(seconds, 3))
     if not any(rates):
         raise WanlabError(f"{name}: no stream carried anything, so there is no index")
     return rates
@@ -65,7 +66,7 @@ def directions(measured: iperf3.Iperf3) -> set[bool]:
 
 
 def as_bc(value: Fraction) -> str:
-    """As bc prints it at this scale: cut off, and without a zero before the point."""
+    """Format a value as bc does at this scale: cut off, and without a zero before the point."""
     digits = value.numerator * 10**DECIMALS // value.denominator
     whole, part = divmod(digits, 10**DECIMALS)
     return f"{whole or ''}.{part:0{DECIMALS}}"

@@ -1,4 +1,4 @@
-"""Reads the file that a student has made by `iperf3 ... -J > out.json`, whatever went wrong with it."""
+"""Read a file that a student has made with `iperf3 ... -J > out.json`, and explain its mistakes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from wanlab import iperf3
 from wanlab.errors import WanlabError
 
-AGAIN = "make it with: iperf3 -c SERVER -J > {name}"
+HINT = "make it with: iperf3 -c SERVER -J > {name}"
 
 
 def read(name: str) -> iperf3.Iperf3:
-    """One run of iperf3. WanlabError says what is wrong with the file, by its name."""
+    """Read one run of iperf3; raise WanlabError, with the file's name, if it is incomplete."""
     path = Path(name)
-    hint = AGAIN.format(name=path.name)
+    hint = HINT.format(name=path.name)
     try:
         content = path.read_bytes()
     except FileNotFoundError:

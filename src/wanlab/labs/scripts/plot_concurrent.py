@@ -1,7 +1,7 @@
-"""plot_concurrent.sh: throughput of senders that ran at the same time, and how fair it was.
+"""plot_concurrent.sh: the throughput of senders that ran at the same time, and their fairness.
 
-The last line of the course's concurrent_* scripts: each sender has left a file of iperf3's. The figure
-is shown on the user's desktop, if there is one; Jain's index is printed.
+The course's concurrent_* scripts end with it, after each sender has left a file of iperf3. It shows
+the figure on the user's desktop, if there is one, and prints Jain's index.
 """
 
 from __future__ import annotations

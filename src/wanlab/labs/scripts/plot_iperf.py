@@ -1,11 +1,11 @@
-"""plot_iperf.sh: figures of one run of iperf3, in a folder `results`.
+"""plot_iperf.sh: draws one run of iperf3 into a folder `results`.
 
     results/throughput.pdf cwnd.pdf retransmits.pdf RTT.pdf RTT_Var.pdf MTU.pdf bytes.pdf
             1.dat          the plotted numbers, as CSV; of the second stream 2.dat, and so on
 
-Every stream is a curve. What iperf3 does not tell is not drawn, and said: only the sender of a TCP
-stream knows its window, its RTT and its retransmissions, and UDP has none of them. Figures of an
-earlier run are replaced, or removed where this run has none.
+Every stream is a curve. The program names the figures that it could not draw: only the sender of a
+TCP stream knows its window, its RTT and its retransmissions, and UDP has none of these. Figures of
+an earlier run are replaced, or removed if this run has none.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ HEIGHT_INCHES = 3.4
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """One file of figures: the column of iperf3's intervals that it shows."""
+class IntervalPlot:
+    """One figure: its file, and the column of iperf3's intervals that it shows."""
 
     file: str
     column: str
@@ -42,18 +42,18 @@ class Drawing:
     unit: str = ""
 
 
-DRAWINGS = (
-    Drawing("throughput", "bits_per_second", "Throughput", "auto"),
-    Drawing("cwnd", "snd_cwnd_bytes", "Congestion window", "auto"),
-    Drawing("retransmits", "retransmits", "Retransmissions"),
-    Drawing("RTT", "rtt_us", "RTT"),
-    Drawing("RTT_Var", "rttvar_us", "Variation of the RTT"),
-    Drawing("MTU", "pmtu_bytes", "MTU of the path"),
-    Drawing("bytes", "bytes", "Transfer", "auto"),
-    Drawing("lost", "lost_packets", "Lost packets"),
-    Drawing("jitter", "jitter_ms", "Jitter"),
+PLOTS = (
+    IntervalPlot("throughput", "bits_per_second", "Throughput", "auto"),
+    IntervalPlot("cwnd", "snd_cwnd_bytes", "Congestion window", "auto"),
+    IntervalPlot("retransmits", "retransmits", "Retransmissions"),
+    IntervalPlot("RTT", "rtt_us", "RTT"),
+    IntervalPlot("RTT_Var", "rttvar_us", "Variation of the RTT"),
+    IntervalPlot("MTU", "pmtu_bytes", "MTU of the path"),
+    IntervalPlot("bytes", "bytes", "Transfer", "auto"),
+    IntervalPlot("lost", "lost_packets", "Lost packets"),
+    IntervalPlot("jitter", "jitter_ms", "Jitter"),
 )
-# iperf3 tells these of UDP only: nobody misses them.
+# iperf3 reports these for UDP only, so their absence is not worth a line.
 OF_UDP = ("lost", "jitter")
 
 
@@ -62,12 +62,12 @@ def main(arguments: Sequence[str]) -> int:
     measured = iperf3_file.read(name)
     folder = Path(FOLDER)
     folder.mkdir(exist_ok=True)
-    for old in [*(folder / f"{drawing.file}.pdf" for drawing in DRAWINGS), *folder.glob("*.dat")]:
+    for old in [*(folder / f"{drawing.file}.pdf" for drawing in PLOTS), *folder.glob("*.dat")]:
         if old.suffix == ".pdf" or old.stem.isdigit():
             old.unlink(missing_ok=True)
     table = measured.table()
     record = Record(Provenance(wanlab=__version__, warnings=warnings(measured)), {"iperf3": table})
-    drawn = [drawing for drawing in DRAWINGS if drawing.column in table]
+    drawn = [drawing for drawing in PLOTS if drawing.column in table]
     for drawing in drawn:
         save(record, drawing, folder, Path(name).name)
     files = write_numbers(table, folder)
@@ -77,14 +77,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def save(record: Record, drawing: Drawing, folder: Path, title: str) -> None:
+def save(record: Record, drawing: IntervalPlot, folder: Path, title: str) -> None:
     panel = plot.quantity(record, "iperf3", drawing.column, title=drawing.title, unit=drawing.unit)
     figure = plot.timeline([panel], title=title, height=HEIGHT_INCHES)
     plot.save(figure, folder / f"{drawing.file}.pdf", quick=True)
 
 
 def write_numbers(table: Table, folder: Path) -> list[str]:
-    """The rows of each stream in files named 1.dat, 2.dat, ...; returns their names."""
+    """Write the rows of each stream to 1.dat, 2.dat, ...; return the names."""
     names = []
     for number, stream in enumerate(table.distinct("stream"), start=1):
         names.append(f"{number}.dat")
@@ -96,8 +96,8 @@ def warnings(measured: iperf3.Iperf3) -> tuple[str, ...]:
     return (f"the run ended before its time: {measured.error}",) if measured.error else ()
 
 
-def what_is_missing(measured: iperf3.Iperf3, drawn: Sequence[Drawing]) -> list[str]:
-    missing = [d.file for d in DRAWINGS if d not in drawn and d.file not in OF_UDP]
+def what_is_missing(measured: iperf3.Iperf3, drawn: Sequence[IntervalPlot]) -> list[str]:
+    missing = [d.file for d in PLOTS if d not in drawn and d.file not in OF_UDP]
     if not missing:
         return []
     if measured.protocol == "UDP":

@@ -1,12 +1,12 @@
-"""plot_q.sh: the queue of a port, live; on the key s, a figure and the numbers of it.
+"""plot_q.sh: shows the queue of a port live; the key s ends it and writes a figure and the data.
 
-The queue is what waits before the bottleneck: in shapers and AQMs, not in a delay line (netem). On
-virtual time a reading is taken at a moment and costs the network nothing.
+The queue is what waits in front of the bottleneck: in shapers and AQMs, but not in a delay line
+(netem). On virtual time, reading takes no time and does not disturb the network.
 
     queue_s1-eth2.pdf     backlog and drops over time
     queue_s1-eth2.dat     time_s,backlog_bytes,backlog_packets,drops
 
-Earlier files are not replaced: those of a second run are called queue_s1-eth2_2.
+Earlier files are kept: a second run writes queue_s1-eth2_2.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ ONLY_A_DELAY_LINE = "no queue, only a delay line (netem)"
 
 
 @dataclass
-class Readings:
-    """What has been read so far."""
+class QueueLog:
+    """The readings of a queue so far."""
 
     times_s: list[float] = field(default_factory=list)
     backlog_bytes: list[int] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Readings:
                 "time_s": self.times_s,
                 "backlog_bytes": self.backlog_bytes,
                 "backlog_packets": self.backlog_packets,
-                # Counted from the start, and not anew when the queue is replaced meanwhile.
+                # Counted from the start of the program; a queue that is replaced counts from 0.
                 "drops": [max(0, drops - first) for drops in self.drops],
             }
         )
@@ -87,15 +87,15 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-class Parser(argparse.ArgumentParser):
-    """Complains as our other programs do."""
+class UsageParser(argparse.ArgumentParser):
+    """Reports wrong arguments like the other programs here."""
 
     def error(self, message: str) -> NoReturn:
         raise Usage(message)
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser(add_help=False)
+    parser = UsageParser(add_help=False)
     parser.add_argument("port", metavar="PORT")
     parser.add_argument("-i", type=float, default=EVERY_S, dest="every_s")
     parser.add_argument("-t", type=float, default=None, dest="duration_s")
@@ -110,11 +110,11 @@ def watch(
     node: str,
     port: str,
     options: argparse.Namespace,
-    show: Callable[[Readings, str], None],
+    show: Callable[[QueueLog, str], None],
     is_stopped: Callable[[float], bool],
-) -> tuple[Readings, str]:
-    """Reads until stopped; returns what was read, and of which queue."""
-    readings = Readings()
+) -> tuple[QueueLog, str]:
+    """Read the queue until stopped; return the readings, and a description of the queue."""
+    readings = QueueLog()
     words = ""
     start_s = time.monotonic()
     shown_s = -REDRAW_S
@@ -138,7 +138,7 @@ def watch(
             return readings, words
 
 
-def summary(readings: Readings, port: str, words: str) -> str:
+def summary(readings: QueueLog, port: str, words: str) -> str:
     peak = max(readings.backlog_bytes)
     mean = sum(readings.backlog_bytes) / len(readings.backlog_bytes)
     return (
@@ -153,24 +153,26 @@ def summary(readings: Readings, port: str, words: str) -> str:
 @contextlib.contextmanager
 def _screen(
     port: str,
-) -> Iterator[tuple[Callable[[Readings, str], None], Callable[[float], bool]]]:
-    """How to show, and how to wait for the key that stops. Without a terminal nothing is shown, and
-    signals stop."""
-    asked: list[int] = []
+) -> Iterator[tuple[Callable[[QueueLog, str], None], Callable[[float], bool]]]:
+    """Yield a function that shows the queue, and one that waits for the key that stops.
+
+    Without a terminal, nothing is shown, and only signals stop the program.
+    """
+    signals: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        asked.append(number)
+        signals.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     keys = Keys()
     try:
         with _full_screen() if sys.stdout.isatty() else contextlib.nullcontext():
 
-            def show(readings: Readings, words: str) -> None:
+            def show(readings: QueueLog, words: str) -> None:
                 if sys.stdout.isatty():
                     _draw(port, readings, words)
 
-            yield show, lambda seconds: keys.stop_within(seconds, asked)
+            yield show, lambda seconds: keys.stop_within(seconds, signals)
     finally:
         keys.close()
         for number, handler in before.items():
@@ -178,7 +180,7 @@ def _screen(
 
 
 class Keys:
-    """Waits, and listens to the keys meanwhile; without a terminal, to whatever standard input says."""
+    """Waits for a time or a key; without a terminal, for input of any kind."""
 
     def __init__(self) -> None:
         self._is_open = True
@@ -191,24 +193,24 @@ class Keys:
         if self._before is not None:
             termios.tcsetattr(0, termios.TCSADRAIN, self._before)
 
-    def stop_within(self, seconds: float, asked: list[int]) -> bool:
-        """Whether the key that stops came, or a signal, within the time."""
-        if asked:
+    def stop_within(self, seconds: float, signals: list[int]) -> bool:
+        """Return whether a key that stops the program, or a signal, came within the time."""
+        if signals:
             return True
         ready = select.select([0] if self._is_open else [], [], [], seconds)[0]
         if ready:
             typed = os.read(0, 64)
             if not typed:
                 self._is_open = False
-                return self.stop_within(seconds, asked)
+                return self.stop_within(seconds, signals)
             if set(typed) & set(STOP_KEYS):
                 return True
-        return bool(asked)
+        return bool(signals)
 
 
 @contextlib.contextmanager
 def _full_screen() -> Iterator[None]:
-    sys.stdout.write("\x1b[?1049h\x1b[?25l")  # the other screen, without a cursor
+    sys.stdout.write("\x1b[?1049h\x1b[?25l")  # the alternate screen, without a cursor
     try:
         yield
     finally:
@@ -216,7 +218,7 @@ def _full_screen() -> Iterator[None]:
         sys.stdout.flush()
 
 
-def _draw(port: str, readings: Readings, words: str) -> None:
+def _draw(port: str, readings: QueueLog, words: str) -> None:
     size = shutil.get_terminal_size()
     now = chart.readable(readings.backlog_bytes[-1], "B")
     drops = max(0, readings.drops[-1] - readings.drops[0])
@@ -237,12 +239,12 @@ def _draw(port: str, readings: Readings, words: str) -> None:
     sys.stdout.flush()
 
 
-# -- what is left -----------------------------------------------------------------------------------
+# -- files ------------------------------------------------------------------------------------------
 
 
 def write(table: Table, port: str, folder: Path) -> list[str]:
-    """A figure and the numbers; returns the names of the files."""
-    from wanlab import plot  # takes a second to load: not before the queue has been watched
+    """Write a figure and the data; return the names of the files."""
+    from wanlab import plot  # loading it takes a second, which must not delay the readings
 
     record = Record(Provenance(wanlab=__version__), {"queue": table})
     panels = [
@@ -260,7 +262,7 @@ def write(table: Table, port: str, folder: Path) -> list[str]:
 
 
 def free_name(folder: Path, name: str) -> str:
-    """The name, or with the first number behind it that nothing has yet."""
+    """Return the name, with a number behind it if there are such files already."""
     names = (name if number == 1 else f"{name}_{number}" for number in count(1))
     return next(
         n for n in names if not any((folder / f"{n}{s}").exists() for s in (".pdf", ".dat"))

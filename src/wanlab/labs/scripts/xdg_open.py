@@ -1,7 +1,7 @@
-"""xdg-open: shows a result on the user's desktop, if there is one; otherwise says where it is.
+"""xdg-open: opens a file on the user's desktop, or says where the file is.
 
-A machine has no desktop of its own. The user's side is asked to open the file; it sees what is in the
-working folder, which both share at the same path, and nothing else.
+A machine has no desktop, so the host service opens the file. It can see the working folder, which
+has the same path on both sides, and nothing else of the machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def show(path: Path) -> None:
-    """Opens it, or prints where it is."""
+    """Open the file, or print where it is."""
     path = path.resolve()
     folder = shared_folder(MOUNTS)
     if folder is not None and not path.is_relative_to(folder):
@@ -47,11 +47,11 @@ def show(path: Path) -> None:
 
 
 def shared_folder(mounts: Path) -> Path | None:
-    """The working folder, as the embedded machine has mounted it; None where all is shared."""
+    """Return the folder that the embedded machine shares; None if all files are shared."""
     for line in mounts.read_text(encoding="utf-8").splitlines():
-        source, place, *_ = line.split(" ")
+        source, mount_point, *_ = line.split(" ")
         if source == SHARED:
-            return Path(place.encode().decode("unicode_escape"))  # a space is \040 there
+            return Path(mount_point.encode().decode("unicode_escape"))  # a space is \040 there
     return None
 
 
