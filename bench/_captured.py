@@ -1,4 +1,4 @@
-"""When packets passed a port, by a capture: for `traces`, and for the tests of links that vary."""
+"""Times of packets in a capture: for `traces`, and for the tests of links that vary."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from wanlab.measure import pcapng
 
 
 def packets(net: Network, path: Path) -> list[tuple[int, int]]:
-    """Of all packets of a capture on virtual time: the network's time in ns, bytes of the frame."""
+    """Return the network's time in ns and the frame's bytes of each packet of a capture.
+
+    The capture was taken on virtual time.
+    """
     data, position = path.read_bytes(), 0
     zero_ns = START_OF_DAY_NS + net.machine.now_ns - net.now_ns
-    found = []
+    packets_found = []
     while position < len(data):
         kind, length = struct.unpack_from("=II", data, position)
         if kind == pcapng.PACKET:
             high, low, _, size = struct.unpack_from("=IIII", data, position + 12)
-            found.append(((high << 32 | low) - zero_ns, size))
+            packets_found.append(((high << 32 | low) - zero_ns, size))
         position += length
-    return found
+    return packets_found

@@ -1,7 +1,7 @@
-"""The processes that a process started, theirs included: what they take of the computer.
+"""Processor time and memory of all descendants of a process, read from /proc (proc(5)).
 
-Read from /proc, for a process and everything below it: the kernel of a machine is one process with one
-more for every process inside; Mininet has a shell for every host.
+The kernel of a machine is one process, with one more for every process inside; Mininet has a shell for
+every host.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ PARENT, UTIME, STIME, CUTIME, CSTIME = 1, 11, 12, 13, 14  # /proc/PID/stat, afte
 
 @dataclass(frozen=True)
 class Memory:
-    """What a family has in memory; pages that several of them map count once."""
+    """Memory of several processes; pages that they share count once."""
 
     processes: int
     proportional_bytes: int
     largest_resident_bytes: int
-    """Of the largest of them; the kernel's own, for a machine."""
+    """Resident memory of the largest process; of a machine, that is its kernel."""
     largest_shared_bytes: int
-    """Its part in shared memory files; for a machine, of its memory file."""
+    """The part of it in shared memory files; of a machine, its memory file."""
 
 
 def family(ancestor: int) -> list[int]:
-    """The processes below one, without itself."""
+    """Return all descendants of a process, without the process itself."""
     children: dict[int, list[int]] = {}
     for pid in _pids():
         fields = _stat(pid)
         if fields:
             children.setdefault(int(fields[PARENT]), []).append(pid)
-    found = list(children.get(ancestor, []))
-    for pid in found:  # grows
-        found += children.get(pid, [])
-    return found
+    descendants = list(children.get(ancestor, []))
+    for pid in descendants:  # the list grows meanwhile
+        descendants += children.get(pid, [])
+    return descendants
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    """Processor time that these and those of their children that have ended took."""
+    """Return the processor time of these processes and of their children that have ended."""
     ticks = 0
     for pid in pids:
         fields = _stat(pid)
         if fields:
-            ticks += sum(int(fields[place]) for place in (UTIME, STIME, CUTIME, CSTIME))
+            ticks += sum(int(fields[index]) for index in (UTIME, STIME, CUTIME, CSTIME))
     return ticks / TICKS_PER_SECOND
 
 
 def memory(pids: Iterable[int]) -> Memory:
-    """As of now."""
+    """Return the memory that these processes use now."""
     proportional, resident, shared, processes = 0, 0, 0, 0
     for pid in pids:
         try:
             mapped = _sizes(PROC / str(pid) / "smaps_rollup")
             status = _sizes(PROC / str(pid) / "status")
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         processes += 1
         proportional += mapped.get("Pss", 0)
@@ -72,7 +72,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the state on; none if it has ended."""
+    """Return the fields of /proc/PID/stat from the state on; none if the process has ended."""
     try:
         return (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -80,7 +80,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _sizes(path: Path) -> dict[str, int]:
-    """Lines "Name:  12 kB", in bytes."""
+    """Return the values of lines such as "Name:  12 kB", in bytes."""
     sizes = {}
     for line in path.read_text(errors="replace").splitlines():
         name, _, rest = line.partition(":")

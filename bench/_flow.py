@@ -21,7 +21,7 @@ def flow(
     topology = shapes.dumbbell(pairs=1, rate=rate, delay=delay, loss="0.01%", queue=queue)
     with run.network(topology, wire="gso") as net:
         net["h2"].run("wanlab-traffic serve -D")
-        said = net["h1"].run(f"wanlab-traffic bulk h2 --time {seconds}s --json").output
-    found = traffic.parse(said)
-    assert isinstance(found, traffic.Flows)
-    run.metric("goodput", found.goodput_bps / 1e6, "Mbit/s")
+        output = net["h1"].run(f"wanlab-traffic bulk h2 --time {seconds}s --json").output
+    flows = traffic.parse(output)
+    assert isinstance(flows, traffic.Flows)
+    run.metric("goodput", flows.goodput_bps / 1e6, "Mbit/s")

@@ -1,7 +1,7 @@
-"""Mininet beside ours: whether it can be run here, and how it is kept from harming anybody.
+"""Run Mininet for comparison, isolated from the rest of the computer.
 
-Its cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in PID,
-mount and network namespaces of its own, with its own /tmp.
+Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in
+its own PID, mount and network namespaces, with its own /tmp.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-# It raises limits of the whole computer, too; here it shall not.
+# Mininet raises limits of the whole computer; read-only mounts prevent that.
 PRIVATE = """
 mount -t tmpfs tmpfs /tmp &&
 for part in fs kernel vm; do
@@ -23,22 +23,21 @@ ip link set lo up &&
 NAMESPACES = ("--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--net")
 
 
-def in_private(script: str, *words: str) -> list[str]:
-    """The command that runs a script of the shell there, with `words` as its arguments. With it ends all
-    that is in its namespaces."""
-    return ["unshare", *NAMESPACES, "sh", "-c", PRIVATE + script.lstrip(), "sh", *words]
+def in_private(script: str, *arguments: str) -> list[str]:
+    """Return the command that runs a shell script in new namespaces; they end with the command."""
+    return ["unshare", *NAMESPACES, "sh", "-c", PRIVATE + script.lstrip(), "sh", *arguments]
 
 
 def why_no_mininet() -> str | None:
-    """None if it can be compared."""
+    """Return why Mininet cannot be run here; None if it can."""
     if not shutil.which("mn"):
         return "it is not installed (sudo apt-get install mininet bridge-utils)"
     if not shutil.which("brctl"):
         return "it needs brctl for its bridges (sudo apt-get install bridge-utils)"
     if os.geteuid() != 0:
         return "it needs root"
-    tried = subprocess.run(["unshare", *NAMESPACES, "true"], capture_output=True, check=False)
-    return f"no namespaces: {tried.stderr.decode().strip()}" if tried.returncode else None
+    attempt = subprocess.run(["unshare", *NAMESPACES, "true"], capture_output=True, check=False)
+    return f"no namespaces: {attempt.stderr.decode().strip()}" if attempt.returncode else None
 
 
 def mininet_version() -> str:
@@ -47,12 +46,15 @@ def mininet_version() -> str:
 
 
 def row_of(ours: Sequence[Any], theirs: Sequence[Any]) -> dict[str, Any]:
-    """The fastest run of each side, and how they compare. A run is a dataclass with `whole_s`."""
+    """Return a table row with the fastest run of each side, and how they compare.
+
+    A run is a dataclass with `whole_s`.
+    """
     best = min(ours, key=lambda run: run.whole_s)
     row: dict[str, Any] = vars(best) | {"wholes_s": [round(run.whole_s, 3) for run in ours]}
     if theirs:
-        their = min(theirs, key=lambda run: run.whole_s)
-        row |= {f"mn_{name}": value for name, value in vars(their).items() if value is not None}
+        best_mn = min(theirs, key=lambda run: run.whole_s)
+        row |= {f"mn_{name}": value for name, value in vars(best_mn).items() if value is not None}
         row["mn_wholes_s"] = [round(run.whole_s, 3) for run in theirs]
-        row["ratio"] = their.whole_s / best.whole_s
+        row["ratio"] = best_mn.whole_s / best.whole_s
     return row

@@ -1,7 +1,7 @@
-"""What a benchmark says: tables for people on stderr as they grow, one line of JSON on stdout.
+"""The report of a benchmark: tables on stderr, row by row, and a line of JSON on stdout.
 
-Beside the figures stands what they depend on: the kernel, the computer, and how busy it was. One report
-uses one kernel, even if another one is built meanwhile.
+The JSON also holds what the figures depend on: the kernel, the computer, and how busy it was. A report
+uses the same kernel throughout, even if another one is built meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wanlab.machine.embedded import find_image
 from wanlab.machine.embedded.image import IMAGE_VARIABLE
 
 GAP = "  "
-LEAST_WIDTH = 8
+MIN_WIDTH = 8
 VERDICTS = {
     True: "The claim holds.",
     False: "THE CLAIM DOES NOT HOLD.",
@@ -28,11 +28,11 @@ VERDICTS = {
 
 
 class Report:
-    """Begins before what is measured."""
+    """The report of one benchmark; make it before anything is measured."""
 
     def __init__(self, name: str) -> None:
         self.more: dict[str, Any] = {}
-        """Goes into the JSON as it is."""
+        """Added to the JSON as it is."""
         self._name = name
         self._tables: dict[str, Table] = {}
         self._image = find_image()
@@ -40,19 +40,20 @@ class Report:
         self._load_before = os.getloadavg()[0]
 
     def table(self, name: str, columns: Sequence[str]) -> Table:
-        """Begins a table; it is called that in the JSON."""
+        """Begin a table; `name` is its key in the JSON."""
         self._tables[name] = Table(columns)
         return self._tables[name]
 
     def note(self, text: str) -> None:
-        """A line of text: what is being done, or why something cannot be."""
+        """Print a line about the progress, or about what cannot be measured."""
         print(text, file=sys.stderr, flush=True)
 
     def finish(self, *, is_met: bool | None) -> int:
-        """The line of JSON; returns the exit status, 1 if what the benchmark claims does not hold.
+        """Print the line of JSON and return the exit status: 1 if the claim does not hold.
 
-        None: there was nothing to compare with."""
-        told = {
+        `is_met` is None if there was nothing to compare with.
+        """
+        data = {
             "bench": self._name,
             "is_met": is_met,
             **{name: table.rows for name, table in self._tables.items()},
@@ -66,12 +67,12 @@ class Report:
             "load_after": round(os.getloadavg()[0], 2),
         }
         self.note(VERDICTS[is_met])
-        print(json.dumps(told), flush=True)
+        print(json.dumps(data), flush=True)
         return 1 if is_met is False else 0
 
 
 class Table:
-    """Rows have the columns' names; what a row lacks is shown as "-"."""
+    """A table whose rows are printed as they are added; a missing figure is shown as "-"."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -79,12 +80,12 @@ class Table:
         self._print(self._columns)
 
     def add(self, **figures: Any) -> None:
-        """A row. Figures that are no column go into the JSON only."""
+        """Add a row. Figures that are not columns appear only in the JSON."""
         self.rows.append(figures)
         self._print([_text(figures.get(column)) for column in self._columns])
 
     def _print(self, cells: Sequence[str]) -> None:
-        widths = [max(len(column), LEAST_WIDTH) for column in self._columns]
+        widths = [max(len(column), MIN_WIDTH) for column in self._columns]
         padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
         print(GAP.join(padded), file=sys.stderr, flush=True)
 

@@ -1,13 +1,13 @@
 """Every starting state fails its check, every solution passes, every wrong one fails with its hint.
 
-Of all exercises and problems and all their variants, or of the units that are named; each case in a
-network of its own, `-j` side by side. A solution's own measurements last 2 s here; `wanlab lab run`
-performs them in full length.
+This holds for all variants of all exercises and problems, or of the units that are named. Each case has
+a network of its own; `-j` runs several at once. A solution's own measurements last 2 s here, while
+`wanlab lab run` performs them in full length.
 
-    case      the unit, and what was graded: the starting state, a solution, or one that is wrong
-    right     whether that came out as it should
-    points    of all that there are
-    wall_s    with what else ran
+    case      the unit, and what was graded: the starting state, a solution, or a wrong solution
+    right     whether the grade is as it should be
+    points    points given, of all points
+    wall_s    real time; cases that run at the same time slow each other down
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from _report import Report, Table
 
 from wanlab.labs import catalog, check_selftest
 
-LIMIT_OF_MISSED = 3
+MAX_MISSED = 3
 
 
 def main() -> int:
@@ -38,15 +38,15 @@ def main() -> int:
         running = [pool.submit(check_selftest.run_case, case) for case in cases]
         try:
             for done in as_completed(running):
-                _tell(report, table, done.result())
+                _add_row(report, table, done.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     kinds = (check_selftest.START, check_selftest.SOLUTION, check_selftest.WRONG)
     report.more["totals"] = {
-        kind: {"right": sum(own), "of": len(own)}
+        kind: {"right": sum(rights), "of": len(rights)}
         for kind in kinds
-        if (own := [row["right"] for row in table.rows if row["kind"] == kind])
+        if (rights := [row["right"] for row in table.rows if row["kind"] == kind])
     }
     for kind, total in report.more["totals"].items():
         report.note(f"{kind}: {total['right']} of {total['of']} as they should be")
@@ -54,10 +54,10 @@ def main() -> int:
     return report.finish(is_met=all(rights) if rights else None)
 
 
-def _tell(report: Report, table: Table, verdict: check_selftest.Verdict) -> None:
-    own = asdict(verdict)
+def _add_row(report: Report, table: Table, verdict: check_selftest.Verdict) -> None:
+    fields = asdict(verdict)
     table.add(
-        **{k: own[k] for k in ("kind", "missed", "reasons")},
+        **{key: fields[key] for key in ("kind", "missed", "reasons")},
         right=verdict.is_right,
         points=f"{verdict.points:g}/{verdict.of:g}",
         wall_s=verdict.seconds,
@@ -66,18 +66,20 @@ def _tell(report: Report, table: Table, verdict: check_selftest.Verdict) -> None
     for reason in verdict.reasons:
         report.note(f"          {reason}")
     if verdict.reasons:
-        for missed in verdict.missed[:LIMIT_OF_MISSED]:
+        for missed in verdict.missed[:MAX_MISSED]:
             report.note(f"          missed: {missed}")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("unit", nargs="*", help="ex3, prob1, ...; all if none is named")
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="so many side by side")
+    parser.add_argument("unit", nargs="*", help="such as ex3 or prob1; by default all")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="how many cases at once")
     parser.add_argument(
         "--kind", action="append", choices=(check_selftest.START, check_selftest.SOLUTION, "wrong")
     )
-    parser.add_argument("--case", default="", metavar="TEXT", help="only cases in whose name it is")
+    parser.add_argument(
+        "--case", default="", metavar="TEXT", help="only cases whose names contain TEXT"
+    )
     return parser.parse_args()
 
 

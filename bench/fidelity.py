@@ -13,9 +13,9 @@ Groups, each a file of effects/ with its theory at the top:
     shares         HTB, DRR, prio, SFQ, FQ_CoDel, Jain's index
     windows        slow start, Reno, CUBIC, BBR, Vegas
 
-Every figure has a theory, what was measured, and a range that theory gives; the claim holds if all are
-in theirs. Nothing here depends on how fast or busy the computer is: with equal kernel and seeds, equal
-figures. `--table` puts them into docs/fidelity.md.
+Every figure has a theoretical value, a measured value, and a range that follows from theory; the claim
+holds if all measured values are in their ranges. Figures depend on the kernel and the seeds, and not on
+how fast or busy the computer is. `--table` writes them into docs/fidelity.md.
 """
 
 from __future__ import annotations
@@ -59,25 +59,25 @@ COLUMNS = ("theory", "measured", "unit", "error", "is_met", "seconds", "effect")
 
 
 def main() -> int:
-    words = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    words.add_argument("groups", nargs="*", metavar="GROUP", help="which; default: all")
-    words.add_argument(
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help="by default all groups")
+    parser.add_argument(
         "--table", action="store_true", help="refresh the tables of docs/fidelity.md"
     )
-    asked = words.parse_args()
-    for name in asked.groups:
+    options = parser.parse_args()
+    for name in options.groups:
         if name not in GROUPS:
-            words.error(f"there is no group {name!r}; there are {', '.join(GROUPS)}")
+            parser.error(f"there is no group {name!r}; there are {', '.join(GROUPS)}")
     report = Report("fidelity")
     table = report.table("figures", COLUMNS)
-    found = {name: _measure(name, table) for name in asked.groups or GROUPS}
-    if asked.table:
-        page.refresh(found, _origin())
+    measured = {name: _measure(name, table) for name in options.groups or GROUPS}
+    if options.table:
+        page.refresh(measured, _origin())
         report.note(f"{page.PAGE} has the new figures.")
-    met = [figure.is_met for figures in found.values() for figure in figures]
-    report.note(f"{sum(met)} of {len(met)} figures are in their range.")
+    met = [figure.is_met for figures in measured.values() for figure in figures]
+    report.note(f"{sum(met)} of {len(met)} figures are in their ranges.")
     return report.finish(is_met=bool(met) and all(met))
 
 
@@ -85,9 +85,9 @@ def _measure(group: str, table: Table) -> list[Figure]:
     figures = []
     for case in GROUPS[group]:
         began_s = time.monotonic()
-        found = case.measure()
+        case_figures = case.measure()
         seconds = round(time.monotonic() - began_s, 1)
-        for figure in found:
+        for figure in case_figures:
             table.add(
                 group=group,
                 case=case.name,
@@ -102,10 +102,10 @@ def _measure(group: str, table: Table) -> list[Figure]:
                 reason=figure.reason,
                 flaws=figure.flaws,
                 is_met=figure.is_met,
-                seconds=seconds if figure is found[0] else None,
+                seconds=seconds if figure is case_figures[0] else None,
                 **figure.details,
             )
-        figures += found
+        figures += case_figures
     return figures
 
 

@@ -1,12 +1,12 @@
-"""Tests on virtual time do not flicker: the example project's pass every time, on a busy computer, too.
+"""Tests on virtual time are not flaky: the example project's tests pass in every run, even under load.
 
-All tests of examples/client-server-tests, again and again, as many workers as there are CPUs: alone,
+All tests of examples/client-server-tests run many times, with one worker per CPU: on an idle computer,
 and while twice as many processes as CPUs compute without a pause.
 
     times      how often all tests were run
-    failed     runs in which not every test passed, which should be none
-    other      tests that passed but did not leave the same record, to the byte, in all runs
-    slowest_s  the longest of the runs; the load of the computer decides it, and nothing else
+    failed     runs in which not every test passed; should be 0
+    other      tests that passed but did not leave the same record, byte for byte, in all runs
+    slowest_s  the longest run; it depends only on the load of the computer
 """
 
 from __future__ import annotations
@@ -39,37 +39,39 @@ Digests = dict[str, set[str]]
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--times", type=int, default=50, help="how often alone")
-    arguments.add_argument("--busy", type=int, default=50, help="how often on a busy computer")
-    given = arguments.parse_args()
+    arguments.add_argument("--times", type=int, default=50, help="runs on an idle computer")
+    arguments.add_argument("--busy", type=int, default=50, help="runs on a busy computer")
+    options = arguments.parse_args()
     report = Report("flaky")
     table = report.table("runs", ("computer", "times", "tests", "failed", "other", "slowest_s"))
     digests: Digests = defaultdict(set)
     failures: list[str] = []
-    for computer, times in (("alone", given.times), ("busy", given.busy)):
+    for computer, times in (("alone", options.times), ("busy", options.busy)):
         before, taken_s = len(failures), [0.0]
         with busy(computer == "busy"):
             for number in range(1, times + 1):
                 taken_s.append(run_once(digests, failures))
-                told = f"{computer} {number}/{times}: {taken_s[-1]:.0f} s, {len(failures)} failed"
-                report.note(told)
+                progress = (
+                    f"{computer} {number}/{times}: {taken_s[-1]:.0f} s, {len(failures)} failed"
+                )
+                report.note(progress)
         table.add(
             computer=computer,
             times=times,
             tests=len(digests),
             failed=len(failures) - before,
-            other=sum(len(found) > 1 for found in digests.values()),
+            other=sum(len(distinct) > 1 for distinct in digests.values()),
             slowest_s=round(max(taken_s), 1),
         )
-    for told in failures:
-        report.note(told)
+    for failure in failures:
+        report.note(failure)
     report.more["failures"] = failures
-    is_same = all(len(found) == 1 for found in digests.values())
+    is_same = all(len(distinct) == 1 for distinct in digests.values())
     return report.finish(is_met=bool(digests) and is_same and not failures)
 
 
 def run_once(digests: Digests, failures: list[str]) -> float:
-    """All tests; adds the digests of their records, or what went wrong. How long it took."""
+    """Run all tests once; add the digests of their records, or the failure; return the real time."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         done = subprocess.run(
@@ -95,9 +97,9 @@ def run_once(digests: Digests, failures: list[str]) -> float:
 
 
 @contextmanager
-def busy(wanted: bool) -> Iterator[None]:
-    """Something else computes meanwhile, on all CPUs."""
-    count = BURNERS_PER_CPU * len(os.sched_getaffinity(0)) if wanted else 0
+def busy(is_busy: bool) -> Iterator[None]:
+    """Keep all CPUs busy with other processes, if asked."""
+    count = BURNERS_PER_CPU * len(os.sched_getaffinity(0)) if is_busy else 0
     spin = [sys.executable, "-c", "while True: pass"]
     burners = [subprocess.Popen(spin) for _ in range(count)]
     try:

@@ -1,11 +1,11 @@
 """A network that is killed at any moment leaves nothing behind: no process, no file, no claimed CPU.
 
 A program that starts a network and keeps it busy is ended by SIGINT, SIGTERM and SIGKILL, at a random
-moment between its start and half a second after the network is up. Afterwards we look for its processes
-and for files that it could have made.
+moment between its start and half a second after the network is up. Then the benchmark looks for its
+processes and for files that it could have made.
 
-    left       what was found afterwards, which should be nothing
-    gone_s     from the signal until the last of its processes had ended
+    left       processes and files that remain; should be 0
+    gone_s     time from the signal until the last process had ended
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ with Network(shapes.dumbbell(2, rate="100Mbps", delay="5ms"), folder=sys.argv[1]
     net["h1"].run("iperf3 -c h3 -t 1000")
 """
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-PLACES = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), Path.home() / ".uml")
+FOLDERS = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), Path.home() / ".uml")
 WHILE_BOOTING_FRACTION = 0.4
 BOOT_S, BUSY_S = 0.3, 0.5
 PATIENCE_S = 30.0
@@ -42,15 +42,15 @@ PATIENCE_S = 30.0
 def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--times", type=int, default=100)
-    arguments.add_argument("--seed", type=int, default=1, help="of the moments")
-    given = arguments.parse_args()
+    arguments.add_argument("--seed", type=int, default=1, help="seed of the random moments")
+    options = arguments.parse_args()
     report = Report("kill")
     table = report.table("kills", ("signal", "times", "gone_s", "left"))
-    moments = random.Random(given.seed)
+    moments = random.Random(options.seed)
     left: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for place, number in enumerate(SIGNALS):
-            times = len(range(place, given.times, len(SIGNALS)))
+        for index, number in enumerate(SIGNALS):
+            times = len(range(index, options.times, len(SIGNALS)))
             before = len(left)
             gone_s = [kill_once(number, moments, folder, left) for _ in range(times)]
             table.add(
@@ -66,7 +66,7 @@ def main() -> int:
 def kill_once(
     number: signal.Signals, moments: random.Random, folder: str, left: list[str]
 ) -> float:
-    """How long its processes lived on after the signal; what remains is added to `left`."""
+    """Kill a network once; return how long its processes lived on, and add what remains to `left`."""
     before = files()
     victim = subprocess.Popen(
         [sys.executable, "-c", VICTIM, folder], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -91,7 +91,7 @@ def kill_once(
 
 
 def is_running(pid: int) -> bool:
-    """A process that has ended and waits for its parent does not run."""
+    """Whether a process runs; a zombie, which waits for its parent, does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -100,10 +100,10 @@ def is_running(pid: int) -> bool:
 
 
 def files() -> set[str]:
-    """Files that a machine could leave: memory, sockets, pid files."""
+    """Return the files that a machine could leave: memory, sockets, pid files."""
     return {
         str(path)
-        for folder in PLACES
+        for folder in FOLDERS
         if folder.is_dir() and os.access(folder, os.R_OK)
         for path in folder.iterdir()
         if any(word in path.name for word in ("vm_file", "uml", "mconsole"))

@@ -1,14 +1,15 @@
 """`wanlab mn` makes and tests networks faster than Mininet's `mn` does on the same computer.
 
-The same command lines, whole processes, from nothing to nothing; wanlab's in the embedded machine on
-virtual time, Mininet's with Linux bridges and no controller, in turn, when it is installed (Debian's
-packages `mininet` and `bridge-utils`) and this runs as root. Of several runs the fastest counts.
+Both run the same command lines, alternately, from the start of the process to its end: wanlab in the
+embedded machine on virtual time, Mininet with Linux bridges and no controller. Mininet is measured if it
+is installed (Debian's packages `mininet` and `bridge-utils`) and the benchmark runs as root. The fastest
+of several runs counts.
 
-    whole_s        until it has ended and nothing is left
-    ratio          Mininet's whole_s to ours; at_least: what the budget asks
-    memory_mb      the most that all its processes had together, what they share counted once; Mininet's
-                   network is in the computer's own kernel, which is not counted
-    status         exit status; ours is 0 only if no ping was lost
+    whole_s        until the process has ended and nothing is left
+    ratio          Mininet's whole_s divided by wanlab's; at_least: the budget
+    memory_mb      peak memory of all processes together, shared pages counted once; Mininet's network
+                   is in the computer's own kernel, which is not counted
+    status         exit status; wanlab's is 0 only if no ping was lost
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from _mininet import in_private, mininet_version, row_of, why_no_mininet
 from _report import Report
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-# name: (what the budget asks of Mininet's time to ours, runs, words)
+# name: (least ratio of Mininet's time to ours, runs, arguments)
 CASES = {
     "minimal": (1.0, 5, "--test none"),
     "single200": (4.0, 2, "--topo single,200 --test pingpair"),
@@ -36,7 +37,7 @@ CASES = {
     "single1000": (4.0, 1, "--topo single,1000 --test none"),
 }
 MEGABYTE = 1e6
-LOOK_EVERY_S = 0.25
+POLL_S = 0.25
 COLUMNS = (
     *("case", "whole_s", "memory_mb", "status", "mn_whole_s", "mn_memory_mb", "mn_status"),
     *("ratio", "at_least", "is_met"),
@@ -44,8 +45,8 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run from the start of its process."""
+class CommandRun:
+    """One run of a command line."""
 
     whole_s: float
     memory_mb: float
@@ -56,14 +57,14 @@ def main() -> int:
     options = _arguments()
     report = Report("mininet")
     reason = why_no_mininet()
-    report.more = {"mininet": reason or mininet_version(), "words": {}}
+    report.more = {"mininet": reason or mininet_version(), "arguments": {}}
     if reason:
         report.note(f"without Mininet: {reason}")
     table = report.table("runs", COLUMNS)
     met: list[bool] = []
     for name in options.case or CASES:
         at_least, runs, text = CASES[name]
-        report.more["words"][name] = text
+        report.more["arguments"][name] = text
         ours, theirs = [], []
         for _ in range(options.runs or runs):
             ours.append(run_ours(text.split(), options.limit_s))
@@ -77,26 +78,26 @@ def main() -> int:
     return report.finish(is_met=all(met) if met else None)
 
 
-def run_ours(words: list[str], limit_s: float) -> Run:
-    """The command line as its user starts it."""
+def run_ours(arguments: list[str], limit_s: float) -> CommandRun:
+    """CommandRun the command line as a user would."""
     program = "from wanlab.cli import main; main()"
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
         return _run(
-            [sys.executable, "-c", program, "mn", *words],
+            [sys.executable, "-c", program, "mn", *arguments],
             limit_s,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(SOURCE)},
         )
 
 
-def run_mininet(words: list[str], limit_s: float) -> Run:
-    """The same, by Mininet."""
+def run_mininet(arguments: list[str], limit_s: float) -> CommandRun:
+    """CommandRun the same command line with Mininet."""
     script = 'exec mn --switch lxbr --controller none "$@"'
-    return _run(in_private(script, *words), limit_s)
+    return _run(in_private(script, *arguments), limit_s)
 
 
-def _run(command: list[str], limit_s: float, **options: Any) -> Run:
-    """Runs it to its end; looks at its memory now and then."""
+def _run(command: list[str], limit_s: float, **options: Any) -> CommandRun:
+    """CommandRun a command to its end, and poll its memory."""
     began = time.monotonic()
     process = subprocess.Popen(
         command,
@@ -105,30 +106,30 @@ def _run(command: list[str], limit_s: float, **options: Any) -> Run:
         stderr=subprocess.DEVNULL,
         **options,
     )
-    most_bytes = 0
+    peak_bytes = 0
     try:
         while process.poll() is None:
             left_s = limit_s - (time.monotonic() - began)
             if left_s <= 0:
                 break
             try:
-                process.wait(min(left_s, LOOK_EVERY_S))
+                process.wait(min(left_s, POLL_S))
             except subprocess.TimeoutExpired:
                 used = memory([process.pid, *family(process.pid)])
-                most_bytes = max(most_bytes, used.proportional_bytes)
+                peak_bytes = max(peak_bytes, used.proportional_bytes)
         whole_s = time.monotonic() - began
     finally:
-        # Mininet's namespaces end with it, and our machine with us.
+        # Mininet's namespaces end with its process, and so does our machine.
         process.kill()
         process.wait()
-    return Run(whole_s, most_bytes / MEGABYTE, process.returncode)
+    return CommandRun(whole_s, peak_bytes / MEGABYTE, process.returncode)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--case", action="append", choices=list(CASES), help="instead of all")
-    parser.add_argument("--runs", type=int, help="of which the fastest counts")
-    parser.add_argument("--limit-s", type=float, default=300.0, help="of one run")
+    parser.add_argument("--case", action="append", choices=list(CASES), help="only these cases")
+    parser.add_argument("--runs", type=int, help="runs of each case")
+    parser.add_argument("--limit-s", type=float, default=300.0, help="limit of one run")
     return parser.parse_args()
 
 

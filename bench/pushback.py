@@ -1,15 +1,15 @@
-"""A wire does not push back: a switch's queue fills the same whether or not netem stands before it.
+"""A wire exerts no backpressure: a switch's queue fills equally with and without netem before it.
 
-Lab 18's drop-tail case: one flow through a port with a tbf of 1 Gbit/s and a buffer of ten
-bandwidth-delay products. The 20 ms of delay are put before the bottleneck (`before`: netem orphans
-packets, so even a kernel that pushes back fills the queue) and on the way back (`after`: nothing but the
-wire stands between the sender and the queue). Since Linux 4.19 the second shows 22 ms instead of about
-200 on virtual Ethernet pairs, because TCP Small Queues counts the switch's queue as the sender's own.
+This is the drop-tail case of Lab 18: one flow through a port with a tbf of 1 Gbit/s and a buffer of ten
+bandwidth-delay products. The delay of 20 ms is either before the bottleneck (`before`: netem orphans
+packets, so the queue fills even in a kernel with backpressure) or on the way back (`after`: only the
+wire is between the sender and the queue). Since Linux 4.19 the second case shows 22 ms instead of about
+200 ms on virtual Ethernet pairs, because TCP Small Queues counts the switch's queue as the sender's own.
 
-    rtt_ms          median and most of the sender's smoothed RTT, without its first ten seconds
-    ping_ms         mean of a ping beside it, in the same queue
-    peak_bytes      of the queue; the claim: the limit, within one super-packet
-    goodput_mbps    what iperf3's receiver counted
+    rtt_ms          median and maximum of the sender's smoothed RTT, without the first ten seconds
+    ping_ms         mean of a ping through the same queue
+    peak_bytes      peak of the queue; the claim: within one super-packet of its limit
+    goodput_mbps    goodput at iperf3's receiver
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ COLUMNS = (
     "goodput_mbps",
     "is_met",
 )
-# Where netem stands: towards the receivers before the bottleneck, or towards the senders.
-PLACES = {"before": "s1-eth1", "after": "s2-eth1"}
+# The port with netem: before the bottleneck, or on the way back to the senders.
+NETEM_PORTS = {"before": "s1-eth1", "after": "s2-eth1"}
 WIRES: tuple[Wire, ...] = ("gso", "mtu")
 
 
@@ -56,15 +56,15 @@ def main() -> int:
     table = report.table("queues", COLUMNS)
     met = []
     for wire in WIRES:
-        for place, port in PLACES.items():
+        for position, port in NETEM_PORTS.items():
             figures = _fill(wire, port)
             met.append(bool(figures["is_met"]))
-            table.add(delay=place, wire=wire, **figures)
+            table.add(delay=position, wire=wire, **figures)
     return report.finish(is_met=all(met))
 
 
 def _lab_18() -> Topology:
-    """h1 and h2 send to h3 and h4 through s2-eth2."""
+    """Return Lab 18's network, in which h1 and h2 send to h3 and h4 through s2-eth2."""
     return Topology(
         nodes=(*(Host(f"h{i}") for i in (1, 2, 3, 4)), *(Switch(f"s{i}") for i in (1, 2, 3))),
         links=(
@@ -113,7 +113,7 @@ def _fill(wire: Wire, netem_port: str) -> dict[str, Any]:
 
 
 def _rtts_ms(flows: Table) -> Any:
-    """Of the flow that carries the data, when it has warmed up."""
+    """Return the RTTs of the flow that carries the data, after its warm-up."""
     sent = {name: max(flows.where(flow=name)["bytes_sent"]) for name in flows.distinct("flow")}
     data = flows.where(flow=max(sent, key=lambda name: int(sent[name])))
     warm = np.asarray(data["time_ns"]) > WARM_UP_S * 1_000_000_000

@@ -1,9 +1,9 @@
 """The record of 90 s at 1 Gbit/s, with flows, queues and ports every 10 ms, is smaller than 20 MB.
 
-One flow and a ping beside it through a bottleneck of 1 Gbit/s and 20 ms, as in the course's Lab 14.
+One flow and a ping go through a bottleneck of 1 Gbit/s and 20 ms, as in the course's Lab 14.
 
-    megabytes   of each part of the record's folder
-    rows        of each table
+    megabytes   size of each part of the record's folder
+    rows        rows of each table
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wanlab import Flows, Network, Ports, Queues, Record, Sampling, iperf3, ping
 
 SECONDS = 90
 EVERY = "10ms"
-MOST_MEGABYTES = 20
+MAX_MEGABYTES = 20
 PORT = "s1-eth3"
 
 
@@ -29,26 +29,26 @@ def main() -> int:
     table = report.table("parts", ("part", "rows", "megabytes"))
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(Path(folder))
-        place = Path(folder) / "record"
-        record.write(measured, place)
+        target = Path(folder) / "record"
+        record.write(measured, target)
         total = 0
-        for path in sorted(path for path in place.rglob("*") if path.is_file()):
+        for path in sorted(path for path in target.rglob("*") if path.is_file()):
             size = path.stat().st_size
             total += size
             rows = len(measured[path.stem]) if path.suffix == ".parquet" else 0
-            table.add(part=str(path.relative_to(place)), rows=rows, megabytes=size / 1e6)
+            table.add(part=str(path.relative_to(target)), rows=rows, megabytes=size / 1e6)
     table.add(part="all", rows=0, megabytes=total / 1e6)
-    return report.finish(is_met=total < MOST_MEGABYTES * 1e6)
+    return report.finish(is_met=total < MAX_MEGABYTES * 1e6)
 
 
 def measure(folder: Path) -> Record:
-    """The record of one run."""
+    """Run the network once and return its record."""
     topology = shapes.dumbbell(pairs=2, rate="1Gbps", delay="20ms")
     with Network(topology, seed=1, wire="gso", folder=folder) as net:
         net["h3"].start("iperf3 -s -1")
         net.run_for("1s")
-        looks = (Flows("h1", "h3"), Queues(PORT), Ports(PORT, "h1-eth0"))
-        sampling = Sampling(net, looks, every=EVERY)
+        samplers = (Flows("h1", "h3"), Queues(PORT), Ports(PORT, "h1-eth0"))
+        sampling = Sampling(net, samplers, every=EVERY)
         flow = net["h1"].start(f"iperf3 -c h3 -t {SECONDS} -J")
         pings = net["h2"].start(f"ping -c {SECONDS} h4")
         sampling.run([flow, pings])

@@ -1,16 +1,16 @@
-"""Samplers of TCP, queues and ports at 10 ms take at most 1.3 times the wall time of a run without.
+"""Sampling TCP, queues and ports every 10 ms makes a run take at most 1.3 times as long.
 
-One iperf3 flow of `--seconds` through a switch's port with 20 ms of delay and 1 Gbit/s, as in `speed`.
-Each case runs `--runs` times, in turns; the fastest counts. The time of a run is that of iperf3 from
-start to end, and of making the tables. Beside it stands what else can be looked at, which nothing is
-claimed of.
+One iperf3 flow of `--seconds` goes through a switch's port with 20 ms of delay and 1 Gbit/s, as in
+`speed`. The cases alternate and run `--runs` times each; the fastest run counts. The time of a run is
+that of iperf3 from start to end, and of making the tables. With `--all` the other samplers are measured
+too, without a claim.
 
-    samplers       what looked; "none": nothing
-    wall_s         of the fastest run; cpu_s of the machine's processes in it
-    ratio          wall_s against that without
-    identical      whether iperf3 printed the same as without, byte for byte; see docs/measurement.md
-    rows           of all tables; file_mb of the captures
-    record_90s_mb  of a record of 90 s at this rate, from the size of this one
+    samplers       the samplers of the run; "none" for the run to compare with
+    wall_s         real time of the fastest run; cpu_s: processor time of the machine's processes
+    ratio          wall_s divided by that without samplers
+    identical      whether iperf3 printed the same, byte for byte; see docs/measurement.md
+    rows           rows of all tables; file_mb: size of the captures
+    record_90s_mb  estimated size of a record of 90 s, from the size of this one
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from wanlab.record import Table
 
 PORT = "s1-eth2"
 BUFFERS = "10240 87380 152428800"
-MOST_RATIO = 1.3
-MOST_RECORD_MB = 20
+MAX_RATIO = 1.3
+MAX_RECORD_MB = 20
 RECORD_SECONDS = 90
 
 Make = Callable[[str], Sequence[Sampler]]
 
 
-def three(folder: str) -> list[Sampler]:
+def claimed_samplers(folder: str) -> list[Sampler]:
     return [Queues(PORT), Flows("h1"), Ports(PORT)]
 
 
@@ -56,8 +56,8 @@ class Case:
 
 CASES = (
     Case("none", "", lambda folder: []),
-    Case("tcp, queues, ports", "10ms", three, is_claimed=True),
-    Case("tcp, queues, ports, cpu", "1ms", lambda folder: [*three(folder), Cpu()]),
+    Case("tcp, queues, ports", "10ms", claimed_samplers, is_claimed=True),
+    Case("tcp, queues, ports, cpu", "1ms", lambda folder: [*claimed_samplers(folder), Cpu()]),
     Case("acks", "10ms", lambda folder: [Acks("h1")]),
     Case("sojourns", "10ms", lambda folder: [Sojourns(PORT)]),
     Case("capture, 96 bytes", "10ms", lambda folder: [_capture(folder, 96)]),
@@ -70,10 +70,10 @@ COLUMNS = (
 
 
 @dataclass
-class Run:
+class SampledRun:
     wall_s: float
     cpu_s: float
-    said: str
+    output: str
     tables: dict[str, Table]
     file_bytes: int
     record_bytes: int
@@ -86,7 +86,7 @@ def main() -> int:
     is_met = True
     for wire in options.wire or ("gso", "mtu"):
         cases = [case for case in CASES if options.all or case.is_claimed or not case.every]
-        runs: dict[str, list[Run]] = {}
+        runs: dict[str, list[SampledRun]] = {}
         for _ in range(options.runs):
             for case in cases:
                 key = f"{case.samplers} {case.every}"
@@ -96,7 +96,7 @@ def main() -> int:
             ratio = run.wall_s / best[0].wall_s
             megabytes = run.record_bytes / 1e6 * RECORD_SECONDS / options.seconds
             if case.is_claimed:
-                is_met &= ratio <= MOST_RATIO and megabytes < MOST_RECORD_MB
+                is_met &= ratio <= MAX_RATIO and megabytes < MAX_RECORD_MB
             table.add(
                 wire=wire,
                 samplers=case.samplers,
@@ -104,7 +104,7 @@ def main() -> int:
                 wall_s=run.wall_s,
                 cpu_s=run.cpu_s,
                 ratio=ratio,
-                identical=run.said == best[0].said,
+                identical=run.output == best[0].output,
                 rows=sum(len(rows) for rows in run.tables.values()),
                 file_mb=run.file_bytes / 1e6,
                 record_90s_mb=megabytes,
@@ -112,7 +112,7 @@ def main() -> int:
     return report.finish(is_met=is_met)
 
 
-def _run(case: Case, wire: Wire, seconds: int) -> Run:
+def _run(case: Case, wire: Wire, seconds: int) -> SampledRun:
     sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
@@ -133,14 +133,14 @@ def _run(case: Case, wire: Wire, seconds: int) -> Run:
             sampling = Sampling(net, case.make(folder), every=case.every)
             sampling.run(flow)
             tables = sampling.tables()
-        said = flow.finish().output
+        output = flow.finish().output
         wall_s = time.monotonic() - began
         used_s = cpu_s(family(os.getpid())) - used_s
         file_bytes = sum(path.stat().st_size for path in Path(folder).glob("*.pcapng"))
-        place = Path(folder) / "record"
-        record.write(Record(net.provenance(), tables), place)
-        record_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
-        return Run(wall_s, used_s, said, tables, file_bytes, record_bytes)
+        target = Path(folder) / "record"
+        record.write(Record(net.provenance(), tables), target)
+        record_bytes = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+        return SampledRun(wall_s, used_s, output, tables, file_bytes, record_bytes)
 
 
 def _capture(folder: str, snaplen: int) -> Capture:
@@ -149,10 +149,10 @@ def _capture(folder: str, snaplen: int) -> Capture:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=3, help="of which the fastest counts")
-    parser.add_argument("--seconds", type=int, default=10, help="of each flow")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each case")
+    parser.add_argument("--seconds", type=int, default=10, help="length of each flow")
     parser.add_argument("--wire", action="append", choices=("gso", "mtu"))
-    parser.add_argument("--all", action="store_true", help="also what nothing is claimed of")
+    parser.add_argument("--all", action="store_true", help="also measure samplers without a claim")
     return parser.parse_args()
 
 

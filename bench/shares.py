@@ -1,7 +1,7 @@
-"""Of two equal flows at a drop-tail queue one starves, unless something disturbs their timing.
+"""One of two equal flows at a drop-tail queue starves, unless something disturbs their timing.
 
-And what else decides in labs 18 to 20 who gets how much, and how long queues become (docs/fidelity.md,
-Who shares with whom). `--case` takes one group.
+The other cases show what else decides shares and queue lengths in labs 18 to 20 (docs/fidelity.md, Who
+shares with whom). `--case` measures one group.
 
     equal      two CUBIC flows, 1 Gbit/s, 20 ms, a buffer of one bandwidth-delay product, for 60 s
     disorder   the same with a random delay of 0 to 0.5 ms at each sender that keeps packets in order
@@ -32,13 +32,13 @@ DISORDER = "netem delay 250us 250us rate 40gbit limit 100000"
 PIE = "pie limit 17476 target 22ms tupdate 5ms alpha 2 beta 25"
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 BOTTLENECK = "s2-eth2"
-LEAST_DISORDERLY, MOST_ORDERLY = 0.3, 0.35
+MIN_SHARE_WITH_DISORDER, MAX_SHARE_WITHOUT = 0.3, 0.35
 PEAK_RATIO = 3.0
 
 
 @contextmanager
 def network(lab: str, seed: int, buffers: int) -> Iterator[Network]:
-    """A lab's network with its delay and the buffers of all its hosts."""
+    """Run a lab's network with its delay, and with these buffers in all hosts."""
     unit = catalog.find(lab)
     topology = load(unit.topology)
     with (
@@ -57,9 +57,9 @@ def network(lab: str, seed: int, buffers: int) -> Iterator[Network]:
 
 
 def rates(client: Process) -> list[float]:
-    """Of each second, Mbit/s."""
+    """Return the rate of each second, in Mbit/s."""
     measured = iperf3.parse(client.finish("900s").output.encode())
-    return [one.bits_per_second / 1e6 for one in measured.intervals]
+    return [interval.bits_per_second / 1e6 for interval in measured.intervals]
 
 
 def mean(values: list[float]) -> float:
@@ -77,8 +77,12 @@ def equal(report: Report, seeds: range, disorder: str = "") -> bool:
             clients = [net[f"h{n}"].start(f"iperf3 -c 10.0.0.{n + 2} -t 60 -J") for n in (1, 2)]
             first, second = (mean(rates(client)) for client in clients)
         table.add(seed=seed, h1_mbps=first, h2_mbps=second)
-        least = min(first, second) / (first + second)
-        is_met = is_met and (least >= LEAST_DISORDERLY if disorder else least < MOST_ORDERLY)
+        smaller_share = min(first, second) / (first + second)
+        is_met = is_met and (
+            smaller_share >= MIN_SHARE_WITH_DISORDER
+            if disorder
+            else smaller_share < MAX_SHARE_WITHOUT
+        )
     return is_met
 
 
@@ -94,10 +98,10 @@ def bbr(report: Report) -> bool:
             other = net["h2"].start(f"iperf3 -c 10.0.0.4 -t {60 * minutes} -J")
             both = rates(cubic), rates(other)
         for minute in range(minutes):
-            first, second = (mean(own[60 * minute : 60 * minute + 60]) for own in both)
+            first, second = (mean(seconds[60 * minute : 60 * minute + 60]) for seconds in both)
             table.add(later_s=later_s, minute=minute + 1, cubic_mbps=first, bbr_mbps=second)
             shares.append(second / (first + second))
-    return shares[0] < LEAST_DISORDERLY < min(shares[1:])
+    return shares[0] < MIN_SHARE_WITH_DISORDER < min(shares[1:])
 
 
 def queues(report: Report, seeds: range) -> bool:
@@ -151,7 +155,7 @@ def main() -> int:
         "pie": lambda: pie(report),
     }
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--case", choices=groups, help="one group only")
+    parser.add_argument("--case", choices=groups, help="measure only this group")
     chosen = parser.parse_args().case
     met = []
     for name, measure in groups.items():

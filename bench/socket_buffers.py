@@ -1,14 +1,15 @@
-"""How much of a socket buffer of the course's size (16 MiB) is window: one flow, 10 Gbit/s, 20 ms.
+"""A receiver offers more than half of its socket buffer as window, but not all of it.
 
-A receiver offers the part of its buffer that payload takes (Linux 6.6 and later; before, half of it by
-rule). A sender that waits with select(), as iperf3 does, writes again when a third of its buffer is
-free, so two thirds of that are a limit, too.
+One flow at 10 Gbit/s and 20 ms, with the course's buffers (16 MiB) and larger ones. A receiver offers
+the fraction of its buffer that payload takes (since Linux 6.6; before that, always half). A sender that
+waits with select(), as iperf3 does, writes again when a third of its buffer is free, so two thirds of
+the send buffer are another limit.
 
-    rmem, wmem     largest receive and send buffer, bytes
-    offered        window that the receiver offers, bytes (`ss`: rcv_ssthresh)
-    part           of its buffer
+    rmem, wmem     maximum receive and send buffer in bytes
+    offered        the window that the receiver offers, in bytes (`ss`: rcv_ssthresh)
+    part           the same as a fraction of its buffer
     gbps           goodput of the third second
-    limit          who was the limit most of the time, by the sender's own count
+    limit          what limited the flow most of the time, as the sender's kernel counts it
 """
 
 from __future__ import annotations
@@ -51,7 +52,6 @@ def main() -> int:
             gbps=gbps,
             limit=limit,
         )
-        # More than by the old rule, less than all.
         is_met = is_met and 0.5 < offered / rmem < 1
     return report.finish(is_met=is_met)
 
@@ -73,9 +73,9 @@ def _run(wire: Wire, rmem: int, wmem: int) -> tuple[int, float, str]:
         offers = re.findall(r"rcv_ssthresh:(\d+)", net["h2"].run("ss -tin sport = :5201").output)
         limits = re.findall(r"(\w+)_limited:(\d+)ms", net["h1"].run("ss -tin dport = :5201").output)
         net.run_for("1s")
-        said = iperf3_text.parse(client.output)
-    third = next(line for line in said if line.start_s == 2 and not line.role)
-    longest = max(limits, key=lambda one: int(one[1]), default=("none", "0"))
+        lines = iperf3_text.parse(client.output)
+    third = next(line for line in lines if line.start_s == 2 and not line.role)
+    longest = max(limits, key=lambda limit: int(limit[1]), default=("none", "0"))
     return max(map(int, offers)), third.bits_per_second / 1e9, longest[0]
 
 

@@ -1,16 +1,16 @@
-"""One bulk TCP flow passes at least as many virtual seconds per wall second as the budget asks.
+"""A bulk TCP flow runs at least as many virtual seconds per wall second as the budget demands.
 
-`iperf3 -t 10` (5 s at 10 Gbit/s) through a switch's port with 20 ms of delay and a tbf queue of one
-bandwidth-delay product and a bit. Time is that of the whole run of iperf3, its start and end
-included; the network is up before. Of several runs the fastest counts: a busy computer can only make it
-slower. `at_least` and `aim` are the design's budgets for a computer of two cores.
+`iperf3 -t 10` (5 s at 10 Gbit/s) sends through a switch's port with 20 ms of delay and a tbf queue of
+slightly more than one bandwidth-delay product. The time is that of iperf3 from start to end, in a
+network that is already up. The fastest of several runs counts, because a busy computer can only make a
+run slower. `at_least` and `aim` are the design's budgets for a computer with two cores.
 
     rate, wire     the bottleneck, and how links carry packets
-    tso            whether the sender's card cuts its super-packets (mtu wire)
-    wall_s, cpu_s  of the fastest run; processor time of the machine: what wall_s would be on an idle
-                   computer, because a machine runs on one CPU
+    tso            whether the sender's NIC segments super-packets (mtu wire)
+    wall_s, cpu_s  real time of the fastest run, and processor time of the machine, which is what wall_s
+                   would be on an idle computer, because a machine runs on one CPU
     speed          virtual seconds per wall second
-    goodput_mbps   what iperf3's receiver counted, slow start included
+    goodput_mbps   goodput at iperf3's receiver, including slow start
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Case:
     at_least: float
     aim: float
     tso: bool = True
-    """On the mtu wire: whether the sender's card cuts super-packets."""
+    """On the mtu wire: whether the sender's NIC segments super-packets."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 def _run(case: Case) -> tuple[float, float, float]:
-    """Wall and processor seconds of one run, and goodput in bit/s."""
+    """Run a case once; return wall and processor seconds, and goodput in bit/s."""
     sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
@@ -129,15 +129,15 @@ def _run(case: Case) -> tuple[float, float, float]:
         net["h1"].run("ping -c 1 h2")
         machine = family(os.getpid())
         began, used_s = time.monotonic(), cpu_s(machine)
-        said = net["h1"].run(f"iperf3 -c h2 -t {case.seconds} -i 5 -J").output
+        output = net["h1"].run(f"iperf3 -c h2 -t {case.seconds} -i 5 -J").output
         wall_s = time.monotonic() - began
         used_s = cpu_s(family(os.getpid())) - used_s
-        return wall_s, used_s, iperf3.parse(said).received.bits_per_second
+        return wall_s, used_s, iperf3.parse(output).received.bits_per_second
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=3, help="of which the fastest counts")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each case")
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
     return parser.parse_args()
 

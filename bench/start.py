@@ -1,17 +1,17 @@
 """A network of 2, 200 and 1000 hosts is up and down faster than Mininet's on the same computer.
 
-Hosts on one switch; whole processes, from nothing: the start of Python, the network, one ping from h1 to
-h2, the end. Beside it Mininet with Linux bridges and no controller does the same, in turn, when it is
-installed (Debian's packages `mininet` and `bridge-utils`) and this runs as root; otherwise the JSON
-says why it was not compared. Of several runs the fastest counts.
+The hosts are on one switch. A run is a whole process: the start of Python, the network, one ping from
+h1 to h2, the end. Mininet does the same with Linux bridges and no controller, alternately, if it is
+installed (Debian's packages `mininet` and `bridge-utils`) and the benchmark runs as root; otherwise the
+JSON says why it was not compared. The fastest of several runs counts.
 
     first_ping_s   from the start of the process to the first reply
-    whole_s        until it has ended and nothing is left
-    ratio          Mininet's whole_s to ours; at_least: what the budget asks
-    memory_mb      of all its processes after the ping, what they share counted once; Mininet's network
+    whole_s        until the process has ended and nothing is left
+    ratio          Mininet's whole_s divided by wanlab's; at_least: the budget
+    memory_mb      memory of all processes after the ping, shared pages counted once; Mininet's network
                    is in the computer's own kernel, which is not counted
-    kernel_mb      resident memory of the machine's kernel, which holds all that is in the machine; with
-                   --machine native, of our largest process
+    kernel_mb      resident memory of the machine's kernel, which includes everything in the machine;
+                   with --machine native, of the largest process
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from _report import Report
 
 from wanlab import Network, shapes
 
-# hosts: (what the budget asks of Mininet's time to ours, runs by default)
+# hosts: (least ratio of Mininet's time to ours, runs by default)
 SIZES = {2: (1.0, 5), 200: (4.0, 2), 1000: (4.0, 1)}
 MEGABYTE = 1e6
 POST = "h1 ping -c 1 h2"
@@ -57,8 +57,8 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Run:
-    """One start and end, of ours or of Mininet's. Times from the start of its process."""
+class StartRun:
+    """One start and end of wanlab or Mininet; times begin with its process."""
 
     first_ping_s: float
     whole_s: float
@@ -85,17 +85,17 @@ def main() -> int:
     met: list[bool] = []
     for hosts in options.hosts or SIZES:
         at_least, runs = SIZES.get(hosts, (1.0, 1))
-        ours: list[Run] = []
-        theirs: list[Run] = []
+        ours: list[StartRun] = []
+        theirs: list[StartRun] = []
         for _ in range(options.runs or runs):
             ours.append(run_ours(hosts, options.machine, options.wire))
             if not reason:
-                their = run_mininet(hosts, options.limit_s)
-                if isinstance(their, str):
-                    report.note(f"Mininet, {hosts} hosts: {their}")
-                    report.more[f"mininet_{hosts}"] = their
+                mininet_run = run_mininet(hosts, options.limit_s)
+                if isinstance(mininet_run, str):
+                    report.note(f"Mininet, {hosts} hosts: {mininet_run}")
+                    report.more[f"mininet_{hosts}"] = mininet_run
                 else:
-                    theirs.append(their)
+                    theirs.append(mininet_run)
         row = row_of(ours, theirs)
         if "ratio" in row:
             row |= {"at_least": at_least, "is_met": row["ratio"] >= at_least}
@@ -107,15 +107,15 @@ def main() -> int:
 # -- ours ---------------------------------------------------------------------------------------------
 
 
-def run_ours(hosts: int, machine: str, wire: str) -> Run:
-    """This script once more, as a process that makes one network."""
+def run_ours(hosts: int, machine: str, wire: str) -> StartRun:
+    """StartRun this script again, as a process that makes one network."""
     command = [sys.executable, __file__, "--one", str(hosts), "--machine", machine, "--wire", wire]
     began = time.monotonic()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     whole_s = time.monotonic() - began
-    told = json.loads(done.stdout)
-    pinged_s = told.pop("pinged_monotonic_s") - began
-    return Run(first_ping_s=pinged_s, whole_s=whole_s - told.pop("looked_s"), **told)
+    figures = json.loads(done.stdout)
+    pinged_s = figures.pop("pinged_monotonic_s") - began
+    return StartRun(first_ping_s=pinged_s, whole_s=whole_s - figures.pop("looked_s"), **figures)
 
 
 def _start_one(hosts: int, machine: Any, wire: Any) -> None:
@@ -126,21 +126,21 @@ def _start_one(hosts: int, machine: Any, wire: Any) -> None:
         net["h1"].run("ping -c 1 h2")
         pinged = time.monotonic()
         used = memory(family(os.getpid()))
-        told = {
+        figures = {
             "pinged_monotonic_s": pinged,
             "looked_s": time.monotonic() - pinged,
             "processes": used.processes,
             "memory_mb": used.proportional_bytes / MEGABYTE,
             "kernel_mb": used.largest_resident_bytes / MEGABYTE,
         }
-    print(json.dumps(told))
+    print(json.dumps(figures))
 
 
 # -- Mininet's ----------------------------------------------------------------------------------------
 
 
-def run_mininet(hosts: int, limit_s: float) -> Run | str:
-    """One run, or why there is none."""
+def run_mininet(hosts: int, limit_s: float) -> StartRun | str:
+    """StartRun Mininet once; return the reason if there is no result."""
     script = COMMANDS.format(hosts=hosts, post=POST)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
         output = Path(folder) / "output"
@@ -156,7 +156,7 @@ def run_mininet(hosts: int, limit_s: float) -> Run | str:
                 pinged_s, used = _watch(process, output, began, limit_s)
                 whole_s = time.monotonic() - began
             finally:
-                # With --kill-child all of its namespace ends with it.
+                # With --kill-child all processes in its namespace end with it.
                 process.kill()
                 process.wait()
         text = output.read_text(errors="replace")
@@ -166,30 +166,30 @@ def run_mininet(hosts: int, limit_s: float) -> Run | str:
         return f"no ping ({ended}): {tail}"
     if whole_s >= limit_s:
         return f"first ping after {pinged_s:.1f} s, not down after {limit_s:.0f} s"
-    return Run(pinged_s, whole_s, *(used or (0, 0.0)))
+    return StartRun(pinged_s, whole_s, *(used or (0, 0.0)))
 
 
 def _watch(
     process: subprocess.Popen[bytes], output: Path, began: float, limit_s: float
 ) -> tuple[float | None, tuple[int, float] | None]:
-    """Waits for the first reply and the end; looks at its memory in between."""
+    """Wait for the first reply and the end; return the time of the reply, and the memory then."""
     pinged_s, used = None, None
     while process.poll() is None and time.monotonic() - began < limit_s:
         if pinged_s is None and b"bytes from" in output.read_bytes():
             pinged_s = time.monotonic() - began
-            found = memory(family(process.pid))
-            used = (found.processes, found.proportional_bytes / MEGABYTE)
+            measured = memory(family(process.pid))
+            used = (measured.processes, measured.proportional_bytes / MEGABYTE)
         time.sleep(0.005)
     return pinged_s, used
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--hosts", type=int, action="append", help="instead of 2, 200 and 1000")
-    parser.add_argument("--runs", type=int, help="of which the fastest counts (by default 5, 2, 1)")
+    parser.add_argument("--hosts", type=int, action="append", help="by default 2, 200 and 1000")
+    parser.add_argument("--runs", type=int, help="runs of each size (by default 5, 2, 1)")
     parser.add_argument("--machine", choices=("embedded", "native"), default="embedded")
     parser.add_argument("--wire", choices=("gso", "mtu"), default="gso")
-    parser.add_argument("--limit-s", type=float, default=300.0, help="of one run of Mininet")
+    parser.add_argument("--limit-s", type=float, default=300.0, help="limit of one run of Mininet")
     parser.add_argument("--one", type=int, metavar="HOSTS", help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -1,15 +1,15 @@
-"""On the mtu wire losses follow theory; on the gso wire fewer come, each of a whole super-packet.
+"""On the mtu wire losses follow theory; on the gso wire they are rarer, each a whole super-packet.
 
-Reno on a path of 30 ms that loses 0.01 % of its packets, and nothing else. Theory for random losses
-and every packet acknowledged (Linux counts acknowledged packets, not acknowledgements) is
+A Reno flow on a path of 30 ms that loses 0.01 % of its packets and is not limited otherwise. Theory for
+random losses with every packet acknowledged (Linux counts acknowledged packets, not acknowledgements) is
 1.31 MSS/(RTT sqrt(p)) = 50.6 Mbit/s (Mathis, Semke, Mahdavi and Ott, 1997, table 1; 1.22 for periodic
-losses). The course's Lab 6 does this on super-packets, for 20 s, and shows 472 Mbit/s: of up to 64 KB
-netem loses all or nothing.
+losses). The course's Lab 6 does this with super-packets, for 20 s, and shows 472 Mbit/s, because netem
+loses a packet of up to 64 KB as a whole.
 
-    goodput_mbps   of all seeds together, without the first ten seconds
-    ratio          goodput to MSS/(RTT sqrt(p)), 38.6 Mbit/s
-    least, most    of all stretches of 20 s: what a single run of the lab may show
-    lost, packets  by netem's count: `lost` counts a super-packet once, `packets` all its segments
+    goodput_mbps   mean over all seeds, without the first ten seconds
+    ratio          goodput divided by MSS/(RTT sqrt(p)), 38.6 Mbit/s
+    least, most    minimum and maximum over 20 s: what a single run of the lab may show
+    lost, packets  netem's counters: `lost` counts a super-packet once, `packets` all its segments
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEEDS = (1, 2, 3)
 BUFFERS = "10240 87380 150000000"
 BASE_MBPS = MSS_BYTES * 8 / RTT_S / math.sqrt(LOSS) / 1e6
 THEORY = 1.31
-# About 200 losses: two standard deviations of 1/(2 sqrt(200)), and what slow start has left.
+# For about 200 losses: two standard deviations of 1/(2 sqrt(200)), and a remainder of slow start.
 TOLERANCE = 0.1
 COLUMNS = ("wire", "goodput_mbps", "least_mbps", "most_mbps", "ratio", "lost", "packets")
 PORT = "s1-eth2"
@@ -63,12 +63,12 @@ def main() -> int:
 
 
 def _stretches(rates: list[float]) -> list[float]:
-    """Means of every STRETCH_S seconds."""
+    """Return the means over all intervals of STRETCH_S seconds."""
     return [sum(rates[i : i + STRETCH_S]) / STRETCH_S for i in range(len(rates) - STRETCH_S + 1)]
 
 
 def _run(wire: Wire, seed: int) -> tuple[list[float], int, int]:
-    """Mbit/s of each second; packets lost and sent as netem counts them."""
+    """Return the rate of each second in Mbit/s, and the packets that netem lost and sent."""
     sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
@@ -82,14 +82,14 @@ def _run(wire: Wire, seed: int) -> tuple[list[float], int, int]:
         net.run_for("500ms")
         sampling = Sampling(net, [Queues(PORT)], every="1s")
         sampling.sample()
-        said = net["h1"].run(f"iperf3 -c h2 -C reno -t {SECONDS} -O {WARM_UP_S} -J").output
+        output = net["h1"].run(f"iperf3 -c h2 -C reno -t {SECONDS} -O {WARM_UP_S} -J").output
         sampling.sample()
         queue = sampling.tables()["qdisc"].where(handle="1:")
-    measured = iperf3.parse(said)
+    measured = iperf3.parse(output)
     assert measured.congestion == "reno", f"the flow used {measured.congestion}"
     lost, sent = (int(max(queue[name])) - int(min(queue[name])) for name in ("drops", "packets"))
-    kept = [it.bits_per_second / 1e6 for it in measured.intervals if not it.omitted]
-    return kept[:SECONDS], lost, sent
+    rates = [each.bits_per_second / 1e6 for each in measured.intervals if not each.omitted]
+    return rates[:SECONDS], lost, sent
 
 
 if __name__ == "__main__":

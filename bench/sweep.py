@@ -1,16 +1,16 @@
 """A sweep of 200 runs is 1.9 times as fast on two cores as on one, and no kill changes its table.
 
-One run is 10 s of one flow at 100 Mbit/s. The sweep is the command `wanlab sweep`, whole processes from
-start to end, with nothing known from before; its table is compared byte for byte.
+One run is 10 s of one flow at 100 Mbit/s. The sweep is the command `wanlab sweep` from start to end,
+without a cache; tables are compared byte for byte.
 
-    one core       `-j 1`; two cores: `-j 2`, or as many as `--jobs` says
-    killed         `--kills` times by SIGKILL, each time after some more runs, then to its end
-    cluster        a Dask scheduler on loopback and two worker processes of one thread each, of which one
-                   is killed when a quarter of the runs is done; needs wanlab[cluster]
+    one, two       with `-j 1`, and with `-j 2` or the value of `--jobs`
+    killed         killed `--kills` times by SIGKILL, after some more runs each time, then run to the end
+    cluster        a Dask scheduler on loopback and two worker processes with one thread each, one of
+                   which is killed when a quarter of the runs is done; needs wanlab[cluster]
 
-    wall_s         of all attempts together
-    speedup        against one core; per_run_s: wall_s by runs
-    same_table     as the one of one core
+    wall_s         real time of all attempts together
+    speedup        compared with one core; per_run_s: wall_s per run
+    same_table     whether the table is the same as with one core
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from pathlib import Path
 
 from _report import Report
 
-LEAST_SPEEDUP = 1.9
+MIN_SPEEDUP = 1.9
 FLOW = Path(__file__).with_name("_flow.py")
 TABLE = "results.parquet"
 COLUMNS = ("sweep", "runs", "wall_s", "per_run_s", "speedup", "kills", "same_table")
-LOOK_EVERY_S = 0.05
+POLL_S = 0.05
 
 
 def main() -> int:
@@ -40,9 +40,9 @@ def main() -> int:
     report = Report("sweep")
     table = report.table("sweeps", COLUMNS)
     is_met = True
-    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as made:
-        folder = Path(made)
-        common = ["--set", f"seconds={options.seconds}", "--repeats", str(options.runs // 4)]
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
+        folder = Path(name)
+        shared = ["--set", f"seconds={options.seconds}", "--repeats", str(options.runs // 4)]
         count = options.runs // 4 * 4
 
         def add(name: str, wall_s: float, kills: int) -> bool:
@@ -59,18 +59,18 @@ def main() -> int:
             )
             return same
 
-        one_s = _timed(_sweep(folder / "one", [*common, "-j", "1"]))
+        one_s = _timed(_sweep(folder / "one", [*shared, "-j", "1"]))
         add("one", one_s, 0)
-        two_s = _timed(_sweep(folder / "two", [*common, "-j", str(options.jobs)]))
+        two_s = _timed(_sweep(folder / "two", [*shared, "-j", str(options.jobs)]))
         is_met &= add("two", two_s, 0)
         if options.jobs == 2:
-            is_met &= one_s / two_s >= LEAST_SPEEDUP
-        killed_s = _killed(folder / "killed", common, count, options.kills)
+            is_met &= one_s / two_s >= MIN_SPEEDUP
+        killed_s = _killed(folder / "killed", shared, count, options.kills)
         is_met &= add("killed", killed_s, options.kills)
         if importlib.util.find_spec("distributed") is None:
             report.note("no cluster: distributed is not installed (pip install 'wanlab[cluster]')")
         else:
-            is_met &= add("cluster", _on_cluster(folder, common, count), 1)
+            is_met &= add("cluster", _on_cluster(folder, shared, count), 1)
     return report.finish(is_met=is_met)
 
 
@@ -95,7 +95,7 @@ def _killed(output: Path, common: Sequence[str], count: int, kills: int) -> floa
     for number in range(1, kills + 1):
         process = subprocess.Popen(_sweep(output, common), stdout=subprocess.DEVNULL)
         while process.poll() is None and _finished(output) < number * count // (kills + 1):
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_S)
         process.kill()
         process.wait()
     _timed(_sweep(output, common))
@@ -109,7 +109,7 @@ def _on_cluster(folder: Path, common: Sequence[str], count: int) -> float:
         options = [*common, "--scheduler", address]
         process = subprocess.Popen(_sweep(output, options), stdout=subprocess.DEVNULL)
         while process.poll() is None and _finished(output) < count // 4:
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_S)
         workers[0].kill()
         process.wait()
         return time.monotonic() - began
@@ -117,8 +117,8 @@ def _on_cluster(folder: Path, common: Sequence[str], count: int) -> float:
 
 @contextmanager
 def _cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    place = str(folder / "scheduler.json")
-    common = ["--no-dashboard", "--scheduler-file", place]
+    address = str(folder / "scheduler.json")
+    common = ["--no-dashboard", "--scheduler-file", address]
 
     def start(name: str, *options: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{name}", *common, *options]
@@ -133,7 +133,7 @@ def _cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]
     own = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "dask")]
     started += [start("dask_worker", *own) for _ in range(2)]
     try:
-        yield place, started[1:]
+        yield address, started[1:]
     finally:
         for process in started:
             process.kill()
@@ -142,9 +142,9 @@ def _cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200, help="of each sweep, in fours")
-    parser.add_argument("--seconds", type=int, default=10, help="of each flow")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once, against one")
+    parser.add_argument("--runs", type=int, default=200, help="runs of each sweep, a multiple of 4")
+    parser.add_argument("--seconds", type=int, default=10, help="length of each flow")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once, compared with one")
     parser.add_argument("--kills", type=int, default=10)
     return parser.parse_args()
 

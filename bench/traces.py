@@ -1,17 +1,18 @@
-"""Links with a trace deliver within 0.1 ms of its instants, and carry all that it can carry.
+"""A link with a trace delivers packets within 0.1 ms of the trace's times, and uses its capacity.
 
-Three traces (`examples/traces/make.py`: constant, cellular, satellite). Datagrams of one MTU keep the
-link busy: each must leave it at an opportunity of the file, one after the other. Then one flow of CUBIC.
+There are three traces (`examples/traces/make.py`: constant, cellular, satellite). First, datagrams of
+one MTU keep the link busy: each must leave at the next delivery opportunity of the file. Then one CUBIC
+flow uses the link.
 
-    opportunities   of the file that passed while packets waited
-    delivered       packets that left meanwhile
-    deviation_us    the most by which one of them left later than its opportunity: on a line of 40 Gbit/s
-                    a packet keeps others of its ms waiting for 0.3 us
+    opportunities   delivery opportunities while packets waited
+    delivered       packets that left in that time
+    deviation_us    maximum delay of a packet after its opportunity; on a line of 40 Gbit/s a packet
+                    holds up the others of the same millisecond for 0.3 us
     early           packets that left before their opportunity
-    capacity_mbps   what the opportunities could carry meanwhile: their bytes
-    carried_mbps    what packets carried (with the 4 bytes by which mahimahi counts each)
+    capacity_mbps   capacity of the opportunities
+    carried_mbps    rate of the packets, with the 4 bytes that mahimahi adds to each
     tcp_mbps        goodput of the TCP flow, with a queue of 1000 packets
-    tcp_share       of what the trace could carry of it: 1448 bytes in each opportunity
+    tcp_share       the same as a fraction of its maximum, 1448 bytes in each opportunity
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from wanlab.topology.link_trace import OPPORTUNITY_BYTES, LinkTrace, read_trace
 MAKE = Path(__file__).resolve().parent.parent / "examples" / "traces" / "make.py"
 SECONDS = 25
 BUSY_MS = 1000
-"""From then on packets wait; before, those that begin the measurement pass too."""
+"""From then on packets wait; before, the first packets find an empty queue."""
 OPPORTUNITY_BITS = OPPORTUNITY_BYTES * 8
-MOST_US = 100.0
-LEAST_SHARE = 0.95
+MAX_DEVIATION_US = 100.0
+MIN_TCP_SHARE = 0.95
 COLUMNS = (
     *("trace", "opportunities", "delivered", "deviation_us", "early"),
     *("capacity_mbps", "carried_mbps", "tcp_mbps", "tcp_share", "is_met"),
@@ -62,8 +63,8 @@ def main() -> int:
             is_exact = (
                 len(expected) == len(left_ns)
                 and min(late_ns) >= 0
-                and max(late_ns) <= MOST_US * 1000
-                and tcp_share >= LEAST_SHARE
+                and max(late_ns) <= MAX_DEVIATION_US * 1000
+                and tcp_share >= MIN_TCP_SHARE
             )
             is_met &= is_exact
             table.add(
@@ -82,7 +83,7 @@ def main() -> int:
 
 
 def _delivered(folder: Path, trace: LinkTrace) -> tuple[list[int], list[int]]:
-    """The trace's instants (ms) and those of the packets (ns), from when many wait to the last one."""
+    """Return the times of the opportunities in ms and of the packets in ns, while packets wait."""
     with Network(_behind(trace), seed=1, folder=folder) as net:
         net["h2"].run("wanlab-traffic serve -D")
         capture = Capture("s1-eth2", file=folder / "left.pcapng", snaplen=64, filter="udp")
@@ -95,25 +96,25 @@ def _delivered(folder: Path, trace: LinkTrace) -> tuple[list[int], list[int]]:
         passed = packets(net, capture.file)
     left_ns = [at_ns for at_ns, _ in passed if at_ns >= BUSY_MS * 1_000_000]
     last_ms = left_ns[-1] // 1_000_000
-    found = []
+    opportunities_ms = []
     lap_ms = 0
     while lap_ms <= last_ms:
-        found += [lap_ms + at for at in trace.at_ms if BUSY_MS <= lap_ms + at <= last_ms]
+        opportunities_ms += [lap_ms + at for at in trace.at_ms if BUSY_MS <= lap_ms + at <= last_ms]
         lap_ms += trace.duration_ms
-    return found, left_ns
+    return opportunities_ms, left_ns
 
 
 def _tcp(folder: Path, trace: LinkTrace) -> float:
     with Network(_behind(trace, delay="10ms"), seed=1, folder=folder) as net:
         net["h2"].run("wanlab-traffic serve -D")
-        said = net["h1"].run(f"wanlab-traffic bulk h2 --time {SECONDS}s --json").output
-    found = traffic.parse(said)
-    assert isinstance(found, traffic.Flows)
-    return found.goodput_bps
+        output = net["h1"].run(f"wanlab-traffic bulk h2 --time {SECONDS}s --json").output
+    flows = traffic.parse(output)
+    assert isinstance(flows, traffic.Flows)
+    return flows.goodput_bps
 
 
 def _capacity(trace: LinkTrace) -> float:
-    """Bits per second of what passes in the time of the flow."""
+    """Return the capacity of the trace during the flow, in bit/s."""
     count, lap_ms = 0, 0
     while lap_ms < SECONDS * 1000:
         count += sum(lap_ms + at < SECONDS * 1000 for at in trace.at_ms)

@@ -1,15 +1,15 @@
-"""Our generator takes less than half of the time that iperf3 takes to send the same.
+"""wanlab-traffic takes less than half of the processor time that iperf3 takes for the same traffic.
 
-Both send from h1 to h2 through a port with 20 ms of delay, a rate and a queue of some bandwidth-delay
-products. The network and the receiver are up before; the time is that of the whole run of the sender,
-its start included. Of several runs the one that took least processor time counts: a machine runs on
-one CPU, so that this is the wall time on an idle computer.
+Both send from h1 to h2 through a port with 20 ms of delay, a rate, and a queue of a few bandwidth-delay
+products. The network and the receiver are already up; the time is that of the sender's whole run,
+including its start. Of several runs the one with the least processor time counts: a machine runs on one
+CPU, so that is the wall time on an idle computer.
 
-    start_s    of what a run took, the start of the program: a transfer of one byte
+    start_s    the part of the run that is the program's start, measured by a transfer of one byte
     cpu_s      processor seconds of a run
-    goodput    what the receiver had counted when the time was over; iperf3's receiver begins to count
-               when it is connected, ours when the sender begins to connect
-    gain       iperf3's processor seconds for each of ours
+    goodput    what the receiver counted until the time was over; iperf3's receiver begins to count when
+               it is connected, ours when the sender begins to connect
+    gain       iperf3's processor seconds divided by ours
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from wanlab import Network, iperf3, shapes
 from wanlab.plan import Wire
 
 BUFFERS = "10240 87380 152428800"
-CLOSE_ENOUGH = 0.005
-"""Of goodput: what the different ends of the two make of it."""
+GOODPUT_TOLERANCE = 0.005
+"""The two programs end their measurement at slightly different times."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Case:
     flows: int
     seconds: int
     wire: Wire
-    least_gain: float
+    min_gain: float
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ COLUMNS = ("case", "program", "wall_s", "cpu_s", "start_s", "goodput_mbps", "gai
 
 
 @dataclass(frozen=True)
-class Took:
+class Cost:
     cpu_s: float
     wall_s: float
     goodput_bps: float
@@ -67,7 +67,7 @@ class Took:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=3, help="of which the fastest counts")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each case")
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
     options = parser.parse_args()
     report = Report("traffic")
@@ -79,10 +79,10 @@ def main() -> int:
         theirs, theirs_start_s = _measure(case, "iperf3", options.runs)
         ours, ours_start_s = _measure(case, "wanlab-traffic", options.runs)
         gain = theirs.cpu_s / ours.cpu_s
-        is_same = abs(ours.goodput_bps / theirs.goodput_bps - 1) <= CLOSE_ENOUGH
-        is_good = gain >= case.least_gain and is_same
+        is_same = abs(ours.goodput_bps / theirs.goodput_bps - 1) <= GOODPUT_TOLERANCE
+        is_good = gain >= case.min_gain and is_same
         is_met &= is_good
-        for program, took, start_s in (
+        for program, cost, start_s in (
             ("iperf3", theirs, theirs_start_s),
             ("wanlab-traffic", ours, ours_start_s),
         ):
@@ -90,23 +90,24 @@ def main() -> int:
             table.add(
                 case=case.name,
                 program=program,
-                wall_s=took.wall_s,
-                cpu_s=took.cpu_s,
+                wall_s=cost.wall_s,
+                cpu_s=cost.cpu_s,
                 start_s=start_s,
-                goodput_mbps=took.goodput_bps / 1e6,
+                goodput_mbps=cost.goodput_bps / 1e6,
                 gain=gain if is_ours else None,
                 is_met=is_good if is_ours else None,
             )
     return report.finish(is_met=is_met)
 
 
-def _measure(case: Case, program: str, runs: int) -> tuple[Took, float]:
-    """The run that took least, and what a start of the program takes."""
-    found = [_run(case, program) for _ in range(runs)]
-    return min((run[0] for run in found), key=lambda took: took.cpu_s), min(run[1] for run in found)
+def _measure(case: Case, program: str, runs: int) -> tuple[Cost, float]:
+    """Return the cheapest run, and the cost of the program's start."""
+    measured = [_run(case, program) for _ in range(runs)]
+    cheapest = min((run[0] for run in measured), key=lambda cost: cost.cpu_s)
+    return cheapest, min(run[1] for run in measured)
 
 
-def _run(case: Case, program: str) -> tuple[Took, float]:
+def _run(case: Case, program: str) -> tuple[Cost, float]:
     sysctls = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
     queue = {"kind": "fifo", "limit": f"{case.limit_bytes}B"}
     topology = shapes.minimal()
@@ -120,23 +121,23 @@ def _run(case: Case, program: str) -> tuple[Took, float]:
             net["h2"].start("iperf3 -s")
             net.run_for("500ms")
             start, _ = _timed(net, "iperf3 -c h2 -n 1 -J")
-            took, said = _timed(net, f"iperf3 -c h2 -t {case.seconds} -P {case.flows} -i 0 -J")
-            goodput_bps = iperf3.parse(said).received.bits_per_second
+            cost, output = _timed(net, f"iperf3 -c h2 -t {case.seconds} -P {case.flows} -i 0 -J")
+            goodput_bps = iperf3.parse(output).received.bits_per_second
         else:
             net["h2"].run("wanlab-traffic serve -D")
             start, _ = _timed(net, "wanlab-traffic bulk h2 --bytes 1B --json")
-            words = f"--time {case.seconds}s --flows {case.flows}"
-            took, said = _timed(net, f"wanlab-traffic bulk h2 {words} --json")
-            goodput_bps = json.loads(said)["goodput_bps"]
-        return Took(took[0], took[1], goodput_bps), start[0]
+            flow_options = f"--time {case.seconds}s --flows {case.flows}"
+            cost, output = _timed(net, f"wanlab-traffic bulk h2 {flow_options} --json")
+            goodput_bps = json.loads(output)["goodput_bps"]
+        return Cost(cost[0], cost[1], goodput_bps), start[0]
 
 
 def _timed(net: Network, command: str) -> tuple[tuple[float, float], str]:
-    """Processor and wall seconds, and what it said."""
+    """Run a command; return processor and wall seconds, and its output."""
     began_s, used_s = time.monotonic(), cpu_s(family(os.getpid()))
-    said = net["h1"].run(command).output
+    output = net["h1"].run(command).output
     used_s = cpu_s(family(os.getpid())) - used_s
-    return (used_s, time.monotonic() - began_s), said
+    return (used_s, time.monotonic() - began_s), output
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""The browser's laboratory opens in 1.5 s, loads less than 1 MB, drags among 50 hosts at 30 frames/s.
+"""The web page opens within 1.5 s, loads less than 1 MB, and drags at 30 frames/s with 50 hosts.
 
-In Debian's Chromium, without a screen, so that its pictures are drawn by the processor.
+Measured in Debian's Chromium without a screen, where the processor renders the page.
 
-    page        from the address to a drawn network of 50 hosts and 10 switches, nothing in the
-                browser's cache; of several visits the fastest counts
-    size        of all that the browser could load, compressed; and what the first page loads of it
+    page        time from the address to a drawn network of 50 hosts and 10 switches, with an empty
+                browser cache; the fastest of several visits counts
+    size        compressed size of everything that the browser could load, and of the first page
     drag        a switch with seven links follows a pointer that moves before every frame: frames per
-                second that show it elsewhere, how long the slowest twentieth took at least, and
-                what a frame takes of the processor in the page's thread, also on a busy computer
-    terminals   20 terminals are open (of 20 hosts), one writes 1 MB/s: how long another one takes
-                from a key to its letter on the screen
-    charts      throughput and queue of 50 ports, ten samples a second, the last 30 s: frames per second
-                of the page, and what a frame takes of the processor
+                second in which it has moved, the 95th percentile of the frame time, and the processor
+                time of a frame in the page's thread
+    terminals   20 terminals of 20 hosts are open and one writes 1 MB/s: the time from a key to its
+                letter on the screen in another one
+    charts      throughput and queue of 50 ports with ten samples a second, over 30 s: frames per second
+                of the page, and the processor time of a frame
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from wanlab.web.app import STATIC
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 HOSTS, SWITCHES, TERMINALS = 50, 10, 20
-LONGEST_FIRST_PAGE_S = 1.5
-LARGEST_BYTES = 1_000_000
-FEWEST_FRAMES_PER_S = 30.0
-LONGEST_ECHO_MS = 500.0
+MAX_FIRST_PAGE_S = 1.5
+MAX_BYTES = 1_000_000
+MIN_FRAMES_PER_S = 30.0
+MAX_ECHO_MS = 500.0
 VISITS, FRAMES, KEYS = 5, 150, 20
 DRAG = """async ([name, frames]) => {
     const node = document.querySelector(`[aria-label="${name}"]`);
@@ -67,7 +67,7 @@ DRAG = """async ([name, frames]) => {
     send("mouseup", window, 8, 0);
     return [times, places.size];
 }"""
-NOTE_SOCKETS = """
+RECORD_SOCKETS = """
 window.opened = [];
 window.WebSocket = class extends WebSocket {
   constructor(...words) { super(...words); window.opened.push(this); }
@@ -121,14 +121,14 @@ def main() -> int:
     met: list[bool] = []
     table = report.table("figures", ("figure", "value", "unit", "limit", "is_met"))
 
-    def tell(figure: str, value: float, unit: str, limit: float | None, is_met: bool) -> None:
+    def add(figure: str, value: float, unit: str, limit: float | None, is_met: bool) -> None:
         if limit is not None:
             met.append(is_met)
         more = {} if limit is None else {"limit": limit, "is_met": is_met}
         table.add(figure=figure, value=round(value, 3), unit=unit, **more)
 
     whole = compressed_bytes(options.pages)
-    tell("all files", whole / 1000, "kB", LARGEST_BYTES / 1000, whole < LARGEST_BYTES)
+    add("all files", whole / 1000, "kB", MAX_BYTES / 1000, whole < MAX_BYTES)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder, sync_playwright() as player:
         save(many_hosts(), Path(folder) / "many.yaml")
         save(star(), Path(folder) / "star.yaml")
@@ -137,40 +137,40 @@ def main() -> int:
             visits = [visit(browser, url) for _ in range(VISITS)]
             first_s = min(seconds for seconds, _ in visits)
             loaded = compressed_bytes(options.pages, visits[0][1])
-            tell("first page", first_s, "s", LONGEST_FIRST_PAGE_S, first_s < LONGEST_FIRST_PAGE_S)
-            tell("first page loads", loaded / 1000, "kB", None, True)
+            add("first page", first_s, "s", MAX_FIRST_PAGE_S, first_s < MAX_FIRST_PAGE_S)
+            add("first page loads", loaded / 1000, "kB", None, True)
             frames, slow_ms, busy_ms = drag(browser, url)
-            tell("drag", frames, "frames/s", FEWEST_FRAMES_PER_S, frames >= FEWEST_FRAMES_PER_S)
-            tell("drag, slowest 5 %", slow_ms, "ms", None, True)
-            tell("drag, processor", busy_ms, "ms/frame", None, True)
+            add("drag", frames, "frames/s", MIN_FRAMES_PER_S, frames >= MIN_FRAMES_PER_S)
+            add("drag, slowest 5 %", slow_ms, "ms", None, True)
+            add("drag, processor", busy_ms, "ms/frame", None, True)
             if "charts" not in options.without:
                 frames, busy_ms = charts(browser, url)
-                is_met = frames >= FEWEST_FRAMES_PER_S
-                tell(f"charts of {CURVES} ports", frames, "frames/s", FEWEST_FRAMES_PER_S, is_met)
-                tell("charts, processor", busy_ms, "ms/frame", None, True)
+                is_met = frames >= MIN_FRAMES_PER_S
+                add(f"charts of {CURVES} ports", frames, "frames/s", MIN_FRAMES_PER_S, is_met)
+                add("charts, processor", busy_ms, "ms/frame", None, True)
         if "terminals" not in options.without:
             with served(Path(folder), "star.yaml", options.pages) as url:
                 quiet_ms, busy_ms, flood_mbs = echoes(browser, url)
-            tell("key to letter, all quiet", quiet_ms, "ms", None, True)
-            tell("flood", flood_mbs, "MB/s", None, True)
-            is_met = busy_ms < LONGEST_ECHO_MS
-            tell("key to letter, beside the flood", busy_ms, "ms", LONGEST_ECHO_MS, is_met)
+            add("key to letter, all quiet", quiet_ms, "ms", None, True)
+            add("flood", flood_mbs, "MB/s", None, True)
+            is_met = busy_ms < MAX_ECHO_MS
+            add("key to letter, beside the flood", busy_ms, "ms", MAX_ECHO_MS, is_met)
         browser.close()
     return report.finish(is_met=all(met))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=Path, default=STATIC, help="built elsewhere than usual")
+    parser.add_argument("--pages", type=Path, default=STATIC, help="folder of the built pages")
     parser.add_argument("--without", nargs="*", default=[], choices=["terminals", "charts"])
     return parser.parse_args()
 
 
-# -- what is shown ------------------------------------------------------------------------------------
+# -- networks -----------------------------------------------------------------------------------------
 
 
 def many_hosts() -> Topology:
-    """Switches in a row, each with its hosts around it, and something to read at every link."""
+    """Return switches in a row, each with hosts around it and with labels at every link."""
     each = HOSTS // SWITCHES
     switches = [
         Switch(f"s{s}", x=200.0 * s, y=500.0 - 200 * (s % 2)) for s in range(1, SWITCHES + 1)
@@ -187,7 +187,7 @@ def many_hosts() -> Topology:
 
 
 def star() -> Topology:
-    """As many hosts as terminals are opened."""
+    """Return a star with as many hosts as terminals are opened."""
     hosts = [
         Host(f"h{n}", x=100.0 * (n % 10), y=100.0 + 200 * (n // 10))
         for n in range(1, TERMINALS + 1)
@@ -203,7 +203,7 @@ def star() -> Topology:
 
 @contextlib.contextmanager
 def served(folder: Path, file: str, pages: Path) -> Iterator[str]:
-    """`wanlab web` as a process of its own; its address."""
+    """Run `wanlab web` as a process of its own, and yield its address."""
     script = (
         "import sys; from pathlib import Path; from wanlab.web import server\n"
         "server.STATIC = Path(sys.argv[3])\n"
@@ -213,9 +213,9 @@ def served(folder: Path, file: str, pages: Path) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found, "the server does not tell its address"
-        yield found[0]
+        address = re.search(r"http://\S+", process.stdout.readline())
+        assert address, "the server does not print its address"
+        yield address[0]
     finally:
         process.terminate()
         process.wait(30)
@@ -223,7 +223,7 @@ def served(folder: Path, file: str, pages: Path) -> Iterator[str]:
 
 
 def compressed_bytes(folder: Path, names: set[str] | None = None) -> int:
-    """Of all files of a folder, or of those of these names."""
+    """Return the compressed size of all files of a folder, or of those with these names."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
     return sum(
         len(gzip.compress(path.read_bytes()))
@@ -233,7 +233,7 @@ def compressed_bytes(folder: Path, names: set[str] | None = None) -> int:
 
 
 def visit(browser: Any, url: str) -> tuple[float, set[str]]:
-    """Seconds until all nodes are drawn, and the names of the files that were loaded."""
+    """Return the seconds until all nodes are drawn, and the names of the files that were loaded."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
     names = {"index.html"}
@@ -253,8 +253,10 @@ def _wait_for_nodes(page: Any, count: int) -> None:
 
 
 def drag(browser: Any, url: str) -> tuple[float, float, float]:
-    """New places of a dragged node per second; what the slowest twentieth of frames took, and what a
-    frame takes of the processor in the page's thread, in ms."""
+    """Drag a node; return frames per second in which it moved, and two times per frame in ms.
+
+    These are the 95th percentile of the frame time, and the processor time in the page's thread.
+    """
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.goto(url)
     _wait_for_nodes(page, HOSTS + SWITCHES)
@@ -269,9 +271,9 @@ def drag(browser: Any, url: str) -> tuple[float, float, float]:
 
 
 def charts(browser: Any, url: str) -> tuple[float, float]:
-    """Frames per second of a page whose charts grow, and what one takes of the processor, in ms."""
+    """Return frames per second of a page with growing charts, and processor time per frame in ms."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.add_init_script(NOTE_SOCKETS)
+    context.add_init_script(RECORD_SOCKETS)
     page = context.new_page()
     page.goto(url)
     _wait_for_nodes(page, HOSTS + SWITCHES)
@@ -299,8 +301,10 @@ def _busy_s(session: Any) -> float:
 
 
 def echoes(browser: Any, url: str) -> tuple[float, float, float]:
-    """Median from a key to its letter: while all is quiet, and while another terminal is flooded; and
-    how much of the flood came meanwhile, in MB/s."""
+    """Return the median time from a key to its letter in ms, idle and beside a flooded terminal.
+
+    The third value is the rate of the flood in MB/s.
+    """
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     received = [0]
 

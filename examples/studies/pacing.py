@@ -1,9 +1,8 @@
 """Flow completion times with and without pacing.
 
-Without pacing a window leaves the host at the speed of its wire, and a shallow buffer overflows although
-the link is not busy. The queueing discipline `fq` at the sender's port paces: it sends each flow at the
-rate that TCP reckons (two windows in a round trip while it starts, 1.2 later: net/ipv4/tcp_input.c,
-tcp_update_pacing_rate).
+Without pacing a window leaves the host at line rate, and a shallow buffer overflows although the link is
+not busy. The queueing discipline `fq` at the sender's port paces each flow at the rate that TCP computes
+(two windows per round trip during slow start, 1.2 later: net/ipv4/tcp_input.c, tcp_update_pacing_rate).
 """
 
 import numpy as np
@@ -46,22 +45,22 @@ def pacing(
     sizes: str = "pareto:1.2,10KB,3MB",
     seconds: int = 20,
 ) -> None:
-    """How long transfers take that begin at random and have sizes with a heavy tail.
+    """Completion times of transfers with random start times and heavy-tailed sizes.
 
-    `pacing` is the queueing discipline of the sender's port: fq, or none. Equal seeds are equal
-    arrivals and sizes.
+    `pacing` is the queueing discipline of the sender's port: fq, or none. Runs with the same seed have
+    the same start times and sizes.
     """
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": buffer})
     with run.network(topology) as net:
         if pacing != "none":
             net["h1"].run(f"tc qdisc replace dev h1-eth0 root {pacing}")
         net["r1"].run("wanlab-traffic serve -D")
-        said = net["h1"].run(
+        done = net["h1"].run(
             f"wanlab-traffic poisson r1 --load {load} --sizes {sizes} --time {seconds}s"
             f" --seed {run.seed} --json"
         )
         counters = net["s1"].run("tc -j -s qdisc show dev s1-eth1").output
-    flows = traffic.parse(said.output)
+    flows = traffic.parse(done.output)
     run.keep("flows", flows.table())
     run.keep("qdisc.json", counters)
     times_ms = np.asarray([flow.completion_ns for flow in flows.flows]) / 1e6
@@ -72,7 +71,7 @@ def pacing(
 
 
 def drops(counters: str) -> float:
-    """By the shaper, with the queue in it."""
+    """Return the drops of the shaper, including those of the queue in it."""
     import json
 
     return float(sum(qdisc["drops"] for qdisc in json.loads(counters) if qdisc["kind"] == "tbf"))

@@ -1,5 +1,4 @@
-"""What the studies have in common: a bottleneck whose flows have round trips of their own, and rates of
-flows without their beginnings."""
+"""Shared by the studies: a bottleneck whose flows have different RTTs, and metrics of flows."""
 
 from collections.abc import Sequence
 
@@ -9,14 +8,14 @@ from wanlab import Host, Switch, Topology, link, units
 from wanlab.record import Table
 
 MSS_BYTES = 1448
-"""Of an Ethernet frame of 1500 bytes, without the headers and TCP's time stamps."""
+"""Payload of a packet of 1500 bytes: without the headers and TCP's timestamps."""
 
 
 def bottleneck(rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%") -> Topology:
-    """Sender hN has a round trip of rtts[N-1] to receiver rN; all share one link.
+    """Return a network in which sender hN has an RTT of rtts[N-1] to receiver rN over a shared link.
 
-    h1 ---+                       +--- r1        the delay of a flow is on its own
-          s1 === rate, queue === s2              link, half of it each way
+    h1 ---+                       +--- r1        half of a flow's RTT is on its own
+          s1 === rate, queue === s2              link, in each direction
     h2 ---+                       +--- r2
     """
     hosts = [(f"h{number}", f"r{number}") for number in range(1, len(rtts) + 1)]
@@ -30,7 +29,7 @@ def bottleneck(rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%
 
 
 def goodput_mbps(tcp: Table, node: str, *, from_s: float) -> float:
-    """What a sender's connections had acknowledged per second, from some time on."""
+    """Return the acknowledged rate of a sender's connections from a time on, in Mbit/s."""
     rows = tcp.where(node=node)
     total, began_s, ended_s = 0.0, 0.0, 0.0
     for flow in rows.distinct("flow"):
@@ -44,7 +43,7 @@ def goodput_mbps(tcp: Table, node: str, *, from_s: float) -> float:
 
 
 def rtt_ms(tcp: Table, node: str, *, from_s: float) -> float:
-    """The mean of a sender's smoothed round-trip time."""
+    """Return the mean of a sender's smoothed RTT from a time on, in ms."""
     rows = tcp.where(node=node)
     late = np.asarray(rows["time_ns"]) >= from_s * 1e9
     known = np.asarray(rows["rtt_us"], np.float64)[late]
@@ -52,5 +51,5 @@ def rtt_ms(tcp: Table, node: str, *, from_s: float) -> float:
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 if all have the same, 1/n if one has all (RFC 5166, 2.3.1)."""
+    """Return Jain's fairness index: 1 if all are equal, 1/n if one has all (RFC 5166, 2.3.1)."""
     return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))

@@ -1,7 +1,7 @@
-"""Queueing disciplines at a bottleneck: what a ping and two downloads see of them.
+"""Queueing disciplines at a bottleneck: their effect on a ping and on two downloads.
 
-Each stands below the same shaper, with the same room (10 products of bandwidth and delay) and what `tc`
-takes where nothing is said; RED's thresholds follow from the room (docs/fidelity.md).
+Each is below the same shaper, with the same limit (10 bandwidth-delay products) and the defaults of
+`tc` otherwise; RED's thresholds follow from the limit (docs/fidelity.md).
 """
 
 import numpy as np
@@ -34,8 +34,8 @@ def queues(
 ) -> None:
     """Delay, utilisation and fairness of six queueing disciplines.
 
-    Two CUBIC flows with round trips of 20 and 60 ms, and a ping beside the first. The first quarter of
-    the time does not count.
+    Two CUBIC flows with RTTs of 20 and 60 ms, and a ping on the shorter path. The first quarter of the
+    time is not counted.
     """
     limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt, other_rtt, rtt], {"kind": queue, "limit": limit})
@@ -59,12 +59,12 @@ def queues(
     run.keep("ping", replies.table())
     run.metric("ping_median", float(np.median([reply.time_ms for reply in replies.replies])), "ms")
     run.metric("srtt", rtt_ms(tcp, "h1", from_s=seconds / 4), "ms")
-    run.metric("utilisation", sum(goodputs) / most_mbps(rate))
+    run.metric("utilisation", sum(goodputs) / max_goodput_mbps(rate))
     run.metric("fairness", jain(goodputs))
 
 
-def most_mbps(rate: str) -> float:
-    """Goodput that headers allow: 1448 of 1514 bytes that the shaper counts."""
+def max_goodput_mbps(rate: str) -> float:
+    """Return the goodput that headers allow: 1448 of the 1514 bytes that the shaper counts."""
     from wanlab import units
 
     return units.parse_rate(rate) / 1e6 * 1448 / 1514

@@ -1,18 +1,17 @@
 """Reno's goodput under random loss, against theory.
 
-A window that grows by one packet in each round trip and is halved at a loss carries, with losses that
-are independent of each other and rare,
+A window that grows by one packet per round trip and is halved at a loss has, if losses are rare and
+independent, the goodput
 
-    MSS / RTT * sqrt(3 / 2p)            Mathis et al., CCR 27(3), 1997 (a packet is acknowledged at once)
+    MSS / RTT * sqrt(3 / 2p)            Mathis et al., CCR 27(3), 1997 (every packet is acknowledged)
 
-and, since Linux counts packets that are acknowledged and not acknowledgements (net/ipv4/tcp_cong.c,
-tcp_cong_avoid_ai), delayed acknowledgements do not slow it down. When losses are frequent, timeouts
-come into it:
+Linux counts acknowledged packets, not acknowledgements (net/ipv4/tcp_cong.c, tcp_cong_avoid_ai), so
+delayed acknowledgements do not slow it down. If losses are frequent, timeouts matter:
 
     MSS / (RTT sqrt(2p/3) + T0 min(1, 3 sqrt(3p/8)) p (1 + 32 p^2))     Padhye et al., SIGCOMM 1998
 
-`wire="gso"` shows what a packet of 64 KB does: netem loses it whole, so a loss costs the same and comes
-more rarely per byte.
+`wire="gso"` shows the effect of packets of 64 KB: netem loses them as a whole, so a loss costs the same
+but is rarer per byte.
 """
 
 import math
@@ -22,7 +21,7 @@ from paths import MSS_BYTES, bottleneck, goodput_mbps
 from wanlab import Design, Flows, Run, experiment, units
 
 LOSSES = ["0.01%", "0.03%", "0.1%", "0.3%", "1%", "3%"]
-LEAST_TIMEOUT_S = 0.2
+MIN_RTO_S = 0.2
 
 
 @experiment(
@@ -42,9 +41,9 @@ def reno_theory(
     seconds: int = 30,
     wire: str = "mtu",
 ) -> None:
-    """Goodput of one Reno flow that loses packets at random, against Mathis' and Padhye's formulas.
+    """Goodput of a Reno flow with random losses, compared with the formulas of Mathis and Padhye.
 
-    The first fifth of the time does not count.
+    The first fifth of the time is not counted.
     """
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": "2MB"}, loss=loss)
     with run.network(topology, wire=wire) as net:
@@ -66,6 +65,6 @@ def mathis_mbps(p: float, rtt_s: float) -> float:
 
 
 def padhye_mbps(p: float, rtt_s: float) -> float:
-    timeout_s = LEAST_TIMEOUT_S + rtt_s  # Linux adds the least deviation to the smoothed RTT
+    timeout_s = MIN_RTO_S + rtt_s  # Linux adds the minimum deviation to the smoothed RTT
     timeouts = timeout_s * min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p**2)
     return MSS_BYTES * 8 / 1e6 / (rtt_s * math.sqrt(2 * p / 3) + timeouts)

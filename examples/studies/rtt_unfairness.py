@@ -1,9 +1,9 @@
-"""Two flows of one kind share a bottleneck, and one has the longer way.
+"""Two flows with the same congestion control and different RTTs share a bottleneck.
 
-A window that grows with each round trip grows more slowly on the longer way. Reno's flows share as the
-inverse of their RTTs, to a power between 1 (losses at random) and 2 (losses at the same time); CUBIC's
-growth follows the clock, and not the round trip (RFC 9438, section 1), as long as its windows are large;
-BBR gives more to the longer way, which may have more in flight (Hock et al., ICNP 2017).
+A window that grows once per round trip grows more slowly on the longer path. Reno's shares are inverse
+to the RTTs, to a power between 1 (random losses) and 2 (simultaneous losses). CUBIC grows with time and
+not with round trips (RFC 9438, section 1), as long as its windows are large. BBR gives more to the
+longer path, which may have more in flight (Hock et al., ICNP 2017).
 """
 
 from paths import bottleneck, goodput_mbps
@@ -39,10 +39,10 @@ def rtt_unfairness(
     buffer: str = "1bdp",
     seconds: int = 30,
 ) -> None:
-    """How much more the flow with the shorter RTT gets, over the ratio of the two.
+    """Advantage of the flow with the shorter RTT, over the ratio of the two RTTs.
 
-    The buffer is one product of rate and the longer RTT. The flow on the shorter way begins first where
-    the seed is odd, the other one where it is even. The first third of the time does not count.
+    The buffer is the product of the rate and the longer RTT. The flow with the shorter RTT begins first
+    if the seed is odd, the other one if it is even. The first third of the time is not counted.
     """
     long_rtt = units.format_time(units.parse_time(rtt) * ratio)
     limit = run.buffer_bytes(buffer, rate=rate, rtt=long_rtt)

@@ -1,8 +1,8 @@
 """BBR and CUBIC share a bottleneck, over the size of its buffer.
 
-BBR limits what it has in flight to about two products of bandwidth and delay and does not mind losses;
-CUBIC fills the buffer and backs off when it overflows. So a small buffer should belong to BBR and a
-large one to CUBIC, which holds most of what waits there (Hock et al., ICNP 2017; Ware et al., IMC 2019).
+BBR keeps about two bandwidth-delay products in flight and ignores losses; CUBIC fills the buffer and
+backs off when it overflows. So BBR should win at small buffers, and CUBIC at large ones, where most of
+the queue is CUBIC's (Hock et al., ICNP 2017; Ware et al., IMC 2019).
 """
 
 from paths import bottleneck, goodput_mbps, rtt_ms
@@ -30,10 +30,10 @@ def sharing(
     seconds: int = 20,
     wire: str = "mtu",
 ) -> None:
-    """What BBR and CUBIC get of a bottleneck that they share, over the size of its buffer.
+    """Goodput of a BBR and a CUBIC flow at a shared bottleneck, over the size of its buffer.
 
-    One flow each. BBR begins first where the seed is odd, CUBIC where it is even, and the other one
-    within a second. The first third of the time does not count.
+    BBR begins first if the seed is odd, CUBIC if it is even, and the other one within a second. The
+    first third of the time is not counted.
     """
     limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt, rtt], {"kind": "fifo", "limit": limit})
