@@ -19,7 +19,7 @@ def test_without_a_word_all_words_are_listed(capsys: pytest.CaptureFixture[str])
 
 def test_a_word_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["tset"]) == 2
-    assert "'tset' is not one of its words (did you mean test?)" in capsys.readouterr().err
+    assert "unknown command 'tset' (did you mean test?)" in capsys.readouterr().err
 
 
 def test_the_front_end_is_built_by_what_sets_up_and_its_size_is_said(
@@ -40,16 +40,16 @@ def test_an_interruption_leaves_one_line(
     def interrupted(arguments: Sequence[str]) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(command.WORDS, "setup", interrupted)
+    monkeypatch.setitem(command.COMMANDS, "setup", interrupted)
     assert command.main(["setup"]) == 130
-    assert capsys.readouterr().err == "dev: interrupted; ./dev setup goes on from here\n"
+    assert capsys.readouterr().err == "dev: interrupted; run ./dev setup again to continue\n"
 
 
 def test_arguments_that_a_word_does_not_take_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert command.main(["check", "--fast"]) == 1
-    assert capsys.readouterr().err == "dev: ./dev check takes nothing, not '--fast'\n"
+    assert capsys.readouterr().err == "dev: ./dev check takes no arguments: '--fast'\n"
 
 
 def test_an_unknown_benchmark_is_answered_with_those_there_are(
@@ -64,7 +64,7 @@ def test_an_unknown_benchmark_is_answered_with_those_there_are(
 
 
 def test_everything_that_there_is_to_read_is_there() -> None:
-    assert [place for place, _ in command.READING if not (ROOT / place).exists()] == []
+    assert [path for path, _ in command.DOCUMENTS if not (ROOT / path).exists()] == []
 
 
 def test_the_command_itself_lists_its_words() -> None:

@@ -1,11 +1,11 @@
-"""The words of `./dev`. Standard library only: it runs before anything is installed.
+"""The commands of `./dev`. Standard library only, because it runs before anything is installed.
 
-command      the words, and what each does
-setup        what is missing, said first, then done: packages, .venv, the kernel
-  packages   Debian packages: which there must be, which are missing, how to install them
+command      the commands, and what each does
+setup        lists what is missing, then installs it: packages, .venv, the kernel, the front end
+  packages   Debian packages: which are needed, which are missing, how to install them
   venv       the folder .venv and the stamp that tells whether it is up to date
-  kernel     what kernel/ has to say
+  kernel     the interface to the recipe in kernel/
   ui         the browser front end: its packages, and the pages built from ui/
 checks       ruff, mypy, codespell and tsc, with one summary
-progress     runs a command and shows how far it is
+progress     runs a command and shows its progress
 """

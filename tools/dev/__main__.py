@@ -1,10 +1,10 @@
-"""Start of `./dev`, as `python3 tools/dev WORD`."""
+"""Runs `./dev`, as `python3 tools/dev COMMAND`."""
 
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # This folder is the package `dev`: its parent is where to look for it.
+    # This folder is the package `dev`, so its parent must be on the path.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
     from dev.command import main

@@ -1,6 +1,6 @@
-"""`./dev check`: style, types and spelling, all of them, with one summary at the end.
+"""`./dev check`: checks style, types and spelling, with one summary at the end.
 
-And the tests of the front end's pure parts: they take a second, and need the same packages as its types.
+It also runs the front end's unit tests, which take a second and need the same packages as its types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDERS = ("src", "kernel", "tools", "tests", "bench")
 
 
 def typed_folders() -> list[str]:
-    """Folders of this checkout that hold Python; mypy refuses one that does not."""
+    """Return the folders that contain Python files; mypy refuses any other."""
     return [name for name in FOLDERS if any((ROOT / name).rglob("*.py"))]
 
 
@@ -33,7 +33,7 @@ CHECKS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one check went."""
+    """The result of a check."""
 
     name: str
     status: int
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def check() -> int:
-    """Run all checks; what failed is shown in full, then one line for each."""
+    """Run all checks; show the output of those that failed, then one line for each."""
     require_tools(VENV / "bin")
     outcomes = [_run(name, _in_venv(command)) for name, command in CHECKS]
     ui.install_packages()
@@ -52,7 +52,7 @@ def check() -> int:
 
 
 def require_tools(folder: Path) -> None:
-    """A check whose tool is not there is not passed."""
+    """Raise DevError if the program of a check is not installed."""
     missing = [command[0] for _, command in CHECKS if not (folder / command[0]).exists()]
     if missing:
         raise DevError(
@@ -72,7 +72,7 @@ def _run(name: str, command: Sequence[str], folder: Path = ROOT) -> Outcome:
 
 
 def report(outcomes: Iterable[Outcome]) -> str:
-    """What failed in full, then the summary."""
+    """Return the output of the checks that failed, then the summary."""
     outcomes = list(outcomes)
     parts = [
         "\n".join([f"--- {outcome.name}", *outcome.lines, ""])

@@ -1,4 +1,4 @@
-"""The command line of `./dev`: one function for each word; its first line is its line in the list."""
+"""The command line of `./dev`: one function per command, whose docstring is its line in the help."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
 from .setup import set_up
 
-# A machine takes one core; tests of one file share what they start, so a file stays together.
+# A machine uses one core. Tests of one file share machines, so they run in the same process.
 ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
-READING = (
-    ("README.md", "what wanlab is, and a first program"),
-    ("docs/architecture.md", "the parts, and what imports what"),
-    ("docs/glossary.md", "the words"),
-    ("docs/fidelity.md", "what is real, what is modelled, and how exact it is"),
-    ("docs/limitations.md", "what it does not do"),
-    ("docs/decisions/", "why it is as it is"),
-    ("kernel/README.md", "the kernel's recipe; a page for each patch in kernel/patches/"),
-    ("CONTRIBUTING.md", "the house rules"),
+DOCUMENTS = (
+    ("README.md", "what wanlab is, and first examples"),
+    ("docs/architecture.md", "the packages, and which may import which"),
+    ("docs/glossary.md", "our terms"),
+    ("docs/fidelity.md", "what is real, what is modelled, and how accurate it is"),
+    ("docs/limitations.md", "what wanlab cannot do"),
+    ("docs/decisions/", "why it is built this way"),
+    ("kernel/README.md", "the kernel's recipe; each patch in kernel/patches/ has a page"),
+    ("CONTRIBUTING.md", "how to contribute, and the rules"),
 )
 
 
 def setup(arguments: Sequence[str]) -> int:
-    """Install what is missing: Debian packages, .venv, the kernel, the front end. Says first what."""
-    _takes_nothing("setup", arguments)
+    """List and install what is missing: Debian packages, .venv, the kernel, the front end."""
+    _refuse_arguments("setup", arguments)
     set_up()
     return 0
 
 
 def demo(arguments: Sequence[str]) -> int:
-    """Set up, then run the course's Lab 14: a router's bufferbloat."""
+    """Set up, then run Lab 14 of the course: bufferbloat in a router."""
     set_up()
     _become([str(VENV / "bin" / "wanlab"), "lab", "run", "14", *arguments])
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Set up, then run the tests, on all cores; what follows is passed on to pytest instead."""
+    """Set up, then run the tests on all cores; any arguments are passed on to pytest instead."""
     set_up()
     os.chdir(ROOT)
     os.environ["WANLAB_REQUIRE_KERNEL"] = (
-        "1"  # it has just been built: no test may skip for want of it
+        "1"  # it has just been built, so no test may be skipped without it
     )
-    # Who starts this in the background may have switched these off, for all below; tests send them.
+    # A shell that runs this in the background may ignore these signals, but tests send them.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     _become([str(VENV / "bin" / "python"), "-m", "pytest", *(arguments or ON_ALL_CORES)])
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Style, types and spelling: ruff, mypy, codespell, tsc."""
-    _takes_nothing("check", arguments)
+    """Check style, types and spelling: ruff, mypy, codespell, tsc."""
+    _refuse_arguments("check", arguments)
     set_up(with_kernel=False)
     return run_checks()
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Run the benchmarks in bench/, or the one that is named, with what follows passed on."""
+    """Run the benchmarks in bench/, or one of them with its arguments."""
     scripts = {path.stem: path for path in sorted(BENCH.glob("*.py")) if path.stem[0] != "_"}
     if not scripts:
-        raise DevError("there is no benchmark in bench/")
+        raise DevError("bench/ has no benchmarks")
     name, *rest = arguments or ["all"]
     if name != "all" and name not in scripts:
         raise DevError(
@@ -84,13 +84,13 @@ def bench(arguments: Sequence[str]) -> int:
 
 
 def kernel(arguments: Sequence[str]) -> int:
-    """Build the kernel (build), or show what it is made of (info)."""
+    """Build the kernel (build), or show what it was built from (info)."""
     _become([sys.executable, str(kernels.BUILD), *(arguments or ["--help"])])
 
 
 def ui(arguments: Sequence[str]) -> int:
-    """Build the browser front end, if ui/ has changed since; it is part of setup."""
-    _takes_nothing("ui", arguments)
+    """Build the browser front end if ui/ has changed; part of setup."""
+    _refuse_arguments("ui", arguments)
     set_up(with_kernel=False)
     size = front_end.kilobytes(front_end.compressed_bytes(STATIC))
     print(f"ui: {size} compressed; `wanlab web` shows it", file=sys.stderr)
@@ -98,39 +98,39 @@ def ui(arguments: Sequence[str]) -> int:
 
 
 def docs(arguments: Sequence[str]) -> int:
-    """Check the documentation, and say where to read."""
-    _takes_nothing("docs", arguments)
+    """Check the documentation, and list what to read."""
+    _refuse_arguments("docs", arguments)
     set_up(with_kernel=False)
     command = [str(VENV / "bin" / "python"), "-m", "pytest", "-q", "tests/docs"]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
-    print("\n".join(["", "To read:", *(f"  {place:22} {what}" for place, what in READING)]))
+    print("\n".join(["", "Read next:", *(f"  {path:22} {content}" for path, content in DOCUMENTS)]))
     return status
 
 
-WORDS: dict[str, Callable[[Sequence[str]], int]] = {
-    word.__name__: word for word in (setup, demo, test, check, bench, kernel, ui, docs)
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    command.__name__: command for command in (setup, demo, test, check, bench, kernel, ui, docs)
 }
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what a word says; the exit status is 0 if that went well."""
+    """Run a command; return 0 if it succeeded."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
-    word, *rest = arguments
-    if word not in WORDS:
-        close = difflib.get_close_matches(word, WORDS, n=1)
+    name, *rest = arguments
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
         meant = f" (did you mean {close[0]}?)" if close else ""
-        print(f"dev: {word!r} is not one of its words{meant}\n\n{usage()}", file=sys.stderr)
+        print(f"dev: unknown command {name!r}{meant}\n\n{usage()}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return WORDS[word](rest)
+        return COMMANDS[name](rest)
     except DevError as error:
         print(f"dev: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"dev: interrupted; ./dev {word} goes on from here", file=sys.stderr)
+        print(f"dev: interrupted; run ./dev {name} again to continue", file=sys.stderr)
         return 130
 
 
@@ -139,13 +139,16 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def usage() -> str:
-    """The words, with one line each."""
-    lines = [f"  {name:8} {(word.__doc__ or '').splitlines()[0]}" for name, word in WORDS.items()]
-    return "\n".join(["usage: ./dev WORD [ARGUMENTS]", "", *lines])
+    """Return the help: one line for each command."""
+    lines = [
+        f"  {name:8} {(command.__doc__ or '').splitlines()[0]}"
+        for name, command in COMMANDS.items()
+    ]
+    return "\n".join(["usage: ./dev COMMAND [ARGUMENTS]", "", *lines])
 
 
 def first_line(path: Path) -> str:
-    """The first line of a script's docstring: for a benchmark, its claim."""
+    """Return the first line of a script's docstring; for a benchmark, its claim."""
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     return docstring.splitlines()[0] if docstring else ""
 
@@ -156,13 +159,13 @@ def _bench(path: Path, arguments: Sequence[str]) -> int:
     return subprocess.run(command, check=False).returncode
 
 
-def _takes_nothing(word: str, arguments: Sequence[str]) -> None:
+def _refuse_arguments(name: str, arguments: Sequence[str]) -> None:
     if arguments:
-        raise DevError(f"./dev {word} takes nothing, not {' '.join(arguments)!r}")
+        raise DevError(f"./dev {name} takes no arguments: {' '.join(arguments)!r}")
 
 
 def _become(command: Sequence[str]) -> NoReturn:
-    """Go on as another program: its output, exit status and Ctrl-C are its own."""
+    """Replace this process by another program, which gets its output, exit status and Ctrl-C."""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()

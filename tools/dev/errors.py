@@ -1,10 +1,10 @@
-"""The one error of `./dev`."""
+"""The error that `./dev` reports."""
 
 from __future__ import annotations
 
 
 class DevError(Exception):
-    """Something cannot be done: what, and what to do about it."""
+    """What cannot be done, and what to do about it."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what, hint)

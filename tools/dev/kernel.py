@@ -1,4 +1,4 @@
-"""What kernel/ has to say: which kernel is there, which source it is made from, how to build it."""
+"""The interface to kernel/: which kernel exists, which sources it can be built from, building it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUILD = KERNEL / "build.py"
 
 
 def found() -> str | None:
-    """The kernel in this user's cache, in a few words; None if it has to be built."""
+    """Describe the kernel in this user's cache; None if it has to be built."""
     with _recipe_errors():
         from kernelbuild import RECIPE_FOLDER, find_image, load_recipe
 
@@ -23,7 +23,7 @@ def found() -> str | None:
 
 
 def source_versions() -> list[str]:
-    """Versions of the Debian source package that the recipe knows, newest first."""
+    """Return the versions of the Debian source package that the recipe supports, newest first."""
     with _recipe_errors():
         from kernelbuild import RECIPE_FOLDER, load_recipe
 
@@ -43,7 +43,7 @@ def _recipe_errors() -> Iterator[None]:
 
 
 def build() -> None:
-    """Build the kernel into this user's cache; it shows its progress itself."""
+    """Build the kernel into this user's cache. The build shows its own progress."""
     command = [sys.executable, str(BUILD), "build"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -51,7 +51,7 @@ def build() -> None:
     try:
         status = process.wait()
     except BaseException:
-        process.terminate()  # it cleans up after itself
+        process.terminate()  # it removes what it has written
         process.wait()
         raise
     if status != 0:

@@ -1,4 +1,4 @@
-"""Debian packages: which there must be, which of them are missing, and how they are installed."""
+"""Debian packages: which are needed, which of them are missing, and how to install them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .places import ROOT
 from .progress import run, run_quietly
 
 KERNEL_SOURCE = "linux-source-6.12"
-_SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"  # Debian gives users no sbin
-# iperf3 asks whether to run as a service; the default (no) is right.
+_SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin:/bin"  # on Debian, users have no sbin in PATH
+# iperf3 asks whether to run as a service; the default answer, no, is right.
 _QUIET = ("env", "DEBIAN_FRONTEND=noninteractive")
 _INSTALL = ("apt-get", "install", "--no-install-recommends", "-y")
 
 
 @dataclass(frozen=True)
 class Package:
-    """A Debian package, and a program or file of it by which to find it on other systems."""
+    """A Debian package. `sign` is a program or file by which other systems show that they have it."""
 
     name: str
     sign: str
     is_debian_only: bool = False
-    """Others, Ubuntu too, have no package of this name, and do without."""
+    """Other systems, including Ubuntu, have no such package, and do not need it."""
 
 
 TO_PREPARE = (Package("python3-venv", "python3"),)
@@ -49,7 +49,7 @@ TO_RUN = (
     Package("chromium", "chromium", is_debian_only=True),  # tests of the browser front end
 )
 TO_BUILD = (
-    # Elsewhere the build says how it is had.
+    # On other systems the build says how to get it.
     Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz", is_debian_only=True),
     Package("gcc", "gcc"),
     Package("binutils", "ld"),
@@ -64,20 +64,20 @@ TO_BUILD = (
 
 
 def count(names: Collection[object]) -> str:
-    """How many packages, in words that fit: "1 package", "2 packages"."""
+    """Return the number of packages as text: "1 package", "2 packages"."""
     return f"{len(names)} package" + ("" if len(names) == 1 else "s")
 
 
 def wanted(*, kernel: bool, build: bool) -> tuple[Package, ...]:
-    """What there must be: for Python alone, to run the kernel too, to build it too."""
-    # A Python that is not the system's (pyenv, a container's) brings its own venv.
+    """Return the packages that are needed for Python, to run the kernel, and to build it."""
+    # Only the system's Python needs the package for venv; others include it.
     prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
     every = prepare + (TO_RUN if kernel else ()) + (TO_BUILD if kernel and build else ())
     return tuple(package for package in every if is_debian() or not package.is_debian_only)
 
 
 def is_debian() -> bool:
-    """Itself, not a descendant."""
+    """Whether this is Debian itself, not a derivative."""
     try:
         return platform.freedesktop_os_release().get("ID") == "debian"
     except OSError:
@@ -85,7 +85,7 @@ def is_debian() -> bool:
 
 
 def missing(packages: Iterable[Package]) -> list[str]:
-    """Names of those that this computer does not have."""
+    """Return the names of those that are not installed."""
     packages = list(packages)
     if shutil.which("dpkg-query") is None:
         return [package.name for package in packages if not _sign_is_there(package.sign)]
@@ -93,7 +93,7 @@ def missing(packages: Iterable[Package]) -> list[str]:
 
 
 def names_missing(names: Iterable[str], dpkg_says: str) -> list[str]:
-    """Names that dpkg-query's lines (`name<TAB>status`) do not show as installed."""
+    """Return the names that dpkg-query's lines (`name<TAB>status`) do not show as installed."""
     lines = (line.split("\t") for line in dpkg_says.splitlines())
     # Status "ii": wanted and installed; "hi": installed and held at its version.
     there = {line[0] for line in lines if len(line) == 2 and line[1][1:2] == "i"}
@@ -114,16 +114,16 @@ def _sign_is_there(sign: str) -> bool:
 
 
 def install_command(names: Sequence[str]) -> str:
-    """What an administrator would type."""
+    """Return the command that an administrator would type."""
     return shlex.join(["apt-get", "update"]) + " && " + shlex.join([*_QUIET, *_INSTALL, *names])
 
 
 def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
-    """Install packages, as root or through sudo; one of `source_versions` of the kernel's source."""
+    """Install packages, as root or with sudo; the kernel's source in one of `source_versions`."""
     if shutil.which("apt-get") is None:
         raise DevError(
-            f"this computer lacks what these Debian packages bring: {', '.join(names)}",
-            "install it by the means of your distribution, then run this again",
+            f"this computer lacks the contents of these Debian packages: {', '.join(names)}",
+            "install them with your distribution's package manager, then run this again",
         )
     prefix = _become_root(names)
     is_updated = not unknown(names, _ask_apt(names))
@@ -133,7 +133,7 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
     chosen = [_with_version(name, source_versions) for name in names]
     command = [*prefix, *_QUIET, *_INSTALL, *chosen]
     what = f"apt-get install ({count(names)})"
-    if is_updated:  # with lists that were here already, and may be out of date
+    if is_updated:  # the package lists may be out of date
         status, _ = run_quietly(what, command, folder=ROOT)
         if status == 0:
             return
@@ -151,7 +151,7 @@ def _become_root(names: Sequence[str]) -> list[str]:
         if sys.stdin.isatty() and subprocess.run(["sudo", "-v"], check=False).returncode == 0:
             return ["sudo"]
     raise DevError(
-        "packages have to be installed, and you cannot do that by sudo here",
+        "packages must be installed, but you cannot use sudo here",
         f"ask an administrator to run this line, then run this again:\n  {install_command(names)}",
     )
 
@@ -169,7 +169,7 @@ def _ask_apt(names: Iterable[str]) -> str:
 
 
 def unknown(names: Iterable[str], policy: str) -> list[str]:
-    """Names for which `apt-cache policy` shows nothing that could be installed."""
+    """Return the names for which `apt-cache policy` shows no candidate."""
     known: set[str] = set()
     name = ""
     for line in policy.splitlines():
@@ -194,17 +194,17 @@ def _refuse_unknown(names: Collection[str]) -> None:
 
 
 def _with_version(name: str, source_versions: Sequence[str]) -> str:
-    """The kernel's source in a version that the recipe knows, if apt still has it."""
+    """Choose a version of the kernel's source that the recipe supports, if apt has one."""
     if name != KERNEL_SOURCE:
         return name
-    said = subprocess.run(
+    listing = subprocess.run(
         ["apt-cache", "madison", name], capture_output=True, text=True, check=False
     )
-    return choose_version(name, source_versions, said.stdout)
+    return choose_version(name, source_versions, listing.stdout)
 
 
 def choose_version(name: str, wanted_versions: Iterable[str], madison: str) -> str:
-    """`name=VERSION` with the first wanted version that `apt-cache madison` lists, or `name`."""
+    """Return `name=VERSION` with the first version that `apt-cache madison` lists, or `name`."""
     rows = (line.split("|") for line in madison.splitlines())
     offered = {row[1].strip() for row in rows if len(row) > 1}
     version = next((version for version in wanted_versions if version in offered), None)

@@ -1,7 +1,7 @@
-"""Runs a command and shows how far it is: its latest line and the time it has taken.
+"""Runs a command and shows its progress: its latest line of output and the time since its start.
 
-On a terminal that is one line, written over; elsewhere a line after the first second, one every ten
-seconds, and one when it is done. What takes less than a second is not worth a line.
+On a terminal this is one line that is overwritten. Elsewhere it is a line after the first second, one
+every ten seconds, and one at the end. A command that takes less than a second prints nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Shows one piece of work; told its output and, now and then, that time has passed."""
+    """Shows the progress of a command. Call `take` with its output, and `tick` regularly."""
 
     def __init__(
         self, what: str, stream: TextIO, clock: Callable[[], float] = time.monotonic
@@ -44,12 +44,12 @@ class Progress:
         self.lines: list[str] = []
 
     def take(self, text: str) -> None:
-        """Some more output of the work, in pieces of any size."""
+        """Take output of the command, in pieces of any size."""
         *done, self._rest = (self._rest + text).replace("\r", "\n").split("\n")
         self.lines += [line.rstrip() for line in done if line.strip()]
 
     def tick(self) -> None:
-        """Time has passed: show it."""
+        """Show the progress, if it is time."""
         latest = self.lines[-1].strip() if self.lines else ""
         if self._terminal:
             text = f"{self._what}: {self._elapsed()} s  {latest}"
@@ -59,14 +59,14 @@ class Progress:
             self._note(f"{self._elapsed()} s  {latest}")
 
     def finish(self, outcome: str = "done") -> None:
-        """The work has ended; this line stays."""
+        """Show the outcome in a line that stays."""
         if self._clock() - self._started < WORTH_A_LINE_S:
             self.clear()
         else:
             self._note(f"{outcome} ({self._elapsed()} s)")
 
     def clear(self) -> None:
-        """Leave the terminal's line empty."""
+        """Erase the line on the terminal."""
         if self._terminal:
             self._write(_CLEAR)
 
@@ -88,11 +88,11 @@ def run(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command to its end; a DevError with the end of its output if it fails."""
+    """Run a command. If it fails, raise DevError with the end of its output."""
     status, lines = run_quietly(what, command, folder=folder, environment=environment)
     if status != 0:
-        said = "\n".join(f"  {line}" for line in lines[-TAIL_LINES:])
-        raise DevError(f"{what} failed (exit status {status}): {shlex.join(command)}", said)
+        tail = "\n".join(f"  {line}" for line in lines[-TAIL_LINES:])
+        raise DevError(f"{what} failed (exit status {status}): {shlex.join(command)}", tail)
 
 
 def run_quietly(
@@ -102,7 +102,7 @@ def run_quietly(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, list[str]]:
-    """Run a command to its end; its exit status and the lines of its output."""
+    """Run a command and return its exit status and the lines of its output."""
     progress = Progress(what, sys.stderr)
     try:
         with _started(command, folder, environment) as process:
@@ -123,7 +123,7 @@ def run_quietly(
 def _started(
     command: Sequence[str], folder: Path, environment: Mapping[str, str] | None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block."""
+    """Start a process that is ended at the end of the body."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -142,7 +142,7 @@ def _started(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    # One that runs as root (through sudo) cannot be told by us; it ends by Ctrl-C as we do.
+    # We may not signal a process that runs as root (sudo); Ctrl-C ends it as it ends us.
     with contextlib.suppress(PermissionError):
         process.terminate()
     try:

