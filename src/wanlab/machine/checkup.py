@@ -265,7 +265,7 @@ def _native() -> Iterator[Finding]:
     for kind in ("veth", "bridge"):
         why = probed["links"][kind]
         remedy = f"a kernel with CONFIG_{kind.upper()}"
-        yield Finding("native", kind, not why, why or "there", remedy, is_needed=True)
+        yield Finding("native", kind, not why, why or "available", remedy, is_needed=True)
     why = probed["sysctls"][f"{NETFILTER} = 1"]
     yield Finding(
         "native",
@@ -277,7 +277,7 @@ def _native() -> Iterator[Finding]:
     for kind in QDISCS:
         why = probed["qdiscs"][kind]
         remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
-        yield Finding("native", f"queue {kind}", not why, "absent" if why else "there", remedy)
+        yield Finding("native", f"queue {kind}", not why, "not available" if why else "available", remedy)
     for name in ALGORITHMS:
         yield _algorithm(
             name, probed["algorithms"][name], probed["sysctls"][f"{NODE_ALGORITHM} = {name}"]
@@ -287,7 +287,7 @@ def _native() -> Iterator[Finding]:
 def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
     if why_not:
         remedy = f"--machine embedded, or as root: modprobe tcp_{name}"
-        return Finding("native", f"tcp {name}", False, "absent", remedy)
+        return Finding("native", f"tcp {name}", False, "not available", remedy)
     if why_no_default:
         return Finding(
             "native",
@@ -296,4 +296,4 @@ def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
             "for single connections only (iperf3 -C), not as a node's default",
             f"as root: add {name} to sysctl net.ipv4.tcp_allowed_congestion_control",
         )
-    return Finding("native", f"tcp {name}", True, "there")
+    return Finding("native", f"tcp {name}", True, "available")
