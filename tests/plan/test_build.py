@@ -13,7 +13,7 @@ from wanlab.operations import (
     AddAddress,
     AddLink,
     AddNamespace,
-    End,
+    LinkEnd,
     Operation,
     SetSpeed,
     SetSysctl,
@@ -44,7 +44,7 @@ KINDS = sorted(
     key=lambda kind: kind.__name__,
 )
 VALUES: dict[Any, Any] = {
-    **{str: "x", bool: True, int: 1, End: End("", "x"), tuple[str, ...]: ("x",)},
+    **{str: "x", bool: True, int: 1, LinkEnd: LinkEnd("", "x"), tuple[str, ...]: ("x",)},
     **{str | None: "x", float | None: 0.5, tuple[int, ...]: (1,)},
 }
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from .services import Services
 
-    class LinkEnd(TypedDict):
-        """One end of a new veth pair (`wanlab.operations.End`)."""
+    class EndArguments(TypedDict):
+        """One end of a new veth pair (`wanlab.operations.LinkEnd`)."""
 
         node: str
         interface: str
@@ -85,7 +85,7 @@ class Performer:
 
     # -- links ------------------------------------------------------------------------------------
 
-    def add_link(self, a: LinkEnd, b: LinkEnd) -> None:
+    def add_link(self, a: EndArguments, b: EndArguments) -> None:
         # The kernel makes the first end up, and the second down because it has no peer yet. Entering
         # a node to bring its end up is slow, so an end in the root namespace goes second.
         first, second = (b, a) if a["node"] == ROOT else (a, b)
@@ -126,13 +126,13 @@ class Performer:
         master = links.number(links.IFLA_MASTER, interface_index(bridge))
         self._root_links.request(*links.change_link(interface_index(interface), attributes=master))
 
-    def _end_attributes(self, end: LinkEnd) -> bytes:
+    def _end_attributes(self, end: EndArguments) -> bytes:
         attributes = links.end_of_pair(end["interface"], end["mac"], end["mtu"])
         if end["node"] == ROOT:
             return attributes
         return attributes + links.number(links.IFLA_NET_NS_FD, self._namespaces.net(end["node"]))
 
-    def _bring_end_up(self, end: LinkEnd) -> None:
+    def _bring_end_up(self, end: EndArguments) -> None:
         attributes = links.text(links.IFLA_IFNAME, end["interface"])
         if end["bridge"]:
             attributes += links.number(links.IFLA_MASTER, interface_index(end["bridge"]))

@@ -277,7 +277,9 @@ def _native() -> Iterator[Finding]:
     for kind in QDISCS:
         why = probed["qdiscs"][kind]
         remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
-        yield Finding("native", f"queue {kind}", not why, "not available" if why else "available", remedy)
+        yield Finding(
+            "native", f"queue {kind}", not why, "not available" if why else "available", remedy
+        )
     for name in ALGORITHMS:
         yield _algorithm(
             name, probed["algorithms"][name], probed["sysctls"][f"{NODE_ALGORITHM} = {name}"]

@@ -9,7 +9,7 @@ from .operation import ROOT, Operation, Request, in_node, namespace_name, netns_
 
 
 @dataclass(frozen=True)
-class End:
+class LinkEnd:
     """One end of a new link: an interface in a node, or in a bridge of the root namespace."""
 
     node: str
@@ -34,8 +34,8 @@ class End:
 class AddLink(Operation):
     """Make a veth pair with each end in its node from the start."""
 
-    a: End
-    b: End
+    a: LinkEnd
+    b: LinkEnd
 
     verb = "add_link"
 

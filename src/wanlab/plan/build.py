@@ -18,10 +18,10 @@ from wanlab.operations import (
     AddPrivateDirectory,
     AddRoute,
     AddVlanInterface,
-    End,
     JoinBridge,
     JoinOvs,
     LimitCpu,
+    LinkEnd,
     MoveInterface,
     Operation,
     PrepareRouting,
@@ -149,12 +149,12 @@ def _namespace(node: Node) -> str:
     return ROOT if is_in_root(node) else node.name
 
 
-def _end(topology: Topology, port: Port) -> End:
+def _end(topology: Topology, port: Port) -> LinkEnd:
     node = topology.node(port.node)
     assert port.name is not None, "a plan needs a resolved topology"
     starts_in_bridge = isinstance(node, Switch) and node.kind == "bridge" and node.stp
     bridge = node.name if starts_in_bridge else None
-    return End(_namespace(node), port.name, port.mac, port.mtu, bridge)
+    return LinkEnd(_namespace(node), port.name, port.mac, port.mtu, bridge)
 
 
 def _addresses(topology: Topology) -> Iterator[Operation]:
