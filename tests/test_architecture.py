@@ -82,10 +82,6 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 FACES = {"labs", "cli", "mininet", "web", "pytest_plugin"}
 
-# Packages whose modules still import each other in a ring. Remove a line when its ring is gone; never
-# add one.
-RINGS_LEFT = {"network"}
-
 MAX_LINES = 600
 FORBIDDEN_NAMES = {
     *("util", "utils", "core", "common", "manager", "managers"),
@@ -231,8 +227,6 @@ def test_imports_point_down() -> None:
 
 @pytest.mark.parametrize("package", packages())
 def test_the_modules_of_a_package_do_not_import_each_other_in_a_ring(package: str) -> None:
-    if package in RINGS_LEFT:
-        pytest.skip("its ring is known")
     assert rings(import_graph(PACKAGE / package, PACKAGE.parent)) == []
 
 

@@ -3,14 +3,14 @@
     WanlabError             anything below; `what` names the thing and the cause, `hint` the remedy
     +-- InputError          a file or another input with mistakes; carries all of them at once
         +-- TopologyError   a network that cannot be built
-    +-- RequirementError    this computer lacks something; the hint says how to get it
+    +-- RequirementError    this computer lacks something; the hint says how to provide it
     +-- MachineError        the kernel or the agent was lost; carries the console's last lines
     +-- CommandError        an operation or a process failed; carries its status and output
     +-- PeerError           the other side broke the protocol: which message, in which state
     +-- RecordError         a record cannot be read or written
 
 Every face prints `str(error)` and nothing else. A mistake in our own code is an `assert`, not one of
-these.
+these errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from difflib import get_close_matches
 
 
 class WanlabError(Exception):
-    """Something that the user can put right."""
+    """An error that the user can correct."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what, hint)
@@ -104,7 +104,7 @@ class CommandError(WanlabError):
 
 
 class PeerError(WanlabError):
-    """The other side of a connection said something that it may not say now."""
+    """The other side of a connection sent a message that is not allowed in this state."""
 
 
 class RecordError(WanlabError):
@@ -112,15 +112,15 @@ class RecordError(WanlabError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint for a word that is not among the known ones."""
+    """Return a hint for a word that is not among the known ones."""
     words = list(known)
     nearest = get_close_matches(word, words, n=1)
     if nearest:
         return f"did you mean {nearest[0]}?"
     if not words:
         return "there are none"
-    shown = words if len(words) <= MAX_WORDS_IN_HINT else [*words[:MAX_WORDS_IN_HINT], "..."]
-    return f"known here: {', '.join(shown)}"
+    listed = words if len(words) <= MAX_WORDS_IN_HINT else [*words[:MAX_WORDS_IN_HINT], "..."]
+    return f"known here: {', '.join(listed)}"
 
 
 MAX_WORDS_IN_HINT = 20
@@ -128,6 +128,6 @@ MAX_TAIL_LINES = 20
 
 
 def _with_tail(message: str, title: str, text: str) -> str:
-    """The message with the last lines of a program's text below it, indented."""
+    """Return the message with the last lines of a program's output below it, indented."""
     lines = text.rstrip().splitlines()[-MAX_TAIL_LINES:]
     return "\n".join([message, f"{title}:", *(f"  {line}" for line in lines)]) if lines else message

@@ -1,9 +1,9 @@
 """Which function displays which type in a notebook.
 
-Records, topologies and networks do not know how a notebook displays them; their packages have display
-functions, and this table registers them with IPython. IPython looks a type up by its name when it
-displays an object, so nothing is imported before that. `import wanlab` registers the table if IPython
-is there already.
+Records, topologies and networks do not know how a notebook displays them; their packages have
+display functions, and this table registers them with IPython. IPython looks a type up by its name
+when it displays an object, so nothing is imported before that. `import wanlab` registers the table
+if IPython is there already.
 """
 
 from __future__ import annotations

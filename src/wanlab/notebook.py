@@ -1,8 +1,8 @@
-"""What a Jupyter notebook is shown: tables as HTML, and output that changes while a cell runs.
+"""Building blocks for Jupyter notebooks: HTML tables, and output that changes while a cell runs.
 
-Colours and fonts are the page's own, so a light page and a dark one both look right. There are no
-widgets: what changes is an ordinary output that is replaced (IPython's `update_display`). IPython is
-asked only if it is there already; outside of notebooks nothing here does anything.
+Colours and fonts are the page's own, so that light and dark pages both look right. There are no widgets:
+output that changes is ordinary output that is replaced (IPython's `update_display`). IPython is used
+only if the program has loaded it already; outside of notebooks nothing here has an effect.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-FIRST_SHOWN_REAL_S = 0.5
-"""What is over sooner needs no progress."""
-EVERY_REAL_S = 0.25
-PAUSE_REAL_S = 1.0
+FIRST_UPDATE_REAL_S = 0.5
+"""A shorter wait shows no progress."""
+UPDATE_INTERVAL_REAL_S = 0.25
+MAX_PAUSE_REAL_S = 1.0
+"""After a longer pause, progress starts a new output."""
 BAR_WIDTH = 200
 MUTED = "opacity: 0.65"
 
 
 def is_notebook() -> bool:
-    """Whether this program is the kernel of a notebook."""
+    """Return whether this program is the kernel of a notebook."""
     shell = _shell()
     return shell is not None and getattr(shell, "kernel", None) is not None
 
@@ -37,7 +38,7 @@ def _shell() -> Any:
 
 
 class Html(str):
-    """Text that is HTML already; a notebook shows it as such."""
+    """Text that is HTML already, and is not escaped again."""
 
     def _repr_html_(self) -> str:
         return str(self)
@@ -50,7 +51,7 @@ def as_html(value: object) -> str:
 def table(
     headings: Sequence[object], rows: Iterable[Sequence[object]], *, wraps: bool = True
 ) -> Html:
-    """Left-aligned, as words are read. One whose lines do not wrap is scrolled where it is too wide."""
+    """Return a left-aligned table. If its lines do not wrap, a table that is too wide scrolls."""
     space = "" if wraps else "; white-space: nowrap"
     style = f' style="text-align: left; vertical-align: top{space}"'
 
@@ -69,7 +70,7 @@ def heading(title: object, about: object = "") -> Html:
 
 
 def folded(title: object, inside: object) -> Html:
-    """What is seen after a click."""
+    """Return content that a click on its title unfolds."""
     return Html(f"<details><summary>{as_html(title)}</summary>{as_html(inside)}</details>")
 
 
@@ -94,7 +95,7 @@ def bar(fraction: float) -> Html:
 
 
 class LiveOutput:
-    """An output of the cell that runs now; `show` replaces what it shows."""
+    """An output of the running cell. Each `show` replaces its content."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -113,33 +114,33 @@ class LiveOutput:
 
 
 class TimeLine:
-    """How far a network's time has passed while a cell lets it; given to `Network.on_time`."""
+    """Shows the progress of a network's time while a cell waits; a listener for `Network.on_time`."""
 
     def __init__(self) -> None:
         self.others: list[Callable[[], None]] = []
-        """What else is to be shown anew when time has passed."""
-        self._asked: tuple[int, int | None] | None = None
+        """Called when time has passed, to update other outputs."""
+        self._wait: tuple[int, int | None] | None = None
         self._output = LiveOutput()
-        self._began = (0.0, 0)
-        self._heard_real_s = self._next_real_s = 0.0
+        self._start = (0.0, 0)
+        self._last_call_real_s = self._next_real_s = 0.0
 
     def __call__(self, now_ns: int, end_ns: int | None) -> None:
         real_s = time.monotonic()
         if now_ns == end_ns:
             self._end(now_ns, real_s)
             return
-        asked = (getattr(_shell(), "execution_count", 0), end_ns)
-        if asked != self._asked or real_s - self._heard_real_s > PAUSE_REAL_S:
-            self._asked, self._output = asked, LiveOutput()
-            self._began, self._next_real_s = (real_s, now_ns), real_s + FIRST_SHOWN_REAL_S
-        self._heard_real_s = real_s
+        wait = (getattr(_shell(), "execution_count", 0), end_ns)
+        if wait != self._wait or real_s - self._last_call_real_s > MAX_PAUSE_REAL_S:
+            self._wait, self._output = wait, LiveOutput()
+            self._start, self._next_real_s = (real_s, now_ns), real_s + FIRST_UPDATE_REAL_S
+        self._last_call_real_s = real_s
         if real_s >= self._next_real_s:
-            self._next_real_s = real_s + EVERY_REAL_S
+            self._next_real_s = real_s + UPDATE_INTERVAL_REAL_S
             self._show(now_ns, end_ns, real_s)
 
     def _end(self, now_ns: int, real_s: float) -> None:
-        if self._asked is not None and self._output.is_shown:
-            self._show(now_ns, self._asked[1], real_s)
+        if self._wait is not None and self._output.is_shown:
+            self._show(now_ns, self._wait[1], real_s)
             return
         for show in self.others:
             show()
@@ -147,18 +148,18 @@ class TimeLine:
     def _show(self, now_ns: int, end_ns: int | None, real_s: float) -> None:
         for show in self.others:
             show()
-        began_real_s, began_ns = self._began
-        passed_s, passed_real_s = (now_ns - began_ns) / 1e9, real_s - began_real_s
+        start_real_s, start_ns = self._start
+        passed_s, passed_real_s = (now_ns - start_ns) / 1e9, real_s - start_real_s
         speed = f"{passed_s / passed_real_s:.2g} times as fast as real time"
         if end_ns is None:
             text = f"{passed_s:.1f} s of the network's time have passed, {speed}"
             self._output.show(as_html(text), text)
             return
-        whole_s = (end_ns - began_ns) / 1e9
+        whole_s = (end_ns - start_ns) / 1e9
         text = f"{passed_s:.1f} of {whole_s:.1f} s of the network's time, {speed}"
         self._output.show(together(bar(passed_s / whole_s), " ", text), text)
 
 
 def time_line() -> TimeLine | None:
-    """For a network that is started in a notebook."""
+    """Return a progress display if this program is a notebook, otherwise None."""
     return TimeLine() if is_notebook() else None

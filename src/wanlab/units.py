@@ -1,4 +1,4 @@
-"""Quantities as people write them, and the integers that everything else works with.
+"""Parses quantities as people write them into the integers that everything else works with.
 
     parse_rate("10Mbps")   == 10_000_000     bit/s
     parse_time("20ms")     == 20_000_000     ns
@@ -7,9 +7,9 @@
 
 Each `format_...` writes the shortest text that its `parse_...` reads back to the same value.
 
-A string must say its unit: "10" is megabits to one program and microseconds to another. A number is
-taken to be in the base unit. What cannot be kept exactly (half a bit per second) is refused, never
-rounded. Bits and bytes differ by a capital letter ("Mbps", "MBps"), so that letter counts: a rate in
+A string must have a unit: "10" is megabits to one program and microseconds to another. A number is in
+the base unit. A value that is not a whole number of base units (half a bit per second) is refused, never
+rounded. Bits and bytes differ in the case of one letter ("Mbps", "MBps"), so case counts, and a rate in
 bytes is refused. Decimal prefixes are powers of 1000, binary ones (KiB, MiB, GiB) of 1024.
 """
 
@@ -26,14 +26,14 @@ from wanlab.errors import WanlabError
 FOREVER_NS = (1 << 63) - 1
 """Later than any time on a machine's clock."""
 
-# Twenty digits hold a year in nanoseconds and any rate; without a bound a hostile file could ask for
+# Twenty digits hold a year in nanoseconds and any rate. Without a limit, a hostile file could contain
 # a number of a million digits.
 _QUANTITY = re.compile(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([^\s\d.+-]\S*)?\s*")
 
 
 @dataclass(frozen=True)
 class _Dimension:
-    """One kind of quantity: the units it is written in, smallest first, and their other spellings."""
+    """A kind of quantity: the units it is written in, smallest first, and their other spellings."""
 
     noun: str
     units: Mapping[str, int]
@@ -133,22 +133,22 @@ _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,400})?)\s*%\s*")
 
 
 def parse_rate(rate: str | float) -> int:
-    """Bits per second of "10Mbps", "1gbit" or "1.5 Mbit/s"."""
+    """Return the bits per second of "10Mbps", "1gbit" or "1.5 Mbit/s"; WanlabError if it is no rate."""
     return _RATE.parse(rate)
 
 
 def parse_time(time: str | float) -> int:
-    """Nanoseconds of "20ms", "1s" or "250us"."""
+    """Return the nanoseconds of "20ms", "1s" or "250us"; WanlabError if it is no time."""
     return _TIME.parse(time)
 
 
 def parse_size(size: str | float) -> int:
-    """Bytes of "1500B", "64KB" or "1MiB"."""
+    """Return the bytes of "1500B", "64KB" or "1MiB"; WanlabError if it is no size."""
     return _SIZE.parse(size)
 
 
 def parse_fraction(fraction: str | float) -> float:
-    """The number from 0 to 1 of "1%" or 0.01."""
+    """Return the number from 0 to 1 of "1%" or 0.01; WanlabError if it is no fraction."""
     if isinstance(fraction, str):
         match = _PERCENTAGE.fullmatch(fraction)
         if match is None:

@@ -1,3 +1,3 @@
-"""The version of wanlab, as records carry it."""
+"""The version of wanlab, which records contain."""
 
 VERSION = "0.2.0"

@@ -400,5 +400,5 @@ def test_allowed_destinations_are_set_outside(start: Start) -> None:
 
 @pytest.mark.parametrize("text", ["6653", ":6653", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:0"])
 def test_an_allowed_destination_has_an_address_and_a_port(text: str) -> None:
-    with pytest.raises(WanlabError, match="does not say where to connect to"):
+    with pytest.raises(WanlabError, match="is not an address to connect to"):
         Network(Topology(), allow_connect=[text])

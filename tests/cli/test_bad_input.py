@@ -142,8 +142,7 @@ def test_a_working_folder_that_was_deleted(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab("exec", "--", "true", before=before)
     assert (ran.status, ran.left_behind) == (1, [])
     assert ran.errors.endswith(
-        "wanlab: working folder .: the folder that you are in does not exist any more "
-        "(change to another one)\n"
+        "wanlab: working folder .: the current folder no longer exists (change to another one)\n"
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from wanlab import Design, Run, Sweep, experiment
 from wanlab.errors import WanlabError
 from wanlab.experiments import Results, SweepProgress, load_experiment, read_results
-from wanlab.network.network import BASE_MEMORY_BYTES
+from wanlab.network.options import BASE_MEMORY_BYTES
 from wanlab.run import programs
 from wanlab.run.key import Origin, differences, key_of, origin_of
 from wanlab.sweep import cache

@@ -21,7 +21,7 @@ from types import TracebackType
 
 from wanlab.errors import WanlabError
 from wanlab.network import Network, Process
-from wanlab.network.watch import Watch
+from wanlab.network.counter_watch import CounterWatch
 from wanlab.record import Table
 from wanlab.units import parse_time
 
@@ -60,7 +60,7 @@ class Sampling:
         ]
         self._counts = [len(own) for own in streams]
         self.began_ns = network.now_ns
-        self._watch: Watch | None = None
+        self._watch: CounterWatch | None = None
         self._offset_ns = 0
 
     # -- from here to there -----------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Sampling:
     def begin(self) -> None:
         """From now on. The first sample is of this instant."""
         assert self._watch is None, "it has begun already"
-        self._watch = Watch(
+        self._watch = CounterWatch(
             self._network,
             self._sources,
             self._streams,

@@ -2,9 +2,9 @@
 
     net.host_service["line"] = read_line    # called with each connection that sends {"do": "line", ...}
 
-A handler may answer at once: then no time has passed for the program, however long the user took. Or it
-returns, keeps the connection, and answers later, while time passes. The agent's end of the connection
-is `agent/host_service.py`.
+A handler may answer at once: then no time has passed for the program, however long the user took.
+Or it returns, keeps the connection, and answers later, while time passes. The agent's end of the
+connection is `agent/host_service.py`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class HostService(dict[str, Handler]):
 def open_request(request: Mapping[str, object]) -> socket.socket:
     """Inside a machine: send `request` to the user's side and return the connection.
 
-    The answer is a line of JSON, {"error": ...} if the request is refused. RequirementError outside of a
-    machine. See `call_host` for requests with a single answer.
+    The answer is a line of JSON, {"error": ...} if the request is refused. RequirementError outside
+    of a machine. See `call_host` for requests with a single answer.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .process import Command, Finished, OutputHandler, Process
-
-if TYPE_CHECKING:
-    from .network import Network
+from .process import Command, Finished, OutputHandler, Process, ProcessLog
+from .runtime import Runtime
 
 DEFAULT_TERMINAL = "xterm-256color"
 
@@ -17,16 +14,16 @@ DEFAULT_TERMINAL = "xterm-256color"
 class LiveNode:
     """A host or router, or the machine's root namespace, where switches and their ports are.
 
-    What it starts is noted in the network's `commands`, unless that is none of the user's business.
+    `log` notes what is started in it, if it is not None.
     """
 
     def __init__(
-        self, network: Network, name: str, namespace: str, *, is_noted: bool = True
+        self, runtime: Runtime, name: str, namespace: str, log: ProcessLog | None = None
     ) -> None:
-        self._network = network
+        self._runtime = runtime
         self.name = name
         self.namespace = namespace
-        self._is_noted = is_noted
+        self._log = log
         self._prefix: list[str] = []
 
     def __repr__(self) -> str:
@@ -45,23 +42,24 @@ class LiveNode:
         errors_in_output: bool = False,
         room: int | None = None,
     ) -> Process:
-        """Starts a command and returns at once. No time passes.
+        """Start a command and return at once. No time passes.
 
-        A string is for bash, a sequence is a program and its arguments. `folder`: where it runs, by
-        default the working folder. `environment`: added to the machine's. `stdin`: it gets a pipe to
-        read from (otherwise there is nothing to read). `terminal`: rows and columns of a terminal.
-        `errors_in_output`: its two outputs are one, in the order in which it writes them. `room`: so
-        many bytes of them are taken, and no more until `give_room` is called: meanwhile it waits.
+        A string is run by bash; a sequence is a program and its arguments. `folder`: where it runs,
+        by default the working folder. `environment`: variables added to the machine's. `stdin`:
+        give it a pipe to read from (otherwise there is nothing to read). `terminal`: rows and
+        columns of a terminal. `errors_in_output`: merge standard error into the output, in the
+        order of writing. `room`: accept this many bytes of output; the process then blocks until
+        `give_room` is called.
         """
         process = Process(
-            self._network, self.namespace, command, on_output=on_output, on_errors=on_errors
+            self._runtime, self.namespace, command, on_output=on_output, on_errors=on_errors
         )
         arguments = ["/bin/bash", "-c", command] if isinstance(command, str) else command
         process.start(
             arguments,
-            folder or self._network.guest_folder,
+            folder or self._runtime.options.guest_folder,
             {
-                **self._network.environment,
+                **self._runtime.machine.environment,
                 **({"TERM": DEFAULT_TERMINAL} if terminal else {}),
                 **(environment or {}),
             },
@@ -70,10 +68,8 @@ class LiveNode:
             errors_in_output,
             room,
         )
-        if self._is_noted:
-            self._network.commands.append(f"{self.name}$ {process.command}")
-            if self._network.on_process is not None:
-                self._network.on_process(process)
+        if self._log is not None:
+            self._log.note(self.name, process)
         return process
 
     def run(
@@ -86,8 +82,11 @@ class LiveNode:
         folder: str | None = None,
         environment: dict[str, str] | None = None,
     ) -> Finished:
-        """Runs a command to its end, letting time pass. A status other than 0 is a CommandError
-        unless `check` is false."""
+        """Run a command to its end, letting time pass.
+
+        CommandError if it takes longer than `timeout`, or if its status is not 0 and `check` is
+        true.
+        """
         process = self.start(
             command, folder=folder, environment=environment, stdin=input is not None
         )
@@ -97,11 +96,14 @@ class LiveNode:
         return process.finish(timeout, check=check)
 
     def wrap(self, arguments: Sequence[str], *, folder: str | None = None) -> list[str]:
-        """The command line that runs a program in this node, for a `subprocess.Popen` of your own.
-        `folder`: where it runs, by default where you are. Only on the kernel that you are on: inside a
-        machine, and on the native one."""
+        """Return the command line that runs a program in this node, for a `subprocess.Popen` of
+        yours.
+
+        `folder`: where it runs, by default the current one. CommandError unless the node is on the
+        kernel that this program runs on: inside a machine, and on the native one.
+        """
         if not self.namespace:
             return list(arguments)
-        prefix = self._prefix or self._network.machine.prefix(self.namespace, "")
+        prefix = self._prefix or self._runtime.machine.prefix(self.namespace, "")
         self._prefix = prefix
         return [*prefix[:-1], folder or str(Path.cwd()), *arguments]

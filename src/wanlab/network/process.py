@@ -13,10 +13,10 @@ from wanlab.errors import CommandError
 from wanlab.machine import AgentFailure
 from wanlab.units import format_time, parse_time
 
+from .runtime import Runtime
+
 if TYPE_CHECKING:
     from wanlab.agent.processes import InputState
-
-    from .network import Network
 
 Command = str | Sequence[str]
 OutputHandler = Callable[[bytes], None]
@@ -24,9 +24,24 @@ GRACE_NS = 1_000_000_000
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
+class ProcessLog:
+    """Notes what is started in the nodes of a network."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] = []
+        """In order, as one would type them: "h1$ iperf3 -c h3"."""
+        self.on_process: Callable[[Process], None] | None = None
+        """Called with each process that was started."""
+
+    def note(self, node: str, process: Process) -> None:
+        self.commands.append(f"{node}$ {process.command}")
+        if self.on_process is not None:
+            self.on_process(process)
+
+
 @dataclass(frozen=True)
 class Finished:
-    """What became of a process that was waited for."""
+    """The result of a process that has ended."""
 
     command: str
     status: int
@@ -34,35 +49,35 @@ class Finished:
     output: str
     errors: str
     seconds: float
-    """How long it took on the machine's clock."""
+    """Duration on the machine's clock."""
 
 
 class Process:
     """A started process. Time passes only while you wait for it or let the network run.
 
-    `output` and `errors` grow as they come; with `on_output` (`on_errors`) they are handed to you
-    instead and not kept.
+    `output` and `errors` grow as the process writes; with `on_output` (`on_errors`) the bytes are
+    passed to you instead and not kept.
     """
 
     def __init__(
         self,
-        network: Network,
+        runtime: Runtime,
         node: str,
         command: Command,
         *,
         on_output: OutputHandler | None = None,
         on_errors: OutputHandler | None = None,
     ) -> None:
-        self._network = network
+        self._runtime = runtime
         self.node = node
         self.command = command if isinstance(command, str) else shlex.join(command)
         self.status: int | None = None
         self.counters: dict[str, int] = {}
-        self.started_ns = network.now_ns
+        self.started_ns = runtime.now_ns
         self.ended_ns: int | None = None
         self._kept = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_errors}
-        self._number = network.machine.channel.new_process(self)
+        self._number = runtime.machine.channel.new_process(self)
         self.pid = 0
 
     def __repr__(self) -> str:
@@ -85,7 +100,7 @@ class Process:
 
     @property
     def number(self) -> int:
-        """As the agent knows it."""
+        """The number under which the agent knows it."""
         return self._number
 
     @property
@@ -95,9 +110,9 @@ class Process:
     # -- what you may do with it ------------------------------------------------------------------
 
     def wait(self, timeout: str | int | None = None) -> int:
-        """Lets time pass until it has ended; returns its status. CommandError after `timeout`."""
+        """Let time pass until it has ended; return its status. CommandError after `timeout`."""
         limit_ns = None if timeout is None else parse_time(timeout)
-        self._network.run_until_condition(lambda: not self.is_running, limit_ns)
+        self._runtime.run_until_condition(lambda: not self.is_running, limit_ns)
         if self.status is None:
             assert limit_ns is not None
             raise CommandError(
@@ -106,7 +121,7 @@ class Process:
         return self.status
 
     def finish(self, timeout: str | int | None = None, *, check: bool = True) -> Finished:
-        """Waits, and gives you everything at once; a status other than 0 is a CommandError."""
+        """Wait, and return all of its output; CommandError if `check` and its status is not 0."""
         status = self.wait(timeout)
         assert self.ended_ns is not None
         if check and status != 0:
@@ -115,7 +130,7 @@ class Process:
         return Finished(self.command, status, self.output, self.errors, seconds)
 
     def lines(self) -> Iterator[str]:
-        """Lines of its output as they come; time passes while you wait for the next one."""
+        """Yield lines of its output as they arrive; time passes while you wait for the next one."""
         position = 0
         while True:
             end = self._kept[Kind.OUTPUT].find(b"\n", position)
@@ -129,54 +144,54 @@ class Process:
                     yield rest.decode(errors="replace")
                 return
             known = len(self._kept[Kind.OUTPUT])
-            self._network.run_until_condition(
+            self._runtime.run_until_condition(
                 lambda known=known: len(self._kept[Kind.OUTPUT]) > known or not self.is_running  # type: ignore[misc]
             )
 
     def write(self, data: str | bytes) -> None:
-        """Bytes for its standard input (start it with stdin=True or in a terminal)."""
-        self._network.machine.channel.input(
+        """Send to its standard input (start it with stdin=True or in a terminal)."""
+        self._runtime.machine.channel.input(
             self._number, data.encode() if isinstance(data, str) else data
         )
 
     def end_input(self) -> None:
-        self._network.machine.channel.end_input(self._number)
+        self._runtime.machine.channel.end_input(self._number)
 
     def signal(self, number: int) -> bool:
-        """Signals it and what it started; False if it has ended already."""
-        return self._network.machine.agent.signal(self._number, number)
+        """Send a signal to it and to the processes it started; False if it has ended already."""
+        return self._runtime.machine.agent.signal(self._number, number)
 
     def interrupt(self) -> None:
-        """What Ctrl-C does."""
+        """Send SIGINT, as Ctrl-C does."""
         self.signal(signal.SIGINT)
 
     def stop(self) -> int:
-        """Ends it: SIGINT, then SIGTERM, then SIGKILL, a second each; returns its status."""
+        """End it by SIGINT, SIGTERM and SIGKILL, a second apart; return its status."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if not self.is_running or not self.signal(number):
                 break
-            self._network.run_until_condition(lambda: not self.is_running, GRACE_NS)
+            self._runtime.run_until_condition(lambda: not self.is_running, GRACE_NS)
         return self.wait()
 
     def input_left_bytes(self) -> int | None:
-        """What was written to it and it has not taken yet; None if it takes no more."""
-        return self._look()["input_left_bytes"]
+        """Return how much of its input it has not read yet; None if it has closed its input."""
+        return self._input_state()["input_left_bytes"]
 
     def is_raw_mode(self) -> bool:
         """Whether the program in its terminal reads single keys, as shells and editors do."""
-        return self._look()["is_raw_mode"]
+        return self._input_state()["is_raw_mode"]
 
-    def _look(self) -> InputState:
-        return self._network.machine.agent.input_state(self._number)
+    def _input_state(self) -> InputState:
+        return self._runtime.machine.agent.input_state(self._number)
 
     def give_room(self, more: int) -> None:
-        """So many more bytes of what it says are taken; see `room` of `LiveNode.start`."""
-        self._network.machine.agent.grant_credit(number=self._number, more=more)
+        """Accept `more` bytes of output; see `room` of `LiveNode.start`."""
+        self._runtime.machine.agent.grant_credit(number=self._number, more=more)
 
     def resize(self, rows: int, columns: int) -> None:
-        self._network.machine.agent.resize(number=self._number, rows=rows, columns=columns)
+        self._runtime.machine.agent.resize(number=self._number, rows=rows, columns=columns)
 
-    # -- told by the channel ----------------------------------------------------------------------
+    # -- called by the channel --------------------------------------------------------------------
 
     def output_arrived(self, kind: Kind, data: bytes) -> None:
         handler = self._handlers[kind]
@@ -186,9 +201,9 @@ class Process:
             handler(data)
 
     def ended(self, result: dict[str, int]) -> None:
-        self.status = result.pop("status")
-        self.ended_ns = self._network.now_ns
-        self.counters = result
+        self.status = result["status"]
+        self.ended_ns = self._runtime.now_ns
+        self.counters = {name: value for name, value in result.items() if name != "status"}
 
     def start(
         self,
@@ -200,8 +215,9 @@ class Process:
         errors_in_output: bool,
         room: int | None,
     ) -> None:
-        """Called once by the node that starts it."""
-        machine = self._network.machine
+        """Start it. CommandError, with the status that a shell would report, if that is
+        impossible."""
+        machine = self._runtime.machine
         try:
             self.pid = machine.agent.start(
                 number=self._number,
@@ -216,7 +232,6 @@ class Process:
             )
         except AgentFailure as failure:
             machine.channel.forget_process(self._number)
-            # As a shell has it.
             status = NOT_FOUND if failure.kind == "FileNotFoundError" else NOT_EXECUTABLE
             raise CommandError(
                 f"cannot start {self._who()}: {failure.what}", status=status

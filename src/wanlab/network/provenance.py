@@ -1,4 +1,4 @@
-"""What a record says of the network that it comes from."""
+"""What a record says about the network that it comes from."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from wanlab.machine import Machine
 from wanlab.record import Provenance
 from wanlab.topology.files import mn
+from wanlab.topology.model import Topology
 from wanlab.topology.nic import nic_words
 from wanlab.topology.references import self_contained
 from wanlab.version import VERSION
 
-if TYPE_CHECKING:
-    from .network import Network
+from .options import NetworkOptions
 
-# How each says its version. The programs are the computer's own, so a record names them.
+# Commands that print versions. The programs are the computer's own, so a record names them.
 TOOLS = {
     "iperf3": ("iperf3", "--version"),
     "ping": ("ping", "-V"),
@@ -32,49 +32,54 @@ TOOLS = {
 
 
 def provenance_of(
-    network: Network,
+    machine: Machine,
+    options: NetworkOptions,
+    topology: Topology,
     *,
-    commands: Sequence[str] | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    commands: Sequence[str],
+    warnings: Sequence[str],
+    parameters: Mapping[str, object],
 ) -> Provenance:
-    """The origin of what was measured in a running network."""
-    described = network.machine.describe()
+    """Return the origin of what was measured in a running network."""
+    described = machine.describe()
     return Provenance(
         wanlab=VERSION,
-        topology=mn.dump(self_contained(network.topology)),
-        commands=tuple(network.commands if commands is None else commands),
-        seed=network.seed,
+        topology=mn.dump(self_contained(topology)),
+        commands=tuple(commands),
+        seed=options.seed,
         machine=described["machine"],
         kernel_release=described["kernel_release"],
         kernel_manifest=described["kernel_manifest"],
-        tools=tool_versions(network.environment),
-        clock=network.clock,
-        wire=network.wire,
-        nic=nic_words(network.nic),
-        warnings=tuple(network.warnings),
-        settings={"line_rate_bps": network.line_rate_bps, "sysctls": network.sysctls},
-        parameters=dict(parameters or {}),
+        tools=tool_versions(machine.environment),
+        clock=options.clock,
+        wire=options.wire,
+        nic=nic_words(options.nic),
+        warnings=tuple(warnings),
+        settings={"line_rate_bps": options.line_rate_bps, "sysctls": options.sysctls},
+        parameters=dict(parameters),
     )
 
 
 def tool_versions(environment: Mapping[str, str]) -> dict[str, str]:
-    """First line of what each tool says of itself; only those that are there. They are asked on our
-    side: a machine has the same programs, but time would pass in it."""
-    found = {
+    """Return the first line that each installed tool prints about its version.
+
+    They run on our side: a machine has the same programs, but time would pass in it.
+    """
+    programs = {
         name: (Path(program), arguments)
         for name, (command, *arguments) in TOOLS.items()
         if (program := shutil.which(command, path=environment["PATH"]))
     }
     versions = {
         name: _version(program, tuple(arguments), program.stat().st_mtime_ns)
-        for name, (program, arguments) in found.items()
+        for name, (program, arguments) in programs.items()
     }
     return {name: version for name, version in versions.items() if version}
 
 
 @cache
 def _version(program: Path, arguments: Sequence[str], changed_ns: int) -> str:
-    """Asked once, as long as the program stays what it is."""
+    """Cached until the program changes (`changed_ns` is its modification time)."""
     done = subprocess.run(
         [program, *arguments],
         stdin=subprocess.DEVNULL,

@@ -1,53 +1,57 @@
 """Reads back from the kernel what a plan has asked for: rate, delay and queue of each shaped port.
 
-A kernel may round, and a tool may misread; a measurement must not rest on what was merely asked for.
+A kernel may round and a tool may misread; a measurement must not rest on what was merely asked for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from wanlab.errors import CommandError
 from wanlab.topology.model import Port
 
 # netem counts in ns, but tc's JSON shows whole microseconds, rounded down twice.
-CLOSE_ENOUGH_NS = 1_000
+TOLERANCE_NS = 1_000
+
+Qdiscs = Mapping[str, Mapping[str, Any]]
+"""Entries of `tc -j qdisc show` for one port, by kind."""
 
 
-def check_shaping(ports: Iterable[tuple[str, Port]], show: Callable[[str], str]) -> None:
-    """Compares each port's conditions with its qdiscs.
+def check_shaping(ports: Iterable[tuple[str, Port]], show_qdiscs: Callable[[str], str]) -> None:
+    """Compare the conditions of ports with their qdiscs. CommandError names what differs.
 
-    `ports`: (namespace, port). `show`: the output of `tc -j qdisc show` in a namespace.
-    CommandError names what differs.
+    `ports`: (namespace, port). `show_qdiscs`: returns the output of `tc -j qdisc show` in a
+    namespace.
     """
-    shown: dict[str, list[dict[str, Any]]] = {}
+    by_namespace: dict[str, list[dict[str, Any]]] = {}
     for namespace, port in ports:
-        if namespace not in shown:
-            shown[namespace] = json.loads(show(namespace))
-        found = {q["kind"]: q for q in shown[namespace] if q.get("dev") == port.name}
-        wrong = list(_differences(port, found))
-        if wrong:
+        if namespace not in by_namespace:
+            by_namespace[namespace] = json.loads(show_qdiscs(namespace))
+        qdiscs = {q["kind"]: q for q in by_namespace[namespace] if q.get("dev") == port.name}
+        differences = list(_differences(port, qdiscs))
+        if differences:
             raise CommandError(
-                f"port {port.name} is not as asked: {'; '.join(wrong)}",
-                output=json.dumps(list(found.values())),
+                f"port {port.name} is not as asked: {'; '.join(differences)}",
+                output=json.dumps(list(qdiscs.values())),
             )
 
 
-def _differences(port: Port, found: dict[str, dict[str, Any]]) -> Iterable[str]:
-    _, wanted = port.conditions.states()[0]
-    if wanted.trace is not None and "opportunity" not in found:
+def _differences(port: Port, qdiscs: Qdiscs) -> Iterable[str]:
+    _, conditions = port.conditions.states()[0]
+    if conditions.trace is not None and "opportunity" not in qdiscs:
         yield "no delivery by its trace"
-    if wanted.rate_bps is not None:
-        rate_bps = found.get("tbf", {}).get("options", {}).get("rate", 0) * 8
+    if conditions.rate_bps is not None:
+        rate_bps = qdiscs.get("tbf", {}).get("options", {}).get("rate", 0) * 8
         # The kernel keeps bytes per second.
-        if abs(rate_bps - wanted.rate_bps) >= 8:
-            yield f"rate {rate_bps} bit/s instead of {wanted.rate_bps}"
-    if wanted.delay_ns:
-        delay = found.get("netem", {}).get("options", {}).get("delay", {})
+        if abs(rate_bps - conditions.rate_bps) >= 8:
+            yield f"rate {rate_bps} bit/s instead of {conditions.rate_bps}"
+    if conditions.delay_ns:
+        delay = qdiscs.get("netem", {}).get("options", {}).get("delay", {})
         delay_ns = round(float(delay.get("delay", 0)) * 1e9)
-        if abs(delay_ns - wanted.delay_ns) > CLOSE_ENOUGH_NS:
-            yield f"delay {delay_ns} ns instead of {wanted.delay_ns}"
-    if wanted.queue is not None and wanted.queue.kind != "fifo" and wanted.queue.kind not in found:
-        yield f"no queue {wanted.queue.kind}"
+        if abs(delay_ns - conditions.delay_ns) > TOLERANCE_NS:
+            yield f"delay {delay_ns} ns instead of {conditions.delay_ns}"
+    queue = conditions.queue
+    if queue is not None and queue.kind != "fifo" and queue.kind not in qdiscs:
+        yield f"no queue {queue.kind}"

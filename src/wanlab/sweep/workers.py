@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from wanlab.errors import WanlabError
-from wanlab.network.network import BASE_MEMORY_BYTES
+from wanlab.network.options import BASE_MEMORY_BYTES
 from wanlab.run.source import Source
 from wanlab.run.worker import Job, source_parts
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -22,6 +22,7 @@ from wanlab.labs import prompt
 from wanlab.labs.durations import parse_duration
 from wanlab.measure.interfaces import Interface, interfaces
 from wanlab.network import Connection
+from wanlab.topology import ConditionWords
 
 from . import commands, protocol
 from .broadcast import Broadcast
@@ -491,7 +492,7 @@ class NetworkSession:
 
         def set_ports(network: Network) -> None:
             for end, options in conditions.items():
-                network.set_port(ends[end], **options)
+                network.set_port(ends[end], **cast(ConditionWords, options))
 
         await self.call(set_ports)
 

@@ -1,4 +1,5 @@
-"""Whether a machine is fit for a topology: what it cannot do, what it lacks, what it does otherwise."""
+"""Whether a machine can carry a topology: what it cannot do, what it lacks, what it does
+differently."""
 
 from __future__ import annotations
 
@@ -6,23 +7,24 @@ import shutil
 from collections.abc import Iterator
 
 from wanlab.errors import Problem, RequirementError, TopologyError
-from wanlab.machine import Clock, MachineKind
+from wanlab.machine import Clock, MachineTraits
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
 from wanlab.topology.model import Host, Router, Switch, Topology
 
 
-def refuse_unfit(topology: Topology, machine: MachineKind, clock: Clock) -> None:
-    """TopologyError for what this machine cannot do."""
+def refuse_incompatible(topology: Topology, traits: MachineTraits, clock: Clock) -> None:
+    """Raise TopologyError for everything that this machine cannot do."""
+    can_move_interfaces = not traits.is_shared and not traits.has_own_kernel
     problems = [
-        *(_no_interfaces(topology) if machine != "native" else ()),
-        *(_no_share(topology) if clock == "real" else ()),
+        *(() if can_move_interfaces else _interface_problems(topology)),
+        *(_scheduler_problems(topology) if clock == "real" else ()),
     ]
     if problems:
         raise TopologyError(problems, topology.source.file)
 
 
-def _no_interfaces(topology: Topology) -> Iterator[Problem]:
+def _interface_problems(topology: Topology) -> Iterator[Problem]:
     for node in topology.nodes:
         if isinstance(node, Host | Router | Switch) and node.external_interfaces:
             yield Problem(
@@ -33,7 +35,7 @@ def _no_interfaces(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def _no_share(topology: Topology) -> Iterator[Problem]:
+def _scheduler_problems(topology: Topology) -> Iterator[Problem]:
     for host in topology.hosts:
         if host.scheduler == "rt":
             yield Problem(
@@ -43,18 +45,18 @@ def _no_share(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def cautions(topology: Topology, clock: Clock) -> Iterator[str]:
-    """What to know of a network before trusting its measurements."""
-    shared = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
-    if shared and clock == "virtual":
+def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
+    """Yield what to know of a network before trusting its measurements."""
+    limited = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
+    if limited and clock == "virtual":
         yield (
-            f"{', '.join(shared)}: a share of the processors (cpu, cores, scheduler) means nothing on "
+            f"{', '.join(limited)}: a share of the processors (cpu, cores, scheduler) means nothing on "
             "virtual time, where computing takes no time"
         )
 
 
-def look_for_programs(topology: Topology) -> None:
-    """RequirementError for the first that this computer lacks; machines have the computer's programs."""
+def refuse_missing_programs(topology: Topology) -> None:
+    """Raise RequirementError for the first program that this computer, and so a machine, lacks."""
     for need in required_programs(topology):
         if shutil.which(need.program, path=ENVIRONMENT["PATH"]) is None:
             raise RequirementError(

@@ -1,7 +1,7 @@
-"""A network seen from inside the machine that carries it.
+"""The topology of a network, readable inside the machine that carries it.
 
-Whoever starts a network outside leaves its topology in the machine, as /run/wanlab/network.json. A
-program inside, such as a prompt, takes it from there and the nodes from the agent that made them.
+A network leaves its topology in its machine as /run/wanlab/network.json. A program inside, such as
+a prompt, reads it there, and asks the agent that made the nodes where their namespaces are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from wanlab.errors import RequirementError
 from wanlab.fields import Fields, Problems
-from wanlab.operations import (
-    ROOT,
-    WriteFile,
-)
+from wanlab.operations import ROOT, WriteFile
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 
@@ -28,12 +25,15 @@ NETWORK_FILE = Path("/run/wanlab/network.json")
 
 
 def announcement(topology: Topology) -> WriteFile:
-    """Leaves the topology in the machine."""
+    """Return the operation that leaves the topology in the machine."""
     return WriteFile(str(NETWORK_FILE), json.dumps(plain.topology_to_plain(topology)) + "\n")
 
 
-def announced() -> Topology:
-    """The topology of the network that this machine carries."""
+def read_announcement() -> Topology:
+    """Inside a machine: return the topology of the network that it carries.
+
+    RequirementError if it carries none that was started outside.
+    """
     try:
         text = NETWORK_FILE.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -44,8 +44,8 @@ def announced() -> Topology:
     return plain.read_topology(Fields(json.loads(text), "", Problems()))
 
 
-def places_of(topology: Topology) -> dict[str, NamespacePaths]:
-    """Where the namespaces of all its hosts and routers are found, and the machine's root ones."""
+def namespace_paths(topology: Topology) -> dict[str, NamespacePaths]:
+    """Inside a machine: return the paths of the namespaces of its root, hosts and routers."""
     names = [node.name for node in (*topology.hosts, *topology.routers)]
     return {
         name: cast("NamespacePaths", call_host({"do": "paths", "node": name}))

@@ -1,0 +1,107 @@
+"""Limits of the kernel that no queue counts: raised at the start, and checked at the end.
+
+A small machine has small limits. TCP's memory is an eighth of the machine's by default: one flow at
+10 Gbit/s uses it up, and then every receiver's window silently shrinks to four packets. A host
+whose neighbour table is full cannot send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from wanlab.operations import ROOT, Operation, SetSysctl
+
+from .runtime import Runtime
+
+PAGE_BYTES = 4096
+MAX_NEIGHBOURS = 1 << 22
+TCP_SHARES = (1 / 4, 1 / 2, 3 / 4)
+"""Shares of the machine's memory for net.ipv4.tcp_mem: TCP starts to save at the second and refuses
+at the third (ip-sysctl.rst)."""
+RECEIVED_DROPPED, SENT_DROPPED = 3, 11
+"""Positions of the two counters in a line of /proc/net/dev."""
+
+
+def memory_limits(memory_bytes: int) -> list[Operation]:
+    """Return operations that let TCP use most of the machine's memory."""
+    pages = " ".join(str(int(memory_bytes * share) // PAGE_BYTES) for share in TCP_SHARES)
+    return [SetSysctl(ROOT, "net.ipv4.tcp_mem", pages)]
+
+
+def neighbour_limits() -> list[Operation]:
+    """Return operations that let every node know every other one.
+
+    The kernel has one neighbour table for all namespaces. Its usual 1024 entries are used up by 32
+    hosts that have all talked to each other.
+    """
+    return [
+        SetSysctl(ROOT, f"net.{family}.neigh.default.gc_thresh{threshold}", str(MAX_NEIGHBOURS))
+        for family in ("ipv4", "ipv6")
+        for threshold in (2, 3)
+    ]
+
+
+class SilentDrops:
+    """Finds out whether a limit that no queue counts has affected a running network."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._dropped_before = 0
+
+    def start_counting(self) -> None:
+        """Ignore what was dropped so far: the computer's own kernel carries others, too."""
+        if not self._runtime.options.traits.has_own_kernel:
+            self._dropped_before = self._dropped([])
+
+    def warnings(self, namespaces: Sequence[str]) -> Iterator[str]:
+        """Yield what to know before trusting a measurement in these namespaces."""
+        netstats = self._runtime.read([["file", name, "/proc/net/netstat"] for name in namespaces])
+        texts = {name: text.decode() for name, text in zip(namespaces, netstats, strict=True)}
+        yield from limit_warnings(self._dropped(namespaces) - self._dropped_before, texts)
+
+    def _dropped(self, namespaces: Sequence[str]) -> int:
+        """Count the packets that no queue has counted. Ports of our own kernel never drop any."""
+        sources = [["file", ROOT, "/proc/net/softnet_stat"]]
+        if not self._runtime.options.traits.has_own_kernel:
+            sources += [["file", name, "/proc/net/dev"] for name in namespaces]
+        softnet, *devices = (part.decode() for part in self._runtime.read(sources))
+        return dropped_packets(softnet) + sum(map(dropped_at_ports, devices))
+
+
+def dropped_packets(softnet: str) -> int:
+    """Return the packets dropped behind ports since the kernel started, from
+    /proc/net/softnet_stat."""
+    return sum(int(line.split()[1], 16) for line in softnet.splitlines())
+
+
+def dropped_at_ports(devices: str) -> int:
+    """Return the packets dropped at the far ends of a node's links, from its /proc/net/dev.
+
+    Packets dropped by queues are not among them.
+    """
+    dropped = 0
+    for line in devices.splitlines()[2:]:  # two lines of headings
+        counters = [int(word) for word in line.partition(":")[2].split()]
+        dropped += counters[RECEIVED_DROPPED] + counters[SENT_DROPPED]
+    return dropped
+
+
+def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
+    """Yield warnings about packets that no queue counted, and about nodes whose TCP ran short of
+    memory.
+
+    `dropped`: number of those packets. `netstats`: /proc/net/netstat of each node.
+    """
+    if dropped:
+        yield f"{dropped} packets were dropped behind a port, where no queue counts them"
+    for node, text in netstats.items():
+        counters = dict(_counters(text))
+        if counters.get("TCPMemoryPressures", 0):
+            yield f"TCP in {node or 'root'} ran short of memory: give the network more (memory=)"
+
+
+def _counters(text: str) -> Iterator[tuple[str, int]]:
+    """Read pairs of lines: names, then numbers."""
+    lines = text.splitlines()
+    for names, numbers in zip(lines[::2], lines[1::2], strict=True):
+        yield from zip(names.split()[1:], map(int, numbers.split()[1:]), strict=True)

@@ -1,0 +1,290 @@
+"""The topology of a running network, and every change to it: nodes, links, conditions, speeds.
+
+A change is a new topology. Its plan is compared with the plan before, the machine performs the
+operations that were added, and the kernel's queues are read back and compared with what was asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.operations import (
+    ROOT,
+    ChangeConditions,
+    MoveInterface,
+    Operation,
+    RemoveLink,
+    RemoveNamespace,
+    SetLinkState,
+    StartOpportunities,
+    StopController,
+)
+from wanlab.plan import plan
+from wanlab.plan.change import reshape, schedule_changes
+from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
+from wanlab.plan.shaping import shape_lines
+from wanlab.topology import ensure
+from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
+from wanlab.topology.words import read_conditions
+from wanlab.units import parse_rate
+
+from .announcement import announcement
+from .compatibility import compatibility_warnings
+from .node import LiveNode
+from .outside_connections import OutsideConnections, outside_controllers
+from .process import ProcessLog
+from .runtime import Runtime
+from .topology_diff import (
+    added_operations,
+    with_default_speed,
+    with_elements,
+    with_port,
+    without_link,
+    without_node,
+)
+from .verify import check_shaping
+
+
+class LiveTopology:
+    """Computes the plan when it is created; the machine performs it when the network starts."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        runtime: Runtime,
+        process_log: ProcessLog,
+        outside_connections: OutsideConnections,
+    ) -> None:
+        self.topology = topology
+        self._runtime = runtime
+        self._process_log = process_log
+        self._outside_connections = outside_connections
+        self._kernel: KernelFeatures | None = None
+        self.plan = self.plan_for(topology)
+        self.warnings = list(compatibility_warnings(topology, runtime.options.clock))
+        self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
+
+    # -- nodes and ports --------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> list[Port]:
+        return [port for link in self.topology.links for port in link.ports]
+
+    def node(self, name: str) -> LiveNode:
+        """Return a node by its name; TopologyError if there is none."""
+        try:
+            return self.nodes[name]
+        except KeyError:
+            raise TopologyError(
+                [Problem("", f'there is no node "{name}"', did_you_mean(name, self.nodes))]
+            ) from None
+
+    def port(self, name: str) -> Port:
+        """Return a port by its name, "s1-eth2"; TopologyError if there is none."""
+        ports = {port.name: port for port in self.ports if port.name}
+        try:
+            return ports[name]
+        except KeyError:
+            raise TopologyError(
+                [Problem("", f'there is no port "{name}"', did_you_mean(name, ports))]
+            ) from None
+
+    def namespace_of(self, port: Port) -> str:
+        return self.nodes[port.node].namespace
+
+    def _live_node(self, node: Node) -> LiveNode:
+        namespace = ROOT if is_in_root(node) else node.name
+        return LiveNode(self._runtime, node.name, namespace, self._process_log)
+
+    def _link(self, a: str, b: str) -> Link:
+        for link in self.topology.links:
+            if {link.a.node, link.b.node} == {a, b}:
+                return link
+        known = [f"{link.a.node}-{link.b.node}" for link in self.topology.links]
+        raise TopologyError(
+            [Problem("", f"there is no link {a}-{b}", did_you_mean(f"{a}-{b}", known))]
+        )
+
+    # -- plans ------------------------------------------------------------------------------------
+
+    def plan_for(self, topology: Topology) -> tuple[Operation, ...]:
+        """Return the operations that build a topology on this machine."""
+        options = self._runtime.options
+        if options.default_speed_bps is not None:
+            topology = with_default_speed(topology, options.default_speed_bps)
+        if not options.traits.has_own_kernel:
+            refuse_nics(topology, options.wire, options.nic)
+            refuse_traces(topology)
+        operations = plan(topology, wire=options.wire, nic=options.nic, sysctls=options.sysctls)
+        if options.traits.has_own_kernel:
+            return operations
+        return native(operations, options.wire, self._kernel)
+
+    def check_kernel(self, operations: Sequence[Operation]) -> None:
+        """Ask the computer's own kernel whether it can perform all operations, and note warnings.
+
+        RequirementError lists all that it lacks. Nothing to ask where the kernel is ours.
+        """
+        options = self._runtime.options
+        if options.traits.has_own_kernel:
+            return
+        from wanlab.machine.native import check_native
+
+        kernel = KernelFeatures(
+            has_bridge_netfilter=check_native(self._runtime.machine, operations)
+        )
+        self._kernel = kernel
+        self.add_warnings(native_warnings(operations, options.wire, kernel))
+
+    def add_warnings(self, warnings: Sequence[str]) -> None:
+        """Note warnings that have not been noted before."""
+        self.warnings += [warning for warning in warnings if warning not in self.warnings]
+
+    def move_interfaces(self, operations: Sequence[Operation]) -> None:
+        """Bring the computer's interfaces that the operations need into the machine."""
+        names = [o.interface for o in operations if isinstance(o, MoveInterface)]
+        if names:
+            self._runtime.machine.move_interfaces(names)
+
+    def announce(self) -> None:
+        """Let programs inside read the topology; a network inside another one is not announced."""
+        if not self._runtime.options.traits.is_shared:
+            self._runtime.perform([announcement(self.topology)])
+
+    def allow_outside_connections(self) -> None:
+        """Let programs connect to the topology's controllers outside, and where the user allows
+        it."""
+        self._outside_connections.allow(
+            [*outside_controllers(self.topology), *self._runtime.options.allow_connect]
+        )
+
+    # -- nodes and links --------------------------------------------------------------------------
+
+    def add(self, *elements: Node | Link) -> None:
+        port_count = len(self.ports)
+        self._become(with_elements(self.topology, elements))
+        self.verify(self.ports[port_count:])
+        self.start_varying(self.ports[port_count:])
+
+    def remove_link(self, port_name: str) -> None:
+        port = self.port(port_name)
+        self._runtime.perform([RemoveLink(self.namespace_of(port), port_name)])
+        self._become(without_link(self.topology, port_name))
+
+    def remove_node(self, name: str) -> None:
+        operations: list[Operation] = [
+            RemoveLink(self.namespace_of(port), str(port.name))
+            for port in self.topology.ports(name)
+        ]
+        if self.node(name).namespace != ROOT:
+            operations.append(RemoveNamespace(name))
+        elif isinstance(node := self.topology.node(name), Switch):
+            operations.append(RemoveLink(ROOT, name))
+        elif isinstance(node, Controller) and (node.is_ours or node.kind == "outside"):
+            operations.append(StopController(name))
+        self._runtime.perform(operations)
+        self._become(without_node(self.topology, name))
+
+    def _become(self, topology: Topology) -> None:
+        """Perform what the plan of `topology` adds to the plan so far."""
+        operations = self.plan_for(topology)
+        self.check_kernel(operations)
+        added = added_operations(self.plan, operations)
+        self.move_interfaces(added)
+        self._runtime.perform(added)
+        self.plan = operations
+        self.topology = topology
+        self.allow_outside_connections()
+        self.announce()
+        self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
+
+    # -- conditions and states --------------------------------------------------------------------
+
+    def set_link(self, a: str, b: str, words: Mapping[str, object]) -> None:
+        for port in self._link(a, b).ports:
+            self.set_port(str(port.name), words)
+
+    def set_port(self, name: str, words: Mapping[str, object]) -> None:
+        port = self.port(name)
+        problems: list[Problem] = []
+        conditions = read_conditions(
+            words,
+            port.conditions,
+            lambda word, error: problems.append(Problem(f"{name}: {word}", error.what, error.hint)),
+        )
+        if problems:
+            raise TopologyError(problems)
+        changed = replace(port, conditions=conditions)
+        topology = with_port(self.topology, changed)
+        ensure(topology)
+        _refuse_scheduled(port, changed)
+        self._runtime.perform(reshape(self.namespace_of(port), port, changed))
+        self.topology = topology
+        self.verify([changed])
+        self.start_varying([changed])
+
+    def set_link_up(self, a: str, b: str, up: bool) -> None:
+        self._runtime.perform(
+            [
+                SetLinkState(self.namespace_of(port), str(port.name), up)
+                for port in self._link(a, b).ports
+            ]
+        )
+
+    def set_port_up(self, name: str, up: bool) -> None:
+        self._runtime.perform([SetLinkState(self.namespace_of(self.port(name)), name, up)])
+
+    def set_port_speed(self, name: str, speed: str | int) -> None:
+        changed = replace(self.port(name), speed_bps=parse_rate(speed))
+        self._become(with_port(self.topology, changed))
+
+    # -- links that vary --------------------------------------------------------------------------
+
+    def start_varying(self, ports: Sequence[Port]) -> None:
+        """Start the traces and schedules of these ports. They count from the network's time 0."""
+        if any(port.conditions.trace is not None for port in ports):
+            self._runtime.perform([StartOpportunities(self._runtime.epoch_ns)])
+        for port in ports:
+            if port.conditions.schedule is not None:
+                changes = schedule_changes(self.namespace_of(port), port)
+                self._schedule_next(changes, str(port.name))
+
+    def _schedule_next(
+        self, changes: Iterator[tuple[int, ChangeConditions]], port_name: str
+    ) -> None:
+        """Set a timer for the next change, which sets the timer after it while the port exists."""
+        change = next(changes, None)
+        if change is None:
+            return
+        due_ns, operation = change
+
+        def perform_change() -> None:
+            if any(port.name == port_name for port in self.ports):
+                self._runtime.perform([operation])
+                self._schedule_next(changes, port_name)
+
+        self._runtime.after(max(0, due_ns - self._runtime.now_ns), perform_change)
+
+    # -- reading back -----------------------------------------------------------------------------
+
+    def verify(self, ports: Sequence[Port]) -> None:
+        """Compare the kernel's queues with the conditions of these ports; CommandError if they
+        differ."""
+        shaped = [(self.namespace_of(port), port) for port in ports if shape_lines(port)]
+
+        def show_qdiscs(namespace: str) -> str:
+            node = LiveNode(self._runtime, namespace, namespace)
+            return node.run(["tc", "-j", "qdisc", "show"]).output
+
+        check_shaping(shaped, show_qdiscs)
+
+
+def _refuse_scheduled(before: Port, after: Port) -> None:
+    """Raise TopologyError if a change would interfere with a schedule."""
+    if before.conditions.schedule or after.conditions.schedule:
+        what = "its conditions follow a schedule, and cannot be changed by hand"
+        hint = "write the change into the schedule, or leave the schedule out"
+        raise TopologyError([Problem(f"port {before.name}", what, hint)])

@@ -1,0 +1,216 @@
+"""The options of a network: what the user chose, and the machine's defaults for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab.errors import RequirementError, WanlabError
+from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind, MachineTraits
+from wanlab.machine.here import HereMachine, is_inside, read_about
+from wanlab.machine.kinds import traits_of
+from wanlab.plan import Wire
+from wanlab.topology.nic import Nic, nic_words, read_nic
+from wanlab.units import parse_rate, parse_size
+
+BASE_MEMORY_BYTES = 2 << 30
+NODE_MEMORY_BYTES = 2 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Defaults:
+    """What holds on a machine where the user chose nothing."""
+
+    clock: Clock = "virtual"
+    seed: int | None = 1
+    wire: Wire = "mtu"
+    nic: Mapping[str, str] | None = None
+    line_rate_bps: int = DEFAULT_LINE_RATE_BPS
+
+
+EMBEDDED_DEFAULTS = _Defaults()
+NATIVE_DEFAULTS = _Defaults(clock="real", seed=None, line_rate_bps=0)
+"""Only the wire and the NIC can be chosen: random numbers are the computer's, and wires are as fast
+as the computer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions:
+    """All options with their final values. See `Network` for what they mean."""
+
+    machine_kind: MachineKind
+    traits: MachineTraits
+    clock: Clock
+    wire: Wire
+    nic: Nic
+    seed: int | None
+    folder: Path
+    guest_folder: str
+    sysctls: Mapping[str, str]
+    memory_bytes: int
+    line_rate_bps: int
+    allow_connect: tuple[tuple[str, int], ...]
+    visible_folders: tuple[str, ...]
+
+    @classmethod
+    def resolved(
+        cls,
+        *,
+        node_count: int,
+        machine: MachineKind | None,
+        clock: Clock | None,
+        wire: Wire | None,
+        nic: Nic | Mapping[str, object] | None,
+        seed: int | None,
+        folder: str | Path,
+        guest_folder: str,
+        sysctls: Mapping[str, str] | None,
+        memory: str | int | None,
+        line_rate: str | int | None,
+        allow_connect: Sequence[str],
+        visible_folders: Sequence[str | Path],
+    ) -> NetworkOptions:
+        """Check the user's choices and fill in the defaults of the machine (where a choice is
+        None).
+
+        RequirementError for what the machine does not offer.
+        """
+        machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
+        traits = traits_of(machine_kind)
+        line_rate_bps = None if line_rate is None else parse_rate(line_rate)
+        if traits.is_shared:
+            defaults = _defaults_inside(clock, seed)
+        elif traits.has_own_kernel:
+            defaults = EMBEDDED_DEFAULTS
+        else:
+            _refuse_what_native_lacks(clock, seed, line_rate_bps, memory)
+            defaults = NATIVE_DEFAULTS
+        absolute_folder = _absolute(Path(folder))
+        return cls(
+            machine_kind=machine_kind,
+            traits=traits,
+            clock=defaults.clock if clock is None else clock,
+            wire=wire or defaults.wire,
+            nic=read_nic((defaults.nic or {}) if nic is None else nic),
+            seed=defaults.seed if seed is None else seed,
+            folder=absolute_folder,
+            guest_folder=(traits.boots_kernel and guest_folder) or str(absolute_folder),
+            sysctls=dict(sysctls or {}),
+            memory_bytes=(
+                BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * node_count
+                if memory is None
+                else parse_size(memory)
+            ),
+            line_rate_bps=defaults.line_rate_bps if line_rate_bps is None else line_rate_bps,
+            allow_connect=tuple(_read_address(text) for text in allow_connect),
+            visible_folders=tuple(str(_absolute(Path(path))) for path in visible_folders),
+        )
+
+    @property
+    def default_speed_bps(self) -> int | None:
+        """The speed of ports without one of their own; None: as fast as the machine's wires."""
+        if self.traits.is_shared and self.line_rate_bps != _line_rate_inside_bps():
+            return self.line_rate_bps
+        return None
+
+
+def start_machine(options: NetworkOptions) -> Machine:
+    """Start the machine that the options ask for.
+
+    Each kind is imported when it is needed: a program inside a machine needs none of the others.
+    """
+    if options.traits.is_shared:
+        return HereMachine(options.folder)
+    about = {
+        "wire": options.wire,
+        "nic": nic_words(options.nic),
+        "line_rate_bps": options.line_rate_bps,
+    }
+    if not options.traits.has_own_kernel:
+        from wanlab.machine.native import NativeMachine
+
+        return NativeMachine(options.folder, visible_folders=options.visible_folders, about=about)
+    from wanlab.machine.embedded import EmbeddedMachine
+
+    assert options.seed is not None
+    return EmbeddedMachine(
+        options.folder,
+        visible_folders=options.visible_folders,
+        clock=options.clock,
+        seed=options.seed,
+        memory_bytes=options.memory_bytes,
+        line_rate_bps=options.line_rate_bps,
+        about=about,
+        guest_folder=options.guest_folder,
+    )
+
+
+def _defaults_inside(clock: Clock | None, seed: int | None) -> _Defaults:
+    """Return what the machine that this program runs in was started with.
+
+    RequirementError for another clock or seed than the machine's.
+    """
+    about = read_about()
+    for name, value, machine_value in (
+        ("clock", clock, about["clock"]),
+        ("seed", seed, about["seed"]),
+    ):
+        if value not in (None, machine_value):
+            raise RequirementError(
+                f"{name} {value}: this program runs in a machine whose {name} is {machine_value}",
+                f"choose it outside: wanlab python --{name} {value} SCRIPT",
+            )
+    return _Defaults(
+        clock=about["clock"],
+        seed=about["seed"],
+        wire=about["wire"],
+        nic=about["nic"],
+        line_rate_bps=about["line_rate_bps"],
+    )
+
+
+def _line_rate_inside_bps() -> int:
+    return read_about()["line_rate_bps"]
+
+
+def _refuse_what_native_lacks(
+    clock: Clock | None, seed: int | None, line_rate_bps: int | None, memory: str | int | None
+) -> None:
+    """Raise one RequirementError for all choices that the native machine does not offer."""
+    choices = (
+        ("clock", clock, NATIVE_DEFAULTS.clock, "its clock is the real one"),
+        ("seed", seed, None, "its random numbers are the computer's"),
+        ("line_rate_bps", line_rate_bps, 0, "its wires are as fast as the computer"),
+        ("memory", memory, None, "its memory is the computer's"),
+    )
+    refused = [
+        f"{name} {value}: {reason}"
+        for name, value, only_value, reason in choices
+        if value is not None and value != only_value
+    ]
+    if refused:
+        raise RequirementError(
+            f"the native machine cannot do that: {'; '.join(refused)}",
+            'leave it out, or use the embedded machine: --machine embedded (machine="embedded")',
+        )
+
+
+def _absolute(folder: Path) -> Path:
+    try:
+        return folder.resolve()
+    except FileNotFoundError:
+        raise RequirementError(
+            f"working folder {folder}: the current folder no longer exists",
+            "change to another one",
+        ) from None
+
+
+def _read_address(text: str) -> tuple[str, int]:
+    """Read "127.0.0.1:6653" into address and port. WanlabError if it is something else."""
+    address, _, port = text.rpartition(":")
+    if not address or not port.isdigit() or not 0 < int(port) < 65536:
+        raise WanlabError(
+            f'"{text}" is not an address to connect to', 'ADDRESS:PORT, as in "127.0.0.1:6653"'
+        )
+    return address, int(port)

@@ -1,0 +1,101 @@
+"""Connections from a machine to controllers on the user's computer: the request "connect".
+
+    {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
+
+Programs may connect only to controllers that the topology marks as "outside", and to the addresses
+in `Network(allow_connect=...)`. The controller lives on the real clock: while one is connected,
+virtual time never runs ahead of it, and the run cannot be repeated exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterable
+
+from wanlab.topology.model import Topology
+
+from .host_service import Connection, HostService
+from .runtime import Runtime
+
+CHUNK = 65536
+CONNECT_TIMEOUT_REAL_S = 3.0
+
+
+class OutsideConnections:
+    """All open connections of a running network."""
+
+    def __init__(self, runtime: Runtime, host_service: HostService) -> None:
+        self._runtime = runtime
+        self._host_service = host_service
+        self._open: dict[socket.socket, Connection] = {}
+        self._allowed: frozenset[tuple[str, int]] = frozenset()
+
+    def allow(self, addresses: Iterable[tuple[str, int]]) -> None:
+        """Let programs connect to these addresses, and to no others, from now on."""
+        self._allowed = frozenset(addresses)
+        if self._allowed:
+            self._host_service["connect"] = self.accept
+            self._runtime.machine.channel.serve = self.serve
+
+    def accept(self, connection: Connection) -> None:
+        """Handle a program's request to be connected."""
+        address, port = str(connection.request.get("address")), connection.request.get("port")
+        if not isinstance(port, int) or (address, port) not in self._allowed:
+            connection.answer(
+                {"error": f"{address}:{port} is no controller outside in this topology"}
+            )
+            return
+        try:
+            end = socket.create_connection((address, port), timeout=CONNECT_TIMEOUT_REAL_S)
+        except OSError as error:
+            connection.answer({"error": f"{address}:{port}: {error.strerror or error}"})
+            return
+        end.settimeout(None)
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.on_data = lambda data: self._send(end, data)
+        connection.on_end = lambda: self._close(end)
+        self._open[end] = connection
+        connection.send(json.dumps({"connected": True}).encode() + b"\n")
+        self._pace()
+
+    def serve(self) -> None:
+        """Pass on what has arrived from outside."""
+        for end, connection in list(self._open.items()):
+            try:
+                data = end.recv(CHUNK, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if data:
+                connection.send(data)
+            else:
+                connection.end()
+                self._close(end)
+
+    def close(self) -> None:
+        for end in list(self._open):
+            self._close(end)
+
+    def _send(self, end: socket.socket, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # a closed connection is noticed when reading
+            end.sendall(data)
+
+    def _close(self, end: socket.socket) -> None:
+        if self._open.pop(end, None) is not None:
+            end.close()
+            self._pace()
+
+    def _pace(self) -> None:
+        self._runtime.pace_to_real(bool(self._open), "a connection outside")
+
+
+def outside_controllers(topology: Topology) -> Iterable[tuple[str, int]]:
+    """Return the addresses of the topology's controllers outside."""
+    return (
+        (controller.address, controller.port)
+        for controller in topology.controllers
+        if controller.kind == "outside"
+    )

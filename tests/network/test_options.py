@@ -1,0 +1,61 @@
+"""Options of a network: defaults and refused choices of each machine. No kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wanlab import Network, Topology, shapes
+from wanlab.errors import RequirementError, WanlabError
+from wanlab.network.options import BASE_MEMORY_BYTES, NODE_MEMORY_BYTES
+
+
+def test_the_embedded_machine_has_virtual_time_and_a_seed() -> None:
+    options = Network(shapes.minimal()).options
+    assert (options.clock, options.seed, options.wire) == ("virtual", 1, "mtu")
+    assert options.line_rate_bps == 40_000_000_000
+    assert options.memory_bytes == BASE_MEMORY_BYTES + 3 * NODE_MEMORY_BYTES
+
+
+def test_what_the_user_chooses_holds(tmp_path: Path) -> None:
+    options = Network(
+        Topology(),
+        clock="real",
+        seed=7,
+        wire="gso",
+        memory="1GiB",
+        line_rate="1Gbps",
+        folder=tmp_path,
+        guest_folder="/work",
+        allow_connect=["127.0.0.1:6653"],
+        visible_folders=[tmp_path],
+    ).options
+    assert (options.clock, options.seed, options.wire) == ("real", 7, "gso")
+    assert (options.memory_bytes, options.line_rate_bps) == (1 << 30, 1_000_000_000)
+    assert (options.folder, options.guest_folder) == (tmp_path, "/work")
+    assert options.allow_connect == (("127.0.0.1", 6653),)
+    assert options.visible_folders == (str(tmp_path),)
+
+
+def test_the_native_machine_has_the_computers_clock_and_random_numbers(tmp_path: Path) -> None:
+    options = Network(Topology(), machine="native", folder=tmp_path, guest_folder="/work").options
+    assert (options.clock, options.seed, options.line_rate_bps) == ("real", None, 0)
+    assert options.guest_folder == str(tmp_path)
+
+
+def test_all_that_the_native_machine_does_not_offer_is_refused_at_once() -> None:
+    with pytest.raises(RequirementError) as refused:
+        Network(Topology(), machine="native", clock="virtual", seed=1, line_rate=1, memory="1GB")
+    assert str(refused.value).count("; ") == 3
+
+
+def test_the_machine_that_one_is_in_needs_a_machine() -> None:
+    with pytest.raises(RequirementError, match="this one does not"):
+        Network(Topology(), machine="here")
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1", ":80", "h:0", "h:65536", "h:x"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(WanlabError, match="is not an address to connect to"):
+        Network(Topology(), allow_connect=[text])

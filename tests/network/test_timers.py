@@ -1,0 +1,83 @@
+"""Timers: what fires, in which order, and where the clock stops for it. No kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from wanlab.machine import Machine
+from wanlab.network.timers import Timers
+from wanlab.units import FOREVER_NS
+
+
+class Clock:
+    """The part of a machine that timers use: a clock that jumps."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.stops: list[int] = []
+
+    def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        if not stop():
+            self.now_ns = until_ns
+            self.stops.append(until_ns)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def pass_time(
+    timers: Timers, clock: Clock, until_ns: int, condition: Callable[[], bool] = lambda: False
+) -> None:
+    timers.pass_time(cast(Machine, clock), until_ns, condition)
+
+
+def test_timers_fire_in_order_of_time_and_then_of_creation(clock: Clock) -> None:
+    timers, fired = Timers(), list[str]()
+    timers.add(20, lambda: fired.append("late"))
+    timers.add(10, lambda: fired.append("first"))
+    timers.add(10, lambda: fired.append("second"))
+    pass_time(timers, clock, 30)
+    assert fired == ["first", "second", "late"]
+    assert clock.now_ns == 30
+
+
+def test_a_cancelled_timer_does_not_stop_the_clock(clock: Clock) -> None:
+    timers = Timers()
+    timer = timers.add(10, lambda: pytest.fail("it was cancelled"))
+    timer.cancel()
+    assert timers.next_due_ns() == FOREVER_NS
+    pass_time(timers, clock, 30)
+    assert clock.stops == [30]
+
+
+def test_a_timer_that_is_added_by_a_timer_fires_on_the_way(clock: Clock) -> None:
+    timers, fired = Timers(), list[int]()
+    timers.add(10, lambda: timers.add(15, lambda: fired.append(clock.now_ns)))
+    pass_time(timers, clock, 30)
+    assert fired == [15]
+
+
+def test_a_condition_ends_the_wait_before_later_timers(clock: Clock) -> None:
+    timers, fired = Timers(), list[int]()
+    timers.add(10, lambda: fired.append(10))
+    timers.add(20, lambda: fired.append(20))
+    pass_time(timers, clock, 30, lambda: fired == [10])
+    assert (fired, clock.now_ns) == ([10], 10)
+
+
+def test_exceptions_propagate_from_the_call_that_lets_time_pass(clock: Clock) -> None:
+    def fail() -> None:
+        raise ValueError("boom")
+
+    timers = Timers()
+    timer = timers.add(10, fail)
+    with pytest.raises(ValueError, match="boom"):
+        pass_time(timers, clock, 30)
+    assert timer.is_over
+    pass_time(timers, clock, 30)
+    assert clock.now_ns == 30
