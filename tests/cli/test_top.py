@@ -157,7 +157,7 @@ def test_sizes_have_three_digits(value: int, said: str) -> None:
 def test_outside_of_a_machine_it_says_what_to_do(wanlab: Any) -> None:
     ran = wanlab("top", "-b", "-n", "1")
     assert (ran.status, ran.output) == (1, b"")
-    assert "looks at the network that it runs in, and it does not run in one" in ran.errors
+    assert "is not running inside a wanlab machine" in ran.errors
 
 
 @pytest.mark.machine

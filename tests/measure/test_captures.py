@@ -137,7 +137,7 @@ def test_a_filter_that_is_none_is_refused_with_its_words() -> None:
 
 
 def test_a_capture_of_nothing_is_refused() -> None:
-    with pytest.raises(WanlabError, match="a capture of no port"):
+    with pytest.raises(WanlabError, match="a capture needs at least one port"):
         Capture()
     with pytest.raises(WanlabError, match="snaplen=0"):
         Capture(PORT, snaplen=0)

@@ -34,7 +34,7 @@ def test_what_comes_after_done_is_not_part_of_the_dump() -> None:
         (message(2, struct.pack("=i", -1)), "refused a dump: Operation not permitted"),
         (message(3, struct.pack("=i", -12)), "refused a dump: Cannot allocate memory"),
         (message(4), "lost messages"),
-        (message(KIND, flags=0x10), "changed while it was read .read it again"),
+        (message(KIND, flags=0x10), "the list changed while the kernel dumped it .read it again"),
         (message(21) + DONE, "a message of kind 21 in a dump of kind 20"),
     ],
 )

@@ -144,5 +144,5 @@ def test_a_dump_that_was_cut_is_refused_wherever() -> None:
 
 def test_a_message_of_a_qdisc_that_is_damaged_is_refused() -> None:
     dump = captured("qdisc_all.bin").replace(b"noqueue\0", b"\xff\xff\xff\xff\xff\xff\xff\xff")
-    with pytest.raises(WanlabError, match="the kernel sent a name that is no text"):
+    with pytest.raises(WanlabError, match="the kernel sent a name that is not ASCII text"):
         netlink_qdisc.decode(dump, {})

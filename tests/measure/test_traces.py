@@ -75,7 +75,7 @@ def test_no_pages_are_no_events() -> None:
 
 
 def test_half_a_page_is_refused() -> None:
-    with pytest.raises(PeerError, match="no whole pages"):
+    with pytest.raises(PeerError, match="not whole pages"):
         trace_pages.decode(bytes(100), {})
     with pytest.raises(PeerError, match="not known"):
         EventFormat.of("ID: 5\n")
@@ -150,7 +150,7 @@ def test_events_stand_at_their_instants(start: Start) -> None:
 
 
 def test_sojourns_of_nothing_are_refused() -> None:
-    with pytest.raises(WanlabError, match="Sojourns of no port"):
+    with pytest.raises(WanlabError, match="Sojourns needs at least one port"):
         Sojourns()
 
 

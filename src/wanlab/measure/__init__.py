@@ -1,4 +1,4 @@
-"""Measuring: samplers that say when to read, and pure parsers that understand what was read."""
+"""Measuring: samplers that read counters and events, and pure parsers of what they read."""
 
 from . import iperf3, iperf3_text, ping, traffic
 from .captures import Capture

@@ -1,12 +1,11 @@
-"""Captures: the packets that pass ports, both ways, in a file for Wireshark.
+"""Capture the packets that pass ports, in both directions, into a file for Wireshark.
 
-The kernel copies packets into a ring at the instant at which they pass (`agent.packets`); here they
-become a pcapng file, in order of time over all ports. A packet that leaves is seen when its port begins
-to send it, one that comes in when its last bit has arrived.
+The kernel copies each packet into a ring at the instant it passes (`agent.packets`); here they become
+a pcapng file, in order of time over all ports. An outgoing packet is captured when its port begins to
+send it, an incoming one when its last bit has arrived.
 
-The times are those of the machine's clock, as `date` and `tcpdump` in it show it. On virtual time it
-begins at 2026-01-01 00:00:00 UTC, at boot; when the network's clock showed 0 is said in the file's
-comment.
+Times are those of the machine's clock, as `date` and `tcpdump` show it there. On virtual time that
+clock starts at 2026-01-01 00:00:00 UTC at boot; the file's comment says when the network's clock was 0.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ Packet = tuple[int, int, int, int, bytes]
 
 
 class Capture:
-    """The packets of some ports, in a file.
+    """Capture the packets of some ports into a file.
 
     file        default: the first port's name and ".pcapng", in the network's folder
-    snaplen     at most this many bytes of each packet; 96 are enough for the headers of TCP
-    max_bytes  the file's size at most, "1GB" unless said otherwise; what comes later is left out
-    filter      an expression of tcpdump's, such as "tcp port 5201"
-    ring_bytes  of the machine's memory, for each port: room for the packets of 20 ms
+    snaplen     keep at most this many bytes of each packet; 96 are enough for TCP headers
+    max_bytes   the maximum size of the file, 1 GiB by default; later packets are left out
+    filter      a filter expression of tcpdump, such as "tcp port 5201"
+    ring_bytes  memory of the machine for each port; it must hold the packets of 20 ms
     """
 
     def __init__(
@@ -64,7 +63,9 @@ class Capture:
         ring_bytes: str | int = RING_BYTES,
     ) -> None:
         if not ports:
-            raise WanlabError("a capture of no port", 'Capture("s1-eth2"), for example')
+            raise WanlabError(
+                "a capture needs at least one port", 'Capture("s1-eth2"), for example'
+            )
         if not 1 <= snaplen <= WHOLE_PACKET:
             raise WanlabError(f"snaplen={snaplen}", f"from 1 to {WHOLE_PACKET} bytes")
         self._ports = ports
@@ -86,7 +87,7 @@ class Capture:
 
     @property
     def file(self) -> Path:
-        """Where the packets are."""
+        """The path of the file."""
         if self._path is None:
             assert self._network is not None, "not before it is used"
             return Path(self._network.folder) / f"{self._ports[0]}.pcapng"
@@ -124,7 +125,7 @@ class Capture:
             self._writer.add_interface(name, self._snaplen, self._filter)
 
     def _clock_words(self, beginning: Beginning) -> str:
-        """What the times in the file mean."""
+        """Describe the clock that the times in the file are from."""
         assert self._network is not None
         if self._network.clock == "real":
             return "real clock"
@@ -142,7 +143,7 @@ class Capture:
         self._batch += packets_in(reading.data, reading.place)
 
     def _write_batch(self) -> None:
-        """All ports' packets up to one instant, in order of time."""
+        """Write the packets of all ports up to one instant, in order of time."""
         writer = self._writer
         if not self._batch or writer is None:
             return
@@ -173,7 +174,7 @@ class Capture:
         self._file.close()
         self._writer = None
         warnings = [
-            f"capture of {name}: {count} packets were lost, there was no room for them"
+            f"capture of {name}: {count} packets were lost because the ring was full"
             for name, count in zip(self._ports, lost, strict=True)
             if count
         ]
@@ -195,8 +196,8 @@ def _time(packet: Packet) -> int:
 
 
 def packets_in(data: bytes, interface: int) -> list[Packet]:
-    """The packets of a piece of the kernel's ring."""
-    found = []
+    """Parse the packets in a piece of the kernel's ring."""
+    packets = []
     position, end = 0, len(data)
     unpack, outgoing = _PACKET.unpack_from, _OUTGOING
     while position < end:
@@ -206,14 +207,14 @@ def packets_in(data: bytes, interface: int) -> list[Packet]:
         if status & _VLAN_VALID:
             packet, length = _with_tag(data, position, status, packet), length + 4
         direction = OUTBOUND if data[position + _DIRECTION_AT] == outgoing else INBOUND
-        found.append((seconds * SECOND_NS + rest_ns, interface, direction, length, packet))
+        packets.append((seconds * SECOND_NS + rest_ns, interface, direction, length, packet))
         # The last of a block has no following one, but another block may come.
         position += following or (begin + captured + 7) & ~7
-    return found
+    return packets
 
 
 def _with_tag(data: bytes, position: int, status: int, packet: bytes) -> bytes:
-    """A VLAN's tag is kept beside a packet; on the wire it stands behind the addresses."""
+    """Put the VLAN tag, which the kernel keeps beside a packet, back behind the addresses."""
     tag, kind = _TAG.unpack_from(data, position + _TAG_AT)
     kind = kind if status & _VLAN_TYPE_VALID else _VLAN_TYPE
     inserted = struct.pack("!HH", kind, tag & 0xFFFF)
@@ -221,11 +222,11 @@ def _with_tag(data: bytes, position: int, status: int, packet: bytes) -> bytes:
 
 
 def compile_filter(expression: str, snaplen: int) -> list[list[int]]:
-    """A filter expression as instructions of BPF; tcpdump knows the language."""
+    """Compile a filter expression to BPF instructions, with tcpdump."""
     program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
     if program is None:
         raise RequirementError(
-            f'the filter "{expression}" cannot be understood: tcpdump is not installed',
+            f'the filter "{expression}" cannot be compiled: tcpdump is not installed',
             "install tcpdump, or capture without a filter",
         )
     done = subprocess.run(

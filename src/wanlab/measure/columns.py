@@ -1,7 +1,7 @@
-"""Tables out of what many samples read: values by row and structures of C, as columns.
+"""Turn many samples into tables: rows of values, and C structures, as columns.
 
-A run of a minute has tens of thousands of rows. A structure is therefore kept as bytes, and understood
-with all others of its kind at once.
+A run of a minute has tens of thousands of rows. Structures are therefore kept as bytes, and all of one
+kind are parsed at once with numpy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rows = list[tuple[object, ...]]
 Array = NDArray[Any]
 Columns = dict[str, Iterable[object]]
 
-# One word for a member of a structure: its type, its name here, and what to make of it.
+# How the values of a member are converted, by the word behind its type.
 SCALES: dict[str, Callable[[Array], Array]] = {
     "flag": lambda values: values != 0,
     "octets": lambda values: values.astype(np.int64) * 8,  # a rate in bytes, in bit
@@ -28,7 +28,7 @@ SCALES: dict[str, Callable[[Array], Array]] = {
 
 
 def columns_of(rows: Rows, names: Sequence[str]) -> Columns:
-    """Rows of values as columns by name."""
+    """Return rows of values as columns by name."""
     return dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
 
 
@@ -36,8 +36,8 @@ def columns_of(rows: Rows, names: Sequence[str]) -> Columns:
 class Structure:
     """A structure of C as members in order: "u32 drops  s32 deficit_bytes  u32:flag is_dropping".
 
-    A member whose name is "-" is not kept. A newer kernel may append members, never change those that
-    were there.
+    A member whose name is "-" is skipped. A newer kernel may append members but never changes those
+    that exist.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Structure:
         return positions
 
     def columns(self, parts: Sequence[bytes]) -> dict[str, Array]:
-        """One array for each member, from many structures."""
+        """Return one array for each member, from many structures."""
         size = self.dtype.itemsize
         self.check(min(parts, key=len, default=bytes(size)))
         values = np.frombuffer(b"".join(part[:size] for part in parts), dtype=self.dtype)
@@ -81,7 +81,7 @@ class Structure:
 
 
 def scaled(values: Array, scale: str) -> Array:
-    """As 64-bit numbers (or truth values) in the unit that the name says."""
+    """Convert to 64-bit numbers (or booleans) in the unit of the column's name."""
     if scale in SCALES:
         return SCALES[scale](values)
     if scale.startswith("2^"):
@@ -93,7 +93,7 @@ def scaled(values: Array, scale: str) -> Array:
 
 @dataclass
 class Structures:
-    """Structures of one kind, each with a row of what it belongs to."""
+    """Structures of one kind, each with the values that identify it (time, device, ...)."""
 
     structure: Structure
     rows: Rows = field(default_factory=list)
@@ -106,13 +106,13 @@ class Structures:
     def table(
         self, names: Sequence[str], more: Mapping[str, Iterable[object]] | None = None
     ) -> Table:
-        """The rows under these names, and the members."""
+        """Return a table of the identifying values, under these names, and the members."""
         columns: Columns = {**columns_of(self.rows, names), **self.structure.columns(self.parts)}
         return Table.of(columns | dict(more or {}))
 
 
 def together(first: Table, second: Table) -> Table:
-    """The rows of two tables with the same columns, in order of time."""
+    """Merge two tables with the same columns, in order of time."""
     order = np.argsort(np.concatenate([first["time_ns"], second["time_ns"]]), kind="stable")
     columns: Columns = {}
     for name in first.names:

@@ -1,4 +1,4 @@
-"""The TCP flows of nodes, IPv4 and IPv6, as `ss -tin` shows them."""
+"""Sample the TCP flows of nodes, IPv4 and IPv6, as `ss -tin` shows them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import netlink, tcp_info
 from .columns import Rows, columns_of
 from .readings import Readings, Source
 
-# struct inet_diag_req: the older question (TCPDIAG_GETSOCK), which is answered for both families.
+# struct inet_diag_req: the older request (TCPDIAG_GETSOCK), which is answered for both families.
 _BODY = struct.pack(
     "=BBBB48xII",
     *(socket.AF_UNSPEC, 0, 0, tcp_info.ALL_EXTENSIONS, tcp_info.ESTABLISHED_AND_ENDING, 0),
@@ -22,8 +22,10 @@ REQUEST = netlink.request(tcp_info.TCPDIAG_GETSOCK, _BODY)
 
 
 class Flows(Readings):
-    """The TCP flows of some nodes: struct tcp_info, in table "tcp". What BBR, Vegas and DCTCP know
-    besides is in "tcp_bbr", "tcp_vegas", "tcp_dctcp"."""
+    """Sample struct tcp_info of the TCP flows of some nodes, into table "tcp".
+
+    The additional state of BBR, Vegas and DCTCP is in "tcp_bbr", "tcp_vegas", "tcp_dctcp".
+    """
 
     def __init__(self, *nodes: str) -> None:
         super().__init__()
@@ -37,7 +39,7 @@ class Flows(Readings):
         return [["sock_diag", node, REQUEST.hex()] for node in self._nodes]
 
     def tables(self) -> dict[str, Table]:
-        whose: Rows = []
+        ends: Rows = []
         infos: list[bytes] = []
         algorithms: dict[str, Rows] = {}
         names: dict[str, Sequence[str]] = {}
@@ -47,17 +49,17 @@ class Flows(Readings):
                 if not end.info:
                     continue
                 row = (time_ns, self._nodes[place], end.flow)
-                whose.append((*row, end.congestion, *end[:4]))
+                ends.append((*row, end.congestion, *end[:4]))
                 infos.append(end.info)
                 for number, name in tcp_info.ALGORITHMS.items():
                     if number in end.fields:
                         state = tcp_info.algorithm(end.fields)
                         names[name] = [key.removeprefix(f"{name}_") for key in state]
                         algorithms.setdefault(name, []).append((*row, *state.values()))
-        if not whose:
+        if not ends:
             return {}
-        before = columns_of(whose, _WHOSE)
-        addresses = {name: before.pop(name) for name in _WHOSE[4:]}
+        before = columns_of(ends, _END_COLUMNS)
+        addresses = {name: before.pop(name) for name in _END_COLUMNS[4:]}
         tables = {"tcp": Table.of(before | tcp_info.columns(infos) | addresses)}
         for name, rows in algorithms.items():
             columns = columns_of(rows, ("time_ns", "node", "flow", *names[name]))
@@ -65,7 +67,7 @@ class Flows(Readings):
         return tables
 
 
-_WHOSE = (
+_END_COLUMNS = (
     *("time_ns", "node", "flow", "congestion"),
     *("local_address", "local_port", "remote_address", "remote_port"),
 )

@@ -1,8 +1,8 @@
-"""Looking around in the machine that we are in: what `wanlab top` and `plot_q.sh` show.
+"""Read counters from inside a machine, for `wanlab top` and `plot_q.sh`.
 
-A sampler reads from outside and at booked instants; this reads from inside, as any program of the
-machine can, whenever it is told. The nodes are those that have a namespace in /run/netns, and "root",
-where the switches and their ports are.
+A sampler reads from outside, at scheduled instants; a program inside the machine can read whenever it
+likes. The nodes are those that have a namespace in /run/netns, and "root", where the switches and their
+ports are.
 
     with LocalView() as here:
         for node in here.snapshot():
@@ -36,13 +36,13 @@ from .tcp_info import TcpSocket
 ROOT = "root"
 INIT = "/proc/1/ns/net"
 OWN = "/proc/self/ns/net"
-# What the kernel lists may change while it is listed; once more is enough unless something is wrong.
+# A list may change while the kernel dumps it; a second attempt nearly always succeeds.
 ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """Everything that one node counts, at one moment."""
+    """All counters of one node at one moment."""
 
     name: str
     ports: Sequence[LinkCounters]
@@ -59,16 +59,16 @@ class NodeCounters:
 
 
 class LocalView:
-    """Reads counters of all nodes. Root's rights are needed, which everybody has in a machine."""
+    """Read the counters of all nodes. This needs root, which every user has inside a machine."""
 
     def __init__(self, namespaces: str | os.PathLike[str] = NETNS_FOLDER) -> None:
         if not Path(ABOUT_FILE).exists():
             raise RequirementError(
-                "this looks at the network that it runs in, and it does not run in one",
-                "type it in a terminal of a network, such as: wanlab exec --topo TOPOLOGY -- bash",
+                "this program is not running inside a wanlab machine",
+                "run it in a terminal of a network, such as: wanlab exec --topo TOPOLOGY -- bash",
             )
         self.about: dict[str, object] = json.loads(Path(ABOUT_FILE).read_text(encoding="utf-8"))
-        """What kind of machine it is: its clock, its kernel, its seed."""
+        """The description of the machine: its clock, its kernel, its seed."""
         self._folder = Path(namespaces)
         self._own = os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)
         self._sockets: dict[tuple[str, int], Netlink] = {}
@@ -91,7 +91,7 @@ class LocalView:
         self.close()
 
     def nodes(self) -> list[str]:
-        """Root first, then the others by name, h2 before h10."""
+        """Return the names of all nodes: root first, then the others by name, h2 before h10."""
         try:
             names = [path.name for path in self._folder.iterdir()]
         except FileNotFoundError:
@@ -99,20 +99,20 @@ class LocalView:
         return [ROOT, *sorted(names, key=lambda name: (len(name), name))]
 
     def snapshot(self) -> list[NodeCounters]:
-        """All nodes; one that goes away meanwhile is left out."""
+        """Read all nodes; one that disappears in the meantime is left out."""
         names = self.nodes()
         for node, protocol in [key for key in self._sockets if key[0] not in names]:
             self._sockets.pop((node, protocol)).close()
-        found = []
+        nodes = []
         for name in names:
             try:
-                found.append(self.node_snapshot(name))
+                nodes.append(self.node_snapshot(name))
             except FileNotFoundError:
                 continue
-        return found
+        return nodes
 
     def node_snapshot(self, node: str) -> NodeCounters:
-        """One node."""
+        """Read one node."""
         for attempt in range(ATTEMPTS):
             try:
                 ports = netlink_link.decode(self._links(node))
@@ -125,7 +125,7 @@ class LocalView:
         raise AssertionError
 
     def node_of(self, port: str) -> str:
-        """The node that has a port. A name that several have means the one of our own node."""
+        """Return the node that has a port; if several have one of this name, prefer our own node."""
         having = {
             node.name: node
             for node in self.snapshot()
@@ -181,7 +181,7 @@ class LocalView:
         return self._socket(node, protocol).dump(netlink.request(kind, body))
 
     def _socket(self, node: str, protocol: int) -> Netlink:
-        """One for each node and protocol, opened once: a look is then few system calls."""
+        """Return the socket of a node and protocol; they stay open to save system calls."""
         if (node, protocol) not in self._sockets:
             self._sockets[node, protocol] = self._open(node, protocol)
         return self._sockets[node, protocol]
@@ -196,7 +196,7 @@ class LocalView:
                 system.setns(self._own, system.CLONE_NEWNET)
         except PermissionError:
             raise RequirementError(
-                f"only root may look into {node}", "inside a machine everybody is: use sudo"
+                f"only root may read the counters of {node}", "use sudo"
             ) from None
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Interfaces as a network's kernel has them now: their addresses, and whether they are up.
+"""Read the interfaces of a live network: their addresses, and whether they are up.
 
 struct ifaddrmsg and IFA_... of include/uapi/linux/if_addr.h, struct ifinfomsg of rtnetlink.h, Linux
 6.12.
@@ -30,7 +30,7 @@ ADDRESSES = netlink.request(RTM_GETADDR, _IFADDRMSG.pack(0, 0, 0, 0, 0)).hex()
 
 @dataclass(frozen=True)
 class Interface:
-    """`is_up`: it was set up and its link carries."""
+    """An interface; it is up if it was set up and its link has a carrier."""
 
     name: str
     mac: str
@@ -39,7 +39,7 @@ class Interface:
 
 
 class Address(NamedTuple):
-    """An interface's own, as the kernel tells of it."""
+    """An address of an interface."""
 
     family: int
     prefix: int
@@ -49,7 +49,7 @@ class Address(NamedTuple):
 
 
 def address_in(message: bytes) -> Address:
-    """What a message of the answer to `ADDRESSES` says."""
+    """Parse one message of the answer to `ADDRESSES`."""
     family, prefix, _, scope, index = _IFADDRMSG.unpack_from(message)
     fields = netlink.attributes(message[_IFADDRMSG.size :])
     raw = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS, b"")
@@ -57,28 +57,34 @@ def address_in(message: bytes) -> Address:
 
 
 def interfaces(network: Network) -> dict[tuple[str, str], Interface]:
-    """Those of all ports, by node and name. No time passes."""
-    wanted = {
+    """Return the interfaces of all ports, by node and name. No time passes."""
+    namespace_of = {
         (port.node, port.name or ""): network.namespace_of(port)
         for link in network.topology.links
         for port in link.ports
     }
-    namespaces = list(dict.fromkeys(wanted.values()))
+    namespaces = list(dict.fromkeys(namespace_of.values()))
     sources = [["route", name, what] for name in namespaces for what in (LINKS, ADDRESSES)]
     parts = network.read(sources)
-    found: dict[tuple[str, str], Interface] = {}
+    by_namespace: dict[tuple[str, str], Interface] = {}
     for number, namespace in enumerate(namespaces):
-        for one in _interfaces(parts[2 * number], parts[2 * number + 1]):
-            found[namespace, one.name] = one
-    return {key: found[place] for key, name in wanted.items() if (place := (name, key[1])) in found}
+        for interface in _interfaces(parts[2 * number], parts[2 * number + 1]):
+            by_namespace[namespace, interface.name] = interface
+    return {
+        (node, name): by_namespace[namespace, name]
+        for (node, name), namespace in namespace_of.items()
+        if (namespace, name) in by_namespace
+    }
 
 
 def _interfaces(links: bytes, addresses: bytes) -> Iterator[Interface]:
-    of: dict[int, list[str]] = {}
+    texts: dict[int, list[str]] = {}
     for message in netlink.messages(addresses, RTM_NEWADDR):
-        told = address_in(message)
-        if told.raw and told.scope != _SCOPE_LINK:
-            of.setdefault(told.interface, []).append(f"{ip_address(told.raw)}/{told.prefix}")
+        address = address_in(message)
+        if address.raw and address.scope != _SCOPE_LINK:
+            texts.setdefault(address.interface, []).append(
+                f"{ip_address(address.raw)}/{address.prefix}"
+            )
     for message in netlink.messages(links, RTM_NEWLINK):
         _, _, index, flags, _ = _IFINFOMSG.unpack_from(message)
         fields = netlink.attributes(message[_IFINFOMSG.size :])
@@ -86,5 +92,5 @@ def _interfaces(links: bytes, addresses: bytes) -> Iterator[Interface]:
             netlink.text(fields[_IFLA_IFNAME]),
             fields.get(_IFLA_ADDRESS, b"").hex(":"),
             bool(flags & _IFF_UP and flags & _IFF_RUNNING),
-            tuple(of.get(index, ())),
+            tuple(texts.get(index, ())),
         )

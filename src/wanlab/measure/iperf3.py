@@ -1,8 +1,9 @@
-"""Understands the JSON that `iperf3 -J` prints, of clients and servers, TCP and UDP.
+"""Parse the JSON that `iperf3 -J` prints, of clients and servers, TCP and UDP.
 
 One run has streams (-P), each a row per interval (-i); with --bidir there are streams both ways.
 What a row holds depends on who prints it: only the sender of a TCP stream knows its window, its RTT
-and its retransmissions, only the receiver of a UDP stream its losses. What is not known is None.
+and its retransmissions, only the receiver of a UDP stream its losses. Unknown values
+are None.
 
 iperf3 reports failures inside its JSON. A run that failed before its first interval is an error
 here; one that was ended early keeps its intervals and says so in `error`.
@@ -30,13 +31,13 @@ class Stream:
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """What one stream did in one interval; the times count from the start of the test."""
+    """One stream in one interval; times count from the start of the test."""
 
     start_s: float
     end_s: float
     stream: int
     sender: bool
-    """Whether the side that printed this is the one that sends."""
+    """Whether the side that printed this is the sender."""
     omitted: bool
     """Whether it belongs to the warm-up (-O) that the totals leave out."""
     bytes: int
@@ -75,7 +76,7 @@ class Iperf3:
     totals: Mapping[str, Total]
     """By iperf3's names: "sent", "received"; with --bidir also "sent_bidir_reverse" and so on."""
     congestion: str | None
-    """Congestion control of the sending side, where iperf3 names it."""
+    """The sender's congestion control, if iperf3 names it."""
     error: str | None
 
     @property
@@ -87,9 +88,9 @@ class Iperf3:
         return self.totals["received"]
 
     def table(self, *, start_s: float = 0.0) -> Table:
-        """The intervals as columns with the names of `Interval`; the test began at `start_s`.
+        """Return the intervals as columns with the names of `Interval`; the test began at `start_s`.
 
-        Columns that no row knows (the window of a UDP stream) are left out.
+        Columns without any value (the window of a UDP stream) are left out.
         """
         rows = [asdict(interval) for interval in self.intervals]
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
@@ -155,7 +156,7 @@ class _Document(msgspec.Struct):
 
 
 def parse(text: str | bytes) -> Iperf3:
-    """Reads the output of one run of `iperf3 -J`."""
+    """Parse the output of one run of `iperf3 -J`; raise WanlabError if it failed."""
     try:
         document = msgspec.json.decode(text, type=_Document)
         totals = {
@@ -166,7 +167,7 @@ def parse(text: str | bytes) -> Iperf3:
         congestion = msgspec.convert(document.end.get("sender_tcp_congestion"), str | None)
     except msgspec.DecodeError as error:
         raise WanlabError(
-            f"the output of iperf3 is not understood: {error}",
+            f"cannot parse the output of iperf3: {error}",
             "it must be one whole JSON document; was iperf3 called with -J?",
         ) from error
     if not document.intervals:

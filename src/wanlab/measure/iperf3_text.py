@@ -1,4 +1,4 @@
-"""Understands what iperf3 prints for people: lines per interval and the two summaries.
+"""Parse the text that iperf3 prints: a line per interval and the two summaries.
 
     [  5]   0.00-1.00   sec  11.9 MBytes   100 Mbits/sec   12   35.4 KBytes
     [  5]   0.00-10.00  sec   116 MBytes  97.1 Mbits/sec   33             sender
@@ -41,11 +41,11 @@ class Line:
     jitter_ms: float | None = None
     lost_packets: int | None = None
     packets: int | None = None
-    """The three of UDP, as its receiver prints them."""
+    """These three are printed by the receiver of UDP."""
 
 
 def parse(text: str) -> list[Line]:
-    """All lines with numbers. WanlabError if there is none: then it did not measure anything."""
+    """Return all lines with numbers; raise WanlabError if there are none."""
     lines = [_line(match) for raw in text.splitlines() if (match := LINE.match(raw.rstrip()))]
     if not lines:
         last = text.strip().splitlines()[-1:] or ["it printed nothing"]
@@ -54,11 +54,11 @@ def parse(text: str) -> list[Line]:
 
 
 def summary(text: str, role: str, stream: str | None = None) -> Line:
-    """The line of the whole test, of the "sender" or the "receiver"."""
-    found = [line for line in parse(text) if line.role == role and stream in (None, line.stream)]
-    if not found:
+    """Return the line of the whole test, of the "sender" or the "receiver"."""
+    lines = [line for line in parse(text) if line.role == role and stream in (None, line.stream)]
+    if not lines:
         raise WanlabError(f"iperf3 printed no line of the {role}: the test did not end")
-    return found[-1]
+    return lines[-1]
 
 
 def _line(match: re.Match[str]) -> Line:

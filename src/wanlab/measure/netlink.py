@@ -1,9 +1,9 @@
-"""Takes apart what the kernel answers to a netlink dump: messages, and the attributes in them.
+"""Split the kernel's answer to a netlink dump into messages and attributes.
 
     message    | length 4 | kind 2 | flags 2 | sequence 4 | port 4 | body ...      | padding |
     attribute  | length 2 | kind 2 | value ...                                     | padding |
 
-A dump is many messages and then DONE. Numbers are in the byte order of the computer. See
+A dump is a series of messages that ends with DONE. Numbers are in host byte order. See
 netlink(7) and include/uapi/linux/netlink.h.
 """
 
@@ -24,35 +24,37 @@ _KIND = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
 
 
 def request(kind: int, body: bytes) -> bytes:
-    """Asks for a list."""
+    """Return the request for a dump of all objects of a kind."""
     return _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST_DUMP, 1, 0) + body
 
 
 def messages(dump: bytes, kind: int) -> Iterator[bytes]:
-    """The bodies of the messages of one whole dump; each must be of the given kind."""
+    """Yield the bodies of the messages of one whole dump; each must be of the given kind."""
     offset = 0
     while offset + _HEADER.size <= len(dump):
-        length, found, flags, _, _ = _HEADER.unpack_from(dump, offset)
+        length, found_kind, flags, _, _ = _HEADER.unpack_from(dump, offset)
         if length < _HEADER.size or offset + length > len(dump):
             break
         body = dump[offset + _HEADER.size : offset + length]
-        if found in (_ERROR, _DONE):
+        if found_kind in (_ERROR, _DONE):
             _refuse_failure(body)
         if flags & _INTERRUPTED:
-            raise PeerError("what the kernel lists changed while it was read", "read it again")
-        if found == _DONE:
+            raise PeerError("the list changed while the kernel dumped it", "read it again")
+        if found_kind == _DONE:
             return
-        if found == _OVERRUN:
+        if found_kind == _OVERRUN:
             raise PeerError("the kernel lost messages of a dump")
-        if found != kind:
-            raise PeerError(f"the kernel sent a message of kind {found} in a dump of kind {kind}")
+        if found_kind != kind:
+            raise PeerError(
+                f"the kernel sent a message of kind {found_kind} in a dump of kind {kind}"
+            )
         yield body
         offset += _aligned(length)
     raise PeerError(f"the kernel's answer ends at byte {len(dump)} without DONE")
 
 
 def dumps(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Kind and body of the messages of whole dumps, one dump after the other."""
+    """Yield kind and body of the messages of several whole dumps."""
     offset, end, was_done = 0, len(data), True
     while offset + _HEADER.size <= end:
         length, kind, flags, _, _ = _HEADER.unpack_from(data, offset)
@@ -66,7 +68,7 @@ def dumps(data: bytes) -> Iterator[tuple[int, bytes]]:
             _refuse_failure(body)
             continue
         if flags & _INTERRUPTED:
-            raise PeerError("what the kernel lists changed while it was read", "read it again")
+            raise PeerError("the list changed while the kernel dumped it", "read it again")
         if kind == _OVERRUN:
             raise PeerError("the kernel lost messages of a dump")
         yield kind, body
@@ -75,23 +77,23 @@ def dumps(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    """The attributes in the data, by kind."""
-    found, offset = {}, 0
+    """Return the attributes in the data, by kind."""
+    values, offset = {}, 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)
         if length < _ATTRIBUTE.size or offset + length > len(data):
             raise PeerError(f"the kernel sent an attribute of {length} bytes that does not fit")
-        found[kind & _KIND] = data[offset + _ATTRIBUTE.size : offset + length]
+        values[kind & _KIND] = data[offset + _ATTRIBUTE.size : offset + length]
         offset += _aligned(length)
-    return found
+    return values
 
 
 def text(value: bytes) -> str:
-    """A string of C, such as the name of a queue."""
+    """Decode a C string, such as the name of a qdisc."""
     try:
         return value.partition(b"\0")[0].decode("ascii")
     except UnicodeDecodeError as error:
-        raise PeerError(f"the kernel sent a name that is no text: {value!r}") from error
+        raise PeerError(f"the kernel sent a name that is not ASCII text: {value!r}") from error
 
 
 def _refuse_failure(body: bytes) -> None:

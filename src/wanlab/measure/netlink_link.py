@@ -1,7 +1,7 @@
-"""Understands the kernel's answer to RTM_GETLINK: every interface and its counters (`ip -s link`).
+"""Parse the kernel's answer to RTM_GETLINK: every interface and its counters (`ip -s link`).
 
-The structures are those of include/uapi/linux/{rtnetlink,if_link}.h of Linux 6.12. What a port sends
-is "tx", as its node sees it.
+The structures are those of include/uapi/linux/{rtnetlink,if_link}.h of Linux 6.12. "tx" is
+what a port sends, as its node sees it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LinkCounters:
     index: int
     name: str
     kind: str
-    """ "veth", "bridge", ...; "" for one that is no software link."""
+    """ "veth", "bridge", ...; "" if it is not a software interface."""
     mtu_bytes: int
     is_up: bool
     is_loopback: bool
@@ -41,10 +41,10 @@ class LinkCounters:
     tx_errors: int
     rx_drops: int
     tx_drops: int
-    """Dropped by the interface itself; what its queue drops is counted there."""
+    """Dropped by the interface itself; its qdisc counts its own drops."""
 
     def row(self) -> dict[str, object]:
-        """The counters, as a row of a table."""
+        """Return the counters as a row of a table."""
         return {
             "port": self.name,
             "rx_packets": self.rx_packets,
@@ -59,12 +59,12 @@ class LinkCounters:
 
 
 def request_body() -> bytes:
-    """Of an RTM_GETLINK that asks for all."""
+    """Return the body of an RTM_GETLINK that requests all interfaces."""
     return _IFINFOMSG.pack(0, 0, 0, 0, 0)
 
 
 def decode(dump: bytes) -> list[LinkCounters]:
-    """Reads one whole dump of interfaces."""
+    """Parse one whole dump of interfaces."""
     return [_counters(message) for message in netlink.messages(dump, RTM_NEWLINK)]
 
 
@@ -75,14 +75,14 @@ def _counters(message: bytes) -> LinkCounters:
     fields = netlink.attributes(message[_IFINFOMSG.size :])
     info = netlink.attributes(fields.get(_IFLA_LINKINFO, b""))
     try:
-        rx_packets, tx_packets, rx_bytes, tx_bytes, *troubles = _STATS64.unpack_from(
+        rx_packets, tx_packets, rx_bytes, tx_bytes, *problems = _STATS64.unpack_from(
             fields[_IFLA_STATS64]
         )
         name = netlink.text(fields[_IFLA_IFNAME])
         (mtu_bytes,) = struct.unpack_from("=I", fields[_IFLA_MTU])
     except (KeyError, struct.error) as error:
         raise PeerError(f"the kernel sent an interface without its counters: {error!r}") from error
-    rx_errors, tx_errors, rx_drops, tx_drops = troubles
+    rx_errors, tx_errors, rx_drops, tx_drops = problems
     return LinkCounters(
         index=index,
         name=name,

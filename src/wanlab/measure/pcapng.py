@@ -1,10 +1,10 @@
-"""Writes pcapng files, as Wireshark reads them: packets of several interfaces, with times in ns.
+"""Write pcapng files for Wireshark: packets of several interfaces, with times in ns.
 
     section header | interface | interface | ... | packet | packet | ... | statistics | ...
     block          | type u32 | length u32 | body, padded to 4 | length u32 |
     option         | code u16 | length u16 | value, padded to 4 |
 
-draft-ietf-opsawg-pcapng; the byte order is this computer's and stands in the section header.
+draft-ietf-opsawg-pcapng; the byte order is that of the host and is stated in the section header.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FLAGS = 2
 _RECEIVED, _DROPPED = 4, 5  # isb_ifrecv, isb_ifdrop
 
 _PACKET = struct.Struct("=IIIIIII")  # type, length, interface, time (high, low), captured, original
-PACKET_BYTES = 44  # what a packet takes besides its bytes
+PACKET_BYTES = 44  # the size of a packet block without its data
 INBOUND, OUTBOUND = 1, 2
 _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
 class PcapngFile:
-    """A file being written. `bytes_written` counts."""
+    """A file being written; `bytes_written` is its size so far."""
 
     def __init__(self, file: BinaryIO, program: str, comment: str) -> None:
         self._file = file
@@ -41,7 +41,7 @@ class PcapngFile:
         self._write(_block(SECTION, body + options + _option(_END, b"")))
 
     def add_interface(self, name: str, snaplen: int, condition: str) -> None:
-        """Interfaces are numbered from 0 in this order."""
+        """Add an interface; they are numbered from 0 in the order of these calls."""
         options = _option(_IF_NAME, name.encode()) + _option(_IF_RESOLUTION, NANOSECONDS)
         if condition:
             options += _option(_IF_FILTER, b"\0" + condition.encode())
@@ -50,7 +50,7 @@ class PcapngFile:
         self._interfaces += 1
 
     def write(self, packets: Sequence[tuple[int, int, int, int, bytes]]) -> None:
-        """Packets: time in ns since 1970, interface, direction, original length, bytes."""
+        """Write packets: (ns since 1970, interface, direction, original length, data)."""
         parts: list[bytes] = []
         for time_ns, interface, direction, length, data in packets:
             captured = len(data)
@@ -74,7 +74,7 @@ class PcapngFile:
         self._write(b"".join(parts))
 
     def add_statistics(self, interface: int, time_ns: int, received: int, dropped: int) -> None:
-        """What became of an interface's packets: received and dropped by the kernel."""
+        """Add how many packets of an interface the kernel received and dropped."""
         options = _option(_RECEIVED, struct.pack("=Q", received))
         options += _option(_DROPPED, struct.pack("=Q", dropped))
         body = struct.pack("=III", interface, time_ns >> 32, time_ns & 0xFFFFFFFF)

@@ -1,4 +1,4 @@
-"""Understands what ping (iputils) prints.
+"""Parse what ping (iputils) prints.
 
     PING 10.0.0.3 (10.0.0.3) 56(84) bytes of data.
     64 bytes from 10.0.0.3: icmp_seq=1 ttl=64 time=20.1 ms
@@ -7,8 +7,8 @@
     1 packets transmitted, 1 received, 0% packet loss, time 0ms
     rtt min/avg/max/mdev = 20.074/20.074/20.074/0.000 ms
 
-Every line must be understood, and the replies must be as many as the summary counts (or none, as
-with -q and -f): a text that was cut short is an error, never a shorter result.
+Every line must be known, and there must be as many replies as the summary counts (or none, as with -q
+and -f): a text that was cut short is an error, never a shorter result.
 """
 
 import re
@@ -29,7 +29,7 @@ class Reply:
     size_bytes: int
     duplicate: bool
     received_s: float | None
-    """The time that -D prints before the line, in s since 1970."""
+    """The time that -D prints before the line, in seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Ping:
         return (self.sent - self.received) / self.sent
 
     def table(self, *, start_ns: int = 0, interval_ns: int = 1_000_000_000) -> Table:
-        """The replies at the time when their packets were sent: `start_ns`, then every interval.
+        """Return the replies at the times when their packets were sent: `start_ns`, then every interval.
 
         Columns: time_ns, sequence, ttl, rtt_ms, duplicate. A packet that got no reply has no row.
         """
@@ -97,12 +97,12 @@ _NO_TIMES = re.compile(r"\s*(?:pipe \d+)?")
 
 
 def parse(text: str) -> Ping:
-    """Reads the whole output of one run of ping."""
+    """Parse the whole output of one run of ping; raise WanlabError if it is not complete."""
     lines = text.splitlines()
     header = _HEADER.match(lines[0]) if lines else None
     if header is None:
-        said = lines[0].strip() if lines else "nothing"
-        raise WanlabError(f"ping did not start: it printed {said!r}")
+        printed = lines[0].strip() if lines else "nothing"
+        raise WanlabError(f"ping did not start: it printed {printed!r}")
     end = next((n for n, line in enumerate(lines) if _STATISTICS.fullmatch(line)), None)
     if end is None:
         raise WanlabError(
@@ -111,10 +111,10 @@ def parse(text: str) -> Ping:
     replies, problems = _read_body(lines[1:end])
     counts = _COUNTS.fullmatch(lines[end + 1]) if len(lines) > end + 1 else None
     if counts is None:
-        raise _not_understood(lines[end + 1 : end + 2], end + 2)
+        raise _unknown_line(lines[end + 1 : end + 2], end + 2)
     times = _TIMES.fullmatch(lines[end + 2]) if len(lines) > end + 2 else None
     if times is None and not _NO_TIMES.fullmatch("\n".join(lines[end + 2 :])):
-        raise _not_understood(lines[end + 2 :], end + 3)
+        raise _unknown_line(lines[end + 2 :], end + 3)
     received, duplicates = int(counts["received"]), int(counts["duplicates"] or 0)
     if replies and len(replies) != received + duplicates:
         raise WanlabError(
@@ -138,7 +138,7 @@ def parse(text: str) -> Ping:
 
 
 def parse_reply(line: str) -> Reply | None:
-    """One line of ping as it comes; None if it is not a reply."""
+    """Parse one line of ping; return None if it is not a reply."""
     match = _REPLY.fullmatch(line.strip())
     if match is None:
         return None
@@ -162,10 +162,10 @@ def _read_body(lines: list[str]) -> tuple[list[Reply], list[str]]:
         elif _PROBLEM.fullmatch(line.strip()):
             problems.append(line.strip())
         elif not _NOTHING.fullmatch(line):
-            raise _not_understood([line], number)
+            raise _unknown_line([line], number)
     return replies, problems
 
 
-def _not_understood(lines: list[str], number: int) -> WanlabError:
+def _unknown_line(lines: list[str], number: int) -> WanlabError:
     shown = repr(lines[0]) if lines else "there is none"
-    return WanlabError(f"line {number} of the output of ping is not understood: {shown}")
+    return WanlabError(f"cannot parse line {number} of the output of ping: {shown}")

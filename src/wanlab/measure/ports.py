@@ -1,4 +1,4 @@
-"""What passes ports: the interfaces' own counters.
+"""Sample the traffic counters of interfaces.
 
 struct rtnl_link_stats64 of include/uapi/linux/if_link.h, Linux 6.12.
 """
@@ -35,8 +35,10 @@ STATS = Structure.of(
 
 
 class Ports(Readings):
-    """Bytes, packets, drops and errors of ports, by direction: rx is what came in through the port, tx
-    what left through it. Table "port"."""
+    """Sample bytes, packets, drops and errors of ports, into table "port".
+
+    rx is what came in through the port, tx what left through it.
+    """
 
     def __init__(self, *ports: str) -> None:
         super().__init__()
@@ -53,12 +55,12 @@ class Ports(Readings):
         ]
 
     def tables(self) -> dict[str, Table]:
-        found = Structures(STATS)
+        counters = Structures(STATS)
         devices = list(self._devices.values())
         for time_ns, place, part in self.readings:
             for _, message in netlink.dumps(part):
                 number = _HEADER.unpack_from(message)[3]
                 fields = netlink.attributes(message[_HEADER.size :])
                 if number in devices[place] and _STATS_LINK_64 in fields:
-                    found.add((time_ns, devices[place][number]), fields[_STATS_LINK_64])
-        return {"port": found.table(("time_ns", "device"))} if found.rows else {}
+                    counters.add((time_ns, devices[place][number]), fields[_STATS_LINK_64])
+        return {"port": counters.table(("time_ns", "device"))} if counters.rows else {}

@@ -1,8 +1,8 @@
-"""The kernel's own counters of its processors: /proc/net/softnet_stat and /proc/stat.
+"""Sample the kernel's counters of its processors: /proc/net/softnet_stat and /proc/stat.
 
-On virtual time computing takes none. The processor's time is then no measure of anything: a little is
-counted where a timer's tick happens to meet a program. What is counted exactly is how often: interrupts,
-switches between processes, processes started. On the computer's own clock times are times.
+On virtual time, computing takes no time, so CPU times mean nothing: a little is counted where a timer
+tick happens to meet a program. Counts are exact: interrupts, context switches, processes started. On
+the real clock, CPU times are real as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOFTNET = (
     "steered_packets",
     "backlog_packets",
 )
-_PLACES = (0, 1, 2, 9, 11)  # net/core/net-procfs.c, softnet_seq_show()
+_WORDS = (0, 1, 2, 9, 11)  # net/core/net-procfs.c, softnet_seq_show()
 
 TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 SOFTIRQS = (
@@ -35,11 +35,14 @@ SOFTIRQS = (
 
 
 class Softnet(Readings):
-    """What the processors did with packets that came in: how many; how many were dropped because a queue
-    before the stack was full; how often there were more than one round takes. Table "softnet"."""
+    """Sample what each processor did with received packets, into table "softnet".
+
+    packets; drops, because the queue before the stack was full; squeezes, when one round of NAPI
+    did not suffice.
+    """
 
     def prepare(self, network: Network) -> None:
-        """There is nothing that could be missing."""
+        """Every kernel has these counters."""
 
     def sources(self) -> list[Source]:
         return [["file", ROOT, "/proc/net/softnet_stat"]]
@@ -49,20 +52,20 @@ class Softnet(Readings):
         for time_ns, _, part in self.readings:
             for number, line in enumerate(part.decode().splitlines()):
                 words = [int(word, 16) for word in line.split()]
-                values = [words[place] if place < len(words) else 0 for place in _PLACES]
+                values = [words[index] if index < len(words) else 0 for index in _WORDS]
                 rows.append((time_ns, f"cpu{number}", *values))
         return {"softnet": Table.of(columns_of(rows, SOFTNET))} if rows else {}
 
 
 class Cpu(Readings):
-    """Times of the processors by what they did, in table "cpu"; how often, in table "cpu_work"."""
+    """Sample CPU times into table "cpu", and counts of events into table "cpu_work"."""
 
     def __init__(self) -> None:
         super().__init__()
         self._ticks_per_s = os.sysconf("SC_CLK_TCK")
 
     def prepare(self, network: Network) -> None:
-        """There is nothing that could be missing."""
+        """Every kernel has these counters."""
 
     def sources(self) -> list[Source]:
         return [["file", ROOT, "/proc/stat"]]

@@ -1,4 +1,4 @@
-"""The queues of ports: every qdisc and class of their trees, and what single kinds know besides."""
+"""Sample the queues of ports: every qdisc and class, and the counters of single kinds."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ STATE_KEYS = ("time_ns", "device", "handle")
 
 
 class Queues(Readings):
-    """Of each qdisc at some ports: backlog, drops, marks. Table "qdisc"; what a kind counts beyond that
-    is in a table of its own, "qdisc_codel" for one. Classes (HTB, HFSC, DRR, QFQ) are in "class" and
-    "class_htb", ...
+    """Sample backlog, drops and marks of each qdisc at some ports, into table "qdisc".
 
-    flows   also the classes of SFQ and FQ_CoDel, which are the flows that they hold at the moment.
+    Counters that only one kind has are in a table of that kind, such as "qdisc_codel". Classes (HTB,
+    HFSC, DRR, QFQ) are in "class" and "class_htb", ...
+
+    flows: also sample the classes of SFQ and FQ_CoDel, which are the flows that they hold.
     """
 
     def __init__(self, *ports: str, flows: bool = False) -> None:

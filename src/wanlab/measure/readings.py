@@ -1,4 +1,4 @@
-"""What samplers have in common: they keep what was read as it came, and understand it at the end."""
+"""The protocol of samplers: they keep raw readings, and parse them at the end."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from wanlab.network import Network
 from wanlab.record import Table
 
 Source = Sequence[object]
-"""What the agent is to read; see `agent.counters`."""
+"""What the agent reads at each sample; see `agent.counters`."""
 Stream = dict[str, object]
-"""What the agent is to follow; see `agent.watches`."""
+"""What the agent follows between samples; see `agent.watches`."""
 
 
 class Reading(NamedTuple):
-    """What was read at one instant."""
+    """The data of one source or stream at one instant."""
 
     time_ns: int
     place: int
-    """Of its source, among those of the sampler."""
+    """The index of its source among those of the sampler; streams follow the sources."""
     data: bytes
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """When sampling began, and what was then said of a sampler's streams."""
+    """When sampling began, and what the agent reported of a sampler's streams."""
 
     time_ns: int
-    """In the time of the tables."""
+    """On the clock of the tables."""
     clock_ns: int
-    """In the time that the kernel puts on events."""
+    """On the clock of the kernel's events."""
     streams: list[dict[str, object]]
 
 
 class Sampler(Protocol):
-    """One thing to look at: what is to be read, and the tables that it means."""
+    """What to read, and how to make tables of it."""
 
     def prepare(self, network: Network) -> None:
-        """Before any time passes; the place to refuse what cannot be looked at."""
+        """Prepare before any time passes; raise WanlabError for what cannot be sampled."""
         ...
 
     def sources(self) -> Sequence[Source]: ...
@@ -49,18 +49,18 @@ class Sampler(Protocol):
     def began(self, beginning: Beginning) -> None: ...
 
     def take(self, reading: Reading) -> None:
-        """The places of streams follow those of the sources."""
+        """Keep a reading."""
         ...
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
-        """What was lost of each stream. Returns warnings."""
+        """Finish; `lost` counts the events lost of each stream. Return warnings."""
         ...
 
     def tables(self) -> dict[str, Table]: ...
 
 
 class Readings:
-    """A sampler of counters, but for `prepare`, `sources` and `tables`."""
+    """Base of samplers of counters, which add `prepare`, `sources` and `tables`."""
 
     def __init__(self) -> None:
         self.readings: list[Reading] = []
@@ -69,7 +69,7 @@ class Readings:
         return []
 
     def began(self, beginning: Beginning) -> None:
-        """Nothing to do."""
+        """Counters need no starting point."""
 
     def take(self, reading: Reading) -> None:
         self.readings.append(reading)
@@ -79,7 +79,7 @@ class Readings:
 
 
 def interface_numbers(network: Network, ports: Sequence[str]) -> dict[str, dict[int, str]]:
-    """By namespace, the names of ports by the kernel's numbers."""
+    """Return, for each namespace, the names of its ports by interface index."""
     devices: dict[str, dict[int, str]] = {}
     for name in ports:
         node = network.namespace_of(network.port(name))

@@ -1,13 +1,13 @@
-"""Sampling: reading counters at regular instants of the network's clock, and what happens between them.
+"""Sample counters at regular instants of the network's clock, and follow events in between.
 
-On virtual time the network stands still while it is looked at, so a sample is of one instant and costs
-the network nothing. What is read is kept as it came and understood afterwards.
+On virtual time the network stands still while it is read, so a sample shows one instant and does not
+disturb the network. Raw data is kept during the run and parsed afterwards.
 
     sampling = Sampling(net, [Queues("s1-eth2"), Flows("h1")], every="10ms")
     sampling.run(until=flow)
     tables = sampling.tables()          # "qdisc", "tcp"
 
-or, with whatever lets time pass:
+or, with anything that lets time pass:
 
     with Sampling(net, [Sojourns("s1-eth2")]) as sampling:
         net["h1"].run("ping -c 10 h2")
@@ -29,12 +29,12 @@ from .columns import together
 from .readings import Beginning, Reading, Sampler
 
 DRAIN_NS = 20_000_000
-"""Events and packets are fetched this often: their rings hold what happens meanwhile."""
+"""How often events and packets are fetched; in between the kernel keeps them in rings."""
 PROGRESS_NS = 100_000_000
 
 
 class Sampling:
-    """Reads all samplers at the same instants. Time 0 of its tables is where it was made."""
+    """Read all samplers at the same instants. Time 0 of the tables is when this object was made."""
 
     def __init__(
         self, network: Network, samplers: Sequence[Sampler], *, every: str | int = "10ms"
@@ -43,14 +43,14 @@ class Sampling:
         self._samplers = list(samplers)
         self._every_ns = parse_time(every)
         if self._every_ns <= 0:
-            raise WanlabError("samples cannot be taken every 0 s", "every='10ms', for example")
+            raise WanlabError("the sampling interval must be positive", "every='10ms', for example")
         for sampler in self._samplers:
             sampler.prepare(network)
         sources = [list(sampler.sources()) for sampler in self._samplers]
         streams = [list(sampler.streams()) for sampler in self._samplers]
         self._sources = [source for own in sources for source in own]
         self._streams = [stream for own in streams for stream in own]
-        # Whose each is, in the order in which the agent counts them.
+        # The sampler and index behind each source and stream, in the order of the agent.
         self._owners = [
             (number, place) for number, own in enumerate(sources) for place in range(len(own))
         ] + [
@@ -78,11 +78,11 @@ class Sampling:
         if kind is None:
             self.end()
             return
-        with suppress(WanlabError):  # the machine may be gone; what went wrong first is told
+        with suppress(WanlabError):  # the machine may be gone; the first error is the one to report
             self.end()
 
     def begin(self) -> None:
-        """From now on. The first sample is of this instant."""
+        """Begin now; the first sample shows this instant."""
         assert self._watch is None, "it has begun already"
         self._watch = CounterWatch(
             self._network,
@@ -99,7 +99,7 @@ class Sampling:
             sampler.began(Beginning(self._offset_ns, self._watch.clock_began_ns, own))
 
     def end(self) -> None:
-        """Until now. The last sample is of this instant. What was read of a lost machine is kept."""
+        """End now; the last sample shows this instant. If the machine was lost, readings are kept."""
         assert self._watch is not None, "it has not begun"
         watch, self._watch = self._watch, None
         try:
@@ -121,7 +121,7 @@ class Sampling:
         *,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Lets time pass and samples, until processes have ended or for a duration."""
+        """Let time pass and sample, until processes have ended or for a duration."""
         network, end_ns = self._network, None
         if isinstance(until, str | int):
             end_ns = network.now_ns + parse_time(until)
@@ -150,12 +150,12 @@ class Sampling:
                 self.end()
 
     def flush(self) -> None:
-        """The samplers have all that was read so far: for those who look while it goes on."""
+        """Hand everything read so far to the samplers, to look at while sampling goes on."""
         if self._watch is not None:
             self._watch.flush()
 
     def sample(self) -> None:
-        """One reading, now."""
+        """Take one sample now."""
         if self._watch is not None:
             self._watch.snapshot()
             return
@@ -165,7 +165,7 @@ class Sampling:
             self._samplers[number].take(Reading(time_ns, place, part))
 
     def tables(self) -> dict[str, Table]:
-        """What was read, as tables. A sampler that never saw anything has none."""
+        """Return the readings as tables. A sampler that read nothing has no table."""
         tables: dict[str, Table] = {}
         for sampler in self._samplers:
             for name, table in sampler.tables().items():
@@ -184,7 +184,7 @@ def sample(
     until: Process | Sequence[Process] | str | int,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, Table]:
-    """Samples until processes have ended, or for a duration; returns the tables."""
+    """Sample until processes have ended, or for a duration; return the tables."""
     sampling = Sampling(network, samplers, every=every)
     sampling.run(until, progress=progress)
     return sampling.tables()

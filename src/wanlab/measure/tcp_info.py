@@ -1,8 +1,8 @@
-"""Understands the kernel's answer to a socket dump (inet_diag): the state of every TCP connection.
+"""Parse the kernel's answer to a socket dump (inet_diag): the state of every TCP connection.
 
 This is what `ss -tin` reads. The structures are those of include/uapi/linux/{inet_diag,tcp}.h of
-Linux 6.12; `struct tcp_info` grows at its end, so an older kernel sends a shorter one, and what it
-does not send is not in the result.
+Linux 6.12; `struct tcp_info` grows at its end, so an older kernel sends a shorter one, and the
+result lacks the fields that it does not send.
 
 Names are the kernel's, with units: rates in bit/s (the kernel counts bytes per second), windows in
 packets of `snd_mss_bytes`, and `snd_cwnd_bytes` as their product. A pacing rate that does not
@@ -95,25 +95,25 @@ class TcpSocket:
     inode: int
     cookie: int
     congestion: str
-    """Congestion control; "" if the dump does not tell."""
+    """The congestion control; "" if the dump does not name it."""
     info: Mapping[str, Any]
     """struct tcp_info, by the names above; empty for a socket that has none."""
     memory: Mapping[str, int]
     algorithm: Mapping[str, Any]
-    """What only BBR, Vegas or DCTCP knows."""
+    """The state that only BBR, Vegas or DCTCP has."""
 
     @property
     def flow(self) -> str:
-        """What this end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
+        """The flow that this end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
         return flow_name(self.local_address, self.local_port, self.remote_address, self.remote_port)
 
     def row(self) -> dict[str, Any]:
-        """The flow, its congestion control and struct tcp_info, as a row of a table."""
+        """Return the flow, its congestion control and struct tcp_info as a row of a table."""
         return {"flow": self.flow, "congestion": self.congestion, **self.info}
 
 
 class TcpEnds(NamedTuple):
-    """Whose a socket is, and what the kernel tells of it besides, as it came."""
+    """The two ends of a connection, and its state as raw attributes."""
 
     local_address: str
     local_port: int
@@ -130,12 +130,12 @@ class TcpEnds(NamedTuple):
 
 
 def decode(dump: bytes) -> list[TcpSocket]:
-    """Reads one whole dump of sockets."""
+    """Parse one whole dump of sockets."""
     return [_socket(message) for message in netlink.messages(dump, SOCK_DIAG_BY_FAMILY)]
 
 
 def ends(message: bytes) -> TcpEnds:
-    """Reads as much of a message as is needed to say whose it is."""
+    """Parse only what identifies the connection, and keep the rest as raw attributes."""
     family, *_, ports, source, target, _, cookie, _, _, _, _, _ = _unpacked(message)
     fields = netlink.attributes(message[_MESSAGE.size :])
     return TcpEnds(
@@ -151,7 +151,7 @@ def ends(message: bytes) -> TcpEnds:
 
 
 def columns(infos: Sequence[bytes]) -> dict[str, Any]:
-    """Many structures at once: what `decode_info` says, as columns."""
+    """Parse many structures at once; return the values of `decode_info` as columns."""
     lengths = {len(info) for info in infos}
     if len(lengths) != 1:
         raise PeerError(f"the kernel sent structs tcp_info of different lengths: {sorted(lengths)}")
@@ -172,7 +172,7 @@ def columns(infos: Sequence[bytes]) -> dict[str, Any]:
 
 
 def decode_info(data: bytes) -> dict[str, Any]:
-    """Reads a struct tcp_info, as of getsockopt(TCP_INFO), as far as the kernel filled it."""
+    """Parse a struct tcp_info, as from getsockopt(TCP_INFO), as far as the kernel filled it."""
     layout, names = _layout(len(data))
     info: dict[str, Any] = dict(zip(names, layout.unpack_from(data), strict=True))
     if "snd_cwnd_packets" not in info:
@@ -186,7 +186,7 @@ def decode_info(data: bytes) -> dict[str, Any]:
 
 
 def _completed(info: dict[str, Any]) -> dict[str, Any]:
-    """With what the kernel packs into bits, or leaves to be computed; of one structure or of columns."""
+    """Add bit fields and derived values, to one structure or to columns."""
     scales, flags = info.pop("window_scales"), info.pop("flags")
     # Bit fields, lowest bits first on a little-endian computer.
     info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
@@ -203,7 +203,7 @@ def _completed(info: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _layout(length: int) -> tuple[struct.Struct, list[str]]:
-    """The whole fields that fit into the length."""
+    """Return the layout and names of the fields that fit entirely into the length."""
     layout = struct.Struct("=")
     for count in range(1, len(_NAMES) + 1):
         longer = struct.Struct("=" + "".join(_FORMATS[:count]))
@@ -214,12 +214,12 @@ def _layout(length: int) -> tuple[struct.Struct, list[str]]:
 
 
 def flow_name(local: str, local_port: int, remote: str, remote_port: int) -> str:
-    """What one end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
+    """Name the flow that one end sends: "10.0.0.1:52480 > 10.0.0.3:5201"."""
     return f"{_with_port(local, local_port)} > {_with_port(remote, remote_port)}"
 
 
 def _unpacked(message: bytes) -> tuple[Any, ...]:
-    """The numbers before the attributes; ports in the order of this computer."""
+    """Unpack the fixed part of a message; ports in host byte order."""
     if len(message) < _MESSAGE.size:
         raise PeerError(f"the kernel sent a socket of {len(message)} bytes")
     values = list(_MESSAGE.unpack_from(message))

@@ -1,13 +1,13 @@
-"""Understands the pages of the kernel's trace ring and the events in them.
+"""Parse the pages of the kernel's trace ring and the events in them.
 
     page    | time u64 | length, flags u64 | event | event | ...                4096 bytes
     event   | type 5 bits, time since the one before 27 bits | data ... |
 
 `type` 1 to 28 is the length of the data in words; 0 has the length in the first word; 29 is padding, 30
 carries more time, 31 the whole time (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c of Linux
-6.12). Which bytes of the data are what, the kernel tells as text ("format" of each event).
+6.12). The kernel describes the layout of the data as text (the "format" of each event).
 
-Pages are walked side by side: the n-th event of all pages at once.
+All pages are walked in parallel with numpy: the n-th event of every page at once.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class EventFormat:
     number: int
     dtype: np.dtype[Any]
     texts: frozenset[str]
-    """Fields whose text stands behind the fixed part: where and how long is in the field."""
+    """Fields of text behind the fixed part; the field holds its offset and length."""
     symbols: Mapping[int, str]
-    """Names that the kernel prints for values."""
+    """The names that the kernel prints for values."""
 
     @classmethod
     def of(cls, text: str) -> EventFormat:
@@ -64,7 +64,7 @@ class EventFormat:
             kinds.append(kind)
             offsets.append(int(field["offset"]))
         if number is None or not names:
-            raise PeerError(f"the kernel described an event in a way that is not known: {text!r}")
+            raise PeerError(f"cannot parse the kernel's format of an event: {text!r}")
         shape: Any = {"names": names, "formats": kinds, "offsets": offsets}
         symbols = {int(value): name for value, name in _SYMBOL.findall(text)}
         return cls(int(number[1]), np.dtype(shape), frozenset(texts), symbols)
@@ -72,7 +72,7 @@ class EventFormat:
 
 @dataclass(frozen=True)
 class Events:
-    """Events of one kind: when, which of all in the ring, and their fields."""
+    """Events of one kind: their times, their order in the ring, and their fields."""
 
     times_ns: Array
     order: Array
@@ -81,9 +81,9 @@ class Events:
 
 
 def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]:
-    """All events in whole pages, by the names of their formats."""
+    """Parse all events in whole pages; return them by the names of their formats."""
     if len(data) % PAGE_BYTES:
-        raise PeerError(f"the kernel sent {len(data)} bytes of trace: no whole pages")
+        raise PeerError(f"the kernel sent {len(data)} bytes of trace, not whole pages")
     octets = np.frombuffer(data, dtype=np.uint8)
     starts, times = _walk(octets.view("<u4").reshape(-1, PAGE_WORDS))
     # The number of an event's format stands at its beginning.
@@ -105,7 +105,7 @@ def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]
 
 
 def _walk(pages: Array) -> tuple[Array, Array]:
-    """Where the data of each event begins, and its time; in the order of the ring."""
+    """Return where the data of each event begins, and its time, in the order of the ring."""
     stamps = pages[:, 0].astype(np.uint64) | pages[:, 1].astype(np.uint64) << np.uint64(32)
     ends = HEADER_WORDS + (pages[:, 2] & LENGTH_MASK).astype(np.int64) // 4
     rows = np.nonzero(ends > HEADER_WORDS)[0]
@@ -138,10 +138,10 @@ def _walk(pages: Array) -> tuple[Array, Array]:
     return starts, np.concatenate(found_clock).astype(np.int64)[order]
 
 
-def _texts(data: bytes, starts: Array, places: Array) -> list[str]:
-    """Texts that stand behind the fixed part of events: offset in the low half, length in the high."""
-    begins = starts + (places & 0xFFFF)
-    lengths = places >> 16
+def _texts(data: bytes, starts: Array, locations: Array) -> list[str]:
+    """Decode texts behind the fixed part of events: offset in the low half, length in the high."""
+    begins = starts + (locations & 0xFFFF)
+    lengths = locations >> 16
     known: dict[bytes, str] = {}
     found = []
     for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):

@@ -1,14 +1,14 @@
-"""Event traces: not samples, but everything that happens.
+"""Trace events: every one of them, rather than samples.
 
-Each of these is a sampler like any other. The kernel's trace points tell of an event at its instant, on
-the network's clock; they are read in between, while time stands still.
+These are used like any other sampler. The kernel's trace points record each event with its time on the
+network's clock; the records are fetched in between, while time stands still.
 
-    Acks              tcp:tcp_probe, at the beginning of tcp_rcv_established(): a segment came in
+    Acks              tcp:tcp_probe, at the start of tcp_rcv_established(): a segment arrived
     Retransmissions   tcp:tcp_retransmit_skb
-    Sojourns          net:net_dev_queue, when a packet is given to a port, before its queue;
+    Sojourns          net:net_dev_queue, when a packet reaches a port, before its queue;
                       net:net_dev_start_xmit, when its driver begins to send it; skb:kfree_skb. One
                       packet keeps its address in memory from one to the next.
-    Drops             skb:kfree_skb: every packet that the kernel threw away, and why
+    Drops             skb:kfree_skb: every packet that the kernel dropped, and why
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EventColumns = dict[str, Array | list[str]]
 
 
 class EventSampler:
-    """A sampler of events, but for what they mean (`understand` and `tables`)."""
+    """Base of samplers of events, which add `process` and `tables`."""
 
     def __init__(self) -> None:
         self._pages: list[bytes] = []
@@ -47,13 +47,13 @@ class EventSampler:
         self._shift_ns = 0
 
     def prepare(self, network: Network) -> None:
-        """There is nothing that could be missing."""
+        """Every kernel of ours has these trace points."""
 
     def sources(self) -> Sequence[Source]:
         return []
 
     def events(self) -> dict[str, str]:
-        """Which events, each with the kernel's filter ("" is none)."""
+        """Return the events to trace, each with a filter of the kernel ("" is none)."""
         raise NotImplementedError
 
     def streams(self) -> Sequence[Stream]:
@@ -70,26 +70,26 @@ class EventSampler:
         self._pages.append(reading.data)
         self._bytes += len(reading.data)
         if self._bytes >= BATCH_BYTES:
-            self.understand_all()
+            self.process_all()
 
-    def understand_all(self) -> None:
-        """What has arrived since the last time."""
+    def process_all(self) -> None:
+        """Process what has arrived since the last time."""
         if self._pages:
             found = decode(b"".join(self._pages), self._formats)
             self._pages.clear()
             self._bytes = 0
-            self.understand(found)
+            self.process(found)
 
-    def understand(self, found: dict[str, Events]) -> None:
+    def process(self, found: dict[str, Events]) -> None:
         raise NotImplementedError
 
     def times_ns(self, events: Events) -> Array:
-        """In the time of the tables."""
+        """Return the times of events on the clock of the tables."""
         times: Array = events.times_ns + self._shift_ns
         return times
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
-        self.understand_all()
+        self.process_all()
         name = type(self).__name__
         return [f"{name}: {count} events were lost" for count in lost if count]
 
@@ -101,7 +101,7 @@ class EventSampler:
 
 
 class OfNodes(EventSampler):
-    """Events of sockets. The kernel does not say which node a socket is of; its address does."""
+    """Base of samplers of socket events. A socket's node is found by its address."""
 
     def __init__(self, *nodes: str) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class OfNodes(EventSampler):
         self._read_addresses()
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
-        self._read_addresses()  # some may have been added meanwhile
+        self._read_addresses()  # addresses may have been added during the run
         return super().ended(lost)
 
     def _read_addresses(self) -> None:
@@ -124,8 +124,8 @@ class OfNodes(EventSampler):
         parts = self._network.read([["route", name, ADDRESSES] for name in names])
         for node, part in zip(self._nodes, parts, strict=True):
             for _, message in netlink.dumps(part):
-                told = address_in(message)
-                text = address_text(told.family, told.raw)
+                address = address_in(message)
+                text = address_text(address.family, address.raw)
                 if not text.startswith("127.") and text != "::1":
                     self._node_of.setdefault(text, node)
 
@@ -133,11 +133,11 @@ class OfNodes(EventSampler):
         self._found.append(columns)
 
     def tables_named(self, name: str) -> dict[str, Table]:
-        """Everything kept that is of the nodes asked for, as one table."""
-        whose = [flow for columns in self._found for flow in columns["flow"]]
-        nodes = [self._node_of.get(_local(flow), "") for flow in whose]
-        wanted = np.array([node != "" for node in nodes], dtype=bool)
-        if not wanted.any():
+        """Return the kept events of the chosen nodes as one table."""
+        flows = [flow for columns in self._found for flow in columns["flow"]]
+        nodes = [self._node_of.get(_local(flow), "") for flow in flows]
+        is_chosen = np.array([node != "" for node in nodes], dtype=bool)
+        if not is_chosen.any():
             return {}
         columns: Columns = {}
         for column in self._found[0]:
@@ -149,7 +149,7 @@ class OfNodes(EventSampler):
                 columns[column] = [value for part in parts for value in part]
             if column == "time_ns":
                 columns["node"] = nodes
-        return {name: Table.of(columns).rows(wanted)}
+        return {name: Table.of(columns).rows(is_chosen)}
 
 
 class Acks(OfNodes):
@@ -159,7 +159,7 @@ class Acks(OfNodes):
     def events(self) -> dict[str, str]:
         return {"tcp/tcp_probe": ""}
 
-    def understand(self, found: dict[str, Events]) -> None:
+    def process(self, found: dict[str, Events]) -> None:
         events = found["tcp/tcp_probe"]
         fields = events.fields
         self.keep(
@@ -183,12 +183,12 @@ class Acks(OfNodes):
 
 
 class Retransmissions(OfNodes):
-    """Every segment that TCP sockets of some nodes sent again. Table "retransmission"."""
+    """Trace every segment that TCP sockets of some nodes retransmit, into table "retransmission"."""
 
     def events(self) -> dict[str, str]:
         return {"tcp/tcp_retransmit_skb": ""}
 
-    def understand(self, found: dict[str, Events]) -> None:
+    def process(self, found: dict[str, Events]) -> None:
         events = found["tcp/tcp_retransmit_skb"]
         fields = events.fields
         # IPv4 is there in both forms; here it is brought into one that has the ports, too.
@@ -247,19 +247,24 @@ QUEUED, LEFT, FREED = "net/net_dev_queue", "net/net_dev_start_xmit", "skb/kfree_
 
 
 class Sojourns(EventSampler):
-    """How long each packet was at a port, from being given to it until it began to be sent: the time in
-    the whole tree of queues, a delay by netem included. Tables "sojourn" and, of packets that were
-    dropped there, "queue_drop"."""
+    """Measure how long each packet stays at a port, into table "sojourn".
+
+    The sojourn lasts from when the packet reaches the port until its driver begins to send it: the
+    time in the whole tree of qdiscs, including a delay by netem. Packets that were dropped there are
+    in table "queue_drop".
+    """
 
     def __init__(self, *ports: str) -> None:
         super().__init__()
         if not ports:
-            raise WanlabError("Sojourns of no port", 'Sojourns("s1-eth2"), for example')
+            raise WanlabError(
+                "Sojourns needs at least one port", 'Sojourns("s1-eth2"), for example'
+            )
         self._ports = ports
         self._waiting = _Packets.joined([])
         self._left: list[_Packets] = []
         self._dropped: list[tuple[_Packets, list[str]]] = []
-        self._untold = 0
+        self._unmatched = 0
 
     def prepare(self, network: Network) -> None:
         for name in self._ports:
@@ -269,12 +274,12 @@ class Sojourns(EventSampler):
         ours = " || ".join(f'name == "{name}"' for name in self._ports)
         return {QUEUED: ours, LEFT: ours, FREED: ""}
 
-    def understand(self, found: dict[str, Events]) -> None:
+    def process(self, found: dict[str, Events]) -> None:
         queued, left, freed = found[QUEUED], found[LEFT], found[FREED]
         before = self._waiting
         kinds = [(queued, 0), (left, 1), (freed, 2)]
         address = np.concatenate([before.address, *(e.fields["skbaddr"] for e, _ in kinds)])
-        # What waited before this batch stands before all in it.
+        # Packets that were waiting before this batch come before all events in it.
         order = np.concatenate(
             [np.arange(-len(before.address), 0), *(events.order for events, _ in kinds)]
         )
@@ -293,7 +298,7 @@ class Sojourns(EventSampler):
                 freed.fields["reason"].astype(np.int64),
             ]
         )
-        # Events of one packet one after the other, as they happened.
+        # Sort the events of each packet together, in the order they happened.
         sort = np.lexsort((order, address))
         same = np.append(address[sort][1:] == address[sort][:-1], False)
         is_queued = kind[sort] == 0
@@ -309,21 +314,21 @@ class Sojourns(EventSampler):
         names = self.symbols(FREED)
         reasons = np.append(reason[sort][1:], 0)[was_dropped].tolist()
         self._dropped.append((those(was_dropped), [names.get(r, str(r)) for r in reasons]))
-        self._untold += int(np.count_nonzero(is_queued & same & (next_kind == 0)))
+        self._unmatched += int(np.count_nonzero(is_queued & same & (next_kind == 0)))
         self._waiting = those(is_queued & ~same)
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         warnings = list(super().ended(lost))
-        if self._untold:
+        if self._unmatched:
             ports = ", ".join(self._ports)
             warnings.append(
-                f"{ports}: {self._untold} packets did not leave the queue as they came in (cut into "
-                "pieces there): their sojourn is not known"
+                f"{ports}: {self._unmatched} packets were segmented in the queue and did "
+                "not leave as they came in: their sojourn is unknown"
             )
         return warnings
 
     def tables(self) -> dict[str, Table]:
-        self.understand_all()
+        self.process_all()
         left = _Packets.joined(self._left)
         dropped = _Packets.joined([waiting for waiting, _ in self._dropped])
         tables = {}
@@ -338,7 +343,7 @@ class Sojourns(EventSampler):
         return tables
 
     def _columns(self, packets: _Packets) -> tuple[Columns, Array]:
-        """In the order in which they left."""
+        """Return columns in the order in which the packets left."""
         order = np.lexsort((packets.since_ns, packets.until_ns))
         columns: Columns = {
             "time_ns": packets.until_ns[order],
@@ -351,7 +356,7 @@ class Sojourns(EventSampler):
 
 @dataclass(frozen=True)
 class _Packets:
-    """Packets that were given to a port, as columns."""
+    """Packets that reached a port, as columns."""
 
     address: Array
     since_ns: Array
@@ -372,7 +377,7 @@ class _Packets:
 
 
 class Drops(EventSampler):
-    """Every packet that the machine's kernel threw away, wherever, with its reason. Table "drop"."""
+    """Trace every packet that the machine's kernel drops, with the reason, into table "drop"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -381,14 +386,14 @@ class Drops(EventSampler):
     def events(self) -> dict[str, str]:
         return {FREED: "protocol != 0"}  # without the kernel's own messages
 
-    def understand(self, found: dict[str, Events]) -> None:
+    def process(self, found: dict[str, Events]) -> None:
         events = found[FREED]
         names = self.symbols(FREED)
         reasons = [names.get(r, str(r)) for r in events.fields["reason"].tolist()]
         self._found.append((self.times_ns(events), reasons, _numbers(events.fields["protocol"])))
 
     def tables(self) -> dict[str, Table]:
-        self.understand_all()
+        self.process_all()
         if not any(len(times) for times, _, _ in self._found):
             return {}
         columns: Columns = {

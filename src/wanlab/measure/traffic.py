@@ -1,8 +1,8 @@
-"""Understands the JSON that `wanlab-traffic ... --json` prints.
+"""Parse the JSON that `wanlab-traffic ... --json` prints.
 
 server = net["h2"].run("wanlab-traffic serve -D")
-said = net["h1"].run("wanlab-traffic poisson h2 --load 50Mbps --time 10s --json").output
-traffic.parse(said).table()          each flow: when it began, how long it took, how much it carried
+output = net["h1"].run("wanlab-traffic poisson h2 --load 50Mbps --time 10s --json").output
+traffic.parse(output).table()          each flow: when it began, how long it took, how much it carried
 """
 
 import msgspec
@@ -12,25 +12,25 @@ from wanlab.record import Table
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """One transfer, or one request and its answer; times count from the beginning of the traffic."""
+    """One transfer, or one request and its response; times count from the start of the traffic."""
 
     number: int
-    """Of the flow; with requests, of the user who asks."""
+    """The number of the flow; with requests, of the user who sends them."""
     start_ns: int
     end_ns: int
-    """When the last byte had arrived."""
+    """When the last byte arrived."""
     bytes: int
     goodput_bps: float
     error: str | None
 
     @property
     def completion_ns(self) -> int:
-        """How long it took."""
+        """The flow completion time."""
         return self.end_ns - self.start_ns
 
 
 class Flows(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of connections: of `bulk`, `onoff`, `poisson` or `request`."""
+    """The results of connections: of `bulk`, `onoff`, `poisson` or `request`."""
 
     host: str
     seed: int
@@ -45,7 +45,7 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(flow for flow in self.flows if flow.error is not None)
 
     def table(self, *, start_ns: int = 0) -> Table:
-        """Flows that ended well, in the order in which they began; the traffic began at `start_ns`.
+        """Return the flows that completed, in the order they began; the traffic began at `start_ns`.
 
         Columns: time_ns, number, bytes, completion_ns, goodput_bps.
         """
@@ -62,17 +62,17 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Datagrams(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of datagrams. Delays and jitter are 0 if none came."""
+    """The results of datagrams. Delays and jitter are 0 if none arrived."""
 
     host: str
     seed: int
     sent: int
     datagrams: int
-    """That came, each counted once."""
+    """Datagrams that arrived, each counted once."""
     lost: int
     duplicates: int
     late: int
-    """That came after one with a higher number."""
+    """Datagrams that arrived after one with a higher number."""
     bytes: int
     size_bytes: int
     interval_ns: float
@@ -93,7 +93,7 @@ class _Kind(msgspec.Struct):
 
 
 def parse(text: str | bytes) -> Flows | Datagrams:
-    """Reads the whole output of one run."""
+    """Parse the whole output of one run."""
     try:
         kind = msgspec.json.decode(text, type=_Kind).kind
         if kind == "udp":
@@ -101,6 +101,6 @@ def parse(text: str | bytes) -> Flows | Datagrams:
         return msgspec.json.decode(text, type=Flows)
     except msgspec.DecodeError as error:
         raise WanlabError(
-            f"the output of wanlab-traffic is not understood: {error}",
+            f"cannot parse the output of wanlab-traffic: {error}",
             "it must be one whole JSON document; was it called with --json?",
         ) from error
