@@ -20,7 +20,7 @@ from wanlab.plan import plan_script
 pytestmark = pytest.mark.machine
 
 Start = Callable[..., Network]
-LAB14 = Path(__file__).parents[2] / "src/wanlab/labs/lab14/topology.mn"
+LAB14 = Path(__file__).parents[2] / "src/wanlab/labs/units/lab14/topology.mn"
 # How late a busy computer may be on its own clock.
 REAL_LATE_S = 0.4
 PLANS = Path(__file__).parents[1] / "golden" / "plans"

@@ -24,7 +24,7 @@ from wanlab.topology import (
     shapes,
 )
 
-LAB14 = Path(__file__).parents[2] / "src/wanlab/labs/lab14/topology.mn"
+LAB14 = Path(__file__).parents[2] / "src/wanlab/labs/units/lab14/topology.mn"
 Golden = Callable[[str, str], None]
 
 

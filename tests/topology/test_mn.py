@@ -53,7 +53,7 @@ def test_a_file_written_by_miniedit_comes_back_to_the_byte() -> None:
 
 
 def test_the_topology_of_lab_14_comes_back_to_the_byte() -> None:
-    text = (resources("wanlab") / "labs" / "lab14" / "topology.mn").read_text()
+    text = (resources("wanlab") / "labs" / "units" / "lab14" / "topology.mn").read_text()
     topology = mn.load(text)
     assert mn.dump(topology) == text
     assert [str(link) for link in topology.links] == ["link h1-s1", "link s1-h3", "link h2-s1"]

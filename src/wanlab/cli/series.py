@@ -190,7 +190,7 @@ def _option(line: str, letter: str, default: float) -> float:
 
 
 def write_summary(
-    rows: Sequence[summary.Row], folder: Path, *, seed: int, clock: str, wall_s: float
+    rows: Sequence[summary.SummaryRow], folder: Path, *, seed: int, clock: str, wall_s: float
 ) -> Path:
     """Write course-seed1.json and .html next to the units' reports; return the path of the page."""
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}

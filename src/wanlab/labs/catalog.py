@@ -12,7 +12,7 @@ from wanlab.errors import WanlabError, did_you_mean
 from .unit import KINDS, Unit
 from .unit_file import read
 
-COURSE = Path(__file__).parent
+COURSE = Path(__file__).parent / "units"
 FOLDERS = {"lab": "lab{:02}", "exercise": "exercise{}", "problem": "problem{}"}
 ORDER = (
     *("1", "ex1", "2", "3", "4", "5", "ex2", "prob1", "6", "7", "8", "ex3", "ex4", "9", "ex5"),

@@ -30,7 +30,7 @@ class Counts(TypedDict):
     virtual_s: float | None
 
 
-class Row(Counts):
+class SummaryRow(Counts):
     """One unit."""
 
     name: str
@@ -44,7 +44,7 @@ class Row(Counts):
     error: str
 
 
-def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Row:
+def row_of(name: str, status: int, report: UnitReport | None, error: str) -> SummaryRow:
     """Return the row of a unit. `error` is shown if there is no report."""
     if report is None:
         return {
@@ -97,10 +97,10 @@ def _faults(report: UnitReport) -> Iterator[str]:
         yield "a check is missed"
 
 
-def totals(rows: Sequence[Row]) -> Counts:
+def totals(rows: Sequence[SummaryRow]) -> Counts:
     """Return the sums over all rows."""
 
-    def count(value: Callable[[Row], int | None]) -> int:
+    def count(value: Callable[[SummaryRow], int | None]) -> int:
         return sum(value(row) or 0 for row in rows)
 
     return {
@@ -133,11 +133,11 @@ def _of(part: int | None, whole: int | None) -> str:
     return "-" if whole is None else f"{part} of {whole}"
 
 
-def _all_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def _all_cells(rows: Sequence[SummaryRow]) -> list[tuple[str, ...]]:
     return [*(cells(row["name"], row) for row in rows), cells("total", totals(rows))]
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[SummaryRow]) -> str:
     """Return the table for a terminal."""
     table = [HEADS, *_all_cells(rows)]
     widths = [max(len(line[i]) for line in table) for i in range(len(HEADS))]
@@ -150,7 +150,7 @@ def text(rows: Sequence[Row]) -> str:
     )
 
 
-def page(rows: Sequence[Row], heading: str) -> str:
+def page(rows: Sequence[SummaryRow], heading: str) -> str:
     """Return the table as HTML, with links to the reports beside it."""
     heads = "".join(f"<th>{escape(head)}</th>" for head in ("", *HEADS))
     return "\n".join(
@@ -167,12 +167,12 @@ def page(rows: Sequence[Row], heading: str) -> str:
     )
 
 
-def _html_row(row: Row) -> str:
+def _html_row(row: SummaryRow) -> str:
     mark = ' class="open"' if row["status"] else ""
     return f"<tr{mark}><td>{_link(row)}</td>{_html(cells(row['name'], row))}</tr>"
 
 
-def _link(row: Row) -> str:
+def _link(row: SummaryRow) -> str:
     title, error = escape(row["title"] or ""), escape(row["error"])
     link = f'<a href="{escape(row["report"])}">{title}</a>' if row["report"] else title
     return f"{link} <small>{error}</small>" if error else link
@@ -185,7 +185,7 @@ def _html(cells: Sequence[str]) -> str:
 # -- docs/course.md -------------------------------------------------------------------------------
 
 
-def markdown(rows: Sequence[Row], reports: Mapping[str, UnitReport], conditions: str) -> str:
+def markdown(rows: Sequence[SummaryRow], reports: Mapping[str, UnitReport], conditions: str) -> str:
     """Return the course's page: the table, the skipped steps, and every figure beside ours."""
     whole = totals(rows)
     reproduced, explained, unexplained = (

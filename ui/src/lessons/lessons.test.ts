@@ -5,7 +5,7 @@ import { draw } from "./figure/draw";
 import { parse } from "./figure/parse";
 import { read } from "./markdown";
 
-const found = import.meta.glob<string>("../../../src/wanlab/labs/*/lesson.md", {
+const found = import.meta.glob<string>("../../../src/wanlab/labs/units/*/lesson.md", {
   query: "?raw",
   import: "default",
   eager: true,
