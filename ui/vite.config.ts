@@ -2,8 +2,8 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// `./dev ui` runs this; the Python server serves what it leaves. With `npx vite` (port 5173) the page
-// reloads as files change, and talks to a `wanlab web --port 8642` that runs beside it.
+// `./dev ui` runs this, and the Python server serves the result. With `npx vite` (port 5173) the page
+// reloads when files change, and uses a running `wanlab web --port 8642`.
 export default defineConfig({
   plugins: [react()],
   base: "/",
@@ -11,7 +11,7 @@ export default defineConfig({
     outDir: "../src/wanlab/web/static",
     emptyOutDir: true,
     target: "es2022",
-    // The page may load nothing but files of its own (its content security policy): no data: URLs.
+    // The content security policy allows only files of our own, no data: URLs for scripts and styles.
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 900,
   },

@@ -1,4 +1,4 @@
-"""The canvas, as one who draws uses it. Points are those of the canvas, from its left upper corner."""
+"""Actions on the canvas. Points are relative to its upper left corner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GRIP = 4
 
 
 class Pencil:
-    """Draws in a student's window."""
+    """Draws in the window of a student."""
 
     def __init__(self, student: Student) -> None:
         self.student = student
@@ -21,16 +21,16 @@ class Pencil:
     # -- what is there ----------------------------------------------------------------------------
 
     def node(self, name: str) -> Any:
-        """As a screen reader finds it: "host h1"."""
+        """Return a node by its accessible name: "host h1"."""
         return self.page.get_by_role("group", name=name, exact=True)
 
     def has_nodes(self, *names: str) -> None:
-        """Waits until these are there, and no others."""
+        """Wait until exactly these nodes are drawn."""
         expect(self.page.locator(".device-name")).to_have_count(len(names))
         assert sorted(self.page.locator(".device-name").all_inner_texts()) == sorted(names)
 
     def stands(self, name: str, x: float, y: float) -> None:
-        """Waits until a node's centre is there."""
+        """Wait until the centre of a node is at a point."""
         self.page.wait_for_function(
             """([name, x, y]) => {
                 const box = document.querySelector(`[aria-label="${name}"]`).getBoundingClientRect();
@@ -41,7 +41,7 @@ class Pencil:
         )
 
     def links(self, count: int) -> None:
-        """Waits until there are so many."""
+        """Wait until there are `count` links."""
         expect(self.page.locator(".react-flow__edge")).to_have_count(count)
 
     def centre(self, name: str) -> Point:
@@ -50,7 +50,7 @@ class Pencil:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def field(self, title: str) -> Any:
-        """Of the properties."""
+        """Return a field of the properties."""
         return self.page.get_by_label("Properties").get_by_label(title, exact=True)
 
     # -- what is done -----------------------------------------------------------------------------
@@ -70,8 +70,10 @@ class Pencil:
         self.page.keyboard.press("Escape")
 
     def drags(self, start: Point, end: Point) -> None:
-        """From one point of the window to another. What is dragged follows after the first few points,
-        so that a click with a shaking hand moves nothing."""
+        """Drag from one point of the window to another.
+
+        An element follows only after a few pixels, so that a shaky click does not move it.
+        """
         self.page.mouse.move(*start)
         self.page.mouse.down()
         self.page.mouse.move(start[0] + GRIP, start[1])
@@ -88,7 +90,7 @@ class Pencil:
         self.page.keyboard.press("Enter")
 
     def chooses(self, *titles: str) -> None:
-        """From the bar at the top: a menu, and what is in it."""
+        """Choose an entry of the menu bar: a menu, then entries."""
         menus = self.page.get_by_role("menubar")
         menus.get_by_role("menuitem", name=titles[0], exact=True).click()
         for title in titles[1:]:

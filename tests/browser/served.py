@@ -1,4 +1,4 @@
-"""`wanlab web` with pages from where the tests say; it can end and come back at the same address."""
+"""`wanlab web` with a given build of the page; it can be restarted at the same address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import socket
 from pathlib import Path
 
-import visitor
+import web_client
 
 SERVER = """
 import sys
@@ -24,13 +24,13 @@ class Server:
     def __init__(self, folder: Path, pages: Path) -> None:
         self.folder = folder
         self._program = ("-c", SERVER, str(pages))
-        self._server: visitor.Server | None = None
+        self._server: web_client.Server | None = None
         self.url = ""
         self.port = _free_port()
 
     def start(self) -> None:
         port = str(self.port)
-        self._server = visitor.Server(self.folder, "--port", port, program=self._program)
+        self._server = web_client.Server(self.folder, "--port", port, program=self._program)
         self.url = self._server.url
 
     def end(self, number: int = signal.SIGTERM) -> None:
@@ -40,7 +40,7 @@ class Server:
 
 
 def _free_port() -> int:
-    """One that nobody takes while a server is away: the usual ones are those of other tests, too."""
+    """Return a port outside the usual range, so that other tests do not take it during a restart."""
     with socket.socket() as tried:
         tried.bind(("127.0.0.1", 0))
         return int(tried.getsockname()[1])

@@ -1,7 +1,7 @@
 """What a student does in the browser, in a student's words: draw, run, type, read.
 
-All of it finds things as people and screen readers do, by role and name, and waits for what is to be
-seen; nothing waits for a time.
+It finds elements by role and name, as people and screen readers do, and waits until they are visible;
+it never waits for a fixed time.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ window.WebSocket = class extends WebSocket {
 
 
 class Student:
-    """A window of the laboratory, and whoever sits before it."""
+    """A browser window with the laboratory, and the student who uses it."""
 
     def __init__(self, page: Any, pictures: Path | None, name: str) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        """What the page wrote to its console as an error."""
+        self.console_errors: list[str] = []
+        """Errors that the page wrote to its console."""
         self._pictures = pictures
         self._name = re.sub(r"\W+", "-", name.removeprefix("test_")).strip("-")
         self._count = 0
         page.set_default_timeout(LIMIT_MS)
         page.add_init_script(NOTE_SOCKETS)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", lambda error: self.console_errors.append(str(error)))
         page.on(
             "console",
-            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+            lambda message: (
+                self.console_errors.append(message.text) if message.type == "error" else None
+            ),
         )
 
     def picture(self, stage: str) -> None:
-        """For people to look at, where they asked for pictures."""
+        """Take a screenshot, if pictures were asked for."""
         if self._pictures is None:
             return
         self._pictures.mkdir(parents=True, exist_ok=True)
@@ -57,7 +59,7 @@ class Student:
         self.page.locator(".device-name, .canvas-empty").first.wait_for()
 
     def loses_connections(self) -> None:
-        """All of the page's connections break off, and are made again."""
+        """Close all WebSockets of the page; it reopens them."""
         self.page.evaluate("() => opened.splice(0).forEach((socket) => socket.close())")
         self.page.wait_for_function(
             "(count) => opened.filter((socket) => socket.readyState === 1).length >= count",
@@ -71,14 +73,14 @@ class Student:
         return self.page.get_by_role("application", name="Canvas")
 
     def thing(self, name: str) -> Any:
-        """A node on the canvas."""
+        """Return a node on the canvas."""
         return self.canvas.get_by_role("group", name=re.compile(rf"^\w+ {re.escape(name)}$"))
 
     def names_on_canvas(self) -> set[str]:
         return set(self.canvas.locator(".device-name").all_inner_texts())
 
     def draws(self, tool: str, across: float, down: float) -> None:
-        """Places a thing: these are shares of the canvas's width and height."""
+        """Place an element; x and y are fractions of the canvas's width and height."""
         count = self.canvas.locator(".device-name").count()
         self.page.get_by_role("toolbar", name="Tools").get_by_role(
             "button", name=tool, exact=True
@@ -90,7 +92,7 @@ class Student:
         self.canvas.locator(".device-name").nth(count).wait_for()
 
     def links(self, a: str, b: str) -> None:
-        """Drags from node to node with the Link tool."""
+        """Drag from node to node with the link tool."""
         lines = self.canvas.locator(".react-flow__edge")
         count = lines.count()
         self.page.get_by_role("toolbar", name="Tools").get_by_role(
@@ -110,11 +112,11 @@ class Student:
         return frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
 
     def fills_properties(self, name: str, fields: dict[str, str]) -> None:
-        """With the right button, Properties."""
+        """Open the properties with the context menu."""
         self.page.mouse.click(*self._middle(name), button="right")
         self.page.get_by_role("menuitem", name="Properties").click()
         form = self.page.get_by_role("region", name="Properties")
-        # The first field takes the focus, and nothing may be typed before.
+        # Type only after the first field has the focus.
         self.page.wait_for_function(
             "(name) => document.activeElement.closest('.inspector')"
             " && document.activeElement.value === name",
@@ -126,7 +128,7 @@ class Student:
             box.press("Enter")
 
     def chooses(self, menu: str, entry: str) -> None:
-        """From the menus at the top."""
+        """Choose an entry of the menu bar."""
         self.page.get_by_role("menubar").get_by_role("menuitem", name=menu, exact=True).click()
         self.page.get_by_role("menu", name=menu).get_by_role("menuitem", name=entry).first.click()
 
@@ -164,7 +166,7 @@ class Student:
     # -- terminals --------------------------------------------------------------------------------
 
     def opens_terminal(self, node: str) -> Any:
-        """With the button of the dock; returns the terminal."""
+        """Open a terminal with the button of the dock, and return it."""
         self.shows("Terminals")
         count = self.page.get_by_role("group", name=f"Terminal {node}").count()
         self.page.get_by_role("button", name="+ Terminal").click()
@@ -175,12 +177,12 @@ class Student:
         return terminal
 
     def terminal_of(self, node: str) -> Any:
-        """The first one of that node, brought to the front."""
+        """Bring the first terminal of a node to the front and return it."""
         self.brings_to_front(node)
         return self.terminal(node)
 
     def makes_terminals_large(self) -> None:
-        """As high as possible, so that what a command prints can be read whole."""
+        """Make the dock as high as possible, so that all output is visible."""
         larger = self.page.get_by_role("button", name="Larger")
         if larger.count():
             larger.click()
@@ -193,32 +195,32 @@ class Student:
         tabs.get_by_role("tab", name=node, exact=True).click()
 
     def terminal(self, node: str) -> Any:
-        """The one of that node that is in front."""
+        """Return the front terminal of a node."""
         return self.page.locator(f'[aria-label="Terminal {node}"]:visible').first
 
     def shows(self, tab: str) -> None:
-        """A tab of the dock or of the side."""
+        """Show a tab of the dock or of the side panel."""
         self.page.get_by_role("tab", name=re.compile(rf"^{tab}")).first.click()
 
     def types(self, terminal: Any, line: str) -> None:
-        """A line, and Enter."""
+        """Type a line and press Enter."""
         terminal.locator(".xterm-screen").click()
         self.page.keyboard.type(line)
         self.page.keyboard.press("Enter")
 
     def rows_of(self, terminal: Any) -> int:
-        """How many it shows."""
+        """Return the number of rows that a terminal shows."""
         return int(terminal.locator(".xterm-rows > div").count())
 
     def waits_for_rows(self, terminal: Any, more_than: int) -> None:
-        """Until it shows more rows than that: it follows its size with the page's next frame."""
+        """Wait until a terminal shows more rows; it is resized with the page's next frame."""
         terminal.locator(".xterm-rows > div").nth(more_than).wait_for(state="attached")
 
     def presses(self, keys: str) -> None:
         self.page.keyboard.press(keys)
 
     def reads(self, terminal: Any, wanted: str | re.Pattern[str], limit_ms: int = LIMIT_MS) -> str:
-        """Waits until that is to be read there; returns all that is."""
+        """Wait until a terminal shows a text; return all that it shows."""
         rows = terminal.locator(".xterm-rows")
         expect(rows).to_contain_text(wanted, timeout=limit_ms)
         return str(rows.inner_text())
@@ -229,7 +231,7 @@ class Student:
         return bool(self.page.get_by_role("button", name="Stop", exact=True).is_enabled())
 
     def closes_terminals(self) -> None:
-        """All of them, and files that are shown beside them."""
+        """Close all tabs with terminals and files."""
         self.shows("Terminals")
         closing = self.page.locator(".tab-close")
         while closing.count():
@@ -242,7 +244,7 @@ class Student:
         ).wait_for()
 
     def stops(self) -> None:
-        """Whatever is at work."""
+        """Stop the network, even if a program is busy."""
         self.page.get_by_role("button", name="Stop", exact=True).click()
         self.page.get_by_role("button", name="Run", exact=True).and_(
             self.page.locator(":enabled")
@@ -253,7 +255,7 @@ class Student:
         clock.get_by_label("Pace").select_option(label=pace)
 
     def clock_s(self) -> float:
-        """What the clock shows, in the first minute."""
+        """Return the time that the clock shows, in seconds; only in the first minute."""
         return float(self.page.locator(".clock-time").inner_text().removesuffix(" s"))
 
     # -- lessons ----------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class Student:
         return lesson
 
     def starts_lesson(self, heading: str) -> Any:
-        """Its network comes to the canvas, its text stands beside it."""
+        """Start a lesson: its network is on the canvas, its text beside it."""
         lesson = self.reads_lesson(heading)
         self.page.get_by_role("button", name="Start", exact=True).click()
         self.page.get_by_role("button", name="Close lesson").wait_for()
@@ -275,14 +277,14 @@ class Student:
     # -- charts -----------------------------------------------------------------------------------
 
     def selects_link(self, a: str, b: str) -> None:
-        """With a click on its middle."""
+        """Select a link by clicking its middle."""
         (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
         self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
 
     def chart_values(
         self, chart: str, curve: str, until: Callable[[list[float]], bool], limit_ms: int = LIMIT_MS
     ) -> list[float]:
-        """What the legend of a chart says of a curve, change by change, until that is enough."""
+        """Return the values of a curve in a legend, as they change, until there are enough."""
         row = (
             self.page.get_by_role("figure", name=chart).locator(".plot-row").filter(has_text=curve)
         )

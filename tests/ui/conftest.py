@@ -57,7 +57,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One for all tests of a file that leave it as it was."""
+    """A server for all tests of a file that leave it as it was."""
     with serving(tmp_path_factory.mktemp("shared")) as server:
         yield server
 
@@ -81,7 +81,7 @@ def serving(place: Path) -> Iterator[Server]:
 def come(
     browser: Any, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Student]]:
-    """Opens a window of a laboratory (the test's own, unless said), and its student sits down."""
+    """Return a function that opens a window of a server, by default the test's own."""
     chosen = os.environ.get(SCREENSHOTS)
     pictures = Path(chosen) if chosen else None
     students: list[Student] = []
@@ -106,11 +106,11 @@ def come(
             with contextlib.suppress(sync_api.Error):
                 student.page.screenshot(path=str(path))
             request.node.add_report_section("call", "screenshot", str(path))
-            request.node.add_report_section("call", "console", "\n".join(student.complaints))
+            request.node.add_report_section("call", "console", "\n".join(student.console_errors))
         student.page.context.close()
     if not has_failed:
-        complaints = [one for student in students for one in student.complaints]
-        assert not complaints, "the page complained: " + "\n".join(complaints)
+        console_errors = [one for student in students for one in student.console_errors]
+        assert not console_errors, "the page complained: " + "\n".join(console_errors)
 
 
 @pytest.fixture

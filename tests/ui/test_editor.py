@@ -1,4 +1,4 @@
-"""Drawing a network in the browser: by pointer, by key, with mistakes; and what becomes of its files."""
+"""Drawing a network in the browser, with pointer and keyboard; problems; files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def draw_two_hosts(pencil: Pencil) -> None:
     pencil.links(2)
 
 
-def test_what_is_drawn_is_saved_as_miniedit_has_it(pencil: Pencil, server: Any) -> None:
+def test_a_drawing_is_saved_in_miniedits_format(pencil: Pencil, server: Any) -> None:
     draw_two_hosts(pencil)
     expect(pencil.node("host h1")).to_contain_text("10.0.0.1/8")
     pencil.node("host h1").click()
@@ -57,7 +57,7 @@ def test_what_is_drawn_is_saved_as_miniedit_has_it(pencil: Pencil, server: Any) 
     assert [(link.a.node, link.b.node) for link in saved.links] == [("h1", "s1"), ("h2", "s1")]
 
 
-def test_everything_goes_by_key(pencil: Pencil) -> None:
+def test_a_network_is_drawn_with_the_keyboard_alone(pencil: Pencil) -> None:
     page = pencil.page
     page.get_by_role("application", name="Canvas").focus()
     for key in ("h", "Enter", "s", "Enter", "Escape"):
@@ -98,7 +98,7 @@ def test_everything_goes_by_key(pencil: Pencil) -> None:
     pencil.has_nodes("s1")
 
 
-def test_a_mistake_is_told_as_it_is_typed_and_found_again_from_the_list(pencil: Pencil) -> None:
+def test_a_mistake_is_shown_while_typing_and_found_from_the_problem_list(pencil: Pencil) -> None:
     draw_two_hosts(pencil)
     pencil.node("host h2").click()
     pencil.field("IP address").press_sequentially("10.0.0.300")
@@ -142,7 +142,7 @@ def test_a_link_has_properties_for_each_direction(pencil: Pencil, server: Any) -
     assert link.b.conditions.queue is None
 
 
-def test_a_drag_is_one_step_of_undo_and_snaps_into_line(
+def test_a_drag_is_one_undo_step_and_snaps_to_other_nodes(
     pencil: Pencil, come: Callable[[], Student]
 ) -> None:
     draw_two_hosts(pencil)
@@ -169,7 +169,7 @@ def test_a_drag_is_one_step_of_undo_and_snaps_into_line(
     expect(other.node("host h1")).to_be_visible()
 
 
-def test_what_is_selected_is_copied_aligned_and_deleted(pencil: Pencil) -> None:
+def test_the_selection_is_copied_aligned_and_deleted(pencil: Pencil) -> None:
     draw_two_hosts(pencil)
     x, y = pencil.centre("host h1")
     pencil.drags((x - 70, y - 50), (x + 330, y + 250))
@@ -201,9 +201,7 @@ def test_the_ip_base_changes_the_addresses_on_the_canvas(pencil: Pencil) -> None
     expect(pencil.node("host h2")).to_contain_text("15.0.0.2/8")
 
 
-def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
-    pencil: Pencil, server: Any
-) -> None:
+def test_opening_a_file_asks_about_unsaved_changes(pencil: Pencil, server: Any) -> None:
     course = Path(wanlab.__file__).parent / "labs"
     for unit in ("lab01", "lab14"):
         text = (course / unit / "topology.mn").read_text(encoding="utf-8")
@@ -227,7 +225,7 @@ def test_files_of_the_course_are_opened_and_nothing_unsaved_is_lost(
     )
 
 
-def test_what_is_opened_is_seen_whole_and_keys_go_on_after_a_menu(
+def test_an_opened_file_fits_the_window_and_keys_work_after_a_menu(
     pencil: Pencil, server: Any
 ) -> None:
     hosts = ", ".join(f"{{host: h{number}}}" for number in range(1, 25))
@@ -264,7 +262,7 @@ def test_what_is_opened_is_seen_whole_and_keys_go_on_after_a_menu(
     pencil.has_nodes("s1", *(f"h{number}" for number in range(1, 26)))
 
 
-def test_save_as_begins_in_the_folder_of_what_is_open(pencil: Pencil, server: Any) -> None:
+def test_save_as_begins_in_the_folder_of_the_open_file(pencil: Pencil, server: Any) -> None:
     (server.folder / "mine").mkdir()
     for name in ("one.yaml", "two.yaml"):
         (server.folder / "mine" / name).write_text("nodes: [{host: h1}]")
@@ -279,7 +277,7 @@ def test_save_as_begins_in_the_folder_of_what_is_open(pencil: Pencil, server: An
     expect(pencil.page.get_by_role("status").filter(has_text="Saved two.yaml")).to_be_visible()
 
 
-def test_an_upload_replaces_a_file_only_if_that_is_wanted(
+def test_an_upload_asks_before_it_replaces_a_file(
     pencil: Pencil, server: Any, tmp_path: Path
 ) -> None:
     page, there = pencil.page, server.folder / "notes.txt"
@@ -302,7 +300,7 @@ def test_an_upload_replaces_a_file_only_if_that_is_wanted(
     assert (server.folder / "new.txt").read_text() == "new"
 
 
-def test_routers_and_controllers_are_linked_as_they_may_be(pencil: Pencil) -> None:
+def test_only_an_open_vswitch_can_be_linked_to_a_controller(pencil: Pencil) -> None:
     pencil.places("Router", (150, 100))
     pencil.places("Open vSwitch", (400, 100))
     pencil.places("Controller", (400, 250))
@@ -317,7 +315,7 @@ def test_routers_and_controllers_are_linked_as_they_may_be(pencil: Pencil) -> No
     expect(pencil.page.locator(".line-text").filter(has_text="10.0.1.254/24")).to_have_count(1)
 
 
-def test_what_was_not_saved_when_the_server_died_is_taken_up_again(
+def test_unsaved_work_of_a_killed_server_is_restored(
     pencil: Pencil, server: Any, come: Callable[[], Student]
 ) -> None:
     pencil.places("Host", (150, 100))

@@ -1,4 +1,4 @@
-"""What ./dev ui builds: small enough, and nothing that the browser would fetch from elsewhere."""
+"""What ./dev ui builds is small, and loads nothing from other servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pages() -> Path:
     return pages
 
 
-def test_all_pages_together_are_less_than_a_megabyte_compressed(pages: Path) -> None:
+def test_all_files_together_are_less_than_a_megabyte_compressed(pages: Path) -> None:
     assert 100_000 < ui.compressed_bytes(pages) < LARGEST_BYTES
 
 
@@ -36,7 +36,7 @@ def test_the_first_page_loads_only_what_it_shows(pages: Path) -> None:
         assert list((pages / "assets").glob(f"{later}-*.js"))
 
 
-def test_nothing_comes_from_the_internet(pages: Path) -> None:
+def test_nothing_is_loaded_from_the_internet(pages: Path) -> None:
     files = [*pages.rglob("*.html"), *pages.rglob("*.js"), *pages.rglob("*.css")]
     assert len(files) > 5
     for path in files:

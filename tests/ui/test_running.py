@@ -1,4 +1,4 @@
-"""Windows, terminals, connections and checks of a laboratory that runs."""
+"""Windows, terminals, connections and checks while a network runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ links: [{link: [h1, s1]}, {link: [s1, h2]}]
 
 @pytest.fixture
 def running(shared_server: Server, come: Callable[..., Student]) -> Iterator[Student]:
-    """A student before two hosts that run. The network is the same for all tests; terminals are not."""
+    """A student with two running hosts. All tests share the network, but not the terminals."""
     student = come(shared_server)
     if not student.names_on_canvas():
         (shared_server.folder / "two.yaml").write_text(TWO_HOSTS)
@@ -33,7 +33,7 @@ def running(shared_server: Server, come: Callable[..., Student]) -> Iterator[Stu
     student.closes_terminals()
 
 
-def test_two_windows_see_the_same(
+def test_two_windows_show_the_same(
     running: Student, come: Callable[..., Student], shared_server: Server
 ) -> None:
     other = come(shared_server)
@@ -49,7 +49,7 @@ def test_two_windows_see_the_same(
     running.page.get_by_text("Ended when the network was stopped.").wait_for()
 
 
-def test_a_lost_connection_is_made_again(running: Student) -> None:
+def test_a_lost_connection_is_reopened(running: Student) -> None:
     terminal = running.opens_terminal("h1")
     running.types(terminal, "echo $((6 * 7)) before")
     running.reads(terminal, "42 before")
@@ -59,7 +59,7 @@ def test_a_lost_connection_is_made_again(running: Student) -> None:
     assert "42 before" in seen
 
 
-def test_a_server_that_has_died_is_missed(student: Student, server: Server) -> None:
+def test_a_banner_tells_that_the_server_is_gone(student: Student, server: Server) -> None:
     student.draws("Host", 0.5, 0.5)
     student.saves_as("one")
     server.end(signal.SIGKILL)
@@ -69,7 +69,7 @@ def test_a_server_that_has_died_is_missed(student: Student, server: Server) -> N
     student.page.get_by_text("wanlab has been restarted").wait_for()
     student.page.goto(server.url)
     student.is_connected()
-    student.complaints.clear()  # Chromium's, of a server that was not there
+    student.console_errors.clear()  # Chromium's, of a server that was not there
     student.opens("one.mn")
     assert student.names_on_canvas() == {"h1"}
 
@@ -84,7 +84,7 @@ def test_start_cli_opens_the_prompt(student: Student, server: Server) -> None:
     student.reads(prompt, "available nodes are")
 
 
-def test_leaving_asks_while_something_runs(running: Student) -> None:
+def test_leaving_asks_while_a_network_runs(running: Student) -> None:
     asked: list[str] = []
 
     def answer(dialog: object) -> None:
@@ -110,7 +110,7 @@ def test_a_check_gives_hints(student: Student) -> None:
     assert "File > Save writes lab1.mn to the folder lab_topologies" in text
 
 
-def test_commands_of_a_lesson_are_typed_and_noted(student: Student) -> None:
+def test_commands_of_a_lesson_are_typed_and_marked_as_done(student: Student) -> None:
     lesson = student.starts_lesson("Lab 1:")
     step = lesson.get_by_role("button", name="Do this for me: Run").first
     step.click()
@@ -122,11 +122,11 @@ def test_commands_of_a_lesson_are_typed_and_noted(student: Student) -> None:
     student.picture("typed for me")
 
 
-def test_a_terminal_follows_its_size(running: Student) -> None:
+def test_a_terminal_follows_the_size_of_its_window(running: Student) -> None:
     terminal = running.opens_terminal("h1")
 
     def follows() -> int:
-        """The node's terminal is as large as what shows it; keys may be faster than its new size."""
+        """The terminal has the size of its window; keys may arrive before its new size."""
         for attempt in range(20):
             running.types(terminal, f"echo try {attempt}: $(stty size)")
             seen = running.reads(terminal, re.compile(rf"try {attempt}: \d+ \d+"))
@@ -141,7 +141,7 @@ def test_a_terminal_follows_its_size(running: Student) -> None:
     assert follows() > small + 10
 
 
-def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student) -> None:
+def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student) -> None:
     clock = running.page.get_by_role("group", name="Clock")
     clock.get_by_text("idle", exact=True).wait_for()
     terminal = running.opens_terminal("h1")
@@ -162,7 +162,7 @@ def test_time_stands_still_without_a_command_and_goes_by_steps(running: Student)
     clock.get_by_text("idle", exact=True).wait_for()
 
 
-def test_output_without_end_leaves_other_terminals_usable(running: Student) -> None:
+def test_endless_output_leaves_other_terminals_usable(running: Student) -> None:
     loud = running.opens_terminal("h1")
     running.types(loud, "while sleep 0.1; do head -c 100000 /dev/zero | tr '\\0' x; done")
     running.reads(loud, "xxxxxxxx")

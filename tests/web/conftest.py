@@ -1,10 +1,10 @@
-"""A server in an empty folder, and one for all tests that only knock at its door."""
+"""Fixtures: a server in an empty folder, and one that tests of its access rules share."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from visitor import Server, Visitor
+from web_client import Server, WebClient
 
 TWO_HOSTS = """\
 nodes:
@@ -18,7 +18,7 @@ links:
 
 
 def lab_in(place: Path) -> Path:
-    """A working folder with a file in it."""
+    """Make a working folder with a file in it."""
     folder = place / "lab"
     folder.mkdir()
     (folder / "two.yaml").write_text(TWO_HOSTS)
@@ -26,8 +26,8 @@ def lab_in(place: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(lab_in(tmp_path_factory.mktemp("door"))) as server:
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(lab_in(tmp_path_factory.mktemp("shared_server"))) as server:
         yield server
 
 
@@ -38,15 +38,15 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def visitor(server: Server) -> Iterator[Visitor]:
-    with server.visit() as visitor:
-        yield visitor
+def client(server: Server) -> Iterator[WebClient]:
+    with server.connect_client() as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """A network of two hosts that runs, for tests that leave it as it was."""
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebClient]:
+    """A running network of two hosts, for tests that leave it as it was."""
     folder = lab_in(tmp_path_factory.mktemp("running"))
-    with Server(folder, str(folder / "two.yaml")) as server, server.visit() as visitor:
-        visitor.run()
-        yield visitor
+    with Server(folder, str(folder / "two.yaml")) as server, server.connect_client() as client:
+        client.run()
+        yield client

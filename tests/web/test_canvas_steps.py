@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from visitor import RefusedCommandError, Visitor
+from web_client import RefusedCommandError, WebClient
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog
@@ -85,22 +85,22 @@ def test_a_step_that_only_looks_cannot_be_performed() -> None:
 
 
 @pytest.mark.machine
-def test_the_server_performs_the_canvas_steps_of_a_lab(visitor: Visitor) -> None:
-    visitor.do("lesson", unit="1", action="start")
+def test_the_server_performs_the_canvas_steps_of_a_lab(client: WebClient) -> None:
+    client.do("lesson", unit="1", action="start")
     with pytest.raises(RefusedCommandError, match="not running"):
-        visitor.do("lesson", unit="1", action="perform", step=1)  # a terminal
-    replies = [visitor.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
-    assert [it["title"] for it in visitor.state["terminals"]["terminals"]] == ["h1", "h2"]
-    assert replies[-1] == [it["id"] for it in visitor.state["terminals"]["terminals"]]
-    assert visitor.state["run"]["phase"] == "running"
-    lab01 = next(it for it in visitor.state["lessons"]["lessons"] if it["unit"] == "1")
+        client.do("lesson", unit="1", action="perform", step=1)  # a terminal
+    replies = [client.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
+    assert [it["title"] for it in client.state["terminals"]["terminals"]] == ["h1", "h2"]
+    assert replies[-1] == [it["id"] for it in client.state["terminals"]["terminals"]]
+    assert client.state["run"]["phase"] == "running"
+    lab01 = next(it for it in client.state["lessons"]["lessons"] if it["unit"] == "1")
     assert lab01["done"] == [*range(10, 15)]
 
 
-def test_a_step_does_not_discard_unsaved_changes_by_itself(visitor: Visitor) -> None:
-    visitor.do("edit", put={"nodes": [{"id": "x", "kind": "host", "name": "h1"}]})
+def test_a_step_does_not_discard_unsaved_changes_by_itself(client: WebClient) -> None:
+    client.do("edit", put={"nodes": [{"id": "x", "kind": "host", "name": "h1"}]})
     with pytest.raises(RefusedCommandError) as refused:
-        visitor.do("lesson", unit="1", action="perform", step=10)
+        client.do("lesson", unit="1", action="perform", step=10)
     assert refused.value.code == "not saved"
-    visitor.do("lesson", unit="1", action="perform", step=10, discard=True)
-    assert visitor.document["nodes"] == []
+    client.do("lesson", unit="1", action="perform", step=10, discard=True)
+    assert client.document["nodes"] == []

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from visitor import RefusedCommandError, Server, Visitor, wait_until
+from web_client import RefusedCommandError, Server, WebClient, wait_until
 
 from wanlab.labs import catalog
 
@@ -14,19 +14,19 @@ H3 = {"id": "x3", "kind": "host", "name": "h3", "x": 5.0, "y": 6.0, "options": {
 LINK = {"id": "y3", "a": "x3", "b": "n3", "options": {}, "a_options": {}, "b_options": {}}
 
 
-def names(visitor: Visitor) -> list[str]:
-    return [it["name"] for it in visitor.document["nodes"]]
+def names(client: WebClient) -> list[str]:
+    return [it["name"] for it in client.document["nodes"]]
 
 
 @pytest.fixture
-def two(server: Server) -> Visitor:
-    visitor = server.visit()
-    visitor.do("open", path="two.yaml")
-    return visitor
+def two(server: Server) -> WebClient:
+    client = server.connect_client()
+    client.do("open", path="two.yaml")
+    return client
 
 
-def test_two_browsers_see_the_same_document(two: Visitor) -> None:
-    with two, two.server.visit() as other:
+def test_two_browsers_see_the_same_document(two: WebClient) -> None:
+    with two, two.server.connect_client() as other:
         assert names(other) == ["h1", "h2", "s1"]
         two.do("edit", put={"nodes": [H3], "links": [LINK]}, label="Add h3")
         other.until(lambda: "h3" in names(other))
@@ -34,8 +34,8 @@ def test_two_browsers_see_the_same_document(two: Visitor) -> None:
         assert other.state["document"]["by"] == two.name != other.name
 
 
-def test_undo_is_shared(two: Visitor) -> None:
-    with two, two.server.visit() as other:
+def test_undo_is_shared(two: WebClient) -> None:
+    with two, two.server.connect_client() as other:
         two.do("edit", put={"nodes": [H3], "links": [LINK]}, label="Add h3")
         other.until(lambda: other.state["document"]["undo"] == "Add h3")
         other.do("undo")
@@ -48,7 +48,7 @@ def test_undo_is_shared(two: Visitor) -> None:
             other.do("redo")
 
 
-def test_links_go_with_their_node_and_come_back_with_it(two: Visitor) -> None:
+def test_deleting_a_node_deletes_its_links_and_undo_restores_them(two: WebClient) -> None:
     with two:
         before = json.dumps(two.document["links"])
         two.do("edit", drop=[two.id_of("h1")], label="Delete h1")
@@ -57,7 +57,7 @@ def test_links_go_with_their_node_and_come_back_with_it(two: Visitor) -> None:
         assert sorted(json.loads(before), key=str) == sorted(two.document["links"], key=str)
 
 
-def test_renaming_keeps_links_and_addresses_have_their_place(two: Visitor) -> None:
+def test_renaming_keeps_links_and_problems_name_their_field(two: WebClient) -> None:
     with two:
         node = next(it for it in two.document["nodes"] if it["name"] == "h1")
         two.do(
@@ -71,7 +71,7 @@ def test_renaming_keeps_links_and_addresses_have_their_place(two: Visitor) -> No
         assert "[laptop, s1]" in two.server.get("/api/export/yaml").text
 
 
-def test_a_link_to_what_was_deleted_meanwhile_is_refused(two: Visitor) -> None:
+def test_a_link_to_a_deleted_node_is_refused(two: WebClient) -> None:
     with two:
         two.do("edit", drop=[two.id_of("s1")])
         with pytest.raises(RefusedCommandError, match="does not exist"):
@@ -79,7 +79,7 @@ def test_a_link_to_what_was_deleted_meanwhile_is_refused(two: Visitor) -> None:
         assert "h3" not in names(two)
 
 
-def test_what_is_not_saved_is_not_thrown_away_unasked(two: Visitor) -> None:
+def test_unsaved_changes_are_not_discarded_without_asking(two: WebClient) -> None:
     with two:
         two.do("edit", put={"nodes": [H3]})
         for what in ({"do": "new"}, {"do": "open", "path": "two.yaml"}):
@@ -90,7 +90,7 @@ def test_what_is_not_saved_is_not_thrown_away_unasked(two: Visitor) -> None:
         assert two.document["nodes"] == []
 
 
-def test_nobody_is_asked_to_save_for_what_cannot_be_opened(two: Visitor) -> None:
+def test_a_file_that_cannot_be_opened_does_not_ask_about_unsaved_changes(two: WebClient) -> None:
     with two:
         two.do("edit", put={"nodes": [H3]})
         for words in ({"path": "missing.mn"}, {"path": "notes.txt", "text": "hello"}):
@@ -100,7 +100,7 @@ def test_nobody_is_asked_to_save_for_what_cannot_be_opened(two: Visitor) -> None
         assert "h3" in names(two)
 
 
-def test_another_file_is_not_replaced_unasked(two: Visitor) -> None:
+def test_another_file_is_not_replaced_without_asking(two: WebClient) -> None:
     with two:
         (two.server.folder / "there.mn").write_text("mine")
         with pytest.raises(RefusedCommandError) as refused:
@@ -112,7 +112,7 @@ def test_another_file_is_not_replaced_unasked(two: Visitor) -> None:
         assert two.state["file"]["path"] == "there.mn"
 
 
-def test_a_wrong_network_is_not_saved_and_says_why(two: Visitor) -> None:
+def test_a_network_with_problems_is_not_saved_and_says_why(two: WebClient) -> None:
     with two:
         two.do("edit", put={"nodes": [{**H3, "name": "h1"}]})
         before = (two.server.folder / "two.yaml").read_text()
@@ -125,21 +125,21 @@ def _course() -> list[Path]:
     return [catalog.find(name).topology for name in catalog.names()]
 
 
-def test_all_files_of_the_course_are_opened_and_saved_without_loss(server: Server) -> None:
+def test_all_files_of_the_course_survive_opening_and_saving(server: Server) -> None:
     files = [path for path in _course() if path.is_file()]
     assert len(files) > 25
-    with server.visit() as visitor:
+    with server.connect_client() as client:
         for path in (*files, MINIEDIT):
             text = path.read_text(encoding="utf-8")
-            visitor.do("open", path="any.mn", text=text)
-            visitor.do("save", path="any.mn", overwrite=True)
+            client.do("open", path="any.mn", text=text)
+            client.do("save", path="any.mn", overwrite=True)
             saved = json.loads((server.folder / "any.mn").read_text())
-            assert visitor.state["problems"]["problems"] == []
+            assert client.state["problems"]["problems"] == []
             _assert_nothing_is_lost(json.loads(text), saved, path.parent.name)
 
 
 def _assert_nothing_is_lost(before: object, after: object, where: str) -> None:
-    """A file may say more afterwards (numbers of ports, defaults), and nothing less."""
+    """A saved file may have more fields (port numbers, defaults), but none may be missing."""
     if isinstance(before, dict):
         assert isinstance(after, dict), where
         for key, value in before.items():
@@ -153,53 +153,56 @@ def _assert_nothing_is_lost(before: object, after: object, where: str) -> None:
         assert before == after, where
 
 
-def test_a_dead_server_loses_nothing(server: Server) -> None:
-    with server.visit() as visitor:
-        visitor.do("open", path="two.yaml")
-        visitor.do("edit", put={"nodes": [H3], "links": [LINK]}, label="Add h3")
+def test_a_killed_server_loses_no_edits(server: Server) -> None:
+    with server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.do("edit", put={"nodes": [H3], "links": [LINK]}, label="Add h3")
         draft = server.folder / ".wanlab" / "draft.json"
         wait_until(lambda: draft.exists() and "h3" in draft.read_text())
-        drawn = visitor.document
+        drawn = client.document
         server.end(signal.SIGKILL)
-    with Server(server.folder) as again, again.visit() as visitor:
-        assert visitor.state["draft"]["nodes"] == 4
-        assert names(visitor) == []
-        visitor.do("draft", take=True)
-        assert visitor.document == drawn
-        assert visitor.state["file"] == {
-            **visitor.state["file"],
+    with Server(server.folder) as again, again.connect_client() as client:
+        assert client.state["draft"]["nodes"] == 4
+        assert names(client) == []
+        client.do("draft", take=True)
+        assert client.document == drawn
+        assert client.state["file"] == {
+            **client.state["file"],
             **{"path": "two.yaml", "is_saved": False},
         }
-        visitor.do("save")
+        client.do("save")
         again.end()
-    with Server(server.folder, str(server.folder / "two.yaml")) as third, third.visit() as visitor:
-        assert visitor.state["draft"]["name"] is None
-        assert "h3" in names(visitor)
+    with (
+        Server(server.folder, str(server.folder / "two.yaml")) as third,
+        third.connect_client() as client,
+    ):
+        assert client.state["draft"]["name"] is None
+        assert "h3" in names(client)
 
 
-def test_a_draft_is_thrown_away_only_when_one_says_so(server: Server) -> None:
-    with server.visit() as visitor:
-        visitor.do("edit", put={"nodes": [H3]})
+def test_a_draft_is_discarded_only_on_request(server: Server) -> None:
+    with server.connect_client() as client:
+        client.do("edit", put={"nodes": [H3]})
         server.end()
-    with Server(server.folder) as again, again.visit() as visitor:
-        assert visitor.state["draft"]["nodes"] == 1
-        visitor.do("edit", put={"nodes": [{**H3, "name": "other"}]})
+    with Server(server.folder) as again, again.connect_client() as client:
+        assert client.state["draft"]["nodes"] == 1
+        client.do("edit", put={"nodes": [{**H3, "name": "other"}]})
         again.end(signal.SIGKILL)
-    with Server(server.folder) as third, third.visit() as visitor:
+    with Server(server.folder) as third, third.connect_client() as client:
         # The newer one is offered; the older one was neither taken nor refused before.
-        assert visitor.state["draft"]["nodes"] == 1
-        visitor.do("draft", take=False)
-        assert visitor.state["draft"]["name"] is None
+        assert client.state["draft"]["nodes"] == 1
+        client.do("draft", take=False)
+        assert client.state["draft"]["name"] is None
     notes = server.folder / ".wanlab"
     assert len(list(notes.glob("draft-*.json"))) == 1
 
 
-def test_a_folder_has_one_laboratory(server: Server) -> None:
+def test_a_second_server_in_the_same_folder_is_refused(server: Server) -> None:
     with pytest.raises(AssertionError, match="already open in"):
         Server(server.folder)
 
 
-def test_exports(two: Visitor) -> None:
+def test_the_document_is_exported_in_other_formats(two: WebClient) -> None:
     with two:
         kinds = {"mn": '"version": "2"', "yaml": "nodes:", "py": "net.addHost('h1'", "svg": "<svg"}
         kinds["sh"] = "#!/bin/sh"

@@ -1,4 +1,4 @@
-"""What the browser's side takes the protocol to be."""
+"""The protocol as TypeScript."""
 
 from pathlib import Path
 
@@ -7,6 +7,6 @@ from wanlab.web import typescript
 GENERATED = Path(__file__).parents[2] / "ui" / "src" / "protocol.ts"
 
 
-def test_the_browsers_side_has_the_protocol_of_today() -> None:
+def test_protocol_ts_is_up_to_date() -> None:
     hint = "python -m wanlab.web.typescript > ui/src/protocol.ts"
     assert GENERATED.read_text(encoding="utf-8") == typescript.text(), hint

@@ -1,4 +1,4 @@
-"""What browsers hear of terminals."""
+"""What browsers are told about terminals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Worker:
         pass
 
 
-def test_a_terminal_is_told_of_when_its_program_has_begun() -> None:
-    """Before, it could not take what a browser says to it at once: its size, a key."""
+def test_browsers_hear_of_a_terminal_when_its_program_has_started() -> None:
+    """Before that it could not take the size or the keys that a browser sends at once."""
 
     async def run() -> None:
         told = []

@@ -15,7 +15,7 @@ SECOND_NS = 1_000_000_000
 
 
 class StandIn:
-    """A network whose time passes as it is told to."""
+    """A network whose time passes only in `run_for`."""
 
     clock = "virtual"
     on_time: Callable[[int, int | None], None] | None = None
@@ -40,7 +40,7 @@ class StandIn:
         pass
 
     def run_for(self, duration_ns: int) -> None:
-        """In ten parts, each of which takes as long on the real clock."""
+        """Let time pass in ten parts, and as much on the real clock."""
         for _ in range(10):
             self.now_ns += duration_ns // 10
             self._real.now_s += duration_ns / 10 / SECOND_NS
@@ -55,8 +55,8 @@ class RealClock:
         return self.now_s
 
 
-def test_the_clock_is_told_while_an_order_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the check of a lesson does, for a minute."""
+def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of a lesson does so, for a minute."""
     real = RealClock()
     monkeypatch.setattr(worker, "time", real)
     told: list[Clock] = []

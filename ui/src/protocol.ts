@@ -592,7 +592,7 @@ export interface CaptureCommand {
  * perform         perform a step on the canvas; the reply is the ids of terminals it has opened
  * progress        mark a step as done, or as not done
  * check           grade the running network
- * report          perform all steps of the unit in a machine of its own and write a page
+ * report          perform all steps of the unit in a separate machine and write a page
  * cancel_report   stop making the report */
 export interface LessonCommand {
   do: "lesson";

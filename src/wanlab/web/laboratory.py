@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from wanlab import Network, Topology, __version__
 from wanlab.errors import TopologyError, WanlabError, did_you_mean
@@ -29,7 +28,7 @@ from .measurements import Measurements
 from .model import Document, Elements
 from .session import NetworkSession, RunPlan
 
-Handler = Callable[[Any, str], object]
+Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
 CHECK_REAL_S = 1.0
 PRELOAD_AFTER_REAL_S = 3.0

@@ -26,8 +26,8 @@ function ClockSettings() {
       <label className="clock-choice">
         Clock
         <select value={clock} onChange={(event) => choose(event.target.value as ClockKind)}>
-          <option value="virtual">virtual: computed</option>
-          <option value="real">real: this computer's clock</option>
+          <option value="virtual">virtual</option>
+          <option value="real">real</option>
         </select>
       </label>
       {clock === "virtual" && <PaceChoice pace={pace} />}
@@ -61,7 +61,7 @@ function LiveClock() {
   const isVirtual = clock.clock === "virtual";
   return (
     <>
-      <output className={`clock-face clock-${state(clock)}`} aria-label="Time of the network">
+      <output className={`clock-face clock-${state(clock)}`} aria-label="Network time">
         <span className="clock-time">{clockText(clock.now_ns)}</span>
         <span className="clock-mood" title={clock.stalled || explanation(clock)}>
           {statusText(clock)}

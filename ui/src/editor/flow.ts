@@ -77,7 +77,13 @@ export function flowLinks(
     const isControl = [link.a, link.b].some((end) => nodes[end]?.kind === "controller");
     const isSelected = selected.has(link.id);
     const old = known.get(link.id);
-    const isKept = old?.data?.link === link && old.data.lane === lane && old.data.isControl === isControl;
+    const [nameA, nameB] = [nodes[link.a]?.name, nodes[link.b]?.name];
+    const ariaLabel = `link ${nameA ?? "?"}–${nameB ?? "?"}`;
+    const isKept =
+      old?.data?.link === link &&
+      old.data.lane === lane &&
+      old.data.isControl === isControl &&
+      old.ariaLabel === ariaLabel;
     if (isKept && old.selected === isSelected) return old;
     if (isKept) return { ...old, selected: isSelected };
     return {
@@ -87,6 +93,7 @@ export function flowLinks(
       target: link.b,
       data: { link, lane, isForward: link.a < link.b, isControl },
       selected: isSelected,
+      ariaLabel,
     };
   });
 }

@@ -1,9 +1,9 @@
 import { expect, it, vi } from "vitest";
 import type { AnyPush, DocumentPush } from "../protocol";
 
-const heard = new Map<string, (push: AnyPush) => void>();
+const listeners = new Map<string, (push: AnyPush) => void>();
 vi.mock("../connection", () => ({
-  onPush: (kind: string, hear: (push: AnyPush) => void) => heard.set(kind, hear),
+  onPush: (kind: string, listener: (push: AnyPush) => void) => listeners.set(kind, listener),
 }));
 
 const { useDocument } = await import("./document");
@@ -15,13 +15,13 @@ function opens(revision: number): DocumentPush {
 }
 
 it("every document that is opened is a new one, and leaves its file's name to the server", () => {
-  heard.get("document")?.(opens(1));
-  heard.get("file")?.({ push: "file", path: "a.mn", name: "a.mn", is_saved: true });
+  listeners.get("document")?.(opens(1));
+  listeners.get("file")?.({ push: "file", path: "a.mn", name: "a.mn", is_saved: true });
   expect(useDocument.getState().opened).toBe(1);
-  heard.get("document")?.(opens(2));
-  heard.get("document")?.(opens(3));
+  listeners.get("document")?.(opens(2));
+  listeners.get("document")?.(opens(3));
   expect(useDocument.getState()).toMatchObject({ revision: 3, opened: 3, path: "a.mn", fileName: "a.mn" });
   // Said again, after the connection was lost.
-  heard.get("document")?.(opens(3));
+  listeners.get("document")?.(opens(3));
   expect(useDocument.getState().opened).toBe(3);
 });

@@ -1,11 +1,11 @@
-"""A network that runs in the browser: terminals, time, links, curves, records, and its end."""
+"""A network running in the browser: terminals, time, links, curves, records, and its end."""
 
 import json
 import signal
 from pathlib import Path
 
 import pytest
-from visitor import RefusedCommandError, Server, Terminal, Visitor, machines_of, wait_until
+from web_client import RefusedCommandError, Server, Terminal, WebClient, machines_of, wait_until
 
 pytestmark = pytest.mark.machine
 
@@ -13,30 +13,30 @@ PROMPT = "# "
 MANY = 20
 
 
-def link_of(visitor: Visitor, name: str) -> str:
-    node = visitor.id_of(name)
-    found: list[str] = [it["id"] for it in visitor.document["links"] if node in (it["a"], it["b"])]
+def link_of(client: WebClient, name: str) -> str:
+    node = client.id_of(name)
+    found: list[str] = [it["id"] for it in client.document["links"] if node in (it["a"], it["b"])]
     return found[0]
 
 
-def ports(visitor: Visitor) -> dict[str, dict[str, object]]:
-    return {it["name"]: it for it in visitor.state["run"]["ports"]}
+def ports(client: WebClient) -> dict[str, dict[str, object]]:
+    return {it["name"]: it for it in client.state["run"]["ports"]}
 
 
-def test_ports_have_their_names_and_addresses(running: Visitor) -> None:
+def test_ports_have_their_names_and_addresses(running: WebClient) -> None:
     assert set(ports(running)) == {"h1-eth0", "s1-eth1", "s1-eth2", "h2-eth0"}
     assert ports(running)["h1-eth0"]["addresses"] == ["10.0.0.1/8"]
     assert all(port["is_up"] for port in ports(running).values())
 
 
-def test_a_ping_is_typed_and_read(running: Visitor) -> None:
+def test_a_ping_is_typed_and_read(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         shown = terminal.command("ping -c 2 h2", "2 received")
         assert "bytes from h2 (10.0.0.2)" in shown
 
 
-def test_time_stands_still_while_no_command_runs(running: Visitor) -> None:
+def test_time_stands_still_while_no_command_runs(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         before = running.stands_still()
@@ -48,7 +48,7 @@ def test_time_stands_still_while_no_command_runs(running: Visitor) -> None:
         assert running.stands_still() - after >= 500_000_000
 
 
-def test_time_passes_while_something_runs_in_the_background(running: Visitor) -> None:
+def test_time_passes_while_something_runs_in_the_background(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         before = running.stands_still()
@@ -56,7 +56,7 @@ def test_time_passes_while_something_runs_in_the_background(running: Visitor) ->
         assert running.stands_still() - before >= 400_000_000
 
 
-def test_a_paused_network_makes_steps(running: Visitor) -> None:
+def test_a_paused_network_can_be_stepped(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         before = running.stands_still()
@@ -71,7 +71,7 @@ def test_a_paused_network_makes_steps(running: Visitor) -> None:
         running.stands_still()
 
 
-def test_the_fast_pace_is_faster_than_the_real_clock(running: Visitor) -> None:
+def test_the_fast_pace_is_faster_than_the_real_clock(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         running.do("pace", pace="fast")
@@ -80,7 +80,7 @@ def test_the_fast_pace_is_faster_than_the_real_clock(running: Visitor) -> None:
         assert running.state["clock"]["pace"] == "real"
 
 
-def test_terminals_come_back_with_what_they_showed(running: Visitor) -> None:
+def test_a_second_view_of_a_terminal_begins_with_its_output(running: WebClient) -> None:
     with running.terminal("h2") as terminal:
         terminal.until(PROMPT)
         terminal.command("echo remem''ber", "remember\r\n")
@@ -90,14 +90,14 @@ def test_terminals_come_back_with_what_they_showed(running: Visitor) -> None:
             terminal.until("42\r\n")  # both see it
 
 
-def test_a_terminal_has_the_size_of_its_window(running: Visitor) -> None:
+def test_a_terminal_has_the_size_of_its_window(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         terminal.resize(33, 111)
         assert "33 111" in terminal.command("stty size", "111\r\n")
 
 
-def test_a_program_that_ends_is_told(running: Visitor) -> None:
+def test_the_status_of_an_ended_program_is_shown(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         terminal.type("exit 3\r")
@@ -113,7 +113,7 @@ def test_a_program_that_ends_is_told(running: Visitor) -> None:
     assert terminal.name not in {it["id"] for it in running.state["terminals"]["terminals"]}
 
 
-def test_the_client_and_the_prompt_have_terminals(running: Visitor) -> None:
+def test_the_client_and_the_prompt_have_terminals(running: WebClient) -> None:
     with running.terminal("client") as client, running.terminal("prompt") as prompt:
         client.until(PROMPT)
         assert "s1-eth1" in client.command("ip -br link", "s1-eth2")
@@ -126,8 +126,8 @@ def test_the_client_and_the_prompt_have_terminals(running: Visitor) -> None:
         running.until(lambda: len(running.state["terminals"]["terminals"]) == count + 1)
 
 
-def test_who_talks_without_end_leaves_the_others_usable(running: Visitor) -> None:
-    """It goes as far as somebody has shown what it said, and no further."""
+def test_endless_output_leaves_other_terminals_usable(running: WebClient) -> None:
+    """A program blocks once it is 64 KB ahead of what a browser has displayed."""
     quiet = Terminal(running.server, running.do("terminal", node=running.id_of("h2"))["terminal"])
     name = running.do("terminal", node=running.id_of("h1"))["terminal"]
     with quiet, Terminal(running.server, name, acknowledges=False) as loud:
@@ -142,7 +142,7 @@ def test_who_talks_without_end_leaves_the_others_usable(running: Visitor) -> Non
     running.do("close_terminal", terminal=name)
 
 
-def test_many_terminals_are_open_at_once(running: Visitor) -> None:
+def test_many_terminals_are_open_at_once(running: WebClient) -> None:
     terminals = [running.terminal("h1" if n % 2 else "h2") for n in range(MANY)]
     for number, terminal in enumerate(terminals):
         terminal.until(PROMPT)
@@ -153,7 +153,7 @@ def test_many_terminals_are_open_at_once(running: Visitor) -> None:
             running.do("close_terminal", terminal=terminal.name)
 
 
-def test_a_link_is_changed_while_it_runs_and_in_the_document(running: Visitor) -> None:
+def test_a_link_is_changed_in_the_running_network_and_in_the_document(running: WebClient) -> None:
     link = link_of(running, "h2")
     running.do("set_link", link=link, end="b", options={"delay": "30ms"})
     with running.terminal("h1") as terminal:
@@ -168,7 +168,7 @@ def test_a_link_is_changed_while_it_runs_and_in_the_document(running: Visitor) -
         running.do("set_link", link=link, options={"rate": "fast"})
 
 
-def test_a_plug_is_pulled_and_put_back(running: Visitor) -> None:
+def test_a_link_is_unplugged_and_plugged_in_again(running: WebClient) -> None:
     link = link_of(running, "h2")
     running.do("link_up", link=link, up=False)
     assert running.state["run"]["links_down"] == [link]
@@ -180,7 +180,7 @@ def test_a_plug_is_pulled_and_put_back(running: Visitor) -> None:
     assert ports(running)["h2-eth0"]["is_up"]
 
 
-def test_addresses_follow_what_is_typed(running: Visitor) -> None:
+def test_addresses_set_in_a_terminal_are_shown(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
         terminal.command("ip addr add 192.0.2.1/24 dev h1-eth0; sleep 2; echo ov''er", "over\r\n")
@@ -188,7 +188,7 @@ def test_addresses_follow_what_is_typed(running: Visitor) -> None:
         terminal.command("ip addr del 192.0.2.1/24 dev h1-eth0; echo ov''er", "over\r\n")
 
 
-def test_curves_records_and_captures_of_a_flow(running: Visitor) -> None:
+def test_curves_records_and_captures_of_a_flow(running: WebClient) -> None:
     series = [{"kind": kind, "port": "s1-eth2"} for kind in ("throughput", "queue", "drops")]
     series += [{"kind": kind, "port": "h1-eth0"} for kind in ("cwnd", "rtt")]
     link = link_of(running, "h2")
@@ -227,7 +227,7 @@ def test_curves_records_and_captures_of_a_flow(running: Visitor) -> None:
     running.do("set_link", link=link, options={"rate": None})
 
 
-def test_what_is_drawn_while_it_runs_is_not_yet_in_it(running: Visitor) -> None:
+def test_a_node_drawn_while_the_network_runs_is_not_in_it(running: WebClient) -> None:
     label = {"id": "t9", "text": "hello", "x": 1.0, "y": 2.0}
     running.do("edit", put={"labels": [label]})
     assert not running.state["run"]["is_stale"]
@@ -244,20 +244,20 @@ def test_what_is_drawn_while_it_runs_is_not_yet_in_it(running: Visitor) -> None:
 # -- beginning and end ------------------------------------------------------------------------------
 
 
-def test_a_wrong_network_does_not_start_and_says_why(server: Server) -> None:
-    with server.visit() as visitor:
+def test_a_network_with_problems_does_not_start_and_says_why(server: Server) -> None:
+    with server.connect_client() as client:
         node = {"id": "x", "kind": "host", "name": "h1", "options": {"ip": "300.0.0.1"}}
-        visitor.do("edit", put={"nodes": [node]})
+        client.do("edit", put={"nodes": [node]})
         with pytest.raises(RefusedCommandError, match=r"300\.0\.0\.1"):
-            visitor.do("run")
-        assert visitor.state["run"]["phase"] == "stopped"
+            client.do("run")
+        assert client.state["run"]["phase"] == "stopped"
 
 
 def test_killing_the_server_leaves_no_machine(server: Server) -> None:
-    with server.visit() as visitor:
-        visitor.do("open", path="two.yaml")
-        visitor.run()
-        with visitor.terminal("h1") as terminal:
+    with server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.run()
+        with client.terminal("h1") as terminal:
             terminal.until(PROMPT)
             terminal.type("sleep 1000\r")
             machines = list(machines_of(server.process.pid))
@@ -267,57 +267,57 @@ def test_killing_the_server_leaves_no_machine(server: Server) -> None:
 
 
 def test_ctrl_c_ends_a_running_network_only_when_pressed_twice(server: Server) -> None:
-    with server.visit() as visitor:
-        visitor.do("open", path="two.yaml")
-        visitor.run()
+    with server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.run()
         machines = list(machines_of(server.process.pid))
         server.process.send_signal(signal.SIGINT)
         assert server.process.stdout is not None
         lines = [server.process.stdout.readline() for _ in range(2)]
         assert "Ctrl-C again" in lines[-1]
-        assert visitor.state["run"]["phase"] == "running"
+        assert client.state["run"]["phase"] == "running"
         assert server.end(signal.SIGINT) == 0
     assert machines
     assert not Path(f"/proc/{machines[0]}").exists()
 
 
-def test_a_machine_that_dies_is_told_and_another_one_starts(server: Server) -> None:
+def test_a_dead_machine_is_reported_and_another_one_starts(server: Server) -> None:
     import os
 
-    with server.visit() as visitor:
-        visitor.do("open", path="two.yaml")
-        visitor.run()
+    with server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.run()
         (machine,) = machines_of(server.process.pid)
         os.kill(machine, signal.SIGKILL)
-        visitor.until(lambda: visitor.state["run"]["phase"] == "failed")
-        assert "SIGKILL" in visitor.state["run"]["error"]["what"]
-        visitor.run()
-        visitor.stop()
+        client.until(lambda: client.state["run"]["phase"] == "failed")
+        assert "SIGKILL" in client.state["run"]["error"]["what"]
+        client.run()
+        client.stop()
         assert list(machines_of(server.process.pid)) == []
 
 
-def test_a_lesson_opens_types_and_keeps_its_progress(server: Server) -> None:
-    with server.visit() as visitor:
-        visitor.do("lesson", unit="1", action="start")
-        assert visitor.state["lessons"]["open_unit"] == "1"
-        assert visitor.state["file"]["path"].startswith("lab01/lab_topologies/")
+def test_a_lesson_opens_its_network_types_steps_and_keeps_progress(server: Server) -> None:
+    with server.connect_client() as client:
+        client.do("lesson", unit="1", action="start")
+        assert client.state["lessons"]["open_unit"] == "1"
+        assert client.state["file"]["path"].startswith("lab01/lab_topologies/")
         page = json.loads(server.get("/api/lessons/1").text)
         assert page["markdown"].startswith("#")
         step = next(
             it for it in page["steps"] if it["can_type"] and "ping" in " ".join(it["lines"])
         )
-        visitor.run()
-        visitor.do("pace", pace="fast")
-        typed = visitor.do("lesson", unit="1", action="type", step=step["n"])
+        client.run()
+        client.do("pace", pace="fast")
+        typed = client.do("lesson", unit="1", action="type", step=step["n"])
         with Terminal(server, typed[0]) as terminal:
             terminal.until("bytes from")
             terminal.command("\x03pwd", "/lab01\r\n")
-        visitor.do("lesson", unit="1", action="progress", step=step["n"])
+        client.do("lesson", unit="1", action="progress", step=step["n"])
         with pytest.raises(RefusedCommandError) as refused:
-            visitor.do("lesson", unit="2", action="start", discard=True)
+            client.do("lesson", unit="2", action="start", discard=True)
         assert refused.value.code == "running"
         server.end()
-    with Server(server.folder) as again, again.visit() as visitor:
-        visitor.until(lambda: bool(visitor.state["lessons"]["lessons"]))
-        infos = {it["unit"]: it for it in visitor.state["lessons"]["lessons"]}
+    with Server(server.folder) as again, again.connect_client() as client:
+        client.until(lambda: bool(client.state["lessons"]["lessons"]))
+        infos = {it["unit"]: it for it in client.state["lessons"]["lessons"]}
         assert infos["1"]["done"] == [step["n"]]

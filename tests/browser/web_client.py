@@ -1,4 +1,4 @@
-"""A browser of the tests: what a page does, without a page."""
+"""A client of `wanlab web` for tests: what the page sends and receives, without a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WANLAB = ("-m", "wanlab.cli")
 
 
 class Server:
-    """`wanlab web` in a folder, as a program of its own; `program`: what Python is to run."""
+    """`wanlab web` in a folder, as a process; `program` holds the arguments for Python."""
 
     def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = WANLAB) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Server:
             raise
 
     def _enter(self) -> None:
-        """As whoever started it does, with the address that it prints."""
+        """Exchange the token in the printed address for the cookie, as a browser does."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.said.append(line)
@@ -62,7 +62,7 @@ class Server:
         self.url = line.split()[-1]
         self.origin = f"http://{urlsplit(self.url).netloc}"
         self.token = self.url.partition("token=")[2]
-        # What it is told is what it says: it keeps no cookies by itself. No certificates are needed.
+        # A client per request, so that none keeps cookies; without TLS, certificates are not needed.
         with httpx.Client(verify=False) as client:
             client.get(self.url)
             self.cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
@@ -73,7 +73,7 @@ class Server:
     def ask(
         self, method: str, path: str, content: bytes = b"", /, **headers: str
     ) -> httpx.Response:
-        """With the cookie, unless headers say otherwise. `host="..."` and so on, "_" for "-"."""
+        """Send a request, with the cookie unless headers replace it (`host="..."`, "_" for "-")."""
         given = {"cookie": self.cookie, "origin": self.origin} if method != "GET" else {}
         given = {"cookie": self.cookie, **given}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -82,7 +82,7 @@ class Server:
             return client.send(request)
 
     def raw(self, target: str) -> int:
-        """The status of a GET for a path that no client would send like that."""
+        """Return the status of a GET for a path that clients would normalize."""
         host = urlsplit(self.origin)
         with socket.create_connection((host.hostname, host.port or 80), PATIENCE_S) as connection:
             lines = [f"GET {target} HTTP/1.1", f"Host: {host.netloc}", f"Cookie: {self.cookie}"]
@@ -108,8 +108,8 @@ class Server:
         ):
             yield opened
 
-    def visit(self) -> Visitor:
-        return Visitor(self)
+    def connect_client(self) -> WebClient:
+        return WebClient(self)
 
     def end(self, number: int = signal.SIGTERM) -> int:
         with contextlib.suppress(ProcessLookupError):
@@ -134,7 +134,7 @@ class Server:
 
 
 class RefusedCommandError(Exception):
-    """What the server answered to a command."""
+    """The server refused a command."""
 
     def __init__(self, told: Message) -> None:
         super().__init__(told)
@@ -142,8 +142,8 @@ class RefusedCommandError(Exception):
         self.code: str = told["code"]
 
 
-class Conversation:
-    """Over a WebSocket; what the server says is taken by a thread, which says when something changes."""
+class SocketClient:
+    """A WebSocket with a thread that receives messages and notifies those who wait."""
 
     def __init__(self, server: Server, path: str) -> None:
         self._life = contextlib.ExitStack()
@@ -168,8 +168,8 @@ class Conversation:
         raise NotImplementedError
 
 
-class Visitor(Conversation):
-    """Somebody at the page: `state` has the last push of each kind, `document` what is drawn."""
+class WebClient(SocketClient):
+    """A browser: `state` has the last push of each kind, `document` what is drawn."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -218,15 +218,15 @@ class Visitor(Conversation):
             self.document["preferences"] = changes["preferences"]
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Waits for the server; it says when something has changed."""
+        """Wait until a condition holds, checking after every message."""
         with self._changed:
             if not self._changed.wait_for(holds, PATIENCE_S):
-                told = {
+                state = {
                     key: it
                     for key, it in self.state.items()
                     if key in ("run", "clock", "terminals")
                 }
-                raise AssertionError(f"it did not come to that: {told}")
+                raise AssertionError(f"timed out: {state}")
 
     def do(self, what: str, **words: Any) -> Any:
         self._number += 1
@@ -256,15 +256,15 @@ class Visitor(Conversation):
         return Terminal(self.server, self.do("terminal", node=place)["terminal"])
 
     def stands_still(self) -> int:
-        """Waits until time does; what it is then."""
-        self.do("watch", series=[])  # what was told before has been heard when this is answered
+        """Wait until time stands still; return the network's time."""
+        self.do("watch", series=[])  # earlier pushes have arrived when this is answered
         self.until(lambda: not self.state["clock"]["is_moving"])
         now: int = self.state["clock"]["now_ns"]
         return now
 
 
-class Terminal(Conversation):
-    """A view of a terminal; what it shows is acknowledged, unless it is told not to."""
+class Terminal(SocketClient):
+    """A view of a terminal; output is acknowledged unless `acknowledges` is False."""
 
     def __init__(self, server: Server, name: str, *, acknowledges: bool = True) -> None:
         self.name = name
@@ -293,14 +293,14 @@ class Terminal(Conversation):
         self._socket.send(json.dumps({"resize": [rows, columns]}))
 
     def until(self, words: str) -> str:
-        """Waits until it shows this."""
+        """Wait until the output contains a text; return the output."""
         with self._changed:
             if not self._changed.wait_for(lambda: words.encode() in self.shown, PATIENCE_S):
                 raise AssertionError(f"{words!r} is not in {self.shown[-500:]!r}")
         return self.shown.decode(errors="replace")
 
     def command(self, line: str, then: str) -> str:
-        """What it shows from a line that is typed until these words."""
+        """Type a line; return the output up to a text."""
         with self._changed:
             self.shown = b""
         self.type(line + "\r")
@@ -308,15 +308,15 @@ class Terminal(Conversation):
 
 
 def wait_until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-    """For what nobody tells of: files, processes of the computer."""
+    """Poll for conditions without notifications: files, processes."""
     end = time.monotonic() + patience_s
     while not holds():
-        assert time.monotonic() < end, "it did not come to that"
+        assert time.monotonic() < end, "timed out"
         threading.Event().wait(0.02)
 
 
 def machines_of(pid: int) -> Iterator[int]:
-    """Machines that a program has started, by the notes of those that run."""
+    """Yield the process ids of the running machines that a process has started."""
     from wanlab.machine import notes
 
     for run in notes.read_all():
