@@ -40,7 +40,7 @@ def test_the_topology_can_be_loaded_and_has_what_is_typed_into(unit: Unit) -> No
         return
     known = {node.name for node in topology.nodes} | {CLIENT, MININET, GUI}
     assert {place for step in unit.steps for place in step.where if place} <= known
-    assert {check.place for check in unit.check} <= known
+    assert {check.terminal for check in unit.check} <= known
     assert {end for c in unit.check for f in c.flows for end in (f.server, f.client)} <= known
 
 

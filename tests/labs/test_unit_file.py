@@ -55,7 +55,7 @@ def test_a_unit_is_read(tmp_path: Path) -> None:
     assert unit.steps[2].for_ns == 1_500_000_000
     assert unit.steps[2].expect[0].band.at_most == 1000
     assert unit.steps[5].expect[0].of == 5
-    assert (unit.check[0].points, unit.check[0].place) == (2, "client")
+    assert (unit.check[0].points, unit.check[0].terminal) == (2, "client")
 
 
 def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None:

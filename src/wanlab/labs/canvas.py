@@ -103,7 +103,7 @@ def _draw(topology: Topology, fields: Mapping[str, object]) -> Topology:
     """Add nodes and links; what is there already stays as it is."""
     _check_known(fields, ("hosts", "switches", "links"))
     names = {node.name for node in topology.nodes}
-    joined = {frozenset((one.a.node, one.b.node)) for one in topology.links}
+    joined = {frozenset((drawn.a.node, drawn.b.node)) for drawn in topology.links}
     hosts = [
         Host(name, number=number, x=x, y=HOSTS_Y)
         for name, number, x in _places(_list(fields.get("hosts")), LEFT)

@@ -95,7 +95,7 @@ def run_case(case: Case, say: Callable[[str], None] = lambda line: None) -> Verd
         is_right=not reasons,
         points=points,
         of=of,
-        missed=tuple(f"{one['what']}: {one['value_text']}" for one in _missed(checks)),
+        missed=tuple(f"{check['what']}: {check['value_text']}" for check in _missed(checks)),
         reasons=tuple(reasons),
         seconds=round(time.monotonic() - began, 1),
     )

@@ -104,7 +104,7 @@ def _measure(check: Check, network: Network, measured: FlowOutputs) -> StepOutpu
             measured[check.flows] = _run_flows(check.flows, network)
         outputs = measured[check.flows]
         return StepOutput("".join(outputs), outputs)
-    node = _node(check.place, network)
+    node = _node(check.terminal, network)
     finished = node.run(check.state, check=False, timeout=FLOW_LIMIT)
     return StepOutput(finished.output + finished.errors)
 

@@ -42,16 +42,16 @@ def draw_all(
 def _pictures(
     records: Sequence[StepRecord], folder: Path, provenance: Provenance, heading: str
 ) -> Iterator[tuple[str, str]]:
-    panels = {one.title: panels_of(one) for one in records if one.is_requested}
+    panels = {kept.title: panels_of(kept) for kept in records if kept.is_requested}
     if len(panels) > 1:
         figure = plot.comparison(panels, title=heading)
         yield "Comparison", _save(figure, folder / FOLDER / "comparison", with_pdf=True)
-    for one in records:
-        title = f"{heading}: {one.title}" if one.is_requested else heading
-        figure = plot.timeline(panels_of(one), title=title)
-        path = folder / FOLDER / one.name
-        yield _title(one), _save(figure, path, with_pdf=one.is_requested)
-    recorded = {data for one in records for data in one.record.raw.values()}
+    for kept in records:
+        title = f"{heading}: {kept.title}" if kept.is_requested else heading
+        figure = plot.timeline(panels_of(kept), title=title)
+        path = folder / FOLDER / kept.name
+        yield _title(kept), _save(figure, path, with_pdf=kept.is_requested)
+    recorded = {data for kept in records for data in kept.record.raw.values()}
     for file in sorted((folder / "home").rglob("*.json")):
         with suppress(WanlabError, OSError):
             data = file.read_bytes()
@@ -63,39 +63,39 @@ def _pictures(
             yield title, _save(plot.timeline([plot.throughput(record)], title=title), path)
 
 
-def _title(one: StepRecord) -> str:
-    if one.is_requested:
-        return one.title[:1].upper() + one.title[1:]
-    ports = ", ".join(map(str, one.record["qdisc"].distinct("device")))
-    return f"Queue of {ports}, {one.name}"
+def _title(kept: StepRecord) -> str:
+    if kept.is_requested:
+        return kept.title[:1].upper() + kept.title[1:]
+    ports = ", ".join(map(str, kept.record["qdisc"].distinct("device")))
+    return f"Queue of {ports}, {kept.name}"
 
 
-def panels_of(one: StepRecord) -> list[Panel]:
+def panels_of(kept: StepRecord) -> list[Panel]:
     """Return a panel for each quantity that the record has."""
-    record = one.record
+    record = kept.record
     panels = [plot.throughput(record)] if "iperf3" in record else []
     panels += [plot.rtt(record)] if "ping" in record or "tcp" in record else []
     panels += [plot.congestion_window(record)] if "tcp" in record else []
-    return [*panels, *_queue_panels(one)]
+    return [*panels, *_queue_panels(kept)]
 
 
-def _queue_panels(one: StepRecord) -> Iterator[Panel]:
+def _queue_panels(kept: StepRecord) -> Iterator[Panel]:
     """Yield a panel for each qdisc of each port.
 
     Of a delay line above a queue, the packets are on their way and do not wait; a record that the
     unit asks for shows the queue alone.
     """
-    record = one.record
+    record = kept.record
     if "qdisc" not in record:
         return
     for port in record["qdisc"].distinct("device"):
         rows = record["qdisc"].where(device=port)
         kinds: dict[str, str] = dict(zip(rows["handle"], rows["kind"], strict=True))
         queues = [handle for handle, kind in kinds.items() if kind != NETEM]
-        if one.is_requested and queues:
+        if kept.is_requested and queues:
             for handle in queues:
                 yield plot.queue(
-                    record, device=str(port), handle=handle, limit_bytes=one.limit_bytes
+                    record, device=str(port), handle=handle, limit_bytes=kept.limit_bytes
                 )
             continue
         for handle, kind in kinds.items():

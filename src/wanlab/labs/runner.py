@@ -1,4 +1,4 @@
-"""Performs the steps of a unit in a network of its own, as a student would."""
+"""Performs the steps of a unit in a network of its finished, as a student would."""
 
 from __future__ import annotations
 
@@ -366,9 +366,9 @@ class StepRunner:
 
     def _finish(self, results: Sequence[Outcome]) -> None:
         """Interrupt the commands of these steps that still run, and take their output."""
-        own = {id(result) for result in results}
+        finished = {id(result) for result in results}
         for name, command in list(self._started.items()):
-            if id(command.result) not in own:
+            if id(command.result) not in finished:
                 continue
             del self._started[name]
             if command.shell.is_busy:

@@ -66,7 +66,7 @@ def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Sum
             "error": error,
         }
     check = report["check"]
-    passed = [one["passed"] for one in check["checks"]] if check else []
+    passed = [result["passed"] for result in check["checks"]] if check else []
     return {
         "name": name,
         "status": status,

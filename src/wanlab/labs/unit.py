@@ -151,8 +151,8 @@ class Check:
     flows: tuple[CheckFlow, ...] = ()
     state: str = ""
     """The command whose output is read, if no flows are measured."""
-    place: str = CLIENT
-    """The terminal of that command."""
+    terminal: str = CLIENT
+    """Where that command is typed."""
 
 
 @dataclass(frozen=True)

@@ -329,7 +329,7 @@ def _check(fields: Fields) -> Check:
         says=fields.words("says"),
         flows=flows,
         state=fields.word("state") or "",
-        place=fields.word("in") or CLIENT,
+        terminal=fields.word("in") or CLIENT,
     )
     fields.refuse_rest()
     return check

@@ -103,7 +103,8 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
             warnings = list(runner.network.warnings)
         report = _report(unit, steps, solved, check, seed=seed, clock=clock)
         report["records"] = {
-            one.name: {"title": one.title, "digest": one.record.digest()} for one in runner.records
+            kept.name: {"title": kept.title, "digest": kept.record.digest()}
+            for kept in runner.records
         }
         report["virtual_s"] = round(virtual_s, 6)
         report["real_s"] = round(time.monotonic() - began, 3)
@@ -270,8 +271,8 @@ def _write_interrupted(unit: Unit, runner: StepRunner, folder: Path) -> None:
 
 
 def _write_records(records: Sequence[StepRecord], folder: Path) -> None:
-    for one in records:
-        record.write(one.record, folder / one.name, replace=True)
+    for kept in records:
+        record.write(kept.record, folder / kept.name, replace=True)
 
 
 def _write_steps(steps: list[StepReport], report: Mapping[str, object], folder: Path) -> None:
