@@ -52,7 +52,7 @@ def _shape(child: str) -> str:
 
 
 def overload(child: str, load: float, seconds: int = SECONDS) -> tuple[float, float]:
-    """The mean backlog of a queue (bytes) that constant UDP overloads, and the fraction it drops."""
+    """Return the mean backlog in bytes of a queue that UDP overloads, and the fraction it drops."""
     interval_ns = int(FRAME_NS / load)
     with network(pair()) as net:
         net["h1"].run(_shape(child))
@@ -100,7 +100,7 @@ def pie_overload(seconds: int = SECONDS) -> list[Figure]:
 
 
 def delays_ms(kind: str, flows: int, congestion: str, rtt_ms: int) -> npt.NDArray[np.float64]:
-    """The delay in a queue, sampled every 5 ms, below TCP flows of some RTT."""
+    """Return the delay in a queue with TCP flows of some RTT, sampled every 5 ms."""
     topology = Topology(
         nodes=(Host("h1"), Switch("s1"), Host("h2")),
         links=(

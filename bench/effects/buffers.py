@@ -27,7 +27,7 @@ MODEL = 0.02
 
 
 def utilisation(buffer_bdp: float) -> float:
-    """Of a line, by one Reno flow."""
+    """Return the utilisation of a line by one Reno flow."""
     most = 1 + buffer_bdp
     least = most / 2
     if least >= 1:

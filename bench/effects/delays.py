@@ -21,7 +21,7 @@ MOST_US = 10.0
 
 
 def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
-    """Of all delays; the errors of the others are in the details."""
+    """Return the figure of the worst delay; the errors of the others are in its details."""
     expected = {delay: 2 * hops * parse_time(delay) / 1e6 for delay in DELAYS}
     found = {
         delay: max(_round_trips_ms(wire, hops, delay), key=lambda rtt_ms: abs(rtt_ms - expected_ms))
@@ -46,7 +46,7 @@ def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
 
 
 def _round_trips_ms(wire: Wire, hops: int, delay: str) -> tuple[float, float]:
-    """Least and most of ten, after ARP has been answered."""
+    """Return the minimum and maximum of ten RTTs, after ARP has been answered."""
     last = f"h{hops - 1}" if hops > 2 else "h2"
     with network(_chain(hops, delay), wire=wire) as net:
         net["h1"].run(f"ping -c 1 -W 60 {last}")
@@ -58,7 +58,7 @@ def _round_trips_ms(wire: Wire, hops: int, delay: str) -> tuple[float, float]:
 
 
 def _chain(hops: int, delay: str) -> Topology:
-    """h1 and another host with this many links between them."""
+    """Return h1 and another host with this many links between them."""
     if hops == 1:
         hosts = (Host("h1"), Host("h2"))
         return Topology(nodes=hosts, links=(link("h1", "h2", delay=delay),))

@@ -14,7 +14,7 @@ sigma. How far it is from what its name says is a second figure. Compared are de
 Correlation: r is then (1 - rho) u + rho r', where u is a new random number and r' the one before.
 Of such numbers the first autocorrelation is rho and the standard deviation is sqrt((1 - rho)/(1 + rho))
 of what it was. But the modulus keeps their lowest digits only, and these are not correlated: unless
-2 sigma is close to 2^32 ns, netem's delays are independent whatever correlation is asked for.
+2 sigma is close to 2^32 ns, netem's delays are independent, whatever correlation is requested.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LONG_JITTER_MS = 2140.0
 
 
 def table(name: str) -> Floats:
-    """What tc sends for a distribution, in units of sigma."""
+    """Return the table that tc sends for a distribution, in units of sigma."""
     folders = [Path("/usr/lib/tc"), Path("/usr/share/tc"), *Path("/usr").glob("lib*/*/tc")]
     path = next(f / f"{name}.dist" for f in folders if (f / f"{name}.dist").exists())
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -50,7 +50,7 @@ def table(name: str) -> Floats:
 
 
 def standardised(conditions: dict[str, str], sigma_ms: float, mean_ms: float, count: int) -> Floats:
-    """Delays as multiples of sigma around the mean."""
+    """Return measured delays as multiples of sigma around the mean."""
     with network(pair(conditions)) as net:
         found = probe(net, count=count, interval_ns=INTERVAL_NS, payload_bytes=100)
     assert len(found) == count, "a packet was lost"
@@ -59,7 +59,7 @@ def standardised(conditions: dict[str, str], sigma_ms: float, mean_ms: float, co
 
 
 def ks_distance(sample: Floats, atoms: Floats) -> float:
-    """Between two samples, or a sample and a table of equally likely values."""
+    """Return the KS distance of two samples, or of a sample and a table of equally likely values."""
     at = np.sort(np.concatenate([sample, atoms]))
     steps = [
         np.searchsorted(np.sort(each), at, side="right") / len(each) for each in (sample, atoms)
@@ -68,7 +68,7 @@ def ks_distance(sample: Floats, atoms: Floats) -> float:
 
 
 def ks_distance_to(sample: Floats, cdf: Callable[[Floats], Floats]) -> float:
-    """Between a sample and a continuous distribution function."""
+    """Return the KS distance of a sample and a continuous distribution function."""
     ordered = np.sort(sample)
     expected = cdf(ordered)
     ranks = np.arange(len(ordered) + 1) / len(ordered)
@@ -145,7 +145,7 @@ def normal() -> list[Figure]:
 
 
 def _deviation_figure(name: str, sample: Floats, atoms: Floats) -> Figure:
-    """Against the table's own, which for the skewed ones is less than the jitter asked for."""
+    """Compare the standard deviation with the table's, which may be less than the requested jitter."""
     centred = atoms - atoms.mean()
     kurtosis = float(np.mean(centred**4) / np.mean(centred**2) ** 2)
     return near(
@@ -160,7 +160,7 @@ def _deviation_figure(name: str, sample: Floats, atoms: Floats) -> Figure:
 
 
 def correlation() -> list[Figure]:
-    """Asked for, and what is left of it."""
+    """Compare the correlation with the requested one."""
     short = {"delay": "50ms", "jitter": "5ms", "delay_correlation": "25%"}
     long = {"delay": "3s", "jitter": f"{LONG_JITTER_MS:g}ms", "delay_correlation": "25%"}
     few = standardised(short, JITTER_MS, DELAY_MS, COUNT)

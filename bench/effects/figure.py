@@ -31,15 +31,15 @@ class Figure:
     most: float
     unit: str = ""
     reason: str = ""
-    """Where `least` and `most` come from."""
+    """Why `least` and `most` are what they are."""
     flaws: str = ""
-    """What else was wrong with the run: a packet that must not be lost was, a warning."""
+    """Other problems of the run: warnings, or packets that should not have been lost."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What else was seen; goes into the JSON."""
+    """Further measurements, for the JSON."""
 
     @property
     def error(self) -> float | None:
-        """Relative; of a theory of 0 there is none."""
+        """The relative error; None if the theoretical value is 0."""
         return self.measured / self.theory - 1 if self.theory else None
 
     @property
@@ -65,7 +65,7 @@ def near(
     unit: str = "",
     reason: str = "",
 ) -> Figure:
-    """A figure that may differ by a fraction of its theory."""
+    """Return a figure that may differ from theory by a fraction of it."""
     span = abs(theory) * within
     return Figure(
         effect=effect,
@@ -80,7 +80,7 @@ def near(
 
 
 def binomial(effect: str, origin: Origin, theory: float, counted: int, of: int) -> Figure:
-    """A fraction of independent events."""
+    """Return a figure that is the fraction of independent events."""
     sigma = math.sqrt(theory * (1 - theory) / of)
     return Figure(
         effect=effect,

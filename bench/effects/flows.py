@@ -12,7 +12,7 @@ FIRST_PORT = 5201
 MSS_BYTES = 1448
 FRAME_BYTES = 1514
 FOREVER_S = 86_400
-# Windows are not to be what limits.
+# Large enough that windows are not the limit.
 BUFFERS = {
     "net.ipv4.tcp_rmem": "10240 87380 150000000",
     "net.ipv4.tcp_wmem": "10240 87380 150000000",
@@ -21,7 +21,7 @@ BUFFERS = {
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf3 and its server."""
+    """One iperf3 client and its server."""
 
     sender: str
     receiver: str
@@ -41,7 +41,7 @@ class Flow:
 
 
 def begin(net: Network, flows: Sequence[Flow], more: str = "", *, apart: str | int = 0) -> None:
-    """Starts servers, then flows, one after the other; `more` is for iperf3."""
+    """Start servers, then flows, one after the other; `more` are options of iperf3."""
     for flow in flows:
         flow.serve(net)
     net.run_for("500ms")
@@ -51,7 +51,7 @@ def begin(net: Network, flows: Sequence[Flow], more: str = "", *, apart: str | i
 
 
 def of_data(table: Table, flow: Flow, node: str) -> Table:
-    """The rows of the connection that carries data, not of the one that iperf3 agrees on the test by."""
+    """Return the rows of the connection that carries data, not of iperf3's control connection."""
     port = f":{flow.port}"
     side = 1 if node == flow.sender else 0
     own = table.where(node=node)
@@ -62,11 +62,11 @@ def of_data(table: Table, flow: Flow, node: str) -> Table:
 
 @dataclass(frozen=True)
 class Carried:
-    """What happened in a while: of flows, and of the queues of one port by their handles."""
+    """What flows carried in some time, and the queues of one port by their handles."""
 
     seconds: float
     received_bytes: tuple[int, ...]
-    """Payload in order, of each flow."""
+    """In-order payload of each flow."""
     sampling: dict[str, Table]
 
     @property
@@ -86,7 +86,7 @@ def carried(
     queues: Sequence[str] = (),
     every: str = "1s",
 ) -> Carried:
-    """Lets flows settle, then measures for a while."""
+    """Let flows settle, then measure for some time."""
     net.run_for(settle)
     nodes = list(dict.fromkeys(node for flow in flows for node in (flow.sender, flow.receiver)))
     sampling = Sampling(net, [Queues(*queues), Flows(*nodes)], every=every)
@@ -99,10 +99,10 @@ def carried(
 
 
 def grown(table: Table, column: str) -> int:
-    """How much a counter has counted meanwhile."""
+    """Return by how much a counter has grown."""
     return int(max(table[column])) - int(min(table[column]))
 
 
 def jain(rates: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 if all are equal, 1/n if one has everything."""
+    """Return Jain's fairness index: 1 if all are equal, 1/n if one has everything."""
     return sum(rates) ** 2 / len(rates) / sum(rate * rate for rate in rates)

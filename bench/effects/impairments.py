@@ -1,7 +1,7 @@
-"""netem's losses, duplicates, corruption and reordering: as often as asked for.
+"""netem's losses, duplicates, corruption and reordering are as frequent as requested.
 
-Independent events come as often as a binomial distribution allows. Correlated losses do not come as
-often as asked for: netem loses a packet if r <= p 2^32, and with a correlation rho
+Independent events are as frequent as a binomial distribution allows. Correlated losses are rarer than
+requested: netem loses a packet if r <= p 2^32, and with a correlation rho
 
     r = (1 - rho) u + rho r'        u new and uniform, r' the r before (get_crandom in sch_netem.c)
 
@@ -59,16 +59,16 @@ def correlated_distribution(rho: float) -> npt.NDArray[np.float64]:
 
 
 def correlated_loss(p: float, rho: float) -> float:
-    """How many netem loses."""
+    """Return the fraction that netem loses."""
     return float(np.interp(p, np.linspace(0, 1, GRID + 1), correlated_distribution(rho)))
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of all packets, seed after seed."""
+    """The arrivals of all packets, seed after seed."""
 
     came: npt.NDArray[np.int64]
-    """How often each packet came."""
+    """How often each packet arrived."""
     delays_ns: npt.NDArray[np.int64]
 
     @property
@@ -84,7 +84,7 @@ def send(
     command: str = "true",
     seeds: Sequence[int] = SEEDS,
 ) -> Sent:
-    """One packet straight after the other; `command` is for h1, before."""
+    """Send packets back to back, after running `command` in h1."""
     runs = []
     for seed in seeds:
         with network(pair(conditions), seed=seed) as net:

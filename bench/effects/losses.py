@@ -71,7 +71,7 @@ def pftk_bps(path: Path, b: int = 1) -> float:
 
 @cache
 def rounds_constant(p: float) -> float:
-    """C, of windows of whole packets."""
+    """Return C for windows of whole packets."""
     dice = random.Random(1)
     window, packets, rounds = 10, 0, 0
     for _ in range(PLAYED_REDUCTIONS):

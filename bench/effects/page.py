@@ -13,12 +13,12 @@ HEAD = "| effect | by | theory | measured | error | accepted, because |\n|---|--
 
 
 def markdown(figures: Sequence[Figure]) -> str:
-    """A table."""
+    """Return the figures as a Markdown table."""
     return "\n".join([HEAD, *map(_row, figures)])
 
 
 def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PAGE) -> None:
-    """Puts the tables of these groups where the page has their marks; `origin` says where from."""
+    """Write the tables of these groups between their marks in the page, and their origin."""
     text = page.read_text(encoding="utf-8")
     for name, figures in groups.items():
         text = _put(text, name, markdown(figures))
@@ -52,5 +52,5 @@ def _row(figure: Figure) -> str:
 
 
 def number(value: float) -> str:
-    """Five digits, and no more zeros than there are."""
+    """Return a number with five digits and without trailing zeros."""
     return f"{round(value):,}" if abs(value) >= 1e5 else f"{value:.5g}"

@@ -25,7 +25,7 @@ DRAIN = "6s"
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a receiver noted, in the order in which packets came."""
+    """What a receiver noted about each packet, in the order of arrival."""
 
     numbers: npt.NDArray[np.int64]
     sent_ns: npt.NDArray[np.int64]
@@ -36,14 +36,14 @@ class Arrivals:
 
     @property
     def delays_ns(self) -> npt.NDArray[np.int64]:
-        """In the order of sending."""
+        """Return the same in the order of sending."""
         order = np.argsort(self.numbers, kind="stable")
         return (self.received_ns - self.sent_ns)[order]
 
 
 @contextmanager
 def network(topology: Topology, *, wire: Wire = "mtu", **options: Any) -> Iterator[Network]:
-    """A live network in a folder of its own."""
+    """Run a network in a folder of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
         Network(topology, **{"wire": wire, "folder": folder, **options}) as net,
@@ -52,7 +52,7 @@ def network(topology: Topology, *, wire: Wire = "mtu", **options: Any) -> Iterat
 
 
 def pair(there: Mapping[str, Any] | None = None, **ports: Any) -> Topology:
-    """h1 and h2, and what happens on the way from h1 to h2."""
+    """Return h1 and h2 with a link that has these conditions from h1 to h2."""
     conditions: Any = dict(there or {})
     return Topology(
         nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2", a_to_b=conditions, **ports),)
@@ -60,7 +60,7 @@ def pair(there: Mapping[str, Any] | None = None, **ports: Any) -> Topology:
 
 
 def receiver(net: Network, node: str, port: int = PORT) -> Process:
-    """Started, and ready."""
+    """Start a receiver and wait until it is ready."""
     process = net[node].start(
         ["python3", "-c", PROGRAM.read_text(), "receive", str(port), _file(port)]
     )
@@ -79,7 +79,7 @@ def sender(
     payload_bytes: int = MOST_PAYLOAD_BYTES,
     port: int = PORT,
 ) -> Process:
-    """Started."""
+    """Start a sender."""
     numbers = (port, payload_bytes, count, interval_ns)
     return net[node].start(
         ["python3", "-c", PROGRAM.read_text(), "send", address, *map(str, numbers)]
@@ -87,14 +87,14 @@ def sender(
 
 
 def arrivals(net: Network, process: Process, port: int = PORT) -> Arrivals:
-    """Ends a receiver; what it noted."""
+    """Stop a receiver; return what it noted."""
     process.stop()
     rows = np.fromfile(net.folder / _file(port), dtype="=i8").reshape(-1, 3)
     return Arrivals(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
 def acquaint(net: Network, here: str, there: str) -> str:
-    """Tells a node another one's MAC address, so that none is asked for on a bad way; returns its IP."""
+    """Add a static ARP entry, so that no request is lost on a bad path; return the IP address."""
     address = net[here].run(f"getent hosts {there}").output.split()[0]
     mac = net[there].run(f"cat /sys/class/net/{there}-eth0/address").output.strip()
     net[here].run(f"ip neigh replace {address} lladdr {mac} dev {here}-eth0 nud permanent")
@@ -104,7 +104,7 @@ def acquaint(net: Network, here: str, there: str) -> str:
 def probe(
     net: Network, *, count: int, interval_ns: int, payload_bytes: int = MOST_PAYLOAD_BYTES
 ) -> Arrivals:
-    """From h1 to h2."""
+    """Send packets from h1 to h2; return what arrived."""
     address = acquaint(net, "h1", "h2")
     receiving = receiver(net, "h2")
     sending = sender(

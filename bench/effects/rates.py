@@ -55,7 +55,7 @@ class Limit:
     rate: str
     settle: str
     window: str
-    """How long is measured."""
+    """The measuring time."""
 
     @property
     def frame_bytes(self) -> int:
@@ -77,7 +77,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Passed:
-    """What a flow got through."""
+    """What a flow carried."""
 
     payload_bps: float
     segment_bytes: float
@@ -168,7 +168,7 @@ def _passed(wire: Wire, limit: Limit) -> Passed:
 
 
 def _bottleneck(limit: Limit, limit_bytes: int) -> Link:
-    """s1 to h2, limited by tbf or by the port itself."""
+    """Return a network whose link from s1 to h2 is limited by tbf or by the port itself."""
     queue = {"kind": "fifo", "limit": limit_bytes}
     if limit.by == "tbf":
         return link("s1", "h2", rate=limit.rate, delay=LINK_DELAY, queue=queue)
@@ -181,13 +181,13 @@ def _received(table: Table, flow: str) -> list[int]:
 
 
 def _frames_bytes(receiver: Table) -> int:
-    """What came in of one flow, with the headers."""
+    """Return the received bytes of one flow, with headers."""
     headers_bytes = int(max(receiver["data_segs_in_packets"])) * (FRAME_BYTES - MSS_BYTES)
     return int(max(receiver["bytes_received"])) + headers_bytes
 
 
 def _slope_bps(table: Table, column: str) -> float:
-    """Of a counter of bytes over time."""
+    """Return the slope of a byte counter over time."""
     times_ns = np.asarray(table["time_ns"], dtype=float)
     counts = np.asarray(table[column], dtype=float)
     slope = np.polyfit(times_ns - times_ns.mean(), counts - counts.mean(), 1)[0]

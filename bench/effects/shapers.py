@@ -5,7 +5,7 @@ frames less the burst fit into the rate. So the k-th of many packets that were s
 
     t(k) = (k L - B) 8 / R      of frames of L bytes, with a bucket of B bytes
 
-and arrives so much after the first one. `latency` is the longest that a packet waits for tokens; it
+after the first one. `latency` is the longest that a packet waits for tokens; it
 makes the limit R latency / 8 + B (tc-tbf(8)). HTB counts likewise; its bucket is set small here.
 """
 
@@ -24,7 +24,7 @@ LATENCY_MS = 50
 
 
 def offsets_ns(command: str, count: int, interval_ns: int = 0) -> npt.NDArray[np.int64]:
-    """When each packet that came arrived, from the first on."""
+    """Return the arrival time of each packet, relative to the first."""
     with network(pair()) as net:
         net["h1"].run(command)
         found = probe(net, count=count, interval_ns=interval_ns)
@@ -53,7 +53,7 @@ def burst() -> list[Figure]:
 
 
 def latency() -> list[Figure]:
-    """The delay of those that were not dropped."""
+    """Measure the delay of packets that were not dropped."""
     words = f"rate {RATE_BPS}bit burst {2 * FULL_FRAME_BYTES} latency {LATENCY_MS}ms"
     with network(pair()) as net:
         net["h1"].run(f"tc qdisc add dev h1-eth0 root tbf {words}")

@@ -1,4 +1,4 @@
-"""Who gets how much: classes of HTB, DRR and prio, fair queues, and flows that share one queue.
+"""Shares of a link: classes of HTB, DRR and prio, fair queues, and flows that share one queue.
 
 Greedy UDP (more than there is) through classes or fair queues:
 
@@ -44,7 +44,7 @@ PACKETS = 0.002
 
 
 def rates_mbps(commands: Sequence[str], offered_mbps: Sequence[float]) -> list[float]:
-    """What arrives of UDP flows to ports 5001, 5002, ... in frames, with tc commands at h1-eth0."""
+    """Return the rates of UDP flows to ports 5001, 5002, ... in frames, after tc commands at h1-eth0."""
     seconds = SETTLE_S + WINDOW_S + 1
     with network(pair()) as net:
         net["h1"].run(" && ".join(commands))
@@ -68,13 +68,13 @@ def rates_mbps(commands: Sequence[str], offered_mbps: Sequence[float]) -> list[f
 
 
 def by_port(parent: str, classes: Sequence[str]) -> list[str]:
-    """Filters: the port of the destination decides."""
+    """Return filters by destination port."""
     match = f"tc filter add dev h1-eth0 parent {parent} protocol ip u32 match ip dport"
     return [f"{match} {PORT + n} 0xffff flowid {name}" for n, name in enumerate(classes)]
 
 
 def shaped(child: str) -> list[str]:
-    """A bucket of 10 Mbit/s and what stands below it."""
+    """Return a tbf of 10 Mbit/s with a qdisc below it."""
     return [
         f"tc qdisc add dev h1-eth0 root handle 1: tbf rate {RATE_BPS}bit burst 3028 limit 1000000",
         f"tc qdisc add dev h1-eth0 parent 1: handle 2: {child}",
@@ -143,7 +143,7 @@ def sfq() -> list[Figure]:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Flows from hosts of their own through one port."""
+    """Return a network in which flows from several hosts share one port."""
 
     congestions: tuple[str, ...]
     rtts_ms: tuple[int, ...]
@@ -153,7 +153,7 @@ class Sharing:
 
 
 def shared(case: Sharing) -> tuple[list[float], float]:
-    """The flows' goodputs in Mbit/s, and the mean of a ping beside them in ms."""
+    """Return the flows' goodputs in Mbit/s, and the mean RTT of a ping beside them in ms."""
     senders = [f"h{n + 1}" for n in range(len(case.congestions))]
     delays = zip(senders, case.rtts_ms, strict=True)
     topology = Topology(
@@ -179,7 +179,7 @@ GOODPUT_MBPS = RATE_BPS / 1e6 * 1448 / 1514
 
 
 def fq_codel() -> list[Figure]:
-    """Short round trips: nobody's queue is ever empty. Long ones: CoDel's 5 ms are 1/16 of an RTT."""
+    """Use short RTTs, where no queue is ever empty, and long ones, of which CoDel's 5 ms are 1/16."""
     algorithms = ("reno", "cubic", "reno", "cubic")
     near_by = Sharing(algorithms, (10, 10, 10, 10), {"kind": "fq_codel"}, "20s", "60s")
     far = Sharing(algorithms, (10, 20, 40, 80), {"kind": "fq_codel"}, "20s", "60s")
@@ -229,7 +229,7 @@ def fq_codel() -> list[Figure]:
 
 
 def equal(congestion: str) -> list[Figure]:
-    """Drop-tail of one bandwidth-delay product, equal round trips."""
+    """Share a drop-tail queue of one bandwidth-delay product, with equal RTTs."""
     case = Sharing(
         (congestion,) * 4, (40, 40, 40, 40), {"kind": "fifo", "limit": 50_000}, "30s", "200s"
     )

@@ -1,4 +1,4 @@
-"""Runs inside a node: sends UDP packets at fixed instants, or notes when packets came.
+"""Send UDP packets at fixed times, or record when packets arrive; runs inside a node.
 
     udp_program.py send ADDRESS PORT BYTES COUNT INTERVAL_NS   INTERVAL_NS 0: all at once
     udp_program.py receive PORT FILE                           until it is interrupted
@@ -24,7 +24,7 @@ SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35  # asm-generic/socket.h
 
 
 def send(address: str, port: int, length: int, count: int, interval_ns: int) -> None:
-    """Instants are kept: being late once makes no later packet late."""
+    """Send at fixed times: one late packet does not delay the next ones."""
     Path("/proc/self/timerslack_ns").write_text("1")
     rest = bytes(length - HEADER.size)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
@@ -41,7 +41,7 @@ def send(address: str, port: int, length: int, count: int, interval_ns: int) -> 
 
 
 def receive(port: int, file: str) -> None:
-    """Says "ready" when it can receive."""
+    """Print "ready", then record packets until interrupted."""
     signal.signal(signal.SIGINT, _end)
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end,

@@ -44,14 +44,14 @@ RATE_BPS, BOTTLENECK_RTT_MS = 10_000_000, 40
 
 @dataclass(frozen=True)
 class Epoch:
-    """What follows a loss."""
+    """The window after a loss."""
 
     before: float
-    """The window before it."""
+    """The window before the loss, in packets."""
     after: float
-    """And when it had been recovered."""
+    """The window at the end of recovery."""
     times_s: Floats
-    """Since then, of every acknowledgement."""
+    """Times since then, for every acknowledgement."""
     windows: Floats
 
 
@@ -85,7 +85,7 @@ def after_a_loss(congestion: str, least_window: int, seconds: int) -> Epoch:
 
 
 def _window(net: Network, flow: Flow) -> int:
-    """As of now; 0 while there is none."""
+    """Return the current value; 0 while there is none."""
     sampling = Sampling(net, [Flows(flow.sender)])
     sampling.sample()
     tables = sampling.tables()
@@ -93,7 +93,7 @@ def _window(net: Network, flow: Flow) -> int:
 
 
 def _lose(net: Network) -> None:
-    """What comes within a millisecond in which something comes."""
+    """Lose everything that arrives in a millisecond in which something arrives."""
     change = DELAY_LINE % "change"
     sampling = Sampling(net, [Queues("s1-eth2")])
     net.root.run(f"{change} loss 100%")
@@ -109,7 +109,7 @@ def _drops(sampling: Sampling) -> list[int]:
 
 
 def slow_start() -> list[Figure]:
-    """The window after each round trip: bursts of acknowledgements are far apart."""
+    """Return the window after each round trip; bursts of acknowledgements are far apart."""
     flow = Flow("h1", "h2", 0)
     with network(shapes.single(2), sysctls=BUFFERS) as net:
         net.root.run(DELAY_LINE % "add")
@@ -254,7 +254,7 @@ def bbr() -> list[Figure]:
 
 
 def _begun(table: Table, which: npt.NDArray[np.bool_]) -> Floats:
-    """The times at which something began to be so."""
+    """Return the times at which a condition became true."""
     times_s = np.asarray(table["time_ns"], dtype=float) / 1e9
     return times_s[1:][which[1:] & ~which[:-1]]
 

@@ -49,7 +49,7 @@ def test_a_flow_that_gets_through_after_its_time_ends_with_nothing(net: Network)
     assert 0.02 < flow.end_ns / 1e9 < 0.06
 
 
-def test_arrivals_come_at_their_instants_whatever_happens_to_others(net: Network) -> None:
+def test_arrivals_keep_their_times_whatever_happens_to_other_flows(net: Network) -> None:
     words = "poisson h2 --load 5Mbps --time 2s --sizes exponential:20KB --seed"
     first, second, other = (run(net, f"{words} {seed}") for seed in (3, 3, 4))
     assert len(first.flows) > 30

@@ -225,7 +225,7 @@ def test_second(network, server):
 
 
 @pytest.mark.machine
-def test_what_explains_a_failure_is_kept(run: Run, pytester: pytest.Pytester) -> None:
+def test_evidence_of_a_failure_is_kept(run: Run, pytester: pytest.Pytester) -> None:
     text = """
 @pytest.mark.topology("minimal,rate=10Mbps")
 @pytest.mark.wanlab(limit="90s")

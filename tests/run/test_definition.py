@@ -10,7 +10,7 @@ from wanlab.experiments import Experiment, load_experiment
 from wanlab.machine.embedded import find_image
 from wanlab.run import archive
 from wanlab.run.run import check_parameters
-from wanlab.run.source import Source
+from wanlab.run.source import SourceCode
 from wanlab.units import parse_time
 
 LOSSES = Path(__file__).with_name("losses.py")
@@ -42,7 +42,7 @@ def test_a_functions_keywords_are_the_parameters() -> None:
     assert one.parameters == {"rate": "1Gbps", "flows": 2, "paced": True}
 
 
-def test_values_become_what_the_defaults_are() -> None:
+def test_values_get_the_types_of_the_defaults() -> None:
     @experiment
     def one(run: Run, *, rate: str = "1Gbps", flows: int = 2, paced: bool = True) -> None: ...
 
@@ -78,7 +78,7 @@ def test_parameters_that_would_be_taken_for_something_else_are_refused() -> None
 # -- the source, as it travels ----------------------------------------------------------------------
 
 
-def load(folder: Path, files: dict[str, str], entry: str = "one.py") -> Source:
+def load(folder: Path, files: dict[str, str], entry: str = "one.py") -> SourceCode:
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -109,7 +109,7 @@ def one(values: str = '"1Gbps"', comment: str = "why", number: int = 1) -> dict[
     return {**FILES, "one.py": ONE.format(values=values, comment=comment, number=number)}
 
 
-def test_what_an_experiment_imports_from_beside_it_travels_with_it(tmp_path: Path) -> None:
+def test_modules_beside_an_experiment_travel_with_it(tmp_path: Path) -> None:
     source = load(tmp_path, one())
     expected = {"one.py", "beside.py", "far/__init__.py", "far/away.py", "the.trace"}
     assert set(source.files) == expected
@@ -126,14 +126,14 @@ def test_another_design_or_comment_is_the_same_experiment_other_code_is_not(tmp_
     assert load(tmp_path / "e", {**one(), "beside.py": "more = repr\n"}).digest() != digest
 
 
-def test_a_file_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     files = one()
     del files["the.trace"]
     with pytest.raises(WanlabError, match=r"names the file the\.trace: No such file"):
         load(tmp_path, files)
 
 
-def test_a_function_in_no_file_travels_with_what_it_refers_to(tmp_path: Path) -> None:
+def test_a_function_in_no_file_travels_with_everything_it_refers_to(tmp_path: Path) -> None:
     scale = 7
 
     @experiment(programs=["curl"])
@@ -163,7 +163,7 @@ def test_a_variable_of_its_own_may_have_the_name_of_one_outside() -> None:
         del globals()["opened"]
 
 
-def test_what_cannot_travel_is_named() -> None:
+def test_a_value_that_cannot_travel_is_named() -> None:
     opened = object()
 
     @experiment
@@ -223,14 +223,14 @@ def test_programs_find_the_files_that_an_experiment_names(tmp_path: Path) -> Non
 
 
 @pytest.mark.machine
-def test_a_kernel_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_kernel_is_reported(tmp_path: Path) -> None:
     (tmp_path / "reads.py").write_text(READS)
     (tmp_path / "said.txt").write_text("7")
     with pytest.raises(WanlabError, match="cannot read /nowhere"):
         load_experiment(tmp_path / "reads.py").run(cache=False, kernel="/nowhere")
 
 
-def test_a_script_that_performs_runs_when_it_is_loaded_is_told_to_wait(tmp_path: Path) -> None:
+def test_a_script_must_not_perform_runs_when_it_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     text = "from wanlab import experiment\n@experiment\ndef one(run, *, a: int = 1): pass\n"
     path.write_text(text)

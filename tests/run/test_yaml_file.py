@@ -39,7 +39,7 @@ def written(folder: Path, text: str) -> Experiment:
     return load_experiment(path)
 
 
-def test_a_file_says_all_that_a_function_says(tmp_path: Path) -> None:
+def test_a_file_can_say_everything_that_a_function_can(tmp_path: Path) -> None:
     made = written(tmp_path, TEXT)
     assert made.name == "pings"
     assert made.parameters == {"delay": "5ms", "rate": "10Mbps", "buffer": "1bdp", "count": 3}
@@ -87,7 +87,7 @@ def test_a_topology_in_a_file_may_have_braces_that_mean_themselves(tmp_path: Pat
     assert round(result["mean"], 2) == 10.67  # as above
 
 
-def test_what_is_wrong_in_a_topology_is_told_as_it_is_written(tmp_path: Path) -> None:
+def test_a_mistake_in_a_topology_is_quoted_as_it_is_written(tmp_path: Path) -> None:
     with pytest.raises(WanlabError) as found:
         written(tmp_path, TEXT).run(cache=False, here=True, buffer="big")
     assert str(found.value).startswith('topology: links[0].queue: "big" is not a size')
@@ -122,7 +122,7 @@ def test_another_design_in_the_file_leaves_runs_known(tmp_path: Path) -> None:
         ("on: h1, at", "att: 1s, on: h1, at", r'line 10 \(programs\[0\].att\): "att" is not known'),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_a_mistake_in_a_file_is_reported(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in TEXT
     with pytest.raises(WanlabError, match=f"(?s){says}"):
         written(tmp_path, TEXT.replace(old, new, 1))
@@ -167,11 +167,11 @@ def test_a_metric_of_a_table(text: str, expected: Metric) -> None:
         ("flow.seconds", "no program 'flow'"),
     ],
 )
-def test_what_a_metric_does_not_find_is_told(text: str, says: str) -> None:
+def test_a_metric_without_a_value_says_what_is_missing(text: str, says: str) -> None:
     with pytest.raises(WanlabError, match=says):
         parse_run_metric(text)(RunOutput({}, {"tcp": TABLE}))
 
 
-def test_an_unknown_reduction_is_told() -> None:
+def test_an_unknown_reduction_is_reported() -> None:
     with pytest.raises(WanlabError, match="did you mean mean"):
         parse_run_metric("meen(tcp.rtt_us)")

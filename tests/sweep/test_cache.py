@@ -36,7 +36,7 @@ def finished(folder: Path, key: str, size: int = 10) -> Result:
     return result
 
 
-def test_what_was_put_is_found_by_its_key(tmp_path: Path) -> None:
+def test_a_run_is_found_by_its_key(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     assert cache.find("3f") is None
     put = finished(tmp_path / "run", "3f")
@@ -51,7 +51,7 @@ def test_what_was_put_is_found_by_its_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["result.json", "record/ticks.parquet", "record/raw/out"])
 @pytest.mark.parametrize("damage", [b"", b"{}"])
-def test_what_is_damaged_is_thrown_out(tmp_path: Path, part: str, damage: bytes) -> None:
+def test_a_damaged_run_is_removed(tmp_path: Path, part: str, damage: bytes) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put(finished(tmp_path / "run", "3f"))
     (path,) = (tmp_path / "cache").glob(f"*/3f/{part}")
@@ -61,7 +61,7 @@ def test_what_is_damaged_is_thrown_out(tmp_path: Path, part: str, damage: bytes)
     assert not path.parent.exists()
 
 
-def test_what_was_not_asked_for_longest_goes_first(
+def test_the_least_recently_used_run_is_removed_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = Cache(tmp_path / "cache")
@@ -86,7 +86,7 @@ def test_runs_are_forgotten_by_experiment_or_all(tmp_path: Path) -> None:
     assert cache.find("1a") is None
 
 
-def test_another_program_is_another_one_whatever_its_age(
+def test_a_changed_program_has_another_hash_even_with_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -54,7 +54,7 @@ def test_sentences_ask_for_figures() -> None:
         ("lines goodput by a", "as in: lines"),
     ],
 )
-def test_what_is_no_figure_is_told(sentence: str, says: str) -> None:
+def test_a_sentence_that_asks_for_no_figure_is_refused(sentence: str, says: str) -> None:
     with pytest.raises(WanlabError, match=says):
         parse_chart(sentence)
 
@@ -100,7 +100,7 @@ def test_an_axis_is_measured_where_its_values_are_quantities() -> None:
     assert not axis("queue", ["red", "codel"]).is_measured
 
 
-def test_a_sweep_without_wishes_has_a_figure_for_each_metric(tmp_path: Path) -> None:
+def test_a_sweep_without_plots_has_a_figure_for_each_metric(tmp_path: Path) -> None:
     found = default_figures(results(tmp_path, delay=1.0))
     expected = ["goodput", "delay"]
     assert found == [f"lines {name} over buffer by algorithm" for name in expected]

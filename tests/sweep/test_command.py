@@ -64,7 +64,7 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     assert wanlab(tmp_path, "sweep", "--forget").stdout == "removed 2 runs from the cache\n"
 
 
-def test_a_log_says_why_nothing_goes_on(
+def test_the_log_says_why_nothing_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeps, "LINE_EVERY_S", 0)
@@ -89,7 +89,7 @@ def test_a_log_says_why_nothing_goes_on(
         (f"{LOSSES}:gains", [], [], "has no experiment 'gains'"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_run(
+def test_mistakes_are_reported_before_anything_is_run(
     tmp_path: Path, file: str, values: list[str], plots: list[str], says: str
 ) -> None:
     with pytest.raises(WanlabError, match=says):

@@ -48,7 +48,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is known from before."""
+    """An empty cache."""
     for module in (programs, cache):
         monkeypatch.setattr(module, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
@@ -60,13 +60,13 @@ def sweeper(*arguments: str | Path) -> subprocess.Popen[str]:
 
 
 def until_finished(process: subprocess.Popen[str], count: int) -> bool:
-    """Reads what it tells until so many runs are done; False if it ends before."""
+    """Read its output until `count` runs are done; return False if it ends before."""
     assert process.stdout is not None
     return any(int(line.split()[0]) >= count for line in process.stdout)
 
 
 def made(folder: Path) -> dict[str, int]:
-    """Each finished run, with what tells it from one that was performed again."""
+    """Return each finished run with its inode, which changes if the run is repeated."""
     return {path.parent.name: path.stat().st_ino for path in folder.glob("runs/*/result.json")}
 
 
@@ -228,7 +228,7 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
         other.run()
 
 
-def test_what_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.mkdir()
     with pytest.raises(WanlabError, match=r"cannot write results to .*: Is a directory"):
@@ -254,7 +254,7 @@ def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         other.run(uses_cache=False)
 
 
-def test_what_a_key_is_made_of() -> None:
+def test_a_key_depends_on_parameters_seed_kernel_and_programs() -> None:
     losses = load_experiment(LOSSES)
     one = origin_of(losses, losses.resolve({}))
     other = origin_of(losses, losses.resolve({"delay": "6ms"}))
@@ -317,19 +317,19 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(
         ("nothing.json", "no Dask scheduler has written nothing.json"),
     ],
 )
-def test_a_scheduler_that_is_not_there_is_told(
+def test_a_missing_scheduler_is_reported(
     monkeypatch: pytest.MonkeyPatch, address: str, says: str
 ) -> None:
     pytest.importorskip("distributed")
-    from wanlab.run.source import Source
+    from wanlab.run.source import SourceCode
     from wanlab.sweep import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_S", 0)
     with pytest.raises(WanlabError, match=says):
-        cluster.Cluster(address, Source("it.py", "it", {}))
+        cluster.Cluster(address, SourceCode("it.py", "it", {}))
 
 
-def test_a_record_from_a_cluster_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_a_result_from_a_cluster_is_complete_or_absent(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     from wanlab.run.result import Task
     from wanlab.run.worker import Job

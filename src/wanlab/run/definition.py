@@ -18,7 +18,7 @@ from wanlab.errors import WanlabError
 
 from .design import Design, Parameters, Value
 from .run import Run, check_parameters
-from .source import Source, of_file, of_function
+from .source import SourceCode, of_file, of_function
 
 Function = Callable[..., None]
 VALUE_TYPES = (str, int, float, bool)
@@ -98,7 +98,7 @@ class Definition:
                 self.resolve(parameters)
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> SourceCode:
         """Its code as files that travel to the processes and computers that perform runs."""
         if self.origin_file is not None:
             return of_file(self.origin_file, self.name, self.files)

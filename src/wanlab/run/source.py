@@ -40,7 +40,7 @@ IRRELEVANT_KEYS = {*DESIGN_KEYS, "full", "plots", "about"}
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceCode:
     """The files by their paths, the one with the experiment, and the experiment's name in it."""
 
     entry: str
@@ -69,7 +69,7 @@ class Source:
         return pack(self.files)
 
 
-def of_file(path: Path, name: str, named_files: Sequence[str]) -> Source:
+def of_file(path: Path, name: str, named_files: Sequence[str]) -> SourceCode:
     """Return the source of an experiment in a file: what it imports from beside it, and named files."""
     folder = path.parent
     files: dict[str, bytes] = {}
@@ -86,10 +86,10 @@ def of_file(path: Path, name: str, named_files: Sequence[str]) -> Source:
                 f"the experiment {name} names the file {file}: {error.strerror}",
                 f"it should be in {folder}",
             ) from None
-    return Source(path.name, name, files, libraries)
+    return SourceCode(path.name, name, files, libraries)
 
 
-def of_function(function: Callable[..., object], name: str, decoration: str) -> Source:
+def of_function(function: Callable[..., object], name: str, decoration: str) -> SourceCode:
     """Return the source of an experiment that is in no file: a text with all that it refers to."""
     definitions: dict[str, str] = {}
     _write_definition(function, definitions)
@@ -98,7 +98,7 @@ def of_function(function: Callable[..., object], name: str, decoration: str) -> 
     text = "\n".join(["from __future__ import annotations", *sorted(imports), *others, decoration])
     libraries: dict[str, str] = {}
     _note_libraries(ast.parse(text), Path("/nonexistent"), libraries)
-    return Source(GENERATED_FILE, name, {GENERATED_FILE: f"{text}\n".encode()}, libraries)
+    return SourceCode(GENERATED_FILE, name, {GENERATED_FILE: f"{text}\n".encode()}, libraries)
 
 
 def _relevant_part(content: bytes, path: str, *, is_entry: bool) -> bytes:

@@ -42,7 +42,7 @@ from .key import Origin, differences, origin_of
 from .loading import load_definition
 from .result import CONSOLE, Task, write_failure, write_result
 from .run import Run
-from .source import Source
+from .source import SourceCode
 
 WORKING_FOLDER = "files"
 GRACE_S = 5.0
@@ -184,7 +184,7 @@ def main() -> int:
     return 0
 
 
-def source_parts(source: Source) -> Iterator[bytes]:
+def source_parts(source: SourceCode) -> Iterator[bytes]:
     """Yield what `main` reads first: the name of the experiment, then its files."""
     head = json.dumps({"entry": source.entry, "name": source.name}).encode()
     for part in (head, source.to_bytes()):

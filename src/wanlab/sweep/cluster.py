@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.run import archive
 from wanlab.run.result import RESULT, write_failure
-from wanlab.run.source import Source
+from wanlab.run.source import SourceCode
 from wanlab.run.worker import Job
 
 from .workers import EndedJob, Workers
@@ -48,7 +48,7 @@ RemoteResult = tuple[str, float, bytes, str]
 class Cluster:
     """The workers of a Dask scheduler."""
 
-    def __init__(self, address: str, source: Source, count: int | None = None) -> None:
+    def __init__(self, address: str, source: SourceCode, count: int | None = None) -> None:
         try:
             import distributed
             from distributed.comm.addressing import resolve_address
@@ -177,7 +177,7 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> RemoteRe
     Each of Dask's threads keeps its worker process for the next run of the same experiment.
     """
     requested = Job.from_json(text)
-    workers = _workers_of(Source(entry, name, archive.read(files)))
+    workers = _workers_of(SourceCode(entry, name, archive.read(files)))
     with tempfile.TemporaryDirectory(prefix="wanlab-run-") as folder:
         job = replace(requested, folder=Path(folder) / "run", final=None, cpu=None, is_checked=True)
         while not workers.can_start():
@@ -192,7 +192,7 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> RemoteRe
     return ended[0].status, ended[0].real_s, data, hashlib.sha256(data).hexdigest()
 
 
-def _workers_of(source: Source) -> Workers:
+def _workers_of(source: SourceCode) -> Workers:
     """Return this thread's worker process, a new one if it has loaded another experiment."""
     current: tuple[str, Workers] | None = getattr(_local, "workers", None)
     digest = hashlib.sha256(source.to_bytes() + source.name.encode()).hexdigest()

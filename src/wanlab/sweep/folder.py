@@ -36,7 +36,7 @@ from wanlab.run.result import (
     read_failure,
     read_result,
 )
-from wanlab.run.source import Source
+from wanlab.run.source import SourceCode
 
 from .cache import copy_atomically
 
@@ -110,7 +110,7 @@ class SweepFolder:
         experiment: str,
         about: str,
         tasks: Sequence[Task],
-        source: Source,
+        source: SourceCode,
         plots: Sequence[str],
     ) -> None:
         """Write what the sweep consists of, and the experiment's files."""

@@ -25,7 +25,7 @@ from typing import TypedDict
 
 from wanlab.errors import WanlabError
 from wanlab.network.options import BASE_MEMORY_BYTES
-from wanlab.run.source import Source
+from wanlab.run.source import SourceCode
 from wanlab.run.worker import Job, source_parts
 
 END_REAL_S = 15.0
@@ -59,7 +59,7 @@ class EndedJob:
 class Worker:
     """The parent's end of a worker process."""
 
-    def __init__(self, source: Source, cpu: int | None) -> None:
+    def __init__(self, source: SourceCode, cpu: int | None) -> None:
         self.cpu = cpu
         self.job: Job | None = None
         self._received = b""
@@ -141,7 +141,9 @@ class Workers:
     itself, for a pool that does not know what else runs on this computer.
     """
 
-    def __init__(self, source: Source, count: int | None = None, *, is_pinned: bool = True) -> None:
+    def __init__(
+        self, source: SourceCode, count: int | None = None, *, is_pinned: bool = True
+    ) -> None:
         self.cpus = sorted(os.sched_getaffinity(0))
         self.count = count or len(self.cpus)
         self.note = ""
