@@ -47,7 +47,7 @@ def test_counters_and_packets_are_read_on_every_machine(
 def test_a_kernel_without_tracing_is_reported(machine: MachineKind, tmp_path: Path) -> None:
     with Network(shapes.minimal(), machine=machine, folder=tmp_path) as net:
         if machine == "native":
-            with pytest.raises(CommandError, match="does not let us trace its events"):
+            with pytest.raises(CommandError, match="does not allow tracing its events"):
                 sample(net, Acks("h1"), until="10ms")
         else:
             assert sample(net, Acks("h1"), until="10ms") == {}
