@@ -77,7 +77,7 @@ def test_no_pages_are_no_events() -> None:
 def test_half_a_page_is_refused() -> None:
     with pytest.raises(PeerError, match="not whole pages"):
         trace_pages.decode(bytes(100), {})
-    with pytest.raises(PeerError, match="not known"):
+    with pytest.raises(PeerError, match="format of an event"):
         EventFormat.of("ID: 5\n")
 
 
