@@ -65,7 +65,7 @@ def receiver(net: Network, node: str, port: int = PORT) -> Process:
         ["python3", "-c", PROGRAM.read_text(), "receive", str(port), _file(port)]
     )
     net.run_until_condition(lambda: "ready" in process.output or not process.is_running)
-    assert process.is_running, process.errors
+    assert process.is_running, process.stderr
     return process
 
 

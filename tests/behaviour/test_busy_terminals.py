@@ -15,7 +15,7 @@ A_LOOK_NS = 1_000_000
 
 @pytest.fixture
 def shell(network: Network) -> Process:
-    process = network["h1"].start(SHELL, terminal=(24, 80), room=ROOM)
+    process = network["h1"].start(SHELL, terminal=(24, 80), credit=ROOM)
     network.run_for(MOMENT)
     return process
 
@@ -76,17 +76,17 @@ def test_a_program_writes_no_more_than_its_credit(network: Network, shell: Proce
     assert ROOM <= said < 2 * ROOM
     network.run_for("1s")
     assert len(shell.output_bytes) == said
-    shell.give_room(ROOM)
+    shell.grant_credit(ROOM)
     network.run_for("1s")
     assert said + ROOM // 2 < len(shell.output_bytes) < 4 * ROOM
     shell.write("\x03")
-    shell.give_room(1 << 20)
+    shell.grant_credit(1 << 20)
     network.run_for("1s")
     assert not is_busy(network, shell)
 
 
 def test_the_last_output_arrives_even_without_credit(network: Network) -> None:
-    process = network["h1"].start("printf %1000s x; printf last", terminal=(24, 80), room=1)
+    process = network["h1"].start("printf %1000s x; printf last", terminal=(24, 80), credit=1)
     process.wait("10s")
     assert process.output.endswith("last")
 

@@ -14,4 +14,4 @@ def test_forty_hosts_fit_into_the_neighbour_table(tmp_path: Path) -> None:
     command = "/run/wanlab/bin/wanlab-python -m mininet --topo single,40 --test pingall"
     with Network(Topology(), folder=tmp_path) as net:
         said = net.root.run(command)
-    assert "*** Results: 0% dropped (1560/1560 received)" in said.output + said.errors
+    assert "*** Results: 0% dropped (1560/1560 received)" in said.output + said.stderr

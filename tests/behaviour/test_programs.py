@@ -126,7 +126,7 @@ def test_the_kernel_accepts_every_queue_of_a_plan(embedded: Network, name: str) 
     for part in filter(None, parts):
         done = embedded.root.run(f"set -e\n{part}", check=False)
         if done.status:
-            refused[part] = done.errors
+            refused[part] = done.stderr
         embedded.root.run("tc qdisc del dev s1-eth1 root", check=False)
     assert refused == {}
 

@@ -110,7 +110,7 @@ def test_static_routes_and_interfaces_can_be_configured_in_frr(start: Start) -> 
     for place in (net.root, net["r1"]):
         shown = place.run("vtysh -N r1 -c 'show interface r1-eth0'")
         assert "Description: to the host" in shown.output
-        assert shown.errors == ""
+        assert shown.stderr == ""
 
 
 def test_an_error_in_frrs_configuration_is_reported_with_its_line(start: Start) -> None:

@@ -161,7 +161,7 @@ def test_a_folder_below_tmp_can_be_made_visible(
     script = "cat file; echo; cat ../shown/file; echo; ls ..; touch ../shown/file"
     told = net["h1"].run(script, check=False)
     assert told.output.split() == ["work", "shown", "shown", "work"]
-    assert "Read-only file system" in told.errors
+    assert "Read-only file system" in told.stderr
 
 
 def test_what_was_measured_before_the_machine_died_is_kept(start: Callable[..., Network]) -> None:

@@ -91,6 +91,6 @@ def test_a_program_inside_opens_a_result(
     net = start(Topology(), folder=tmp_path / "work")
     desktop.offer(net)
     ran = net.root.run("cd results && xdg-open RTT.pdf")
-    assert (ran.output, ran.errors) == ("", "")
+    assert (ran.output, ran.stderr) == ("", "")
     wait_for(kept[0])
     assert opened.read_text() == str(result)

@@ -179,5 +179,5 @@ def test_in_a_machine_it_shows_the_ports_and_flows_of_all_nodes(
     assert sender.startswith("h1 ")
     assert " cubic " in sender
     refused = net.root.run("wanlab top < /dev/null", check=False)
-    assert (refused.status, "is not a terminal" in refused.errors) == (1, True)
+    assert (refused.status, "is not a terminal" in refused.stderr) == (1, True)
     flow.finish()

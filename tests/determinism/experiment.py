@@ -21,7 +21,7 @@ def main() -> None:
             place = net.root if node == "root" else net[node]
             done = place.run(command, check=False)
             print(
-                f"\n=== {name}\n{done.status} {done.seconds!r}\n{done.output}{done.errors}", end=""
+                f"\n=== {name}\n{done.status} {done.seconds!r}\n{done.output}{done.stderr}", end=""
             )
 
         show("ping", "h1", "ping -c 20 -i 0.05 h3")

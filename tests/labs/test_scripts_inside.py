@@ -92,19 +92,19 @@ def test_without_a_terminal_an_interrupt_stops_it(network: Network, tmp_path: Pa
 def test_what_cannot_be_done_is_told_with_what_can(network: Network) -> None:
     run = network.root.run
     ran = run("plot_q.sh s1-eth22", check=False)
-    assert (ran.status, ran.errors) == (
+    assert (ran.status, ran.stderr) == (
         1,
         "plot_q.sh: there is no port s1-eth22 (did you mean s1-eth2?)\n",
     )
     ran = run("plot_q.sh", check=False)
-    assert (ran.status, ran.errors.splitlines()[1]) == (
+    assert (ran.status, ran.stderr.splitlines()[1]) == (
         2,
         "usage: plot_q.sh PORT [-i SECONDS] [-t SECONDS]",
     )
     ran = run("echo x > /tmp/x.pdf; xdg-open /tmp/x.pdf")
     assert ran.output.startswith("/tmp/x.pdf is in the machine only: copy it to ")
     ran = run("concurrent_same_algo", check=False)
-    assert (ran.status, ran.errors) == (
+    assert (ran.status, ran.stderr) == (
         1,
         "concurrent_same_algo is for Mininet's prompt. Type there: source concurrent_same_algo\n",
     )
@@ -115,7 +115,7 @@ def test_the_editor_is_the_users(network: Network) -> None:
         "featherpad /etc/sysctl.conf", terminal=(24, 80), environment={"EDITOR": "echo edits"}
     ).finish()
     assert ran.output == "edits /etc/sysctl.conf\r\n"
-    assert network.root.run("featherpad x", check=False).errors == (
+    assert network.root.run("featherpad x", check=False).stderr == (
         "featherpad: an editor needs a terminal\n"
     )
 

@@ -49,5 +49,5 @@ def test_a_slow_link_is_not_taken_for_a_dead_one(server: Process, begin) -> None
     client.end_input()
     done: Finished = client.finish()
     assert done.output == "2000000\n"
-    assert done.errors == "connections: 1\n"
+    assert done.stderr == "connections: 1\n"
     assert 16 < done.seconds < 18  # 2 MB and headers at 1 Mbit/s

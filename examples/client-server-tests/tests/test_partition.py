@@ -23,7 +23,7 @@ def test_a_client_gives_up_after_ten_seconds_and_says_so(
     network.set_link_up("s1", "h2", False)
     done = ask("get", "colour", check=False)
     assert done.status == 3
-    assert done.errors.startswith("unavailable: 10.0.0.2: ")
+    assert done.stderr.startswith("unavailable: 10.0.0.2: ")
     assert 10.0 <= done.seconds < 11.0
 
 

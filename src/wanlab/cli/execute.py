@@ -91,8 +91,8 @@ def _run_with_streams(
                 stdin=lines is None,
                 environment=VARIABLES if lines else None,
                 on_output=output.write,
-                on_errors=errors.write,
-                errors_in_output=is_same_file(1, 2),
+                on_stderr=errors.write,
+                merge_stderr=is_same_file(1, 2),
             )
             stdin: Input | PromptInput = (
                 PromptInput(

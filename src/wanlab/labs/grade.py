@@ -106,7 +106,7 @@ def _measure(check: Check, network: Network, measured: FlowOutputs) -> StepOutpu
         return StepOutput("".join(outputs), outputs)
     node = _node(check.terminal, network)
     finished = node.run(check.state, check=False, timeout=FLOW_LIMIT)
-    return StepOutput(finished.output + finished.errors)
+    return StepOutput(finished.output + finished.stderr)
 
 
 def _node(name: str, network: Network) -> CommandNode:
@@ -124,7 +124,7 @@ def _run_flows(flows: Sequence[CheckFlow], network: Network) -> list[str]:
         for server in servers:
             if server.is_running:
                 server.stop()
-    return [client.output + client.errors for client in finished]
+    return [client.output + client.stderr for client in finished]
 
 
 def _start_server(flow: CheckFlow, network: Network) -> Process:

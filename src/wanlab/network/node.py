@@ -38,35 +38,34 @@ class LiveNode:
         stdin: bool = False,
         terminal: tuple[int, int] | None = None,
         on_output: OutputHandler | None = None,
-        on_errors: OutputHandler | None = None,
-        errors_in_output: bool = False,
-        room: int | None = None,
+        on_stderr: OutputHandler | None = None,
+        merge_stderr: bool = False,
+        credit: int | None = None,
     ) -> Process:
         """Start a command and return at once. No time passes.
 
         A string is run by bash; a sequence is a program and its arguments. `folder`: where it runs,
         by default the working folder. `environment`: variables added to the machine's. `stdin`:
         give it a pipe to read from (otherwise there is nothing to read). `terminal`: rows and
-        columns of a terminal. `errors_in_output`: merge standard error into the output, in the
-        order of writing. `room`: accept this many bytes of output; the process then blocks until
-        `give_room` is called.
+        columns of a terminal. `merge_stderr`: merge standard error into the output, in the
+        order of writing. `credit`: accept this many bytes of output; the process then blocks until
+        `grant_credit` is called.
         """
         process = Process(
-            self._runtime, self.namespace, command, on_output=on_output, on_errors=on_errors
+            self._runtime, self.namespace, command, on_output=on_output, on_stderr=on_stderr
         )
-        arguments = ["/bin/bash", "-c", command] if isinstance(command, str) else command
         process.start(
-            arguments,
-            folder or self._runtime.options.guest_folder,
-            {
+            ["/bin/bash", "-c", command] if isinstance(command, str) else command,
+            folder=folder or self._runtime.options.guest_folder,
+            environment={
                 **self._runtime.machine.environment,
                 **({"TERM": DEFAULT_TERMINAL} if terminal else {}),
                 **(environment or {}),
             },
-            stdin,
-            terminal,
-            errors_in_output,
-            room,
+            stdin=stdin,
+            terminal=terminal,
+            merge_stderr=merge_stderr,
+            credit=credit,
         )
         if self._log is not None:
             self._log.note(self.name, process)

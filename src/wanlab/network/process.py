@@ -47,7 +47,7 @@ class Finished:
     status: int
     """Exit status; negative: the signal that ended it."""
     output: str
-    errors: str
+    stderr: str
     seconds: float
     """Duration on the machine's clock."""
 
@@ -55,7 +55,7 @@ class Finished:
 class Process:
     """A started process. Time passes only while you wait for it or let the network run.
 
-    `output` and `errors` grow as the process writes; with `on_output` (`on_errors`) the bytes are
+    `output` and `stderr` grow as the process writes; with `on_output` (`on_stderr`) the bytes are
     passed to you instead and not kept.
     """
 
@@ -66,7 +66,7 @@ class Process:
         command: Command,
         *,
         on_output: OutputHandler | None = None,
-        on_errors: OutputHandler | None = None,
+        on_stderr: OutputHandler | None = None,
     ) -> None:
         self._runtime = runtime
         self.node = node
@@ -76,7 +76,7 @@ class Process:
         self.started_ns = runtime.now_ns
         self.ended_ns: int | None = None
         self._kept = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
-        self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_errors}
+        self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr}
         self._number = runtime.machine.channel.new_process(self)
         self.pid = 0
 
@@ -90,7 +90,7 @@ class Process:
         return self.output_bytes.decode(errors="replace")
 
     @property
-    def errors(self) -> str:
+    def stderr(self) -> str:
         """Standard error so far."""
         return bytes(self._kept[Kind.STDERR]).decode(errors="replace")
 
@@ -127,7 +127,7 @@ class Process:
         if check and status != 0:
             raise CommandError(f"{self._who()} failed", status=status, output=self._tail())
         seconds = (self.ended_ns - self.started_ns) / 1e9
-        return Finished(self.command, status, self.output, self.errors, seconds)
+        return Finished(self.command, status, self.output, self.stderr, seconds)
 
     def lines(self) -> Iterator[str]:
         """Yield lines of its output as they arrive; time passes while you wait for the next one."""
@@ -184,8 +184,8 @@ class Process:
     def _input_state(self) -> InputState:
         return self._runtime.machine.agent.input_state(self._number)
 
-    def give_room(self, more: int) -> None:
-        """Accept `more` bytes of output; see `room` of `LiveNode.start`."""
+    def grant_credit(self, more: int) -> None:
+        """Accept `more` bytes of output; see `credit` of `LiveNode.start`."""
         self._runtime.machine.agent.grant_credit(number=self._number, more=more)
 
     def resize(self, rows: int, columns: int) -> None:
@@ -208,12 +208,13 @@ class Process:
     def start(
         self,
         arguments: Sequence[str],
+        *,
         folder: str,
         environment: dict[str, str],
         stdin: bool,
         terminal: tuple[int, int] | None,
-        errors_in_output: bool,
-        room: int | None,
+        merge_stderr: bool,
+        credit: int | None,
     ) -> None:
         """Start it. CommandError, with the status that a shell would report, if that is
         impossible."""
@@ -227,8 +228,8 @@ class Process:
                 environment=environment,
                 stdin=stdin,
                 terminal=terminal,
-                merge_stderr=errors_in_output,
-                credit=room,
+                merge_stderr=merge_stderr,
+                credit=credit,
             )
         except AgentFailure as failure:
             machine.channel.forget_process(self._number)
@@ -241,4 +242,4 @@ class Process:
         return f"`{self.command}` in {self.node or 'the root namespace'}"
 
     def _tail(self) -> str:
-        return self.errors or self.output
+        return self.stderr or self.output

@@ -181,7 +181,7 @@ def _describe_processes(processes: Sequence[Process]) -> str:
         else:
             end = f"ended at {process.ended_ns / 1e9:.6f} s with status {process.status}"
         parts.append(f"{process.node or 'root'}$ {process.command}\n  began at {began}, {end}\n")
-        for title, text in (("output", process.output), ("errors", process.errors)):
+        for title, text in (("output", process.output), ("errors", process.stderr)):
             if text:
                 shown = text if text.endswith("\n") else f"{text}\n"
                 lines = "".join(f"    {line}" for line in shown.splitlines(keepends=True))

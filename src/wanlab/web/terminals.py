@@ -111,13 +111,13 @@ class Terminal:
             folder=folder,
             environment={"PS1": f"{self.title}:\\W\\$ ", **(environment or {})},
             on_output=on_output,
-            room=WINDOW_BYTES,
+            credit=WINDOW_BYTES,
         )
 
         def grant_credit(more_bytes: int) -> None:
             def grant(network: Network) -> None:
                 if process.is_running:
-                    process.give_room(more_bytes)
+                    process.grant_credit(more_bytes)
 
             worker.submit(grant)
 
