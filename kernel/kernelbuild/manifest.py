@@ -11,14 +11,16 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .errors import BuildError
 from .fragments import canonical_text
 from .recipe import Archive, Recipe
 
-# Raise it when the way of building changes what comes out of it.
+# Raise it when the way of building changes the result.
 BUILDER_VERSION = 1
+STATIC_LIBRARY = "libc.a"
 
 
 def machine_architecture() -> str:
@@ -31,8 +33,18 @@ def machine_architecture() -> str:
 
 
 def tool_versions(compiler: str) -> dict[str, str]:
-    """What the compiler and the linker say of themselves, first line each."""
-    return {name: _first_line([name, "--version"]) for name in (compiler, "ld")}
+    """Name the compiler and the linker by the first line of their version, the C library by hash.
+
+    The kernel is linked statically, so parts of the C library are in it.
+    """
+    versions = {name: _first_line([name, "--version"]) for name in (compiler, "ld")}
+    library = Path(_first_line([compiler, f"-print-file-name={STATIC_LIBRARY}"]))
+    if not library.is_absolute():
+        raise BuildError(
+            f"the kernel is linked statically, but {STATIC_LIBRARY} is not installed",
+            "Debian and Ubuntu: it is part of libc6-dev; Fedora: install glibc-static",
+        )
+    return versions | {STATIC_LIBRARY: hashlib.sha256(library.read_bytes()).hexdigest()}
 
 
 def _first_line(command: Sequence[str]) -> str:

@@ -28,26 +28,23 @@ SOURCES = Path(__file__).parent / "xstate"
 CHECKS = ("threads", "page faults", "fork", "signals", "damaged frame", "debugger")
 
 
-def compiled(source: str, target: Path, *options: str) -> Path:
-    command = ["gcc", "-O1", *options, "-o", str(target), str(SOURCES / source)]
-    subprocess.run([*command, "-lpthread", "-ldl"], check=True)
+def compiled(source: str, target: Path) -> Path:
+    command = ["gcc", "-O1", "-o", str(target), str(SOURCES / source)]
+    subprocess.run([*command, "-lpthread"], check=True)
     return target
 
 
 @pytest.fixture(scope="session")
 def fake_xstate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("xstate") / "fake_xstate.so"
-    return compiled("fake_xstate.c", target, "-shared", "-fPIC")
+    return compiled("fake_xstate.c", tmp_path_factory.mktemp("xstate") / "fake_xstate")
 
 
-def simulate_processor(size: str, library: Path, folder: Path) -> Path:
+def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     """Make an image whose kernel sees an XSTATE of another size than the computer's."""
     image = find_image().folder
     shutil.copytree(image, folder)
     (folder / "linux").rename(folder / "linux.real")
-    wrapper = (
-        f"#!/bin/sh\nLD_PRELOAD='{library}' FAKE_XSTATE={size} exec '{folder}/linux.real' \"$@\"\n"
-    )
+    wrapper = f"#!/bin/sh\nexec '{program}' {size} '{folder}/linux.real' \"$@\"\n"
     (folder / "linux").write_text(wrapper)
     (folder / "linux").chmod(0o755)
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -1,60 +1,98 @@
 /*
- * Shows the kernel under test a processor whose XSTATE has FAKE_XSTATE bytes.
+ * Runs the kernel under test as if the processor's XSTATE had another size.
+ *
+ *   fake_xstate SIZE PROGRAM ARGUMENT...
  *
  * The host's rule (Linux, arch/x86/kernel/fpu/regset.c): PTRACE_GETREGSET of NT_X86_XSTATE returns as
  * many bytes as fit, while PTRACE_SETREGSET takes the whole state or fails with -EFAULT. The whole
  * state is 576 bytes with SSE only, 832 with AVX, 2,696 with AVX-512 and protection keys, and 11,008
- * with AMX. Without XSAVE both calls fail with -ENODEV (FAKE_XSTATE=0). FAKE_XSTATE=broken is a host
- * that refuses to take the state back.
+ * with AMX. Without XSAVE both calls fail with -ENODEV (SIZE 0). SIZE "broken" is a host that refuses
+ * to take the state back.
  *
- * Programs still use every register of the real processor. If the simulated state is smaller than the
- * real one, this library keeps the part that the caller cannot see and restores it together with the
- * state that it belongs to, which it recognises by the bytes that the caller did see.
+ * The program is linked statically, so its calls cannot be replaced by a preloaded library. A second
+ * process traces it, stops it at these ptrace() calls (by seccomp) and changes them. The program keeps
+ * the process id that its parent knows.
  *
- *   gcc -O2 -shared -fPIC -o fake_xstate.so fake_xstate.c -ldl
+ * Processes still use every register of the real processor. If the simulated state is smaller than the
+ * real one, the part that the program cannot see is kept here and restored together with the state
+ * that it belongs to, which is recognised by the bytes that the program did see.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/ptrace.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/ptrace.h>
-#include <sys/types.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define NT_X86_XSTATE 0x202
 #define LEGACY_BYTES 512
 #define SOFTWARE_BYTES_AT 464 /* of the legacy part: no registers, each kernel writes its own */
 #define FEATURES_AT 512
-#define MAX_BYTES (1 << 15)
+#define MAX_BYTES (1 << 14)
 #define STATES 512
 
 struct state {
-	pid_t pid;
+	long pid;
 	unsigned char bytes[MAX_BYTES];
 };
 
 static struct state states[STATES];
 static unsigned int newest;
 static size_t real_bytes;
-static long (*real)(int, ...);
+static pid_t program;
+static unsigned long scratch; /* in the program: an iovec, then a state */
 
-static int equal(const unsigned char *a, const unsigned char *b, size_t length)
+static long trace(long request, unsigned long address, unsigned long data)
+{
+	long result = syscall(SYS_ptrace, request, program, address, data);
+
+	if (result < 0 && request != PTRACE_PEEKDATA) {
+		perror("fake_xstate: ptrace");
+		exit(1);
+	}
+	return result;
+}
+
+static void read_memory(unsigned long from, void *to, size_t length)
+{
+	for (size_t at = 0; at < length; at += 8)
+		trace(PTRACE_PEEKDATA, from + at, (unsigned long)to + at);
+}
+
+static void write_memory(unsigned long to, const void *from, size_t length)
+{
+	for (size_t at = 0; at < length; at += 8)
+		trace(PTRACE_POKEDATA, to + at, *(unsigned long *)((char *)from + at));
+}
+
+static int same(const unsigned char *a, const unsigned char *b, size_t length)
 {
 	if (memcmp(a, b, SOFTWARE_BYTES_AT))
 		return 0;
 	return length <= LEGACY_BYTES || !memcmp(a + LEGACY_BYTES, b + LEGACY_BYTES, length - LEGACY_BYTES);
 }
 
-static struct state *find(pid_t pid, const unsigned char *seen, size_t length)
+static struct state *find(long pid, const unsigned char *seen, size_t length)
 {
 	struct state *other = NULL;
 
 	for (unsigned int age = 0; age < STATES; age++) {
 		struct state *state = &states[(newest - age) % STATES];
 
-		if (!state->pid || !equal(state->bytes, seen, length))
+		if (!state->pid || !same(state->bytes, seen, length))
 			continue;
 		if (state->pid == pid)
 			return state;
@@ -64,98 +102,204 @@ static struct state *find(pid_t pid, const unsigned char *seen, size_t length)
 	return other;
 }
 
-static long read_all(pid_t pid)
+/* Let the program make a system call with these registers; return its result. */
+static long call(struct user_regs_struct *registers)
 {
-	struct state *state = &states[++newest % STATES];
-	struct iovec all = { state->bytes, MAX_BYTES };
+	int status;
 
-	memset(state->bytes, 0, MAX_BYTES);
-	state->pid = pid;
-	if (real(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &all) < 0)
-		return -1;
-	real_bytes = all.iov_len;
-	return 0;
+	trace(PTRACE_SETREGS, 0, (unsigned long)registers);
+	trace(PTRACE_SYSCALL, 0, 0);
+	waitpid(program, &status, __WALL);
+	if (!WIFSTOPPED(status))
+		exit(1);
+	trace(PTRACE_GETREGS, 0, (unsigned long)registers);
+	return (long)registers->rax;
 }
 
-static long write_all(pid_t pid, const unsigned char *seen, size_t length)
+static long regset(struct user_regs_struct registers, long request, size_t bytes)
 {
-	static unsigned char bytes[MAX_BYTES];
-	struct iovec all = { bytes, real_bytes };
-	struct state *state = length < real_bytes ? find(pid, seen, length) : NULL;
-	unsigned long features = 0;
+	struct iovec whole = { (void *)(scratch + sizeof(whole)), bytes };
 
+	write_memory(scratch, &whole, sizeof(whole));
+	registers.rdi = (unsigned long)request;
+	registers.rdx = NT_X86_XSTATE;
+	registers.r10 = scratch;
+	return call(&registers);
+}
+
+/* Get the whole state into `states`. */
+static long get_all(struct user_regs_struct registers)
+{
+	struct state *state = &states[++newest % STATES];
+	long result = regset(registers, PTRACE_GETREGSET, MAX_BYTES);
+	struct iovec whole;
+
+	read_memory(scratch, &whole, sizeof(whole));
+	real_bytes = whole.iov_len;
+	state->pid = (long)registers.rsi;
+	read_memory(scratch + sizeof(whole), state->bytes, real_bytes);
+	return result;
+}
+
+/* Set a state of which the program has seen the first bytes only. */
+static long set_all(struct user_regs_struct registers, unsigned long from, size_t length)
+{
+	static unsigned char seen[MAX_BYTES], bytes[MAX_BYTES];
+	unsigned long features = 3; /* x87 and SSE, AVX if the program knows it, and nothing beyond */
+	struct state *state;
+
+	read_memory(from, seen, length);
+	state = find((long)registers.rsi, seen, length);
 	if (state) {
 		memcpy(bytes, state->bytes, real_bytes);
 	} else {
 		memset(bytes, 0, real_bytes);
-		memcpy(bytes, seen, length < real_bytes ? length : real_bytes);
-		if (length > LEGACY_BYTES)
-			memcpy(&features, seen + FEATURES_AT, sizeof(features));
-		/* x87 and SSE at least, AVX if the caller knows it, and nothing beyond. */
-		if (length < real_bytes)
-			features = 3 | (length >= 832 ? features & 4 : 0);
+		memcpy(bytes, seen, length);
+		if (length >= 832)
+			features |= *(unsigned long *)(seen + FEATURES_AT) & 4;
 		memcpy(bytes + FEATURES_AT, &features, sizeof(features));
 	}
-	return real(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, &all);
+	write_memory(scratch + sizeof(struct iovec), bytes, real_bytes);
+	return regset(registers, PTRACE_SETREGSET, real_bytes);
 }
 
-long ptrace(int request, ...)
+static void make_scratch(struct user_regs_struct registers)
 {
-	static long fake = -1;
-	static int is_broken;
-	va_list arguments;
+	registers.orig_rax = SYS_mmap;
+	registers.rdi = 0;
+	registers.rsi = MAX_BYTES + sizeof(struct iovec);
+	registers.rdx = PROT_READ | PROT_WRITE;
+	registers.r10 = MAP_PRIVATE | MAP_ANONYMOUS;
+	registers.r8 = (unsigned long)-1;
+	registers.r9 = 0;
+	scratch = (unsigned long)call(&registers);
+}
 
-	va_start(arguments, request);
-	pid_t pid = va_arg(arguments, pid_t);
-	void *address = va_arg(arguments, void *);
-	void *data = va_arg(arguments, void *);
-	va_end(arguments);
+/* The program is about to make one of the ptrace() calls: make it another one. */
+static void intercept(long size, int is_broken)
+{
+	struct user_regs_struct registers, after;
+	struct iovec asked;
+	long result;
 
-	if (!real) {
-		const char *bytes = getenv("FAKE_XSTATE");
-
-		real = (long (*)(int, ...))dlsym(RTLD_NEXT, "ptrace");
-		fake = bytes ? atol(bytes) : -1;
-		is_broken = bytes && strcmp(bytes, "broken") == 0;
+	trace(PTRACE_GETREGS, 0, (unsigned long)&registers);
+	if (!real_bytes) { /* prepare, then let the program make its call again */
+		if (!scratch)
+			make_scratch(registers);
+		else if (registers.rdi == PTRACE_GETREGSET || registers.rdi == PTRACE_GETFPREGS)
+			get_all(registers);
+		after = registers;
+		after.rax = SYS_ptrace;
+		after.rip -= 2;
+		trace(PTRACE_SETREGS, 0, (unsigned long)&after);
+		return;
 	}
-	if (is_broken && request == PTRACE_SETREGSET) {
-		errno = EFAULT;
-		return -1;
-	}
-	if (fake < 0 || is_broken)
-		return real(request, pid, address, data);
-	if (fake == 0) {
-		if ((request == PTRACE_GETREGSET || request == PTRACE_SETREGSET) &&
-		    (long)address == NT_X86_XSTATE) {
-			errno = ENODEV;
-			return -1;
+	if (registers.rdi == PTRACE_GETFPREGS || registers.rdi == PTRACE_SETFPREGS) {
+		if (size != 0)
+			return;
+		if (registers.rdi == PTRACE_GETFPREGS) {
+			result = get_all(registers);
+			write_memory(registers.r10, states[newest % STATES].bytes, LEGACY_BYTES);
+		} else {
+			result = set_all(registers, registers.r10, LEGACY_BYTES);
 		}
-		if (request == PTRACE_GETFPREGS && read_all(pid) == 0) {
-			memcpy(data, states[newest % STATES].bytes, LEGACY_BYTES);
-			return 0;
+	} else if (registers.rdx != NT_X86_XSTATE) {
+		return;
+	} else {
+		read_memory(registers.r10, &asked, sizeof(asked));
+		after = registers;
+		after.orig_rax = (unsigned long)-1; /* no call, unless there is one below */
+		if (is_broken && registers.rdi == PTRACE_SETREGSET) {
+			call(&after);
+			result = -EFAULT;
+		} else if (is_broken) {
+			return;
+		} else if (size == 0) {
+			call(&after);
+			result = -ENODEV;
+		} else if (registers.rdi == PTRACE_GETREGSET) {
+			size_t length = asked.iov_len < (size_t)size ? asked.iov_len : (size_t)size;
+
+			result = get_all(registers);
+			write_memory((unsigned long)asked.iov_base, states[newest % STATES].bytes, length);
+			asked.iov_len = length;
+			write_memory(registers.r10, &asked, sizeof(asked));
+		} else if (asked.iov_len < (size_t)size) {
+			call(&after);
+			result = -EFAULT;
+		} else if ((size_t)size < real_bytes) {
+			result = set_all(registers, (unsigned long)asked.iov_base, (size_t)size);
+		} else {
+			struct iovec real = { asked.iov_base, real_bytes };
+
+			write_memory(registers.r10, &real, sizeof(real));
+			after = registers;
+			result = call(&after);
+			write_memory(registers.r10, &asked, sizeof(asked));
 		}
-		if (request == PTRACE_SETFPREGS && real_bytes)
-			return write_all(pid, data, LEGACY_BYTES);
-		return real(request, pid, address, data);
 	}
-	if ((request != PTRACE_GETREGSET && request != PTRACE_SETREGSET) ||
-	    (long)address != NT_X86_XSTATE)
-		return real(request, pid, address, data);
+	after = registers;
+	after.orig_rax = (unsigned long)-1;
+	after.rax = (unsigned long)result;
+	trace(PTRACE_SETREGS, 0, (unsigned long)&after);
+}
 
-	struct iovec *asked = data;
+static void watch(long size, int is_broken, int started)
+{
+	int status;
 
-	if (request == PTRACE_GETREGSET) {
-		size_t length = asked->iov_len < (size_t)fake ? asked->iov_len : (size_t)fake;
+	trace(PTRACE_SEIZE, 0, PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL);
+	close(started);
+	while (waitpid(program, &status, __WALL) == program && WIFSTOPPED(status)) {
+		int signal = WSTOPSIG(status), event = status >> 16;
 
-		if (read_all(pid) < 0)
-			return -1;
-		memcpy(asked->iov_base, states[newest % STATES].bytes, length);
-		asked->iov_len = length;
-		return 0;
+		if (event == PTRACE_EVENT_SECCOMP) {
+			intercept(size, is_broken);
+			trace(PTRACE_CONT, 0, 0);
+		} else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
+			trace(PTRACE_LISTEN, 0, 0);
+		} else {
+			trace(PTRACE_CONT, 0, event ? 0 : (unsigned long)signal);
+		}
 	}
-	if (asked->iov_len < (size_t)fake) {
-		errno = EFAULT;
-		return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_GETREGSET, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SETREGSET, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_GETFPREGS, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SETFPREGS, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+	};
+	struct sock_fprog loaded = { sizeof(filter) / sizeof(filter[0]), filter };
+	int ready[2];
+	char byte;
+	pid_t tracer;
+
+	if (argc < 3 || pipe2(ready, O_CLOEXEC))
+		return 2;
+	program = getpid();
+	tracer = fork();
+	if (tracer == 0) {
+		close(ready[0]);
+		for (int descriptor = 3; descriptor < 64; descriptor++)
+			if (descriptor != ready[1])
+				close(descriptor);
+		watch(atol(argv[1]), strcmp(argv[1], "broken") == 0, ready[1]);
+		_exit(0);
 	}
-	return write_all(pid, asked->iov_base, fake);
+	close(ready[1]);
+	prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
+	while (read(ready[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &loaded);
+	execv(argv[2], argv + 2);
+	return 127;
 }
