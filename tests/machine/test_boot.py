@@ -13,6 +13,7 @@ OPTIONS = BootOptions(
     image=Image(Path("/cache/with space/abc"), "abc", "6.12"),
     memory_bytes=1 << 30,
     memory_folder=Path("/dev/shm"),
+    working_folder=Path("/home/user/work"),
     cpu=1,
     virtual=True,
     seed=17,

@@ -111,6 +111,7 @@ def prepare(
     os.rmdir("/run/old-root")
 
     _write_built_in(built_in)
+    _seal_hostfs()
     system.set_host_name(host_name)
     _allow_algorithms(built_in)
 
@@ -125,6 +126,11 @@ def install(programs: dict[str, str], packages: dict[str, str], about: dict[str,
     for name, folder in packages.items():
         os.symlink(folder, f"{PYTHON_FOLDER}/{name}")
     _write(ABOUT_FILE, json.dumps(about, indent=2, sort_keys=True) + "\n")
+
+
+def _seal_hostfs() -> None:
+    """Let nobody mount more of the computer's files from now on: everybody in here is root."""
+    _write("/proc/sys/fs/hostfs_sealed", "1\n")
 
 
 def _write_built_in(built_in: list[str]) -> None:
@@ -148,7 +154,6 @@ def _allow_algorithms(built_in: list[str]) -> None:
 
 def _mount_working_folder(root: str, folder: str, mount_point: str) -> None:
     os.makedirs(root + mount_point, exist_ok=True)
-    # A comma would end the option: hostfs has no way to escape it.
     system.mount("working-folder", root + mount_point, "hostfs", options=folder)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from wanlab.errors import WanlabError
+from wanlab.errors import RequirementError, WanlabError
 
 from .guest_environment import ENVIRONMENT
 
@@ -170,6 +171,13 @@ def _embedded() -> Iterator[Finding]:
         _personality,
         "allow personality(ADDR_NO_RANDOMIZE): without, runs may not repeat",
     )
+    yield finding("open files", _open_files, "raise the hard limit (ulimit -Hn) to 4096 or more")
+    yield finding(
+        "landlock",
+        _landlock,
+        "use Linux 5.13 or newer with Landlock enabled: without it the user's files are protected "
+        "by wanlab's kernel alone (docs/security.md)",
+    )
     yield finding("boot", _boot, is_needed=True)
 
 
@@ -211,6 +219,25 @@ def _ptrace() -> str:
 def _personality() -> str:
     _in_child(lambda libc: libc.personality(ADDR_NO_RANDOMIZE))
     return "allowed"
+
+
+ENOUGH_OPEN_FILES = 1024
+
+
+def _open_files() -> str:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < ENOUGH_OPEN_FILES:
+        raise RequirementError(f"only {hard} open files are allowed: large programs run slowly")
+    return f"{hard} (raised from {soft} when a machine starts)"
+
+
+def _landlock() -> str:
+    from .embedded.confinement import landlock_version
+
+    version = landlock_version()
+    if not version:
+        raise RequirementError("this computer's kernel does not offer Landlock")
+    return f"version {version}"
 
 
 def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:

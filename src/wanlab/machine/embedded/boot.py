@@ -21,6 +21,7 @@ from wanlab.errors import RequirementError
 
 from ..agent_process import agent_folder
 from ..loop import Pipes
+from .confinement import prepare_confinement
 from .image import Image
 
 # 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
@@ -47,6 +48,7 @@ class BootOptions:
     image: Image
     memory_bytes: int
     memory_folder: Path
+    working_folder: Path
     cpu: int
     virtual: bool
     seed: int
@@ -100,6 +102,15 @@ def _quoted(path: str) -> str:
     return f'"{path}"' if " " in path else path
 
 
+def raise_open_files_limit() -> None:
+    """Raise the soft limit of this process to the hard one.
+
+    The kernel keeps a descriptor for each cached file, and Debian's soft limit is 1024.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 class KernelProcess:
     """A running kernel, and our ends of its sockets (`pipes`)."""
 
@@ -119,11 +130,15 @@ class KernelProcess:
             channel_out.fileno(),
         )
 
+        confinement = prepare_confinement([options.working_folder, options.memory_folder])
+
         def prepare_child() -> None:
             os.sched_setaffinity(0, {options.cpu})
             _libc.personality(ADDR_NO_RANDOMIZE)  # some containers forbid it
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            raise_open_files_limit()
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            confinement.apply()
 
         try:
             self._process = subprocess.Popen(
@@ -144,6 +159,7 @@ class KernelProcess:
                 "build it again with: wanlab kernel build",
             ) from None
         finally:
+            confinement.close()
             for end in kernel_ends:
                 end.close()
 

@@ -65,7 +65,7 @@ class EmbeddedMachine:
         self.image = find_image()
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
-        folder = check_mountable(working_folder)
+        folder = check_working_folder(working_folder)
         check_memory_available(memory_bytes)
         memory_folder = choose_memory_folder(memory_bytes)
         self._cpu = ClaimedCpu()
@@ -76,6 +76,7 @@ class EmbeddedMachine:
                     image=self.image,
                     memory_bytes=memory_bytes,
                     memory_folder=memory_folder,
+                    working_folder=folder,
                     cpu=self._cpu.number,
                     virtual=clock == "virtual",
                     seed=seed,
@@ -228,14 +229,6 @@ def explain_end(status: int | None, console: str) -> MachineError:
     else:
         what = "the machine's kernel closed its channel"
     return MachineError(what, console=_without_startup_lines(console))
-
-
-def check_mountable(folder: Path) -> Path:
-    """Return the working folder's absolute path. RequirementError if hostfs cannot mount it."""
-    resolved = check_working_folder(folder)
-    if "," in str(resolved):
-        raise RequirementError(f"working folder {folder} has a comma in its path", "rename it")
-    return resolved
 
 
 def _print_stall(message: str) -> None:

@@ -1,0 +1,219 @@
+"""Confines the kernel process, so that nothing inside a machine can change the computer.
+
+Everybody inside a machine is root there, and the kernel acts for them with the rights of the user
+who started it. Before it starts, the process gives up what it does not need:
+
+* Landlock (Linux 5.13 and newer, no root needed): it may read files everywhere, write only in the
+  working folder and in the folder of its memory file, make no device nodes, reach no TCP port, and
+  neither trace nor signal other processes.
+* A seccomp filter for what Landlock does not cover: sockets, mounts, namespaces, keys, shared
+  memory, the memory of other processes.
+
+Both hold for every process of the machine and cannot be undone. See docs/security.md;
+Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_CREATE_RULESET_VERSION = 1
+_RULE_PATH_BENEATH = 1
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
+_SECCOMP_MODE_FILTER = 2
+
+# Access rights to files, in the order of their bits, and the Landlock version that brought them.
+_RIGHTS = {
+    name: (bit, version)
+    for bit, (name, version) in enumerate(
+        [
+            ("execute", 1),
+            ("write_file", 1),
+            ("read_file", 1),
+            ("read_dir", 1),
+            ("remove_dir", 1),
+            ("remove_file", 1),
+            ("make_char", 1),
+            ("make_dir", 1),
+            ("make_reg", 1),
+            ("make_sock", 1),
+            ("make_fifo", 1),
+            ("make_block", 1),
+            ("make_sym", 1),
+            ("refer", 2),
+            ("truncate", 3),
+            ("ioctl_dev", 5),
+        ]
+    )
+}
+_READ = frozenset({"execute", "read_file", "read_dir"})
+_DEVICES = frozenset({"make_char", "make_block", "ioctl_dev"})
+_WRITE = frozenset(_RIGHTS) - _DEVICES
+_TERMINAL = frozenset({"read_file", "read_dir", "write_file", "ioctl_dev"})
+# User-Mode Linux tests at boot whether pseudo-terminals signal input, and opens /dev/null.
+_DEVICE_FILES = (("/dev/ptmx", _TERMINAL), ("/dev/pts", _TERMINAL), ("/dev/null", _TERMINAL))
+
+_TCP_VERSION, _TCP_RIGHTS = 4, 0b11
+_SCOPE_VERSION, _SCOPES = 6, 0b11  # abstract UNIX sockets, signals
+
+# x86-64 system calls that the kernel never makes.
+FORBIDDEN_CALLS = {
+    "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "connect": 42, "accept": 43,
+    "bind": 49, "listen": 50, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69,
+    "msgrcv": 70, "msgctl": 71, "syslog": 103, "setuid": 105, "setgid": 106, "setreuid": 113,
+    "setregid": 114, "setgroups": 116, "setresuid": 117, "setresgid": 119, "uselib": 134,
+    "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164,
+    "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169,
+    "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173, "init_module": 175,
+    "delete_module": 176, "quotactl": 179, "clock_settime": 227, "mq_open": 240, "mq_unlink": 241,
+    "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272,
+    "accept4": 288, "perf_event_open": 298, "name_to_handle_at": 303, "open_by_handle_at": 304,
+    "clock_adjtime": 305, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
+    "kcmp": 312, "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323,
+    "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431,
+    "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438, "mount_setattr": 442,
+}  # fmt: skip
+
+_AUDIT_ARCH_X86_64 = 0xC000003E
+_X32_BIT = 0x40000000
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
+
+
+class _RulesetAttributes(ctypes.Structure):
+    _fields_ = [
+        ("files", ctypes.c_uint64),
+        ("network", ctypes.c_uint64),
+        ("scopes", ctypes.c_uint64),
+    ]
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    ]
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction))]
+
+
+def landlock_version() -> int:
+    """Return the version of Landlock that this computer's kernel offers; 0 if there is none."""
+    return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION)))
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """A restriction that is prepared in this process and applied in the kernel's before it starts.
+
+    `ruleset` is a descriptor, or None where the computer has no Landlock.
+    """
+
+    ruleset: int | None
+
+    def apply(self) -> None:
+        """Restrict the calling process for good. Runs between fork and exec."""
+        _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if self.ruleset is not None and _libc.syscall(_RESTRICT_SELF, self.ruleset, 0):
+            raise OSError(ctypes.get_errno(), "landlock_restrict_self")
+        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(_filter()), 0, 0)
+
+    def close(self) -> None:
+        if self.ruleset is not None:
+            os.close(self.ruleset)
+
+
+def prepare_confinement(writable: Iterable[Path]) -> Confinement:
+    """Allow reading everywhere, and writing below the folders named."""
+    _filter()  # made here: between fork and exec as little as possible happens
+    version = landlock_version()
+    if not version:
+        return Confinement(None)
+    rights = {name: 1 << bit for name, (bit, since) in _RIGHTS.items() if since <= version}
+    attributes = _RulesetAttributes(
+        files=sum(rights.values()),
+        network=_TCP_RIGHTS if version >= _TCP_VERSION else 0,
+        scopes=_SCOPES if version >= _SCOPE_VERSION else 0,
+    )
+    ruleset = int(
+        _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(_size(version)), 0)
+    )
+    if ruleset < 0:
+        raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
+    os.set_inheritable(ruleset, False)
+    rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
+    try:
+        for path, names in rules:
+            _allow(ruleset, path, sum(rights[name] for name in names if name in rights))
+    except BaseException:
+        os.close(ruleset)
+        raise
+    return Confinement(ruleset)
+
+
+def _size(version: int) -> int:
+    """Older kernels know a shorter structure, and refuse a longer one only if it is not zero."""
+    fields = 3 if version >= _SCOPE_VERSION else 2 if version >= _TCP_VERSION else 1
+    return 8 * fields
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return  # a container may lack a device
+    try:
+        if not Path(path).is_dir():
+            rights &= _bits_of_files()
+        rule = _PathBeneath(rights, folder)
+        if _libc.syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0):
+            raise OSError(ctypes.get_errno(), f"landlock_add_rule for {path}")
+    finally:
+        os.close(folder)
+
+
+def _bits_of_files() -> int:
+    """The rights that a rule for a single file may hold."""
+    names = ("execute", "write_file", "read_file", "truncate", "ioctl_dev")
+    return sum(1 << _RIGHTS[name][0] for name in names)
+
+
+@functools.cache
+def _filter() -> _Program:
+    """Refuse the forbidden calls and x32 calls with EPERM, kill what uses another architecture."""
+    numbers = sorted(FORBIDDEN_CALLS.values())
+    instructions = [
+        _Instruction(_LOAD, 0, 0, 4),  # the architecture, in struct seccomp_data
+        _Instruction(_JUMP_IF_EQUAL, 1, 0, _AUDIT_ARCH_X86_64),
+        _Instruction(_RETURN, 0, 0, _KILL),
+        _Instruction(_LOAD, 0, 0, 0),  # the number
+        _Instruction(_JUMP_IF_AT_LEAST, len(numbers) + 1, 0, _X32_BIT),
+    ]
+    instructions += [
+        _Instruction(_JUMP_IF_EQUAL, len(numbers) - index, 0, number)
+        for index, number in enumerate(numbers)
+    ]
+    instructions += [
+        _Instruction(_RETURN, 0, 0, _ALLOW),
+        _Instruction(_RETURN, 0, 0, _REFUSE),
+    ]
+    array = (_Instruction * len(instructions))(*instructions)
+    return _Program(len(instructions), array)

@@ -1,0 +1,136 @@
+"""What the kernel's process may not do, tried from a process that is confined as it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wanlab.machine.embedded.confinement import (
+    FORBIDDEN_CALLS,
+    Confinement,
+    landlock_version,
+    prepare_confinement,
+)
+
+needs_landlock = pytest.mark.skipif(not landlock_version(), reason="no Landlock here")
+
+
+@pytest.fixture
+def confinement(tmp_path: Path) -> Iterator[Confinement]:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    prepared = prepare_confinement([folder])
+    yield prepared
+    prepared.close()
+
+
+def attempt(confinement: Confinement, statement: str) -> str:
+    """Run a statement in a confined Python; return the name of its error, or "done"."""
+    script = (
+        "import ctypes, os, signal, socket\n"
+        f"try:\n    {statement}\nexcept OSError as error:\n    print(type(error).__name__)\n"
+        "else:\n    print('done')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        preexec_fn=confinement.apply,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "open('{outside}/new', 'w')",
+        "open('{outside}/there', 'w')",
+        "open('{outside}/there', 'r+')",
+        "os.truncate('{outside}/there', 0)" if landlock_version() >= 3 else "open('/etc/x', 'w')",
+        "os.unlink('{outside}/there')",
+        "os.mkdir('{outside}/folder')",
+        "os.symlink('x', '{outside}/link')",
+        "os.rename('{outside}/there', '{work}/there')",
+        "os.link('{outside}/there', '{work}/there')",
+        "os.mknod('{work}/device', 0o20666, os.makedev(1, 3))",
+        "os.mknod('{work}/disk', 0o60666, os.makedev(254, 0))",
+        "open('/proc/{parent}/mem', 'r+b', buffering=0)",
+        "open('/proc/{parent}/oom_score_adj', 'w')",
+    ],
+)
+def test_the_kernel_cannot_change_what_lies_outside_the_working_folder(
+    confinement: Confinement, tmp_path: Path, statement: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "there").write_text("unchanged")
+    words = {"outside": outside, "work": tmp_path / "work", "parent": os_getpid()}
+    assert attempt(confinement, statement.format(**words)) in ("PermissionError", "OSError")
+    assert [path.name for path in outside.iterdir()] == ["there"]
+    assert (outside / "there").read_text() == "unchanged"
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def os_getpid() -> int:
+    """This process, which is the parent of the confined one and not confined itself."""
+    import os
+
+    return os.getpid()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "open('{work}/file', 'w').write('x')",
+        "os.mkdir('{work}/folder'); os.rmdir('{work}/folder')",
+        "os.mkfifo('{work}/fifo')",
+        "open('/etc/passwd').read()",
+        "os.listdir('/')",
+        "socket.socketpair()" if sys.version_info >= (3, 11) else "pass",
+    ],
+)
+def test_the_kernel_can_do_what_it_needs(
+    confinement: Confinement, tmp_path: Path, statement: str
+) -> None:
+    assert attempt(confinement, statement.format(work=tmp_path / "work")) == "done"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "socket.socket()",
+        "socket.socket(socket.AF_UNIX)",
+        "os.kill({parent}, signal.SIGCONT)" if landlock_version() >= 6 else "socket.socket()",
+    ],
+)
+def test_the_kernel_reaches_no_sockets_and_no_processes_of_the_user(
+    confinement: Confinement, statement: str
+) -> None:
+    assert attempt(confinement, statement.format(parent=os_getpid())) == "PermissionError"
+
+
+@pytest.mark.parametrize("name", ["mount", "unshare", "process_vm_writev", "bpf", "keyctl"])
+def test_forbidden_system_calls_fail_with_eperm(confinement: Confinement, name: str) -> None:
+    number = FORBIDDEN_CALLS[name]
+    statement = (
+        f"libc = ctypes.CDLL(None, use_errno=True); r = libc.syscall({number}, 0, 0, 0, 0, 0); "
+        "e = ctypes.get_errno(); assert r == -1 and e == 1, (r, e)"
+    )
+    assert attempt(confinement, statement) == "done"
+
+
+def test_a_confined_process_cannot_free_itself(confinement: Confinement, tmp_path: Path) -> None:
+    """Neither by a new ruleset nor by executing a program."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    statement = f"os.execv('/bin/sh', ['sh', '-c', 'echo x > {outside}/new; echo ended'])"
+    expected = "ended" if landlock_version() else None
+    if expected:
+        assert attempt(confinement, statement) == expected
+        assert list(outside.iterdir()) == []
