@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from dev import command
 from dev.errors import DevError
+from dev.setup import CHECKS, Scope
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -12,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_without_a_word_all_words_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
-    words = ["setup", "demo", "test", "check", "bench", "kernel", "ui", "docs"]
+    words = ["setup", "demo", "test", "check", "bench", "kernel", "ui", "wheel", "docs"]
     assert [line.split()[0] for line in lines] == words
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 
@@ -25,12 +26,12 @@ def test_a_word_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str])
 def test_the_front_end_is_built_by_what_sets_up_and_its_size_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    done: list[bool] = []
+    done: list[Scope] = []
     monkeypatch.setattr(command, "STATIC", tmp_path)
-    monkeypatch.setattr(command, "set_up", lambda *, with_kernel: done.append(with_kernel))
+    monkeypatch.setattr(command, "set_up", done.append)
     (tmp_path / "picture.png").write_bytes(bytes(2000))
     assert command.main(["ui"]) == 0
-    assert done == [False]
+    assert done == [CHECKS]
     assert capsys.readouterr().err.startswith("ui: 2 kB compressed; ")
 
 

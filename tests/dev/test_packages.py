@@ -63,7 +63,7 @@ def test_the_source_is_installed_in_a_version_that_the_recipe_knows(
 
 
 def test_a_kernel_that_is_there_needs_no_compiler() -> None:
-    names = {package.name for package in packages.wanted(kernel=True, build=False)}
+    names = {package.name for package in packages.wanted(kernel=True, build=False, tests=True)}
     assert "iproute2" in names
     assert names & {"gcc", SOURCE} == set()
 
@@ -73,13 +73,13 @@ def test_what_only_debian_has_is_asked_of_debian_only(
     monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
-    names = {package.name for package in packages.wanted(kernel=True, build=True)}
+    names = {package.name for package in packages.wanted(kernel=True, build=True, tests=True)}
     assert "gcc" in names
     assert names & {SOURCE, "chromium"} == ({SOURCE, "chromium"} if system == "debian" else set())
 
 
 def test_checks_of_style_need_neither_kernel_nor_its_tools() -> None:
-    names = {package.name for package in packages.wanted(kernel=False, build=True)}
+    names = {package.name for package in packages.wanted(kernel=False, build=True, tests=True)}
     assert names <= {"python3-venv"}
 
 

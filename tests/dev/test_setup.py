@@ -8,7 +8,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done, in order, instead of doing it."""
     steps: list[str] = []
     monkeypatch.setattr(packages, "install", lambda names, versions: steps.append(f"apt {names}"))
-    monkeypatch.setattr(venv, "install", lambda: steps.append("venv"))
+    monkeypatch.setattr(venv, "install", lambda *, development: steps.append("venv"))
     monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
     monkeypatch.setattr(kernel, "source_versions", list)
     monkeypatch.setattr(ui, "build", lambda: steps.append("ui"))
@@ -26,7 +26,7 @@ def on_a_computer(
     monkeypatch.setattr(
         packages, "missing", lambda wanted: [p.name for p in wanted if p.name in lacks]
     )
-    monkeypatch.setattr(venv, "is_up_to_date", lambda: venv_is_made)
+    monkeypatch.setattr(venv, "is_up_to_date", lambda *, development: venv_is_made)
     monkeypatch.setattr(kernel, "found", lambda: image)
     monkeypatch.setattr(ui, "is_up_to_date", lambda: ui_is_built)
 
@@ -66,8 +66,18 @@ def test_checks_of_style_do_not_wait_for_a_kernel(
     monkeypatch: pytest.MonkeyPatch, done: list[str]
 ) -> None:
     on_a_computer(monkeypatch, lacks=["gcc", "iperf3"], venv_is_made=False, image=None)
-    setup.set_up(with_kernel=False)
+    setup.set_up(setup.CHECKS)
     assert done == ["venv"]
+
+
+def test_the_demo_needs_neither_the_page_nor_the_programs_of_the_tests(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
+) -> None:
+    lacks = ["iperf3", "chromium", "openvswitch-switch", "tmux"]
+    on_a_computer(monkeypatch, lacks=lacks, venv_is_made=False, image=None, ui_is_built=False)
+    setup.set_up(setup.DEMO)
+    assert done == ["apt ('iperf3',)", "venv", "kernel"]
+    assert "pip install -e . " in capsys.readouterr().err
 
 
 def test_what_will_be_done_names_the_exact_command() -> None:

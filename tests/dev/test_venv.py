@@ -51,6 +51,6 @@ def test_a_folder_without_a_stamp_is_not_whole(tmp_path: Path) -> None:
 
 
 def test_pip_takes_the_constraints_and_the_tools_of_developers(tmp_path: Path) -> None:
-    command = venv.pip_command(tmp_path)
+    command = venv.pip_command(tmp_path, development=True)
     assert command[:4] == [str(tmp_path / "bin" / "python"), "-m", "pip", "install"]
     assert command[-4:] == ["-c", str(CONSTRAINTS), "-e", f"{ROOT}[dev]"]

@@ -15,10 +15,11 @@ from typing import NoReturn
 
 from . import kernel as kernels
 from . import ui as front_end
+from . import wheel as wheels
 from .checks import check as run_checks
 from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
-from .setup import set_up
+from .setup import CHECKS, DEMO, set_up
 
 # A machine uses one core. Tests of one file share machines, so they run in the same process.
 ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
@@ -29,7 +30,7 @@ DOCUMENTS = (
     ("docs/fidelity.md", "what is real, what is modelled, and how accurate it is"),
     ("docs/limitations.md", "what wanlab cannot do"),
     ("docs/decisions/", "why it is built this way"),
-    ("kernel/README.md", "the kernel's recipe; each patch in kernel/patches/ has a page"),
+    ("kernel/README.md", "the kernel's recipe; its patches and options"),
     ("CONTRIBUTING.md", "how to contribute, and the rules"),
 )
 
@@ -42,8 +43,8 @@ def setup(arguments: Sequence[str]) -> int:
 
 
 def demo(arguments: Sequence[str]) -> int:
-    """Set up, then run Lab 14 of the course: bufferbloat in a router."""
-    set_up()
+    """Set up what it needs, then run Lab 14 of the course: bufferbloat in a router."""
+    set_up(DEMO)
     _become([str(VENV / "bin" / "wanlab"), "lab", "run", "14", *arguments])
 
 
@@ -63,7 +64,7 @@ def test(arguments: Sequence[str]) -> int:
 def check(arguments: Sequence[str]) -> int:
     """Check style, types and spelling: ruff, mypy, codespell, tsc."""
     _refuse_arguments("check", arguments)
-    set_up(with_kernel=False)
+    set_up(CHECKS)
     return run_checks()
 
 
@@ -91,16 +92,24 @@ def kernel(arguments: Sequence[str]) -> int:
 def ui(arguments: Sequence[str]) -> int:
     """Build the browser front end if ui/ has changed; part of setup."""
     _refuse_arguments("ui", arguments)
-    set_up(with_kernel=False)
+    set_up(CHECKS)
     size = front_end.kilobytes(front_end.compressed_bytes(STATIC))
     print(f"ui: {size} compressed; `wanlab web` shows it", file=sys.stderr)
+    return 0
+
+
+def wheel(arguments: Sequence[str]) -> int:
+    """Build the wheel with the kernel and the page, the sdist, and the kernel's source into dist/."""
+    _refuse_arguments("wheel", arguments)
+    set_up()
+    wheels.report(wheels.build())
     return 0
 
 
 def docs(arguments: Sequence[str]) -> int:
     """Check the documentation, and list what to read."""
     _refuse_arguments("docs", arguments)
-    set_up(with_kernel=False)
+    set_up(CHECKS)
     command = [str(VENV / "bin" / "python"), "-m", "pytest", "-q", "tests/docs"]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     print("\n".join(["", "Read next:", *(f"  {path:22} {content}" for path, content in DOCUMENTS)]))
@@ -108,7 +117,8 @@ def docs(arguments: Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    command.__name__: command for command in (setup, demo, test, check, bench, kernel, ui, docs)
+    command.__name__: command
+    for command in (setup, demo, test, check, bench, kernel, ui, wheel, docs)
 }
 
 

@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from .errors import DevError
 from .places import KERNEL, ROOT
@@ -20,6 +21,15 @@ def found() -> str | None:
 
         image = find_image(load_recipe(RECIPE_FOLDER))
     return f"kernel {image.release} ({image.manifest_hash[:12]})" if image else None
+
+
+def folder() -> Path | None:
+    """Return the folder of the recipe's kernel in this user's cache, or None."""
+    with _recipe_errors():
+        from kernelbuild import RECIPE_FOLDER, find_image, load_recipe
+
+        image = find_image(load_recipe(RECIPE_FOLDER))
+    return image.folder if image else None
 
 
 def source_versions() -> list[str]:

@@ -34,14 +34,16 @@ class Package:
 
 
 TO_PREPARE = (Package("python3-venv", "python3"),)
-TO_RUN = (
+FOR_DEMO = (
     Package("iproute2", "tc"),
     Package("iperf3", "iperf3"),
     Package("iputils-ping", "ping"),
     Package("ethtool", "ethtool"),
-    Package("tcpdump", "tcpdump"),
     Package("procps", "sysctl"),
     Package("kmod", "lsmod"),
+)
+FOR_TESTS = (
+    Package("tcpdump", "tcpdump"),
     Package("openvswitch-switch", "ovs-vswitchd"),
     Package("net-tools", "ifconfig"),
     Package("iptables", "iptables"),
@@ -68,11 +70,13 @@ def count(names: Collection[object]) -> str:
     return f"{len(names)} package" + ("" if len(names) == 1 else "s")
 
 
-def wanted(*, kernel: bool, build: bool) -> tuple[Package, ...]:
-    """Return the packages that are needed for Python, to run the kernel, and to build it."""
+def wanted(*, kernel: bool, build: bool, tests: bool) -> tuple[Package, ...]:
+    """Return the packages needed for Python, to run the kernel, to build it, and for the tests."""
     # Only the system's Python needs the package for venv; others include it.
     prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
-    every = prepare + (TO_RUN if kernel else ()) + (TO_BUILD if kernel and build else ())
+    every: tuple[Package, ...] = prepare
+    if kernel:
+        every += FOR_DEMO + (FOR_TESTS if tests else ()) + (TO_BUILD if build else ())
     return tuple(package for package in every if is_debian() or not package.is_debian_only)
 
 
@@ -185,10 +189,11 @@ def _refuse_unknown(names: Collection[str]) -> None:
         return
     hint = "enable the distribution's usual package sources, then run this again"
     if KERNEL_SOURCE in names:
+        every = [package.name for package in (*FOR_DEMO, *FOR_TESTS, *TO_BUILD)]
         hint = (
             "Debian 12 has the kernel's source as a package. Elsewhere bring an archive of it,\n"
             "install the other packages, and run: ./dev kernel build --source ARCHIVE\n"
-            f"  {install_command([n.name for n in (*TO_RUN, *TO_BUILD) if n.name not in names])}"
+            f"  {install_command([name for name in every if name not in names])}"
         )
     raise DevError(f"apt does not know: {', '.join(names)}", hint)
 

@@ -15,6 +15,7 @@ class Missing:
 
     packages: tuple[str, ...] = ()
     venv: bool = False
+    development: bool = True
     kernel: bool = False
     ui: bool = False
 
@@ -30,7 +31,8 @@ class Missing:
             lines += [f"install {packages.count(self.packages)}, {how}:", f"  {command}"]
         if self.venv:
             lines.append("install wanlab and the Python packages that it needs into .venv:")
-            lines.append("  pip install -e '.[dev]'  (listed in pyproject.toml)")
+            what = "'.[dev]'" if self.development else "."
+            lines.append(f"  pip install -e {what}  (listed in pyproject.toml)")
         if self.kernel:
             lines.append("build the kernel into your cache: about 4 minutes on two cores")
             lines.append("  python3 kernel/build.py build")
@@ -40,24 +42,39 @@ class Missing:
         return lines
 
 
-def find_missing(*, with_kernel: bool) -> tuple[Missing, str]:
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What a command of ./dev needs: a kernel, and the developers' tools with the browser page."""
+
+    kernel: bool
+    development: bool
+
+
+DEMO = Scope(kernel=True, development=False)
+CHECKS = Scope(kernel=False, development=True)
+EVERYTHING = Scope(kernel=True, development=True)
+
+
+def find_missing(scope: Scope) -> tuple[Missing, str]:
     """Return what is missing, and a short description of what is installed."""
-    image = kernel.found() if with_kernel else None
-    needs_kernel = with_kernel and image is None
-    wanted = packages.wanted(kernel=with_kernel, build=needs_kernel)
+    image = kernel.found() if scope.kernel else None
+    needs_kernel = scope.kernel and image is None
+    wanted = packages.wanted(kernel=scope.kernel, build=needs_kernel, tests=scope.development)
     missing = Missing(
         packages=tuple(packages.missing(wanted)),
-        venv=not venv.is_up_to_date(),
+        venv=not venv.is_up_to_date(development=scope.development),
+        development=scope.development,
         kernel=needs_kernel,
-        ui=not ui.is_up_to_date(),
+        ui=scope.development and not ui.is_up_to_date(),
     )
-    installed = [packages.count(wanted), ".venv", image, "the browser front end"]
+    page = "the browser front end" if scope.development else None
+    installed = [packages.count(wanted), ".venv", image, page]
     return missing, ", ".join(filter(None, installed))
 
 
-def set_up(*, with_kernel: bool = True) -> None:
+def set_up(scope: Scope = EVERYTHING) -> None:
     """Install what is missing; if nothing is, only say so."""
-    missing, installed = find_missing(with_kernel=with_kernel)
+    missing, installed = find_missing(scope)
     if not missing:
         print(f"setup: nothing to do ({installed})", file=sys.stderr)
         return
@@ -65,7 +82,7 @@ def set_up(*, with_kernel: bool = True) -> None:
     if missing.packages:
         packages.install(missing.packages, kernel.source_versions() if missing.kernel else [])
     if missing.venv:
-        venv.install()
+        venv.install(development=missing.development)
     if missing.kernel:
         kernel.build()
     if missing.ui:

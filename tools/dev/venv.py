@@ -40,32 +40,35 @@ def read_stamp(folder: Path) -> str | None:
         return None
 
 
-def wanted_stamp() -> str:
-    """Return the stamp that .venv should have."""
-    return stamp_of(ROOT, CONSTRAINTS, f"{sys.executable} {sys.version}")
+def wanted_stamp(*, development: bool) -> str:
+    """Return the stamp that .venv should have, with or without the developers' tools."""
+    tools = "dev" if development else "run"
+    return stamp_of(ROOT, CONSTRAINTS, f"{sys.executable} {sys.version} {tools}")
 
 
-def is_up_to_date() -> bool:
-    """Whether .venv is what this checkout needs."""
-    return read_stamp(VENV) == wanted_stamp() and (VENV / "bin" / "python").exists()
+def is_up_to_date(*, development: bool) -> bool:
+    """Whether .venv is what this checkout needs. The developers' .venv serves users too."""
+    stamps = {wanted_stamp(development=True), wanted_stamp(development=development)}
+    return read_stamp(VENV) in stamps and (VENV / "bin" / "python").exists()
 
 
-def install() -> None:
+def install(*, development: bool) -> None:
     """Make or update .venv."""
     _check_writable()
     os.umask(0o022)  # everybody who can read the checkout can read what is installed
     if read_stamp(VENV) is None or not (VENV / "bin" / "python").exists():
         _make()
     (VENV / STAMP).unlink(missing_ok=True)
-    run("pip install", pip_command(VENV), folder=ROOT, environment=_environment())
-    (VENV / STAMP).write_text(wanted_stamp(), encoding="ascii")
+    command = pip_command(VENV, development=development)
+    run("pip install", command, folder=ROOT, environment=_environment())
+    (VENV / STAMP).write_text(wanted_stamp(development=development), encoding="ascii")
 
 
-def pip_command(folder: Path) -> list[str]:
+def pip_command(folder: Path, *, development: bool) -> list[str]:
     """Return the command that installs wanlab and its dependencies into the folder."""
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
     python = str(folder / "bin" / "python")
-    what = ["-c", str(CONSTRAINTS), "-e", f"{ROOT}[dev]"]
+    what = ["-c", str(CONSTRAINTS), "-e", f"{ROOT}[dev]" if development else str(ROOT)]
     return [python, "-m", "pip", "install", *options, *what]
 
 

@@ -1,0 +1,31 @@
+"""Puts the built kernel and the browser page into the wheel, and names the platform it runs on.
+
+`./dev wheel` builds both before. A wheel without the kernel (an editable install, for example) is an
+ordinary pure one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+KERNEL_VARIABLE = "WANLAB_WHEEL_KERNEL"
+INSIDE = "wanlab/machine/embedded/kernel"
+# The image is linked statically, so it runs with any C library.
+PLATFORM = "manylinux_2_17_x86_64.musllinux_1_1_x86_64"
+
+
+class KernelHook(BuildHookInterface):
+    """Include the folder of a built kernel that the environment names."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        folder = os.environ.get(KERNEL_VARIABLE)
+        if not folder or self.target_name != "wheel":
+            return
+        files = sorted(path for path in Path(folder).iterdir() if path.is_file())
+        build_data["force_include"].update({str(path): f"{INSIDE}/{path.name}" for path in files})
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{PLATFORM}"
