@@ -1,4 +1,4 @@
-"""A network as a notebook shows it: its clock, its nodes, where their ports lead to."""
+"""Displays a network in a notebook: its clock, its nodes, and where their ports lead."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def show(network: Network) -> None:
-    """Now, and again whenever its time has passed."""
+    """Display a network, and update the display whenever its time has passed."""
     output = LiveOutput()
 
-    def show_it() -> None:
+    def update() -> None:
         output.show(network_html(network), repr(network))
 
-    show_it()
+    update()
     if isinstance(network.on_time, TimeLine):
-        network.on_time.others.append(show_it)
+        network.on_time.others.append(update)
 
 
 def network_html(network: Network) -> Html:
-    """As it is now."""
+    """Return the network as it is now, as HTML."""
     topology = network.topology
     rows = [
         (node.name, node.kind_of_node, _addresses(node, topology), _ports(node, topology))
@@ -44,16 +44,18 @@ def network_html(network: Network) -> Html:
 
 def _state(network: Network) -> str:
     seed = "" if network.seed is None else f", seed {network.seed}"
-    how = f"{network.machine_kind} machine, {network.clock} clock{seed}, {network.wire} wire"
+    settings = f"{network.machine_kind} machine, {network.clock} clock{seed}, {network.wire} wire"
     if not network.is_running:
-        return f"not running; {how}"
-    return f"clock {network.now_ns / 1e9:.6f} s; {how}"
+        return f"not running; {settings}"
+    return f"clock {network.now_ns / 1e9:.6f} s; {settings}"
 
 
 def _addresses(node: Node, topology: Topology) -> Html:
-    own = [node.ip] if isinstance(node, Host) and node.ip else []
-    found = dict.fromkeys([*own, *(port.ip for port in topology.ports(node.name) if port.ip)])
-    return Html("<br>".join(as_html(address) for address in found))
+    host_addresses = [node.ip] if isinstance(node, Host) and node.ip else []
+    addresses = dict.fromkeys(
+        [*host_addresses, *(port.ip for port in topology.ports(node.name) if port.ip)]
+    )
+    return Html("<br>".join(as_html(address) for address in addresses))
 
 
 def _ports(node: Node, topology: Topology) -> Html:
@@ -71,9 +73,9 @@ def _port_lines(node: Node, topology: Topology) -> Iterator[str]:
 
 
 def _conditions(port: Port) -> str:
-    shown = []
+    texts = []
     for word, value in words_of(port.conditions).items():
         if isinstance(value, dict):
             value = " ".join(str(part) for part in value.values())
-        shown.append(f"{word} {value}")
-    return ", ".join(shown)
+        texts.append(f"{word} {value}")
+    return ", ".join(texts)
