@@ -173,10 +173,10 @@ def test_what_a_newer_version_may_have_added_is_refused_by_name(tmp_path: Path) 
     path = tmp_path / "a" / "provenance.json"
     index = json.loads(path.read_text())
     path.write_text(json.dumps(index | {"events": []}))
-    with pytest.raises(RecordError, match=r"json has what this wanlab does not know: events"):
+    with pytest.raises(RecordError, match=r"json has keys that this version does not know: events"):
         read(tmp_path / "a")
     path.write_text(json.dumps(index | {"provenance": index["provenance"] | {"moon": "full"}}))
-    with pytest.raises(RecordError, match=r"the provenance has what .* does not know: moon"):
+    with pytest.raises(RecordError, match=r"the provenance has keys that .* does not know: moon"):
         read(tmp_path / "a")
 
 

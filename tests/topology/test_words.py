@@ -46,7 +46,7 @@ def test_all_bad_words_are_reported_at_once() -> None:
         # The misspelt word is what a program without type checks would pass.
         link("h1", "s1", rte="1Mbps", delay="-1ms", queue={"knd": "red"}, a_to_b={"loss": "x"})  # type: ignore[call-arg]
     assert [(problem.place, problem.what) for problem in caught.value.problems] == [
-        ("link h1-s1: rte", '"rte" is not known of a link'),
+        ("link h1-s1: rte", '"rte" is not a condition of a link'),
         ("link h1-s1: delay", 'the time "-1ms" is negative'),
         ("link h1-s1: queue", '"knd" is not known of a queue'),
         ("link h1-s1: loss", '"x" is not a fraction'),

@@ -1,7 +1,7 @@
-"""Where a record comes from: everything that is needed to judge it, and to make it again.
+"""The origin of a record: everything needed to judge and to reproduce it.
 
-A provenance holds no wall-clock time and no path of the computer it was made on, so that the same
-experiment leaves the same provenance everywhere.
+A provenance holds no wall-clock time and no path of the computer, so the same experiment has the same
+provenance everywhere.
 """
 
 import json
@@ -15,14 +15,14 @@ from wanlab.errors import RecordError
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """The origin of a record. `warnings` are what to know before trusting it; figures show them."""
+    """The origin of a record. Figures show its `warnings`: read them before trusting the record."""
 
     wanlab: str
     """Version of wanlab."""
     topology: str = ""
     """The topology as the text of a file."""
     commands: tuple[str, ...] = ()
-    """What was run, in order, as one would type it, after the node: "h1$ iperf3 -c h3"."""
+    """The commands in order, each behind its node: "h1$ iperf3 -c h3"."""
     seed: int | None = None
     machine: str = ""
     """embedded: our own kernel. native: the computer's."""
@@ -36,13 +36,13 @@ class Provenance:
     nic: Mapping[str, str] = field(default_factory=dict)
     """The NIC of hosts and routers, where it is not decided by rule: `{"tso": "off"}`."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """What else of the network decides results: line rate, kernel parameters of every node."""
+    """Other settings that affect results: line rate, kernel parameters of every node."""
     warnings: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """What was varied, as plain JSON values: `{"limit_bytes": 2621440}`."""
+    """The varied parameters, as JSON values: `{"limit_bytes": 2621440}`."""
 
     def to_json(self) -> str:
-        """Sorted and indented: the same provenance is always the same text."""
+        """Return JSON, sorted and indented: the same provenance is always the same text."""
         try:
             return as_text(asdict(self))
         except (TypeError, ValueError) as error:
@@ -53,8 +53,7 @@ class Provenance:
 
     @classmethod
     def from_data(cls, data: object) -> "Provenance":
-        """The reverse of `json.loads(to_json())`; a wrong type, or a key that this version does not
-        know, is an error that says where."""
+        """Reverse `json.loads(to_json())`; raise RecordError for a wrong type or an unknown key."""
         if isinstance(data, dict):
             refuse_unknown("the provenance", data, {known.name for known in fields(cls)})
         try:
@@ -64,14 +63,14 @@ class Provenance:
 
 
 def as_text(data: object) -> str:
-    """JSON that is the same text for the same data."""
+    """Return JSON that is the same text for the same data."""
     return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def refuse_unknown(what: str, data: Mapping[str, object], known: set[str]) -> None:
-    """What a reader does not know may change the meaning of what it does know."""
+    """Refuse unknown keys: they may change the meaning of the known ones."""
     if unknown := sorted(data.keys() - known):
         raise RecordError(
-            f"{what} has what this wanlab does not know: {', '.join(unknown)}",
+            f"{what} has keys that this version does not know: {', '.join(unknown)}",
             "it was written by a newer version",
         )

@@ -1,4 +1,4 @@
-"""Tables of what was measured.
+"""Tables of measurements, with units.
 
 A record is a provenance, some tables, and the raw outputs of the tools the tables were read from:
 
@@ -9,16 +9,16 @@ A record is a provenance, some tables, and the raw outputs of the tools the tabl
            |                            10000000 | s1-eth2|  tbf |        160000 |     3
            `--- raw            "ping.txt": b"PING 10.0.0.3 ..."
 
-**Names carry units.** The unit of a column is the last of the words of its name that is a unit:
+**Names carry units.** The unit of a column is the last word of its name that is a unit:
 `rtt_us` is in us, `backlog_bytes` and `bytes_acked` in B, `rate_bps` in bit/s. A name without such
 a word (`drops`, `retransmits`) is a plain count or a label. Where this rule is wrong for a column,
-the table is told its unit.
+pass its unit to `Table.of`.
 
-**Values** are 64-bit integers, 64-bit floats, booleans, or text. What was not measured in a row is
-NaN, so a column of integers with holes is one of floats.
+**Values** are 64-bit integers, 64-bit floats, booleans, or text. A missing value is NaN, so a column of
+integers with missing values becomes one of floats.
 
-**Equality** and the digest look at content only: the same values give the same digest on every
-computer and with every version of the file format's library.
+**Equality** and the digest depend on content only: the same values give the same digest on every
+computer and with every version of pyarrow.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ _NAMES = {
 
 
 def unit_of(name: str) -> str:
-    """The unit in the name of a column; "" where there is none."""
+    """Return the unit in the name of a column; "" if there is none."""
     return next((UNITS[word] for word in reversed(name.split("_")) if word in UNITS), "")
 
 
@@ -86,9 +86,9 @@ class Series:
     values: Array
 
     def rate(self) -> "Series":
-        """How fast a counter grew between its readings: bytes become bit/s, counts become 1/s.
+        """Return the rate of a counter between its readings: bytes become bit/s, counts become 1/s.
 
-        Each value stands at the end of its interval; of readings at one moment the last counts.
+        Each value has the time of the end of its interval; of readings at one moment the last counts.
         """
         factor, unit = (8.0, "bit/s") if self.unit == "B" else (1.0, f"{self.unit or '1'}/s")
         last = np.append(np.diff(self.times_s) > 0, True)[: len(self.times_s)]
@@ -107,7 +107,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, values: Iterable[object], unit: str | None = None) -> "Column":
-        """A column of any array or sequence; None in it is a number that was not measured."""
+        """Make a column of any array or sequence; None in it is a missing number."""
         return cls(name, unit_of(name) if unit is None else unit, _values(name, values))
 
     def __post_init__(self) -> None:
@@ -120,14 +120,14 @@ class Column:
         return str(self.values.dtype) if isinstance(self.values, np.ndarray) else "text"
 
     def rows(self, keep: NDArray[np.bool_]) -> "Column":
-        """The column with the rows for which `keep` is true."""
+        """Return the column with the rows for which `keep` is true."""
         values = self.values
         if isinstance(values, np.ndarray):
             return Column(self.name, self.unit, values[keep])
         return Column(self.name, self.unit, tuple(compress(values, keep)))
 
     def content(self) -> Iterator[bytes]:
-        """The column as bytes, the same on every computer."""
+        """Yield the column as bytes, the same on every computer."""
         yield from (self.name.encode(), self.unit.encode(), self.kind.encode())
         if isinstance(self.values, np.ndarray):
             yield self.values.astype(self.values.dtype.newbyteorder("<"), copy=False).tobytes()
@@ -155,7 +155,7 @@ class Table:
 
     @classmethod
     def of(cls, columns: Columns, units: Mapping[str, str] | None = None) -> "Table":
-        """A table of arrays or sequences by name; `units` holds where names do not."""
+        """Make a table of arrays or sequences by name; `units` overrides the units of names."""
         units = units or {}
         if odd := sorted(units.keys() - columns.keys()):
             raise RecordError(f"there is a unit but no column for {', '.join(odd)}")
@@ -167,7 +167,7 @@ class Table:
     def from_rows(
         cls, rows: Sequence[Mapping[str, object]], units: Mapping[str, str] | None = None
     ) -> "Table":
-        """A table of rows that all have the same keys; None is a number that was not measured."""
+        """Make a table of rows that all have the same keys; None is a missing number."""
         names = list(rows[0]) if rows else []
         for number, row in enumerate(rows):
             if row.keys() != rows[0].keys():
@@ -198,22 +198,22 @@ class Table:
         return f"Table({len(self)} rows: {', '.join(self.names)})"
 
     def distinct(self, name: str) -> list[Any]:
-        """The different values of a column, in order of their first appearance."""
+        """Return the distinct values of a column, in order of first appearance."""
         return list(dict.fromkeys(_plain(self[name])))
 
     def where(self, **equal: object) -> "Table":
-        """The rows in which each named column has the given value."""
+        """Return the rows in which each named column has the given value."""
         keep = np.ones(len(self), dtype=bool)
         for name, wanted in equal.items():
             keep &= np.fromiter((value == wanted for value in _plain(self[name])), bool, len(self))
         return self.rows(keep)
 
     def rows(self, keep: NDArray[np.bool_]) -> "Table":
-        """The rows for which `keep` is true."""
+        """Return the rows for which `keep` is true."""
         return Table(tuple(column.rows(keep) for column in self.columns))
 
     def series(self, name: str, *, time: str | None = None) -> Series:
-        """A column over time; `time` is the first of time_ns, time_s, start_s unless said."""
+        """Return a column over time; `time` defaults to the first of time_ns, time_s, start_s."""
         if time is None:
             time = next((known for known in TIME_COLUMNS if known in self), TIME_COLUMNS[0])
         clock, column = self.column(time), self.column(name)
@@ -226,7 +226,7 @@ class Table:
         if np.any(np.diff(times_s) < 0):
             raise RecordError(
                 f"the times in {time!r} go back",
-                "several things are in this table; choose one of them by where(...)",
+                "this table mixes several sources; choose one with where(...)",
             )
         return Series(name, column.unit, times_s, np.asarray(column.values))
 
@@ -252,7 +252,7 @@ class Table:
         return pyarrow.Table.from_arrays(arrays, schema=schema)
 
     def to_polars(self) -> "polars.DataFrame":
-        """For polars, which keeps no units: `record[table].column(name).unit` has them."""
+        """Return a polars frame, which has no units: see `record[table].column(name).unit`."""
         with _optional("polars"):
             import polars
 
@@ -261,7 +261,7 @@ class Table:
         return frame
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """For pandas; units are in `frame.attrs["units"]`."""
+        """Return a pandas frame; units are in `frame.attrs["units"]`."""
         with _optional("pandas"):
             import pandas
 
@@ -272,12 +272,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Record:
-    """What one run measured, with its origin."""
+    """The measurements of one run, with their origin."""
 
     provenance: Provenance
     tables: Mapping[str, Table] = field(default_factory=dict)
     raw: Mapping[str, bytes] = field(default_factory=dict)
-    """Outputs of the tools, as they came."""
+    """The unmodified outputs of tools, by file name."""
 
     def __post_init__(self) -> None:
         for name in self.tables:
@@ -294,16 +294,16 @@ class Record:
         return name in self.tables
 
     def digest(self) -> str:
-        """SHA-256 over all content, in hexadecimal. Two runs agree if their digests do."""
+        """Return the SHA-256 of all content, in hexadecimal. Two runs agree if their digests do."""
         return content_digest(self.provenance.to_json(), self.tables, self.raw)
 
 
 def content_digest(provenance: str, tables: Mapping[str, Table], raw: Mapping[str, bytes]) -> str:
-    """The digest of a record whose provenance is this text."""
+    """Return the digest of a record with this text of a provenance."""
     digest = hashlib.sha256()
 
     def add(part: bytes) -> None:
-        # With its length before it, no part can pass for the end of another.
+        # The length in front keeps the boundary between two parts unambiguous.
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
 
@@ -323,7 +323,7 @@ def content_digest(provenance: str, tables: Mapping[str, Table], raw: Mapping[st
 
 @contextmanager
 def _optional(library: str) -> Iterator[None]:
-    """For what wanlab works without."""
+    """Import an optional library; raise RequirementError if it is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -333,7 +333,7 @@ def _optional(library: str) -> Iterator[None]:
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuses the name of a "table" or a "raw output" that cannot be the name of its file."""
+    """Refuse the name of a "table" or a "raw output" that cannot be the name of its file."""
     if not _NAMES[kind].fullmatch(name):
         raise RecordError(
             f"{name!r} cannot be the name of a {kind}",
@@ -342,7 +342,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def _values(name: str, values: Iterable[object]) -> Values:
-    """The values as one of the four kinds that a column may have."""
+    """Convert values to one of the four kinds that a column may have."""
     array: Array
     if isinstance(values, np.ndarray):
         array = values
@@ -370,5 +370,5 @@ def _values(name: str, values: Iterable[object]) -> Values:
 
 
 def _plain(values: Values) -> Sequence[Any]:
-    """The values as Python's own, which compare and hash as one expects."""
+    """Return values as Python objects, which compare and hash as one expects."""
     return values.tolist() if isinstance(values, np.ndarray) else values

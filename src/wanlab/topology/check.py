@@ -1,7 +1,7 @@
-"""Everything that is wrong with a topology, all at once, each with its place.
+"""Find all problems of a topology at once, each with its position.
 
-`check` never raises and never stops at the first problem. A problem's place is where the file says
-it ("links[2].dest", "line 7"), or the thing itself ("link h1-s1") for a topology made in Python.
+`check` never raises and never stops at the first problem. A problem's position is that in the file
+("links[2].dest", "line 7"), or the node or link ("link h1-s1") for a topology made in Python.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DISTRIBUTIONS = ("normal", "pareto", "paretonormal", "experimental")
 
 
 def check(topology: Topology) -> list[Problem]:
-    """All problems, in the order of the topology."""
+    """Return all problems, in the order of the topology."""
     findings = _Findings(topology)
     _check_base(findings)
     for index, node in enumerate(topology.nodes):
@@ -69,7 +69,7 @@ def check(topology: Topology) -> list[Problem]:
 
 
 def ensure(topology: Topology) -> Topology:
-    """The topology itself, if it has no problem."""
+    """Return the topology itself; raise TopologyError if it has problems."""
     if problems := check(topology):
         raise TopologyError(problems, topology.source.file)
     return topology
@@ -92,7 +92,7 @@ def undamaged_problems(topology: Topology, problems: Sequence[Problem]) -> list[
 
 
 class _Findings:
-    """The problems so far; knows how to name a place."""
+    """The problems found so far."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
@@ -182,7 +182,7 @@ def _check_conditions(report: Report, port: Port, direction: str) -> None:
 
 
 def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
-    """(what, field, hint) of everything but the queue."""
+    """Yield (what, field, hint) for everything except the queue."""
     rate = it.rate_bps
     if rate is not None and rate < 0:
         yield f"the rate {rate} bit/s is negative", "rate_bps", 'as in "10Mbps"'
@@ -270,7 +270,7 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
     for word in sorted({word for word in words if words.count(word) > 1}):
         report("queue", f'the option "{word}" is given twice', "give it once")
     conditions = port.conditions
-    # netem, which makes delay and loss, holds packets too: there a limit has an effect by itself.
+    # netem holds packets, too, so with delay or loss a limit has an effect without a rate.
     is_limit_of_netem = (
         queue.kind == "fifo"
         and queue.limit_packets is not None
@@ -304,7 +304,7 @@ def _check_names_are_unique(findings: _Findings) -> None:
     for index, link in enumerate(numbered.links):
         for end, port in (("a", link.a), ("b", link.b)):
             if port.node not in known:
-                continue  # reported already, and its ports are beside the point
+                continue  # reported already; its ports do not matter
             report = findings.of_link(index)
             field = f"{end}_port"
             scope = "" if port.node in switches else port.node
@@ -318,7 +318,7 @@ def _check_names_are_unique(findings: _Findings) -> None:
 
 
 def _check_controllers_are_apart(findings: _Findings) -> None:
-    """Those that we start listen in one namespace, that of the machine."""
+    """Controllers that we start all listen in the machine's root namespace."""
     seen = _Seen()
     for index, node in enumerate(findings.topology.nodes):
         if not isinstance(node, Controller) or not (node.is_ours or node.kind == "outside"):
@@ -330,7 +330,7 @@ def _check_controllers_are_apart(findings: _Findings) -> None:
 
 
 def _check_addresses_are_unique(findings: _Findings) -> None:
-    """Compares what each node has after resolving, so that a rule and a choice cannot collide."""
+    """Compare resolved addresses, so that automatic and explicit ones cannot collide."""
     topology = addresses.number_ports(addresses.number_nodes(findings.topology))
     for index, host in enumerate(topology.nodes):
         if isinstance(host, Host):

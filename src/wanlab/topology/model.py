@@ -1,15 +1,15 @@
-"""What a network is, as data: nodes, and links between their ports.
+"""A network as data: nodes, and links between their ports.
 
-Nothing here knows a kernel, a clock or a file. A topology does not change; an edited one is a new
-one (`dataclasses.replace`). It may be wrong (two nodes of one name): `check` says so. It may leave
-things open (`None` means "by rule"): `addresses.resolve` fills them in.
+Nothing here depends on a kernel, a clock or a file. A topology is immutable; edit it with
+`dataclasses.replace`. It may have mistakes (two nodes with one name), which `check` reports. It may
+leave fields open (`None` means "by rule"), which `addresses.resolve` fills in.
 
     Topology
       nodes   Host h1                 Switch s1                 Host h2
                  |                     |     |                     |
       links   Link( Port h1-eth0 -- Port s1-eth1 )  Link( Port s1-eth2 -- Port h2-eth0 )
                       |                 |
-              what leaves h1     what leaves s1 towards h1        <- Conditions, one per direction
+              packets from h1     packets from s1 to h1            <- Conditions, one per direction
 
 The conditions of a port (rate, delay, loss, queue) are those of the packets that *leave* through it,
 because that is where Linux shapes. A delay in both directions of a link adds twice to the round trip.
@@ -39,13 +39,13 @@ class Node:
     name: str
     _: KW_ONLY
     number: int | None = None
-    """Counts the nodes of one kind; gives a host its automatic address."""
+    """The number among the nodes of its kind; it determines a host's automatic address."""
     x: float = 0.0
     y: float = 0.0
     start_command: str | None = None
     stop_command: str | None = None
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
-    """What a file says of this node that the model has no field for; its writer puts it back."""
+    """Fields of a file that the model does not have; they are written back to the file."""
 
     def __str__(self) -> str:
         return f"{self.kind_of_node} {self.name}"
@@ -53,7 +53,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Host(Node):
-    """An end system. Its address and MAC are those of its first port."""
+    """An end system. Its address and MAC belong to its first port."""
 
     kind_of_node = "host"
 
@@ -61,15 +61,15 @@ class Host(Node):
     """With its prefix ("10.0.0.1/8"). None: by rule. "": its first port's, or none."""
     mac: str | None = None
     in_root: bool = False
-    """It has no namespace of its own: its ports are in the machine's root namespace, as a switch's."""
+    """Whether its ports are in the machine's root namespace, like a switch's."""
     default_route: str | None = None
     """A gateway ("10.0.0.254"), or what `ip route add default` takes ("via 10.0.0.254 dev h1-eth0")."""
     private_directories: tuple[tuple[str, str | None], ...] = ()
-    """(where it is mounted, folder that keeps its content); without the second it is temporary."""
+    """(mount point, folder that keeps the content); without a folder the content is temporary."""
     vlan_interfaces: tuple[tuple[str, int], ...] = ()
     """(address, VLAN number)"""
     external_interfaces: tuple[str, ...] = ()
-    """Interfaces of the machine that move into this node."""
+    """Interfaces of the computer that are moved into this node."""
     cpu: float | None = None
     """Share of the whole computer, 0 to 1."""
     cores: str | None = None
@@ -78,33 +78,33 @@ class Host(Node):
 
 @dataclass(frozen=True)
 class NetFlow:
-    """Where an Open vSwitch reports the flows that passed it."""
+    """The collector to which an Open vSwitch reports its flows."""
 
     target: str
     """Address and UDP port, "127.0.0.1:9996", as seen from the machine's root namespace."""
     _: KW_ONLY
     timeout_s: int = 600
-    """A flow that goes on is reported this often."""
+    """The interval between reports of an active flow."""
     add_id: bool = False
-    """Whether the numbers of its interfaces tell the switch."""
+    """Whether interface numbers include the switch's engine ID."""
 
 
 @dataclass(frozen=True)
 class SFlow:
-    """Where an Open vSwitch sends samples of packets and its counters."""
+    """The collector to which an Open vSwitch sends sampled packets and counters."""
 
     target: str
     _: KW_ONLY
     header_bytes: int = 128
     sampling: int = 400
-    """One packet of this many."""
+    """One packet in this many is sampled."""
     polling_s: int = 30
-    """Counters are sent this often."""
+    """The interval between reports of counters."""
 
 
 @dataclass(frozen=True)
 class Switch(Node):
-    """Forwards by MAC address. "bridge" learns by itself, "ovs" (Open vSwitch) can obey controllers."""
+    """Forwards by MAC address: "bridge" learns by itself, "ovs" (Open vSwitch) may have controllers."""
 
     kind_of_node = "switch"
 
@@ -114,47 +114,47 @@ class Switch(Node):
     ip: str | None = None
     stp: bool = False
     priority: int | None = None
-    """In the spanning tree: the switch with the lowest becomes its root."""
+    """Spanning tree priority: the switch with the lowest becomes the root."""
     vlan_filtering: bool = False
-    """A bridge keeps VLANs apart. So it does if a port of it names a VLAN."""
+    """Whether a bridge separates VLANs; it always does if one of its ports names a VLAN."""
     external_interfaces: tuple[str, ...] = ()
 
     # Of an Open vSwitch only:
 
     controllers: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
-    """Versions of OpenFlow that it speaks: ("OpenFlow10", "OpenFlow13"). None named: all."""
+    """The OpenFlow versions that it speaks: ("OpenFlow10", "OpenFlow13"). Empty: all."""
     fail_mode: str | None = None
     """Without a controller it learns by itself ("standalone") or forwards nothing ("secure"). None:
     secure if it has controllers."""
     datapath: str = "kernel"
-    """Where packets pass: "kernel", or "user", which is a program."""
+    """Where packets are forwarded: "kernel", or "user" (a user-space process)."""
     listen_port: int | None = None
-    """TCP port of the root namespace where it takes OpenFlow connections (`ovs-ofctl tcp:...`)."""
+    """TCP port in the root namespace where it accepts OpenFlow connections (`ovs-ofctl tcp:...`)."""
     netflow: NetFlow | None = None
     sflow: SFlow | None = None
 
 
 @dataclass(frozen=True)
 class Router(Node):
-    """Forwards by IP address, always. Its addresses live in its ports."""
+    """Forwards by IP address. Its addresses belong to its ports."""
 
     kind_of_node = "router"
 
     routes: tuple[str, ...] = ()
-    """What `ip route add` takes: "10.0.2.0/24 via 10.0.1.2"."""
+    """Arguments of `ip route add`: "10.0.2.0/24 via 10.0.1.2"."""
     frr: str | None = None
-    """Text of a frr.conf: FRRouting's programs that it calls for run in this router."""
+    """Text of a frr.conf; the FRRouting daemons that it needs run in this router."""
     external_interfaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Controller(Node):
-    """Tells switches what to do, over OpenFlow.
+    """An OpenFlow controller.
 
-    "learning" (in other programs' files also "ref" and "ovsc") is our own, started with the network in
-    the machine's root namespace; "remote" is one that somebody else starts in the machine, "outside" one
-    on the user's own computer; "inband" is one that switches reach through their own ports.
+    "learning" (in files of other programs also "ref" and "ovsc") is ours and starts with the network in
+    the machine's root namespace; "remote" is started by another program in the machine; "outside" runs
+    on the user's computer; "inband" is reached through the switches' own ports.
     """
 
     kind_of_node = "controller"
@@ -171,20 +171,20 @@ class Controller(Node):
 
 
 def is_in_root(node: Node) -> bool:
-    """Whether a node's ports are in the machine's root namespace."""
+    """Tell whether a node's ports are in the machine's root namespace."""
     return isinstance(node, Switch | Controller) or (isinstance(node, Host) and node.in_root)
 
 
 @dataclass(frozen=True)
 class Queue:
-    """Where packets wait when a link is busy: a queueing discipline and how much it holds."""
+    """The queue of a busy link: a queueing discipline and its limit."""
 
     kind: str = "fifo"
     _: KW_ONLY
     limit_bytes: int | None = None
     limit_packets: int | None = None
     options: tuple[tuple[str, str], ...] = ()
-    """Further words of the discipline, as `tc` takes them: (("target", "5ms"), ("ecn", ""))."""
+    """More options of the discipline, as `tc` takes them: (("target", "5ms"), ("ecn", ""))."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class Conditions:
     jitter_ns: int = 0
     delay_correlation_fraction: float = 0.0
     distribution: str | None = None
-    """Shape of the jitter; None is uniform."""
+    """The distribution of the jitter; None is uniform."""
     loss_fraction: float = 0.0
     loss_correlation_fraction: float = 0.0
     duplicate_fraction: float = 0.0
@@ -205,16 +205,16 @@ class Conditions:
     reorder_correlation_fraction: float = 0.0
     queue: Queue | None = None
     trace: LinkTrace | None = None
-    """When packets may leave, instead of a rate."""
+    """Delivery opportunities, instead of a rate."""
     trace_once: bool = False
-    """After the trace has ended nothing leaves any more; otherwise it begins again."""
+    """Whether the link stops at the end of the trace; otherwise the trace repeats."""
     schedule: Schedule | None = None
-    """How rate, delay, jitter and loss change."""
+    """How rate, delay, jitter and loss change over time."""
     schedule_repeat_ns: int | None = None
-    """After so long the schedule begins again, from what stands above."""
+    """The schedule repeats after this time, from the initial conditions above."""
 
     def states(self) -> tuple[tuple[int, Conditions], ...]:
-        """What holds from each instant on (ns), the first from the beginning."""
+        """Return (ns, conditions from then on), beginning at 0."""
         state = replace(self, schedule=None, schedule_repeat_ns=None)
         states = {0: state}
         for change in self.schedule.changes if self.schedule else ():
@@ -234,12 +234,12 @@ class Port:
     ip: str | None = None
     mac: str | None = None
     speed_bps: int | None = None
-    """Line rate of the wire out of this port. None: the machine's usual one; 0: unlimited."""
+    """Line rate of the wire out of this port. None: the machine's default; 0: unlimited."""
     mtu: int | None = None
     vlan: int | None = None
-    """Of a switch's port: the VLAN of packets without a tag."""
+    """Switch ports only: the VLAN of untagged packets."""
     trunks: tuple[int, ...] = ()
-    """Of a switch's port: VLANs that pass with their tags."""
+    """Switch ports only: VLANs that pass tagged."""
     nic: Nic = BY_RULE
     """The NIC, in a host or a router."""
     conditions: Conditions = Conditions()
@@ -267,14 +267,14 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Which file a topology was read from, and where in it each thing stands."""
+    """The file a topology was read from, and the position of each field in it."""
 
     file: str = ""
     places: Mapping[str, str] = field(default_factory=dict, hash=False)
     """"nodes[0].ip" -> "hosts[0].opts.ip", or -> "line 7" """
 
     def place(self, path: str) -> str:
-        """Where the file says what `path` names; for what it leaves out, where that would be."""
+        """Return the position of a field in the file, or of the item that lacks the field."""
         while path not in self.places and "." in path:
             path = path.rpartition(".")[0]
         return self.places.get(path, "")
@@ -282,7 +282,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Topology:
-    """A whole network. The order of nodes and links counts: addresses and port numbers follow it."""
+    """A whole network. Addresses and port numbers follow the order of nodes and links."""
 
     name: str = ""
     ip_base: str = "10.0.0.0/8"
@@ -292,7 +292,7 @@ class Topology:
     source: Source = field(default=Source(), compare=False, repr=False)
 
     def node(self, name: str) -> Node:
-        """The node of that name."""
+        """Return the node of that name; raise TopologyError if there is none."""
         try:
             return self._nodes_by_name[name]
         except KeyError:
@@ -301,7 +301,7 @@ class Topology:
             raise TopologyError([problem], self.source.file) from None
 
     def ports(self, node: str) -> tuple[Port, ...]:
-        """The ports of a node: by their numbers, those without one after them in link order."""
+        """Return the ports of a node by number; those without one follow in link order."""
         return self._ports_by_node.get(node, ())
 
     @property

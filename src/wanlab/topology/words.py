@@ -1,10 +1,10 @@
-"""The words for what a link does to packets: rate="10Mbps", delay="20ms", queue="fq_codel".
+"""The words for the conditions of a link: rate="10Mbps", delay="20ms", queue="fq_codel".
 
 The same words serve in Python (`link`, the shapes), in YAML files and on the command line.
 `read_conditions` turns them into `Conditions`, `words_of` turns those back.
 
     link("h1", "s1", rate="10Mbps", delay="20ms")            in both directions
-    link("h1", "s1", delay="20ms", a_to_b={"loss": "1%"})     and one thing more from h1 to s1
+    link("h1", "s1", delay="20ms", a_to_b={"loss": "1%"})     and loss only from h1 to s1
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QueueWords: TypeAlias = str | Mapping[str, Any] | Queue
 
 
 class ConditionWords(TypedDict, total=False):
-    """The words, for those who write them in Python."""
+    """The words as keyword arguments in Python."""
 
     rate: str | float
     delay: str | float
@@ -60,7 +60,7 @@ def link(
     b_to_a: ConditionWords | None = None,
     **both: Unpack[ConditionWords],
 ) -> Link:
-    """A link between two nodes (or ports), with conditions for both directions or for one."""
+    """Make a link between two nodes (or ports), with conditions for both directions or for one."""
     port_a = Port(a) if isinstance(a, str) else a
     port_b = Port(b) if isinstance(b, str) else b
     problems: list[Problem] = []
@@ -88,13 +88,17 @@ def link(
 def read_conditions(
     words: Mapping[str, object], base: Conditions, report: Callable[[str, WanlabError], None]
 ) -> Conditions:
-    """The conditions that these words make of `base`; every word that fails goes to `report`. None takes
-    back what `base` has."""
+    """Return `base` changed by these words; a value of None restores the default.
+
+    Each word that is wrong goes to `report`.
+    """
     values: dict[str, Any] = {}
     for word, value in words.items():
         try:
             if word not in _WORDS:
-                raise WanlabError(f'"{word}" is not known of a link', did_you_mean(word, _WORDS))
+                raise WanlabError(
+                    f'"{word}" is not a condition of a link', did_you_mean(word, _WORDS)
+                )
             field, parse, _ = _WORDS[word]
             values[field] = getattr(Conditions(), field) if value is None else parse(value)
         except WanlabError as error:
@@ -103,7 +107,7 @@ def read_conditions(
 
 
 def words_of(conditions: Conditions) -> dict[str, object]:
-    """The words for everything that is not as it is by default."""
+    """Return the words for every field that differs from its default."""
     return {
         word: write(getattr(conditions, field))
         for word, (field, _, write) in _WORDS.items()
