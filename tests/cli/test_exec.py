@@ -210,7 +210,7 @@ def test_two_ctrl_c_end_what_computes_without_a_pause(wanlab: Any) -> None:
     while not (wanlab.folder / "ready").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    assert b"so it has not heard Ctrl-C yet" in process.stderr.readline()
+    assert b"has not received Ctrl-C yet" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     ran = wanlab.end(process)
     assert (ran.status, ran.errors, ran.left_behind) == (130, "wanlab: interrupted\n", [])
