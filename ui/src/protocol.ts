@@ -185,8 +185,8 @@ export interface CheckResult {
   what: string;
   points: number;
   of: number;
-  found: string;
-  wanted: string;
+  measured: string;
+  expected: string;
   hint: string;
 }
 

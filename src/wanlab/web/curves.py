@@ -49,13 +49,13 @@ class Curves:
     def watch(self, network: Network, series: Iterable[WatchedSeries], interval_ms: int) -> None:
         """Sample these series from now on, and no others. Unknown ports are ignored."""
         known = {port.name: port.node for link in network.topology.links for port in link.ports}
-        wanted = tuple(one for one in dict.fromkeys(series) if not one.port or one.port in known)
+        watched = tuple(one for one in dict.fromkeys(series) if not one.port or one.port in known)
         interval_ms = min(max(interval_ms, MIN_INTERVAL_MS), MAX_INTERVAL_MS)
-        if (wanted, interval_ms) == (self._series, self._interval_ms):
+        if (watched, interval_ms) == (self._series, self._interval_ms):
             return
         self.collect(network)
         self.end()
-        self._series, self._interval_ms = wanted, interval_ms
+        self._series, self._interval_ms = watched, interval_ms
         self._nodes = {str(name): node for name, node in known.items()}
         self._samplers = list(self._samplers_for(network))
         if not self._samplers:
@@ -89,10 +89,10 @@ class Curves:
             yield Flows(*nodes)
 
     def _nodes_with_flows(self, network: Network) -> list[str]:
-        wanted = [one for one in self._series if one.kind in ("cwnd", "rtt")]
-        if any(not one.port for one in wanted):
+        watched = [one for one in self._series if one.kind in ("cwnd", "rtt")]
+        if any(not one.port for one in watched):
             return [host.name for host in network.topology.hosts if not host.in_root]
-        return list(dict.fromkeys(self._nodes[one.port] for one in wanted))
+        return list(dict.fromkeys(self._nodes[one.port] for one in watched))
 
     # -- batches ----------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Curves:
             self._push(SamplesPush(columns=columns))
 
     def _columns(self, tables: dict[str, Table]) -> Iterator[SampleColumn]:
-        wanted = {(one.kind, one.port) for one in self._series}
+        watched = {(one.kind, one.port) for one in self._series}
         quantities = plot.quantities.QUANTITIES
         of_ports: tuple[tuple[SeriesKind, str, str], ...] = (
             ("throughput", "port", "bit/s"),
@@ -122,7 +122,7 @@ class Curves:
         )
         for kind, name, unit in of_ports:
             for curve in quantities[name].find(tables):
-                if (kind, curve.label) not in wanted:
+                if (kind, curve.label) not in watched:
                     continue
                 times_s, values = curve.series.times_s, curve.series.values
                 if kind == "drops":
@@ -132,16 +132,16 @@ class Curves:
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:
-            yield from self._flow_columns(tables["tcp"], wanted)
+            yield from self._flow_columns(tables["tcp"], watched)
 
     def _flow_columns(
-        self, table: Table, wanted: set[tuple[SeriesKind, str]]
+        self, table: Table, watched: set[tuple[SeriesKind, str]]
     ) -> Iterator[SampleColumn]:
         nodes, flows = list(table["node"]), list(table["flow"])
         times_s = np.asarray(table["time_ns"]) / 1e9
         first = times_s[0] if len(times_s) else 0.0
         ports_of = {node: port for port, node in self._nodes.items() if node in nodes}
-        port_of_node = {self._nodes[port]: port for _, port in wanted if port}
+        port_of_node = {self._nodes[port]: port for _, port in watched if port}
         keys = np.array([f"{node} {flow}" for node, flow in zip(nodes, flows, strict=True)])
         acked_bytes = np.asarray(table["bytes_acked"], float)
         busiest = acked_bytes.max(initial=0.0)
@@ -152,7 +152,7 @@ class Curves:
             port = port_of_node.get(node) or ports_of.get(node, "")
             rows = (keys == key) & (times_s > first)
             for kind, column, unit, scale in FLOW_SERIES:
-                if ((kind, port) in wanted or (kind, "") in wanted) and column in table:
+                if ((kind, port) in watched or (kind, "") in watched) and column in table:
                     values = np.asarray(table[column], dtype=float)[rows] * scale
                     if kind == "rtt":
                         values = np.where(values > 0, values, np.nan)

@@ -268,8 +268,8 @@ class CheckResult(msgspec.Struct, frozen=True):
     what: str
     points: float
     of: float
-    found: str = ""
-    wanted: str = ""
+    measured: str = ""
+    expected: str = ""
     hint: str = ""
 
 

@@ -258,12 +258,12 @@ class NetworkSession:
         if not isinstance(command, list) or not command:
             connection.answer({"error": "a terminal needs a command"})
             return
-        words = [str(word) for word in command]
+        argv = [str(word) for word in command]
         folder = connection.request.get("folder")
 
         def open_terminal(_: None) -> None:
             with contextlib.suppress(WanlabError):
-                self._open(CLIENT, title, words, (24, 80), folder=str(folder) if folder else None)
+                self._open(CLIENT, title, argv, (24, 80), folder=str(folder) if folder else None)
 
         self._in_loop(open_terminal)(None)
         connection.answer({"opened": True})
@@ -284,7 +284,7 @@ class NetworkSession:
         self._broadcast.push(run)
 
     def _set_running(self, started: tuple[Network, Interfaces]) -> None:
-        network, found = started
+        network, current = started
         if self.plan is None or self.worker is None or self._run.phase != "starting":
             return
         self._clock_kind = network.clock
@@ -293,7 +293,7 @@ class NetworkSession:
             protocol.RunPush(
                 phase="running",
                 ports=tuple(
-                    self._with_addresses(port, found) for port in self._live_ports(network)
+                    self._with_addresses(port, current) for port in self._live_ports(network)
                 ),
                 warnings=tuple(network.warnings),
             )
@@ -307,15 +307,15 @@ class NetworkSession:
             yield LivePort(link.id, "a", link.a, str(live.a.name))
             yield LivePort(link.id, "b", link.b, str(live.b.name))
 
-    def _set_ports(self, found: Interfaces) -> None:
+    def _set_ports(self, current: Interfaces) -> None:
         if not self.is_running:
             return
-        ports = tuple(self._with_addresses(port, found) for port in self._run.ports)
+        ports = tuple(self._with_addresses(port, current) for port in self._run.ports)
         if ports != self._run.ports:
             self._set_run(msgspec.structs.replace(self._run, ports=ports))
 
-    def _with_addresses(self, port: LivePort, found: Interfaces) -> LivePort:
-        interface = found.get((self._names[port.node], port.name))
+    def _with_addresses(self, port: LivePort, current: Interfaces) -> LivePort:
+        interface = current.get((self._names[port.node], port.name))
         if interface is None:
             return msgspec.structs.replace(port, mac="", addresses=(), is_up=False)
         return msgspec.structs.replace(
@@ -475,14 +475,14 @@ class NetworkSession:
                 network.set_port_up(port, command.up)
             return interfaces(network)
 
-        found = await self.call(set_ports_up)
+        current = await self.call(set_ports_up)
         down = {*self._run.links_down} - {command.link}
         down |= set() if command.up else {command.link}
         self._set_run(
             msgspec.structs.replace(
                 self._run,
                 links_down=tuple(sorted(down)),
-                ports=tuple(self._with_addresses(port, found) for port in self._run.ports),
+                ports=tuple(self._with_addresses(port, current) for port in self._run.ports),
             )
         )
 

@@ -12,28 +12,28 @@ interface Props {
 
 /** One quantity of several records. */
 export function ComparedPanel({ title, columns }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const theme = useView((state) => state.theme);
   const data = useMemo(() => joined(columns), [columns]);
   const names = useMemo(() => columns.map(nameOf), [columns]);
 
   useEffect(() => {
-    if (place.current === null) return;
+    if (container.current === null) return;
     const unit = columns[0]?.unit ?? "";
     const whole: [number, number] = [data[0][0] ?? 0, data[0].at(-1) ?? 1];
     const looks = names.map((name, index) => ({ key: name, title: name, ...look(index, isDark(theme)) }));
-    const made: Plot = new Plot(place.current, title, unit, (isZoomed) => {
-      if (!isZoomed) made.show(looks, unit, data, whole);
+    const chart: Plot = new Plot(container.current, title, unit, (isZoomed) => {
+      if (!isZoomed) chart.show(looks, unit, data, whole);
     });
-    plot.current = made;
-    made.show(looks, unit, data, whole);
-    return () => made.destroy();
+    plot.current = chart;
+    chart.show(looks, unit, data, whole);
+    return () => chart.destroy();
   }, [title, columns, data, names, theme]);
 
   return (
     <PanelFrame title={title} name={title.toLowerCase().replace(/\W+/g, "-")} csv={() => csv(names, data)} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
-      <div className="plot" ref={place} role="img" aria-label={`Chart: ${title}`} />
+      <div className="plot" ref={container} role="img" aria-label={`Chart: ${title}`} />
     </PanelFrame>
   );
 }

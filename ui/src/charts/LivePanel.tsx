@@ -16,13 +16,13 @@ interface Props {
 
 /** The live chart of one quantity: a curve for each port or flow. */
 export function LivePanel({ kind, series }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
 
   useEffect(() => {
-    if (place.current === null) return;
-    const made = new Plot(place.current, TITLES[kind], UNITS[kind], (isZoomed) => useCharts.setState({ isZoomed }));
-    plot.current = made;
+    if (container.current === null) return;
+    const chart = new Plot(container.current, TITLES[kind], UNITS[kind], (isZoomed) => useCharts.setState({ isZoomed }));
+    plot.current = chart;
     let drawnAt = 0;
     let frame = 0;
     const draw = (now: number) => {
@@ -33,18 +33,18 @@ export function LivePanel({ kind, series }: Props) {
         const { seconds, isZoomed } = useCharts.getState();
         const curves = curvesOf(kind, series);
         const data = dataOf(kind, curves, isZoomed ? null : seconds);
-        made.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
+        chart.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
       }
     };
     const requestDraw = () => {
       // A hidden chart is not drawn; it catches up when it is visible again.
-      if (frame === 0 && place.current?.offsetParent) frame = requestAnimationFrame(draw);
+      if (frame === 0 && container.current?.offsetParent) frame = requestAnimationFrame(draw);
     };
     const endings = [
       onSamples(() => !useCharts.getState().isPaused && requestDraw()),
       useCharts.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) made.repaint(looksOf(curvesOf(kind, series)));
+        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series)));
         requestDraw();
       }),
     ];
@@ -52,7 +52,7 @@ export function LivePanel({ kind, series }: Props) {
     return () => {
       cancelAnimationFrame(frame);
       for (const end of endings) end();
-      made.destroy();
+      chart.destroy();
     };
   }, [kind, series]);
 
@@ -62,7 +62,7 @@ export function LivePanel({ kind, series }: Props) {
   };
   return (
     <PanelFrame title={TITLES[kind]} name={kind} csv={all} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
-      <div className="plot" ref={place} role="img" aria-label={`Chart: ${TITLES[kind]}`} />
+      <div className="plot" ref={container} role="img" aria-label={`Chart: ${TITLES[kind]}`} />
     </PanelFrame>
   );
 }

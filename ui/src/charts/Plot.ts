@@ -13,7 +13,7 @@ export interface CurveLook {
 }
 
 const LEGEND_WIDTH = 210;
-const SMALLEST_LEGEND_AT = 420;
+const MIN_WIDTH_WITH_LEGEND = 420;
 /** Wide enough for "0.25 Gbit/s"; the same in all charts, so that their time axes line up. */
 const VALUES_WIDTH = 82;
 /** All charts share their cursor and zoom. */
@@ -191,7 +191,7 @@ export class Plot {
 
   private size(): { width: number; height: number } {
     const { clientWidth, clientHeight } = this.place;
-    const hasRoom = clientWidth > SMALLEST_LEGEND_AT;
+    const hasRoom = clientWidth > MIN_WIDTH_WITH_LEGEND;
     this.place.classList.toggle("plot-narrow", !hasRoom);
     const width = hasRoom ? clientWidth - LEGEND_WIDTH : clientWidth;
     return { width: Math.max(width, 120), height: Math.max(hasRoom ? clientHeight : clientHeight - 60, 90) };

@@ -10,20 +10,20 @@ export function Records() {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [comparison, setComparison] = useState<Comparison | null>(null);
   const existing = chosen.filter((name) => records.some((record) => record.name === name));
-  const wanted = existing.join("\n");
+  const names = existing.join("\n");
 
   useEffect(() => {
     let isWanted = true;
-    if (!wanted) setComparison(null);
+    if (!names) setComparison(null);
     else {
-      void perform({ do: "compare", records: wanted.split("\n") }).then(
+      void perform({ do: "compare", records: names.split("\n") }).then(
         (reply) => isWanted && setComparison(reply),
       );
     }
     return () => {
       isWanted = false;
     };
-  }, [wanted]);
+  }, [names]);
 
   if (!records.length) {
     return <p className="empty">There are no records. Press “● Record” while a network is running.</p>;

@@ -58,8 +58,8 @@ function addresses(
   id: string,
   ports: Readonly<Record<string, { node: string; addresses: readonly string[] }>>,
 ): string[] {
-  const own = Object.values(ports).filter((port) => port.node === id);
-  return own.length === 1 ? [...(own[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2) : [];
+  const ofNode = Object.values(ports).filter((port) => port.node === id);
+  return ofNode.length === 1 ? [...(ofNode[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2) : [];
 }
 
 function Badge({ id }: { id: string }) {

@@ -100,8 +100,8 @@ export function aligned(elements: readonly Placed[], edge: Edge): Placed[] {
   const values = elements.map((element) => element[axis]);
   const min = Math.min(...values);
   const max = Math.max(...values);
-  const wanted = { left: min, top: min, right: max, bottom: max }[edge as string];
-  return elements.map((element) => ({ ...element, [axis]: wanted ?? Math.round((min + max) / 2) }));
+  const target = { left: min, top: min, right: max, bottom: max }[edge as string];
+  return elements.map((element) => ({ ...element, [axis]: target ?? Math.round((min + max) / 2) }));
 }
 
 /** Distribute elements evenly from the first to the last. */
@@ -137,16 +137,16 @@ export function centre(points: readonly Point[]): Point {
 }
 
 /** A free position: the first one on a spiral around `wanted`. */
-export function freePlace(wanted: Point, taken: readonly Point[], room = 80): Point {
+export function freePlace(target: Point, taken: readonly Point[], room = 80): Point {
   for (let ring = 0; ring < 40; ring += 1) {
     const places = Math.max(1, ring * 8);
     for (let step = 0; step < places; step += 1) {
       const angle = (2 * Math.PI * step) / places;
-      const x = Math.round(wanted.x + Math.cos(angle) * ring * room);
-      const y = Math.round(wanted.y + Math.sin(angle) * ring * room);
+      const x = Math.round(target.x + Math.cos(angle) * ring * room);
+      const y = Math.round(target.y + Math.sin(angle) * ring * room);
       const isFree = taken.every((point) => Math.hypot(point.x - x, point.y - y) >= room * 0.8);
       if (isFree) return { x, y };
     }
   }
-  return wanted;
+  return target;
 }

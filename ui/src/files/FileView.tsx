@@ -95,6 +95,6 @@ function Rows({ text }: { text: string }) {
 
 /** The cells of a line of CSV. */
 function cells(line: string): string[] {
-  const found = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
-  return [...found].map((cell) => (cell[1] ?? cell[2] ?? "").replace(/""/g, '"'));
+  const matches = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
+  return [...matches].map((cell) => (cell[1] ?? cell[2] ?? "").replace(/""/g, '"'));
 }

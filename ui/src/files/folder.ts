@@ -80,18 +80,18 @@ export function isTopology(name: string): boolean {
 /** Find a file by a name in a terminal's output, which may be relative to any folder. If several match,
  *  the one that changed last. Null if there is none. */
 export async function findFile(name: string): Promise<string | null> {
-  const wanted = name.replace(/^~\/|^\.\//, "").split("/");
+  const wantedParts = name.replace(/^~\/|^\.\//, "").split("/");
   const fits = (path: string) => {
     const parts = path.split("/");
-    return wanted.filter((part) => part !== "..").every((part, index, all) => parts.at(index - all.length) === part);
+    return wantedParts.filter((part) => part !== "..").every((part, index, all) => parts.at(index - all.length) === part);
   };
   const recent = useChanges.getState().recent.find(fits);
   if (recent !== undefined) return recent;
-  const found = (await everything("", 4)).filter((file) => fits(file.path));
-  found.sort((a, b) => b.changed_at_s - a.changed_at_s);
-  if (found[0]) return found[0].path;
+  const matches = (await everything("", 4)).filter((file) => fits(file.path));
+  matches.sort((a, b) => b.changed_at_s - a.changed_at_s);
+  if (matches[0]) return matches[0].path;
   // A name with its folder at home in front of it.
-  return wanted.length > 1 ? findFile(wanted.slice(1).join("/")) : null;
+  return wantedParts.length > 1 ? findFile(wantedParts.slice(1).join("/")) : null;
 }
 
 async function everything(under: string, depth: number): Promise<readonly FileInfo[]> {

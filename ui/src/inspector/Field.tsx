@@ -55,8 +55,8 @@ export function TextField(props: TextProps) {
   const wrong = isTyping || known === "" ? inputError : known;
   const commit = () => {
     setIsTyping(false);
-    const wanted = lines === undefined ? draft.trim() : draft;
-    if (wanted !== value) onChange(wanted);
+    const typed = lines === undefined ? draft.trim() : draft;
+    if (typed !== value) onChange(typed);
   };
   const shared = {
     id,

@@ -79,10 +79,10 @@ function setWord(links: readonly DrawnLink[], direction: Direction, word: string
 
 /** The value that all links have in a direction. */
 function shared(links: readonly DrawnLink[], direction: Direction, word: string): { value: unknown; differs: boolean } {
-  const found = links.map((link) => valueOf(link, direction, word));
-  const first = JSON.stringify(found[0]?.value);
-  const differs = found.some((it) => it.differs || JSON.stringify(it.value) !== first);
-  return differs ? { value: undefined, differs } : { value: found[0]?.value, differs };
+  const values = links.map((link) => valueOf(link, direction, word));
+  const first = JSON.stringify(values[0]?.value);
+  const differs = values.some((it) => it.differs || JSON.stringify(it.value) !== first);
+  return differs ? { value: undefined, differs } : { value: values[0]?.value, differs };
 }
 
 export function LinkForm({ link }: { link: DrawnLink }) {
@@ -219,8 +219,8 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
     const { kind, ...rest } = { ...queue, ...changes };
     const words = Object.fromEntries(Object.entries(rest).filter(([, it]) => it !== undefined));
     const isPlain = Object.keys(words).length === 0;
-    const made = kind === "" && isPlain ? undefined : isPlain ? kind : { kind: kind || FIFO, ...words };
-    setWord(links, direction, "queue", made);
+    const changed = kind === "" && isPlain ? undefined : isPlain ? kind : { kind: kind || FIFO, ...words };
+    setWord(links, direction, "queue", changed);
   };
   const options = Array.isArray(queue.options)
     ? queue.options.join(", ")
@@ -279,8 +279,8 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
   const set = (word: string, value: unknown) => setPortOption(link, end, word, value);
   const setNic = (word: string, value: string | undefined) => {
     const { [word]: _, ...rest } = nic;
-    const made = value === undefined ? rest : { ...rest, [word]: value };
-    set("nic", Object.keys(made).length === 0 ? undefined : made);
+    const changed = value === undefined ? rest : { ...rest, [word]: value };
+    set("nic", Object.keys(changed).length === 0 ? undefined : changed);
   };
   const field = (word: string) => `${end}_options.${word}`;
   const offload = (word: string, title: string) => (

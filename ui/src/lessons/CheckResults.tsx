@@ -31,10 +31,10 @@ export function CheckResults({ results, onClose }: Props) {
                   {result.points} of {result.of}
                 </small>
               </p>
-              {!isGood && !NO_VALUE.includes(result.found) && (
+              {!isGood && !NO_VALUE.includes(result.measured) && (
                 <p className="check-found">
-                  measured {result.found}
-                  {!NO_VALUE.includes(result.wanted) && `, expected ${result.wanted}`}
+                  measured {result.measured}
+                  {!NO_VALUE.includes(result.expected) && `, expected ${result.expected}`}
                 </p>
               )}
               {!isGood && result.hint && <p className="check-hint">{result.hint}</p>}

@@ -15,12 +15,12 @@ interface Props {
 
 /** The text of a lesson. It is HTML made by markdown.ts, not by React: only its marks change. */
 export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const text = useMemo(() => read(page.markdown, `/api/lessons/${page.unit}`), [page]);
   const numbers = useMemo(() => stepsOf(text.commands, page.steps), [text, page]);
 
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return;
     element.innerHTML = text.html;
     placeCanvasSteps(element, page.steps, numbers);
@@ -38,11 +38,11 @@ export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
 
   useEffect(() => {
     const isDone = new Set(done);
-    for (const row of place.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) {
+    for (const row of container.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) {
       const number = numbers[Number(row.dataset["row"])];
       row.classList.toggle("is-done", number !== null && number !== undefined && isDone.has(number));
     }
-    for (const row of place.current?.querySelectorAll<HTMLElement>("[data-step]") ?? []) {
+    for (const row of container.current?.querySelectorAll<HTMLElement>("[data-step]") ?? []) {
       row.classList.toggle("is-done", isDone.has(Number(row.dataset["step"])));
     }
   }, [text, page, numbers, done]);
@@ -54,10 +54,10 @@ export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
     if (command !== undefined) onCommand(text.commands[Number(command)]!, numbers[Number(command)] ?? null);
     else if (step !== undefined) onStep(page.steps.find((one) => one.n === Number(step))!);
     else if (unit !== undefined) onUnit(unit);
-    else if (anchor !== undefined) place.current?.querySelector(`[id="${CSS.escape(anchor)}"]`)?.scrollIntoView();
+    else if (anchor !== undefined) container.current?.querySelector(`[id="${CSS.escape(anchor)}"]`)?.scrollIntoView();
     if (target.tagName === "A") event.preventDefault();
   };
-  return <div className="lesson" ref={place} onClick={click} />;
+  return <div className="lesson" ref={container} onClick={click} />;
 }
 
 function drawFigures(element: HTMLElement, figures: readonly string[]): void {
@@ -83,8 +83,8 @@ function placeCanvasSteps(element: HTMLElement, steps: readonly LessonStep[], nu
     const number = sectionOf(step.at, [...sections.keys()]);
     const heading = number === null ? undefined : sections.get(number);
     const after = [...element.querySelectorAll<HTMLElement>("[data-row]")].find((row) => {
-      const own = numbers[Number(row.dataset["row"])] ?? null;
-      return own !== null && own > step.n;
+      const stepNumber = numbers[Number(row.dataset["row"])] ?? null;
+      return stepNumber !== null && stepNumber > step.n;
     });
     const block = after?.closest<HTMLElement>(".console") ?? null;
     listAt(element, heading ?? null, block).append(chip(step));

@@ -5,12 +5,12 @@ import { draw } from "./figure/draw";
 import { parse } from "./figure/parse";
 import { read } from "./markdown";
 
-const found = import.meta.glob<string>("../../../src/wanlab/labs/units/*/lesson.md", {
+const sources = import.meta.glob<string>("../../../src/wanlab/labs/units/*/lesson.md", {
   query: "?raw",
   import: "default",
   eager: true,
 });
-const lessons = Object.entries(found).map(([path, text]) => ({
+const lessons = Object.entries(sources).map(([path, text]) => ({
   name: path.split("/").at(-2)!,
   text,
 }));

@@ -83,15 +83,15 @@ function consoleBlock(content: string, commands: Command[], escape: (text: strin
     .trimEnd()
     .split("\n")
     .map((line) => {
-      const found = COMMAND.exec(line);
-      if (!found) return `<div class="row"><code>${escape(line)}</code></div>`;
-      const place = found[1] ?? found[2] ?? "";
-      commands.push({ place, line: found[3]! });
+      const match = COMMAND.exec(line);
+      if (!match) return `<div class="row"><code>${escape(line)}</code></div>`;
+      const place = match[1] ?? match[2] ?? "";
+      commands.push({ place, line: match[3]! });
       const number = commands.length - 1;
       const prompt = place === "mininet" ? "mininet&gt;" : `${escape(place)}$`;
       return (
-        `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(found[3]!)}</code>` +
-        `<button type="button" data-command="${number}" aria-label="Type for me: ${escape(found[3]!)}">Type</button></div>`
+        `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(match[3]!)}</code>` +
+        `<button type="button" data-command="${number}" aria-label="Type for me: ${escape(match[3]!)}">Type</button></div>`
       );
     });
   return `<div class="console">${rows.join("")}</div>`;
@@ -102,10 +102,10 @@ function formula(source: string, isBlock: boolean): string {
 }
 
 function inlineFormula(state: StateInline, isSilent: boolean): boolean {
-  const found = /^\$(?![\s$])((?:\\.|[^\\$])*?(?:\\.|[^\s\\$]))\$(?!\d)/.exec(state.src.slice(state.pos));
-  if (!found) return false;
-  if (!isSilent) state.push("formula", "math", 0).content = found[1]!;
-  state.pos += found[0].length;
+  const match = /^\$(?![\s$])((?:\\.|[^\\$])*?(?:\\.|[^\s\\$]))\$(?!\d)/.exec(state.src.slice(state.pos));
+  if (!match) return false;
+  if (!isSilent) state.push("formula", "math", 0).content = match[1]!;
+  state.pos += match[0].length;
   return true;
 }
 

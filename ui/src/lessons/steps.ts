@@ -12,7 +12,7 @@ export function stepsOf(commands: readonly Command[], steps: readonly LessonStep
   // First in the order of the lesson, which nearly always is that of the steps; then the rest, anywhere.
   const used = new Set<LessonStep>();
   let next = 0;
-  const found = commands.map((command) => {
+  const numbers = commands.map((command) => {
     const at = steps.findIndex((step, index) => index >= next && fits(command, step));
     if (at < 0) return null;
     const step = steps[at]!;
@@ -22,7 +22,7 @@ export function stepsOf(commands: readonly Command[], steps: readonly LessonStep
     used.add(step);
     return step.n;
   });
-  return found.map((number, index) => {
+  return numbers.map((number, index) => {
     if (number !== null) return number;
     const step = steps.find((one) => !used.has(one) && fits(commands[index]!, one));
     if (step) used.add(step);

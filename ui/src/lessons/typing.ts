@@ -29,8 +29,8 @@ export async function typeFor(place: string, line: string): Promise<boolean> {
 
 async function atPrompt(): Promise<string | null> {
   const { terminals } = useRunning.getState();
-  const own = terminals.find((one) => one.id === ownPrompt && one.status === null && one.is_busy);
-  if (own) return own.id;
+  const started = terminals.find((one) => one.id === ownPrompt && one.status === null && one.is_busy);
+  if (started) return started.id;
   const prompt = terminals.find((one) => one.node === PROMPT && one.status === null);
   return prompt?.id ?? openTerminal(PROMPT);
 }

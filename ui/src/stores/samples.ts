@@ -68,9 +68,9 @@ export function onSamples(listener: () => void): () => void {
 function request(): void {
   const all = new Map<string, WatchedSeries>();
   for (const series of watched.values()) for (const one of series) all.set(`${one.kind} ${one.port}`, one);
-  const wanted = JSON.stringify([...all.keys()].sort());
-  if (wanted === requested) return;
-  requested = wanted;
+  const keys = JSON.stringify([...all.keys()].sort());
+  if (keys === requested) return;
+  requested = keys;
   void perform({ do: "watch", series: [...all.values()], interval_ms: INTERVAL_MS });
 }
 
@@ -111,9 +111,9 @@ function curveOf(table: Table, column: SampleColumn): Curve {
   const known = table.columns.get(key);
   if (known) return known;
   const { port, flow, unit } = column;
-  const made: Curve = { key, port, flow, unit, values: [] };
-  table.columns.set(key, made);
-  return made;
+  const curve: Curve = { key, port, flow, unit, values: [] };
+  table.columns.set(key, curve);
+  return curve;
 }
 
 function shorten(table: Table, count: number): void {

@@ -24,9 +24,9 @@ export function toast(level: Level, what: string, hint = ""): void {
   const isShown = useToasts.getState().toasts.some((shown) => shown.what === what && shown.hint === hint);
   if (isShown) return;
   lastId += 1;
-  const made: Toast = { id: lastId, level, what, hint };
-  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, made].slice(-MAX_TOASTS) }));
-  if (level !== "error") window.setTimeout(() => closeToast(made.id), DISPLAY_MS);
+  const added: Toast = { id: lastId, level, what, hint };
+  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, added].slice(-MAX_TOASTS) }));
+  if (level !== "error") window.setTimeout(() => closeToast(added.id), DISPLAY_MS);
 }
 
 export function closeToast(id: number): void {

@@ -42,14 +42,14 @@ export function useWatchedTraffic(): void {
 
 /** Traffic that did not change stays the same object, so that its line is not drawn again. */
 function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
-  const made: Record<string, { a_bps: number; b_bps: number }> = {};
+  const byLink: Record<string, { a_bps: number; b_bps: number }> = {};
   for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
     const values = tables.throughput.columns.get(name)?.values;
-    made[link] ??= { a_bps: 0, b_bps: 0 };
-    made[link][`${end}_bps`] = values?.at(-1) ?? values?.at(-2) ?? 0;
+    byLink[link] ??= { a_bps: 0, b_bps: 0 };
+    byLink[link][`${end}_bps`] = values?.at(-1) ?? values?.at(-2) ?? 0;
   }
   return Object.fromEntries(
-    Object.entries(made).map(([link, traffic]) => {
+    Object.entries(byLink).map(([link, traffic]) => {
       const old = before[link];
       const isSame = old !== undefined && old.a_bps === traffic.a_bps && old.b_bps === traffic.b_bps;
       return [link, isSame ? old : traffic];

@@ -8,13 +8,13 @@ const HUNG_UP = -1;
 
 /** The screen of one terminal. */
 export function TerminalPane({ id }: { id: string }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [isFinding, setIsFinding] = useState(false);
   const wantsFocus = useTabs((state) => state.wantsFocus === terminalTab(id));
   const known = useTabs((state) => state.known[id]);
 
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return;
     const find = () => setIsFinding(true);
     element.addEventListener("find", find);
@@ -43,7 +43,7 @@ export function TerminalPane({ id }: { id: string }) {
           }}
         />
       )}
-      <div className="terminal-place" ref={place} />
+      <div className="terminal-place" ref={container} />
       {known && known.status !== null && <p className="terminal-ended">{ending(known.status)}</p>}
     </div>
   );

@@ -35,9 +35,9 @@ const sessions = new Map<string, Session>();
 export function sessionOf(id: string): Session {
   const known = sessions.get(id);
   if (known) return known;
-  const made = new Session(id);
-  sessions.set(id, made);
-  return made;
+  const created = new Session(id);
+  sessions.set(id, created);
+  return created;
 }
 
 /** Dispose of sessions whose tabs were closed. */
@@ -226,6 +226,6 @@ export class Session {
 
 function changeFont(key: string): void {
   const { size } = useTerminalFont.getState();
-  const wanted = key === "0" ? undefined : key === "-" ? size - 1 : size + 1;
-  useTerminalFont.getState().set(wanted);
+  const newSize = key === "0" ? undefined : key === "-" ? size - 1 : size + 1;
+  useTerminalFont.getState().set(newSize);
 }

@@ -53,10 +53,10 @@ function read(graph: Graph, flow: Flow, measure: Measure): FlowLayout {
   const nodes = flow.nodes.map((node) => ({ ...node, ...placeOf(graph.node(node.id) as Place) }));
   const groups = flow.groups.map((group) => titled(group, placeOf(graph.node(key(group.id)) as Place), measure));
   const edges = flow.edges.map((edge, index): PlacedEdge => {
-    const found = graph.edge({ v: edge.from, w: edge.to, name: `${index}` }) as {
+    const layoutEdge = graph.edge({ v: edge.from, w: edge.to, name: `${index}` }) as {
       points: { x: number; y: number }[];
     } & Place;
-    return { ...edge, points: found.points, ...(edge.lines.length ? { at: placeOf(found) } : {}) };
+    return { ...edge, points: layoutEdge.points, ...(edge.lines.length ? { at: placeOf(layoutEdge) } : {}) };
   });
   return fitted({ nodes, groups, edges });
 }
@@ -117,8 +117,8 @@ function labelSize(edge: FlowEdge, measure: Measure): { width: number; height: n
   return { width: Math.max(...edge.lines.map(measure)) + 8, height: edge.lines.length * LINE };
 }
 
-function placeOf(found: Place): Place {
-  return { x: found.x, y: found.y, width: found.width, height: found.height };
+function placeOf(box: Place): Place {
+  return { x: box.x, y: box.y, width: box.width, height: box.height };
 }
 
 /** Groups and nodes may have the same name. */

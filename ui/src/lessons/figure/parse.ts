@@ -54,9 +54,9 @@ export function parse(source: string): Flow | Sequence {
     .filter((line) => line && !line.startsWith("%%"));
   const [head, ...rest] = lines;
   if (head === "sequenceDiagram") return parseSequence(rest);
-  const found = /^(?:flowchart|graph) (LR|TB|TD)$/.exec(head ?? "");
-  if (!found) throw new Error(`a figure cannot begin with "${head ?? ""}"`);
-  return parseFlow(found[1] === "LR" ? "LR" : "TB", rest);
+  const match = /^(?:flowchart|graph) (LR|TB|TD)$/.exec(head ?? "");
+  if (!match) throw new Error(`a figure cannot begin with "${head ?? ""}"`);
+  return parseFlow(match[1] === "LR" ? "LR" : "TB", rest);
 }
 
 function parseSequence(lines: string[]): Sequence {
@@ -77,7 +77,7 @@ function parseSequence(lines: string[]): Sequence {
       see(message[1]!);
       see(message[2]!);
       steps.push({ kind: "message", from: message[1]!, to: message[2]!, text: message[3]! });
-    } else throw new Error(`not understood in a figure: ${line}`);
+    } else throw new Error(`unsupported figure syntax: ${line}`);
   }
   return { kind: "sequence", actors, steps };
 }
@@ -125,15 +125,15 @@ class Line {
   read(): void {
     let from = this.node();
     while (this.at < this.text.length) {
-      const found = EDGE.exec(this.text.slice(this.at));
-      if (!found) throw new Error(`not understood in a figure: ${this.text.slice(this.at)}`);
-      this.at += found[0].length;
-      const end = found[1] ?? found[3] ?? found[5]!;
+      const match = EDGE.exec(this.text.slice(this.at));
+      if (!match) throw new Error(`unsupported figure syntax: ${this.text.slice(this.at)}`);
+      this.at += match[0].length;
+      const end = match[1] ?? match[3] ?? match[5]!;
       const to = this.node();
       this.edges.push({
         from,
         to,
-        lines: textLines(found[2] ?? found[4] ?? ""),
+        lines: textLines(match[2] ?? match[4] ?? ""),
         hasArrow: end.endsWith(">"),
         isDashed: end.includes("."),
       });
@@ -143,9 +143,9 @@ class Line {
 
   private node(): string {
     const rest = this.text.slice(this.at);
-    const found = /^\w+/.exec(rest);
-    if (!found) throw new Error(`not understood in a figure: ${rest}`);
-    const id = found[0];
+    const match = /^\w+/.exec(rest);
+    if (!match) throw new Error(`unsupported figure syntax: ${rest}`);
+    const id = match[0];
     this.at += id.length;
     const shape = SHAPES.find(([open]) => this.text.startsWith(open, this.at));
     if (shape) {
