@@ -358,6 +358,7 @@ class NetworkSession:
     async def open_terminal(
         self, command: commands.OpenTerminalCommand, by: str = ""
     ) -> protocol.OpenedTerminal:
+        """Open a terminal and wait until its program has started."""
         size = (_clamped(command.rows, 2, 500), _clamped(command.columns, 10, 1000))
         argv = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
         title = command.node
@@ -419,6 +420,7 @@ class NetworkSession:
                 await self.call(lambda network: _kill(process))
 
     def type(self, command: commands.TypeCommand, by: str = "") -> None:
+        """Type a text into a terminal."""
         self.send_keys(self.terminals[command.terminal], command.text.encode())
 
     def send_keys(self, terminal: Terminal, data: bytes) -> None:
@@ -430,6 +432,7 @@ class NetworkSession:
         self.worker.send_keys(terminal.process, data)
 
     def resize(self, terminal: Terminal, rows: int, columns: int) -> None:
+        """Tell the program of a terminal its new size."""
         process = terminal.process
         if process is None or self.worker is None:
             return
@@ -445,14 +448,17 @@ class NetworkSession:
     # -- the clock --------------------------------------------------------------------------------
 
     async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
+        """Change the pace of virtual time."""
         worker = self.network_worker()
         await self.call(lambda network: worker.set_pace(network, is_paced=command.pace == "real"))
 
     async def pause(self, command: commands.PauseCommand, by: str = "") -> None:
+        """Pause virtual time, or resume it."""
         worker = self.network_worker()
         await self.call(lambda network: worker.pause(network, is_paused=command.paused))
 
     async def step(self, command: commands.StepCommand, by: str = "") -> None:
+        """Let some virtual time pass, then pause."""
         worker, duration_ns = self.network_worker(), parse_duration(command.duration)
         if not 0 < duration_ns <= MAX_STEP_NS:
             raise WanlabError(f"cannot step {command.duration}", "more than 0, and an hour at most")
@@ -468,6 +474,7 @@ class NetworkSession:
         return names[0], names[1]
 
     async def link_up(self, command: commands.LinkUpCommand, by: str = "") -> None:
+        """Unplug a link of the running network, or plug it in again."""
         ports = self.port_names(command.link)
 
         def set_ports_up(network: Network) -> Interfaces:
