@@ -52,14 +52,19 @@ class StepSampling:
         samplers += [Flows(*hosts)] if hosts else []
         self._sampling = Sampling(network, samplers, every=EVERY)
         self._sampling.begin()
+        self._final: Tables | None = None
 
     def end(self) -> None:
+        """Stop sampling."""
         self._sampling.end()
+        self._final = self._sampling.tables()
 
     def tables(self) -> Tables:
-        return self._sampling.tables()
+        """Return what was sampled so far, or until the end."""
+        return dict(self._sampling.tables() if self._final is None else self._final)
 
     def queues(self) -> QueueTables:
+        """Return the table "qdisc" of each port."""
         table = self.tables().get("qdisc")
         if table is None:
             return {}
