@@ -67,7 +67,7 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
 def test_the_log_says_why_nothing_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps, "LINE_EVERY_S", 0)
+    monkeypatch.setattr(sweeps, "LINE_INTERVAL_S", 0)
     lines = sweeps._ProgressLines()
     for note in ("", "", "the scheduler has no workers", "the scheduler has no workers"):
         lines(SweepProgress(3, note=note))
