@@ -1,4 +1,4 @@
-"""The command line: build, info, config."""
+"""The command line: build, verify, info, config."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .build import build_image, configure, find_image
 from .cache import Image, cache_folder
 from .errors import BuildError
 from .recipe import Recipe, load_recipe
+from .verify import verify_image
 
 RECIPE_FOLDER = Path(__file__).resolve().parent.parent
 
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         recipe = load_recipe(RECIPE_FOLDER)
         if options.command == "build":
             return _build(recipe, options)
+        if options.command == "verify":
+            return _verify(recipe, options)
         if options.command == "config":
             sys.stdout.write(configure(recipe, source=options.source))
             return 0
@@ -45,7 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     config = commands.add_parser(
         "config", help="print the full configuration, checked; build nothing"
     )
-    for command in (build, config):
+    verify = commands.add_parser(
+        "verify", help="compare an image with the recipe; the kernel is built again for that"
+    )
+    verify.add_argument("folder", type=Path, nargs="?", help="the image (default: the built one)")
+    verify.add_argument("--quick", action="store_true", help="compare the inputs, build nothing")
+    for command in (build, config, verify):
         command.add_argument(
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
         )
@@ -64,6 +72,20 @@ def _build(recipe: Recipe, options: argparse.Namespace) -> int:
     image = build_image(recipe, source=options.source, jobs=options.jobs, again=options.again)
     print(image.path)
     return 0
+
+
+def _verify(recipe: Recipe, options: argparse.Namespace) -> int:
+    image = find_image(recipe)
+    folder = options.folder or (image.folder if image else None)
+    if folder is None:
+        raise BuildError("no kernel has been built for this recipe", "name the folder of an image")
+    problems = verify_image(recipe, folder, rebuild=not options.quick, source=options.source)
+    for problem in problems:
+        print(f"{folder}: {problem}")
+    if not problems:
+        compared = "its inputs are the recipe's" if options.quick else "built again, byte by byte"
+        print(f"{folder}: this is the recipe's kernel ({compared})")
+    return 1 if problems else 0
 
 
 def _info(recipe: Recipe, *, as_json: bool) -> int:

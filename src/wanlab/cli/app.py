@@ -478,6 +478,21 @@ def kernel_build(context: typer.Context) -> None:
 
 
 @kernel.command(
+    "verify",
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+)
+def kernel_verify(context: typer.Context) -> None:
+    """Say whether a kernel image is the one that the recipe makes."""
+    from . import kernels
+
+    raise typer.Exit(kernels.run_recipe(["verify", *context.args]))
+
+
+@kernel.command(
     "info",
     context_settings={
         "allow_extra_args": True,
