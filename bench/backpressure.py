@@ -52,7 +52,7 @@ WIRES: tuple[Wire, ...] = ("gso", "mtu")
 
 def main() -> int:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
-    report = Report("pushback")
+    report = Report("backpressure")
     table = report.table("queues", COLUMNS)
     met = []
     for wire in WIRES:
