@@ -202,7 +202,7 @@ def test_the_ip_base_changes_the_addresses_on_the_canvas(pencil: Pencil) -> None
 
 
 def test_opening_a_file_asks_about_unsaved_changes(pencil: Pencil, server: Any) -> None:
-    course = Path(wanlab.__file__).parent / "labs"
+    course = Path(wanlab.__file__).parent / "labs" / "units"
     for unit in ("lab01", "lab14"):
         text = (course / unit / "topology.mn").read_text(encoding="utf-8")
         (server.folder / f"{unit}.mn").write_text(text, encoding="utf-8")
