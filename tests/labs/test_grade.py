@@ -18,7 +18,7 @@ class Process:
     """Has ended as soon as it is waited for."""
 
     output: str
-    errors: str = ""
+    stderr: str = ""
     is_running: bool = False
 
     def finish(self, limit: str, *, check: bool) -> Process:
