@@ -1,0 +1,51 @@
+"""Machines run where few open files are allowed: the kernel closes what nobody uses."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+FILES = 600
+SCRIPT = f"""
+find /usr/share /usr/lib -type f 2>/dev/null | head -{FILES} > /tmp/list
+xargs -a /tmp/list cat > /dev/null && wc -l < /tmp/list
+python3 -c 'import json, http.client; print("programs start")'
+"""
+
+
+@pytest.mark.parametrize("limit", [256, 1024])
+def test_more_files_are_read_than_may_be_open(tmp_path: Path, limit: int) -> None:
+    (tmp_path / "read.sh").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "wanlab.cli", "exec", "--", "bash", "read.sh"],
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split("\n") == [str(FILES), "programs start", ""]
+    assert done.returncode == 0
+
+
+def test_the_soft_limit_is_raised_to_the_hard_one(tmp_path: Path) -> None:
+    """A user's soft limit on Debian is 1024, the hard limit far higher."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    script = (
+        "import os, resource; from pathlib import Path; from wanlab import *\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, (200, {hard}))\n"
+        "with Network(Topology(nodes=(Host('h1'),))) as net:\n"
+        "    (kernel,) = Path(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read_text().split()\n"
+        "    print(resource.prlimit(int(kernel), resource.RLIMIT_NOFILE)[0])\n"
+        "    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(hard), "200"]

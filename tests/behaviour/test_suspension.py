@@ -1,0 +1,60 @@
+"""A suspended network goes on as if nothing had happened.
+
+Batch systems and cgroups suspend a program with all its processes. These tests read the real clock:
+the network has to be suspended while it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+COMMAND = (
+    *(sys.executable, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--node", "h1", "--"),
+    *("ping", "-c", "3000", "-i", "0.01", "h2"),
+)
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one: the kernel, and the processes of its machine."""
+    children: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        children += map(int, (task / "children").read_text().split())
+    return [*children, *(below for child in children for below in descendants(child))]
+
+
+def processes_of(running: subprocess.Popen[bytes]) -> list[int]:
+    """Wait until a ping has gone out; return the pids of everything that runs."""
+    assert running.stdout is not None
+    running.stdout.readline()
+    running.stdout.readline()
+    return [running.pid, *descendants(running.pid)]
+
+
+def send_to_all(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        os.kill(pid, number)
+
+
+@pytest.mark.parametrize("with_wanlab", [True, False], ids=["everything", "the kernel's side"])
+def test_a_suspended_network_ends_as_an_undisturbed_one(tmp_path: Path, with_wanlab: bool) -> None:
+    expected = subprocess.run(COMMAND, cwd=tmp_path, stdout=subprocess.PIPE, check=True).stdout
+    with subprocess.Popen(COMMAND, cwd=tmp_path, stdout=subprocess.PIPE) as running:
+        pids = processes_of(running)[0 if with_wanlab else 1 :]
+        for _ in range(3):
+            send_to_all(pids, signal.SIGSTOP)
+            time.sleep(0.2)
+            send_to_all(pids, signal.SIGCONT)
+            time.sleep(0.05)
+        rest, _ = running.communicate(timeout=120)
+        assert running.returncode == 0
+    assert rest.splitlines()[-3:-1] == expected.splitlines()[-3:-1]
+    assert b"3000 received, 0% packet loss" in rest
