@@ -1,8 +1,9 @@
 """Flow completion times with and without pacing.
 
-Without pacing a window leaves the host at line rate, and a shallow buffer overflows although the link is
-not busy. The queueing discipline `fq` at the sender's port paces each flow at the rate that TCP computes
-(two windows per round trip during slow start, 1.2 later: net/ipv4/tcp_input.c, tcp_update_pacing_rate).
+Without pacing, a whole window leaves the host at line rate. A shallow buffer then overflows
+although the link is not busy. The queueing discipline `fq` at the sender's port paces each flow at
+the rate that TCP calculates: two windows per round trip during slow start, and 1.2 windows later
+(net/ipv4/tcp_input.c, tcp_update_pacing_rate).
 """
 
 import numpy as np
@@ -45,10 +46,10 @@ def pacing(
     sizes: str = "pareto:1.2,10KB,3MB",
     seconds: int = 20,
 ) -> None:
-    """Completion times of transfers with random start times and heavy-tailed sizes.
+    """Measure completion times of transfers with random start times and heavy-tailed sizes.
 
-    `pacing` is the queueing discipline of the sender's port: fq, or none. Runs with the same seed have
-    the same start times and sizes.
+    `pacing` is the queueing discipline of the sender's port: fq or none. Runs with the same seed
+    have the same start times and sizes.
     """
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": buffer})
     with run.network(topology) as net:
@@ -71,7 +72,7 @@ def pacing(
 
 
 def drops(counters: str) -> float:
-    """Return the drops of the shaper, including those of the queue in it."""
+    """Return the packets dropped by the shaper and by the queue below it."""
     import json
 
     return float(sum(qdisc["drops"] for qdisc in json.loads(counters) if qdisc["kind"] == "tbf"))

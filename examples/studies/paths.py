@@ -1,4 +1,4 @@
-"""Shared by the studies: a bottleneck whose flows have different RTTs, and metrics of flows."""
+"""A bottleneck whose flows have different RTTs, and metrics of flows. All studies use them."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,16 @@ from wanlab import Host, Switch, Topology, link, units
 from wanlab.record import Table
 
 MSS_BYTES = 1448
-"""Payload of a packet of 1500 bytes: without the headers and TCP's timestamps."""
+"""Payload of a 1500-byte packet, without the headers and TCP's timestamp option."""
 
 
 def bottleneck(rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%") -> Topology:
-    """Return a network in which sender hN has an RTT of rtts[N-1] to receiver rN over a shared link.
+    """Return a network in which sender hN reaches receiver rN over a shared link.
 
-    h1 ---+                       +--- r1        half of a flow's RTT is on its own
-          s1 === rate, queue === s2              link, in each direction
+    Their RTT is rtts[N-1]. The receiver's link delays each direction by half of it.
+
+    h1 ---+                       +--- r1
+          s1 === rate, queue === s2
     h2 ---+                       +--- r2
     """
     hosts = [(f"h{number}", f"r{number}") for number in range(1, len(rtts) + 1)]
@@ -29,7 +31,7 @@ def bottleneck(rate: str, rtts: Sequence[str], queue: object, *, loss: str = "0%
 
 
 def goodput_mbps(tcp: Table, node: str, *, from_s: float) -> float:
-    """Return the acknowledged rate of a sender's connections from a time on, in Mbit/s."""
+    """Return the rate of acknowledged data of a sender, after `from_s` seconds, in Mbit/s."""
     rows = tcp.where(node=node)
     total, began_s, ended_s = 0.0, 0.0, 0.0
     for flow in rows.distinct("flow"):
@@ -43,7 +45,7 @@ def goodput_mbps(tcp: Table, node: str, *, from_s: float) -> float:
 
 
 def rtt_ms(tcp: Table, node: str, *, from_s: float) -> float:
-    """Return the mean of a sender's smoothed RTT from a time on, in ms."""
+    """Return the mean of a sender's smoothed RTT after `from_s` seconds, in ms."""
     rows = tcp.where(node=node)
     late = np.asarray(rows["time_ns"]) >= from_s * 1e9
     known = np.asarray(rows["rtt_us"], np.float64)[late]
@@ -51,5 +53,8 @@ def rtt_ms(tcp: Table, node: str, *, from_s: float) -> float:
 
 
 def jain(values: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 if all are equal, 1/n if one has all (RFC 5166, 2.3.1)."""
+    """Return Jain's fairness index: 1 if all values are equal, 1/n if all but one are zero.
+
+    Source: RFC 5166, section 2.3.1.
+    """
     return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))

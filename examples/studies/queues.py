@@ -1,7 +1,8 @@
-"""Queueing disciplines at a bottleneck: their effect on a ping and on two downloads.
+"""The effect of queueing disciplines at a bottleneck on a ping and on two TCP flows.
 
-Each is below the same shaper, with the same limit (10 bandwidth-delay products) and the defaults of
-`tc` otherwise; RED's thresholds follow from the limit (docs/fidelity.md).
+Each queueing discipline is the child of the same shaper. Its limit is 10 bandwidth-delay products,
+and all other settings are the defaults of `tc`. RED's thresholds follow from the limit
+(docs/fidelity.md).
 """
 
 import numpy as np
@@ -32,10 +33,10 @@ def queues(
     buffer: str = "10bdp",
     seconds: int = 20,
 ) -> None:
-    """Delay, utilisation and fairness of six queueing disciplines.
+    """Measure delay, utilisation and fairness of six queueing disciplines.
 
-    Two CUBIC flows with RTTs of 20 and 60 ms, and a ping on the shorter path. The first quarter of the
-    time is not counted.
+    Two CUBIC flows have RTTs of 20 and 60 ms. A ping runs between another pair of hosts with an
+    RTT of 20 ms. The first quarter of the time is not measured.
     """
     limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt, other_rtt, rtt], {"kind": queue, "limit": limit})
@@ -64,7 +65,10 @@ def queues(
 
 
 def max_goodput_mbps(rate: str) -> float:
-    """Return the goodput that headers allow: 1448 of the 1514 bytes that the shaper counts."""
+    """Return the highest possible goodput, in Mbit/s.
+
+    The shaper counts 1514 bytes per packet, of which 1448 are payload.
+    """
     from wanlab import units
 
     return units.parse_rate(rate) / 1e6 * 1448 / 1514

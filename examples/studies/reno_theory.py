@@ -1,17 +1,18 @@
 """Reno's goodput under random loss, against theory.
 
-A window that grows by one packet per round trip and is halved at a loss has, if losses are rare and
-independent, the goodput
+Reno's window grows by one packet per round trip and is halved at each loss. If losses are rare and
+independent, the goodput is
 
-    MSS / RTT * sqrt(3 / 2p)            Mathis et al., CCR 27(3), 1997 (every packet is acknowledged)
+    MSS / RTT * sqrt(3 / 2p)            Mathis et al., CCR 27(3), 1997 (no delayed acknowledgements)
 
 Linux counts acknowledged packets, not acknowledgements (net/ipv4/tcp_cong.c, tcp_cong_avoid_ai), so
-delayed acknowledgements do not slow it down. If losses are frequent, timeouts matter:
+delayed acknowledgements do not slow down the window's growth. If losses are frequent, timeouts
+matter:
 
     MSS / (RTT sqrt(2p/3) + T0 min(1, 3 sqrt(3p/8)) p (1 + 32 p^2))     Padhye et al., SIGCOMM 1998
 
-`wire="gso"` shows the effect of packets of 64 KB: netem loses them as a whole, so a loss costs the same
-but is rarer per byte.
+`wire="gso"` shows the effect of super-packets of up to 64 KB. netem drops each of them as a whole.
+A loss still halves the window, but there are fewer losses per byte.
 """
 
 import math
@@ -41,9 +42,9 @@ def reno_theory(
     seconds: int = 30,
     wire: str = "mtu",
 ) -> None:
-    """Goodput of a Reno flow with random losses, compared with the formulas of Mathis and Padhye.
+    """Compare the goodput of a Reno flow under random loss with the formulas of Mathis and Padhye.
 
-    The first fifth of the time is not counted.
+    The first fifth of the time is not measured.
     """
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": "2MB"}, loss=loss)
     with run.network(topology, wire=wire) as net:
@@ -65,6 +66,6 @@ def mathis_mbps(p: float, rtt_s: float) -> float:
 
 
 def padhye_mbps(p: float, rtt_s: float) -> float:
-    timeout_s = MIN_RTO_S + rtt_s  # Linux adds the minimum deviation to the smoothed RTT
+    timeout_s = MIN_RTO_S + rtt_s  # Linux adds at least MIN_RTO_S to the smoothed RTT
     timeouts = timeout_s * min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p**2)
     return MSS_BYTES * 8 / 1e6 / (rtt_s * math.sqrt(2 * p / 3) + timeouts)

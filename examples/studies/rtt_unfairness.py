@@ -1,9 +1,10 @@
-"""Two flows with the same congestion control and different RTTs share a bottleneck.
+"""How two flows with the same congestion control and different RTTs share a bottleneck.
 
-A window that grows once per round trip grows more slowly on the longer path. Reno's shares are inverse
-to the RTTs, to a power between 1 (random losses) and 2 (simultaneous losses). CUBIC grows with time and
-not with round trips (RFC 9438, section 1), as long as its windows are large. BBR gives more to the
-longer path, which may have more in flight (Hock et al., ICNP 2017).
+A window that grows once per round trip grows more slowly on the longer path. Reno's shares are
+proportional to 1/RTT to a power between 1 (random losses) and 2 (simultaneous losses). CUBIC's
+window grows with time and not with round trips, as long as it is large (RFC 9438, section 1). BBR
+gives more to the flow with the longer path, which may have more data in flight (Hock et al., ICNP
+2017).
 """
 
 from paths import bottleneck, goodput_mbps
@@ -39,10 +40,11 @@ def rtt_unfairness(
     buffer: str = "1bdp",
     seconds: int = 30,
 ) -> None:
-    """Advantage of the flow with the shorter RTT, over the ratio of the two RTTs.
+    """Measure the advantage of the flow with the shorter RTT.
 
-    The buffer is the product of the rate and the longer RTT. The flow with the shorter RTT begins first
-    if the seed is odd, the other one if it is even. The first third of the time is not counted.
+    `ratio` is the longer RTT divided by the shorter one. A `buffer` of 1bdp is the product of the
+    rate and the longer RTT. The flow with the shorter RTT starts first if the seed is odd. The
+    other flow starts first if it is even. The first third of the time is not measured.
     """
     long_rtt = units.format_time(units.parse_time(rtt) * ratio)
     limit = run.buffer_bytes(buffer, rate=rate, rtt=long_rtt)

@@ -1,8 +1,8 @@
-"""BBR and CUBIC share a bottleneck, over the size of its buffer.
+"""How BBR and CUBIC share a bottleneck, depending on the size of its buffer.
 
-BBR keeps about two bandwidth-delay products in flight and ignores losses; CUBIC fills the buffer and
-backs off when it overflows. So BBR should win at small buffers, and CUBIC at large ones, where most of
-the queue is CUBIC's (Hock et al., ICNP 2017; Ware et al., IMC 2019).
+BBR keeps about two bandwidth-delay products in flight and ignores losses; CUBIC fills the buffer
+and backs off when the buffer overflows. So BBR should win with small buffers. CUBIC should win with
+large ones, where most of the queue is CUBIC's (Hock et al., ICNP 2017; Ware et al., IMC 2019).
 """
 
 from paths import bottleneck, goodput_mbps, rtt_ms
@@ -30,10 +30,10 @@ def sharing(
     seconds: int = 20,
     wire: str = "mtu",
 ) -> None:
-    """Goodput of a BBR and a CUBIC flow at a shared bottleneck, over the size of its buffer.
+    """Measure the goodput of a BBR and a CUBIC flow that share a bottleneck.
 
-    BBR begins first if the seed is odd, CUBIC if it is even, and the other one within a second. The
-    first third of the time is not counted.
+    With an odd seed, BBR starts first. With an even seed, CUBIC starts first. The other flow starts
+    within a second. The first third of the time is not measured.
     """
     limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt, rtt], {"kind": "fifo", "limit": limit})

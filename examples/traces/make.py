@@ -1,11 +1,13 @@
-"""Writes traces of links into a folder: `python make.py [FOLDER]`. From a seed: the same in every run.
+"""Write traces of links into a folder: `python make.py [FOLDER]`.
 
-    constant.trace   12 Mbit/s: a packet in each ms
-    cellular.trace   20 s of a cellular link: its rate wanders around 12 Mbit/s, and fades
-    leo.trace        31 s of a satellite link: a new satellite, rate and 80 ms of silence every 15 s
+The traces depend only on a seed, so every run writes the same files.
 
-They are of a realistic kind, and not measured. Measured ones (of Verizon, T-Mobile, AT&T) come with
-mahimahi: https://github.com/ravinet/mahimahi/tree/master/traces
+    constant.trace   12 Mbit/s: one packet per ms
+    cellular.trace   20 s of a cellular link: the rate varies around 12 Mbit/s, with fades
+    leo.trace        31 s of a satellite link: every 15 s an outage of 80 ms, then a new rate
+
+The traces are realistic, but synthetic. Mahimahi has traces measured on the networks of Verizon,
+T-Mobile and AT&T: https://github.com/ravinet/mahimahi/tree/master/traces
 """
 
 from __future__ import annotations
@@ -17,16 +19,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKETS_PER_MS = 1 / 12
-"""Of 1504 bytes, for each Mbit/s."""
+"""Packets of 1504 bytes per ms, for each Mbit/s."""
 
 
 def constant() -> Iterator[int]:
-    """12 Mbit/s: one line says it, because a trace begins again after its last one."""
+    """Yield the times of 12 Mbit/s, in ms. One line is enough, because a trace repeats itself."""
     yield 1
 
 
 def cellular(seed: int = 1, seconds: int = 20) -> Iterator[int]:
-    """The rate's logarithm is drawn back to its mean and pushed at random (Ornstein-Uhlenbeck)."""
+    """Yield the delivery times of a cellular link, in ms.
+
+    The logarithm of the rate is an Ornstein-Uhlenbeck process: it returns to its mean and receives
+    random changes.
+    """
     numbers = random.Random(seed)
     level, fade_ms = 0.0, 0
     for slot in range(seconds * 50):
@@ -38,7 +44,11 @@ def cellular(seed: int = 1, seconds: int = 20) -> Iterator[int]:
 
 
 def leo(seed: int = 1, seconds: int = 31) -> Iterator[int]:
-    """Every 15 s another satellite: silence, then another rate that jitters from 100 ms to 100 ms."""
+    """Yield the delivery times of a satellite link, in ms.
+
+    Every 15 s another satellite takes over: after an outage, the link has another mean rate. The
+    rate varies around this mean every 100 ms.
+    """
     numbers = random.Random(seed)
     mbps = 20.0
     for slot in range(seconds * 10):
@@ -52,7 +62,7 @@ def leo(seed: int = 1, seconds: int = 31) -> Iterator[int]:
 
 
 def _at_random(numbers: random.Random, begin_ms: int, length_ms: int, mbps: float) -> Iterator[int]:
-    """Opportunities of a Poisson process."""
+    """Yield delivery opportunities of a Poisson process, in ms."""
     per_ms = mbps * PACKETS_PER_MS
     at_ms = begin_ms + numbers.expovariate(per_ms)
     while at_ms < begin_ms + length_ms:
@@ -64,7 +74,7 @@ TRACES = {"constant": constant, "cellular": cellular, "leo": leo}
 
 
 def write(folder: Path) -> None:
-    """All of them."""
+    """Write all traces into a folder."""
     for name, make in TRACES.items():
         lines = "".join(f"{at_ms}\n" for at_ms in make())
         (folder / f"{name}.trace").write_text(lines, encoding="ascii")

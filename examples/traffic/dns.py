@@ -1,9 +1,9 @@
-"""DNS over an RTT of 60 ms: what dig waits for, with and without losses, from dnsmasq.
+"""Measure DNS lookups over an RTT of 60 ms, with and without losses, with dig and dnsmasq.
 
-    python dns.py           needs dnsmasq and dig
+    python dns.py           requires dnsmasq and dig
 
-A lost query or answer costs dig's timeout of 5 s, which is what users feel of 5 % loss. (The RTT is
-60 ms; 10 ms more are how long dig takes to end.)
+A lost query or reply costs dig's timeout of 5 s. This is the delay that users notice
+at a loss of 5 %. (A lookup takes 10 ms longer than the RTT, because dig needs this time to exit.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SERVER = (
 
 
 def measure(loss: str) -> list[float]:
-    """Seconds of each query."""
+    """Return the duration of each query, in seconds."""
     topology = shapes.minimal(rate="10Mbps", delay="15ms")
     with Network(topology, seed=1) as net:
         net["h2"].start(SERVER)

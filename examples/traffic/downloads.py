@@ -1,9 +1,9 @@
-"""HTTP over 20 Mbit/s and an RTT of 40 ms: how long nginx takes to answer curl, by size, cold and warm.
+"""Measure HTTP downloads of several sizes over 20 Mbit/s and an RTT of 40 ms, with curl and nginx.
 
-    python downloads.py        needs nginx and curl
+    python downloads.py        requires nginx and curl
 
-A new connection pays one RTT before it asks, and slow start after it; the fourth request over one
-connection finds a window that has grown.
+A new connection takes one RTT before the first request, and then goes through slow start. The
+fourth request over the same connection benefits from a window that has already grown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ TIMES = "%{time_connect} %{time_starttransfer} %{time_total}\\n"
 
 
 def measure() -> list[tuple[str, float, float, float, float]]:
-    """(file, seconds until connected, until the first byte, until the last; the last of a fourth)"""
+    """Return for each file its name and four times in seconds.
+
+    The times of the first request: until connected, until the first byte, until the last byte. Then
+    the fourth request over the same connection: until the last byte.
+    """
     with tempfile.TemporaryDirectory(prefix="wanlab-http-") as name:
         folder = Path(name).resolve()
         server = make_site(folder, SIZES)

@@ -1,8 +1,9 @@
-"""A player of adaptive video, without a picture: `python3 player.py HOST SEGMENTS`.
+"""An adaptive video player without a picture: `python3 player.py HOST SEGMENTS`.
 
-Fetches segments of 2 s in the best quality that 80 % of the rate of the last segments carries, keeps at
-most 20 s in its buffer, and stalls when that is empty. Prints a line for each segment: seconds since the
-start, quality in kbit/s, seconds that fetching took, seconds in the buffer, seconds stalled so far.
+The player fetches segments of 2 s, each in the best quality that fits into 80 % of the rate of the
+last segments. It keeps at most 20 s in its buffer, and stalls when the buffer is empty. For each
+segment, it prints one line: seconds since the start, quality in kbit/s, seconds that fetching took,
+seconds in the buffer, seconds stalled so far.
 """
 
 import http.client
@@ -25,7 +26,7 @@ def main(host: str, segments: int) -> None:
             pause_s = buffered_s - (MOST_BUFFERED_S - SEGMENT_S)
             time.sleep(pause_s)
             buffered_s -= pause_s
-        # The harmonic mean of the last three: what they carried by time, not by segment.
+        # The harmonic mean of the last three rates averages over time, not over segments.
         last = rates_kbps[-3:]
         rate_kbps = len(last) / sum(1 / rate for rate in last) if last else 0.0
         fitting = [quality for quality in QUALITIES_KBPS if quality <= CAUTION * rate_kbps]
@@ -35,7 +36,7 @@ def main(host: str, segments: int) -> None:
         size = len(server.getresponse().read())
         took_s = time.monotonic() - asked_s
         rates_kbps.append(size * 8 / 1000 / took_s)
-        if len(rates_kbps) > 1:  # it plays from the first segment on
+        if len(rates_kbps) > 1:  # playback starts after the first segment
             stalled_s += max(0.0, took_s - buffered_s)
             buffered_s = max(0.0, buffered_s - took_s)
         buffered_s += SEGMENT_S

@@ -1,4 +1,4 @@
-"""Programs that the examples need, said before a network is made."""
+"""Check that the programs an example needs are installed, before it starts a network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def need(*programs: str) -> None:
-    """RequirementError names those that are missing, and how to install them (Debian, Ubuntu)."""
+    """Raise RequirementError if programs are missing, with the command that installs them."""
     missing = [program for program in programs if shutil.which(program, path=PLACES) is None]
     if missing:
         packages = " ".join(PACKAGES[program] for program in missing)

@@ -1,9 +1,10 @@
-"""Adaptive video over a cellular link: nginx, a player, and a trace that fades.
+"""Play adaptive video over a cellular link, with nginx, a player and a trace that fades.
 
-    python video.py         needs nginx
+    python video.py         requires nginx
 
-The link's two directions deliver by the traces of `../traces/make.py`. The player follows the link: its
-quality falls when the rate does, and its buffer bridges what no quality can.
+The two directions of the link follow the traces of `../traces/make.py`. The player adapts to the
+link: it lowers its quality when the rate drops. When the rate is too low even for the lowest
+quality, the player uses up its buffer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SEGMENTS = 40
 
 
 def measure() -> list[list[float]]:
-    """What the player prints, line by line."""
+    """Return the numbers that the player prints, one list per line."""
     with tempfile.TemporaryDirectory(prefix="wanlab-video-") as name:
         folder = Path(name).resolve()
         make.write(folder)

@@ -1,4 +1,4 @@
-"""A web server and the files it keeps: nginx in a node, in a folder shared with the machine."""
+"""A web server with its files: nginx in a node, serving a folder that the machine shares."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ http {{
 
 
 def make_site(folder: Path, sizes: dict[str, int]) -> str:
-    """Files of these names and sizes, and the command that serves them."""
+    """Create files of these names and sizes in bytes. Return the command that serves them."""
     files = folder / "files"
     files.mkdir(exist_ok=True)
     for name, size in sizes.items():

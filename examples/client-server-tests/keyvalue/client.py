@@ -1,6 +1,6 @@
-"""The client: asks again until it has an answer, or gives up after a while.
+"""The client: it repeats a request until it has an answer, or gives up after GIVE_UP_S.
 
-    python -m keyvalue.client SERVER put KEY VALUE     VALUE "-": what comes on standard input
+    python -m keyvalue.client SERVER put KEY VALUE     VALUE "-": read standard input
     python -m keyvalue.client SERVER get KEY
     python -m keyvalue.client SERVER add KEY NUMBER [TIMES]
 
@@ -27,11 +27,14 @@ BLOCK_BYTES = 1 << 16
 
 
 class UnavailableError(Exception):
-    """No answer in time."""
+    """The server did not answer in time."""
 
 
 class Client:
-    """Connects when it first has to, and again whenever a connection has been silent for SILENCE_S."""
+    """A client that connects on its first request.
+
+    It reconnects whenever a connection fails or has been silent for SILENCE_S.
+    """
 
     def __init__(self, server: str, port: int = PORT) -> None:
         self._address = (server, port)
@@ -67,7 +70,7 @@ class Client:
             except OSError as error:
                 self.close()
                 reason = error
-            pause_s = wait_s * random.uniform(0.5, 1.0)  # clients do not all come at once
+            pause_s = wait_s * random.uniform(0.5, 1.0)  # jitter spreads the retries
             left_s = give_up - time.monotonic()
             if left_s < pause_s:
                 time.sleep(max(left_s, 0))
@@ -78,7 +81,7 @@ class Client:
     def _attempt(self, line: bytes, number: str) -> Any:
         connection = self._connected()
         rest = memoryview(line)
-        while rest:  # sendall() would have one time limit for all of it
+        while rest:  # sendall() would apply one timeout to the whole request
             rest = rest[connection.send(rest[:BLOCK_BYTES]) :]
         while True:
             answer = self._hear(connection)
@@ -94,7 +97,7 @@ class Client:
         return self._socket
 
     def _hear(self, connection: socket.socket) -> dict[str, Any]:
-        """The next line. Every part of it shows that the server lives."""
+        """Return the next line. Every part of it shows that the server is alive."""
         parts = [self._heard]
         while b"\n" not in parts[-1]:
             part = connection.recv(BLOCK_BYTES)

@@ -1,4 +1,4 @@
-"""The server: keeps values in memory, does every request once.
+"""The server: it keeps values in memory and performs every request once.
 
 python -m keyvalue.server [PORT]
 """
@@ -18,7 +18,7 @@ BLOCK_BYTES = 1 << 16
 
 
 class Store:
-    """Values, and the answers given so far."""
+    """The values, and the answers to the latest requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,7 +26,7 @@ class Store:
         self._answers: OrderedDict[str, Any] = OrderedDict()
 
     def answer(self, request: dict[str, Any]) -> Any:
-        """A request that has been answered already is not done again."""
+        """Return the answer to a request. A repeated request gets its first answer again."""
         with self._lock:
             if request["id"] not in self._answers:
                 self._answers[request["id"]] = self._do(request)
@@ -46,7 +46,7 @@ class Store:
 
 
 class Connection(socketserver.StreamRequestHandler):
-    """One client. While a long request comes in, it hears how much has arrived."""
+    """The connection of one client. During a long request, it reports how much has arrived."""
 
     server: Server
     disable_nagle_algorithm = True
@@ -70,7 +70,7 @@ class Connection(socketserver.StreamRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Listens as soon as it is made."""
+    """A server that listens as soon as it is constructed."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -80,7 +80,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.store = Store()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that broke is the client's business: it comes again."""
+        """Log a broken connection. The client reconnects and repeats its request."""
         print(f"lost {client_address[0]}: {sys.exc_info()[1]!r}", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""The network that most tests run on, a server on one side, clients on the other."""
+"""Fixtures: the network that most tests use, a server on one side and clients on the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ StartServer = Callable[[], Process]
 
 @pytest.fixture
 def topology() -> Topology:
-    """h1 is the clients' side, h2 the server's; s1 lies between."""
+    """Return a topology with the clients' host h1, the switch s1 and the server's host h2."""
     return shapes.minimal(rate="10Mbps", delay="10ms")
 
 
@@ -44,7 +44,7 @@ def server(start_server: StartServer) -> Process:
 
 @pytest.fixture
 def begin(network: Network) -> Callable[..., Process]:
-    """Starts a client; time passes when it is waited for."""
+    """Return a function that starts a client. Time passes only when a test waits for the client."""
 
     def begin_it(*words: Any, stdin: bool = False) -> Process:
         command = [sys.executable, "-m", "keyvalue.client", "10.0.0.2", *map(str, words)]
@@ -55,7 +55,7 @@ def begin(network: Network) -> Callable[..., Process]:
 
 @pytest.fixture
 def ask(begin: Callable[..., Process]) -> Ask:
-    """Runs a client to its end."""
+    """Return a function that runs a client and waits until it exits."""
 
     def ask_it(*words: Any, check: bool = True) -> Finished:
         return begin(*words).finish(check=check)

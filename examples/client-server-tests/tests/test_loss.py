@@ -1,4 +1,4 @@
-"""Packets that are lost, late, doubled or out of order."""
+"""Packets that are lost, late, duplicated or out of order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_value_that_was_put_can_be_got(server: Process, ask) -> None:
 def test_a_request_takes_one_round_trip_and_the_connection_another(
     network: Network, server: Process, ask
 ) -> None:
-    network["h1"].run("ping -c 1 10.0.0.2")  # now both know each other's MAC address
+    network["h1"].run("ping -c 1 10.0.0.2")  # afterwards, both hosts know each other's MAC address
     assert round(ask("get", "colour").seconds, 2) == 0.20 + 0.20
     assert round(ask("add", "visits", 1, 10).seconds, 2) == 0.20 + 10 * 0.20
 

@@ -1,4 +1,4 @@
-"""A network that falls apart and comes together again, and a server that dies and comes back."""
+"""A network that is partitioned and healed, and a server that dies and restarts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_client_gives_up_after_ten_seconds_and_says_so(
 def test_an_answer_that_was_lost_does_not_mean_that_a_request_is_done_twice(
     network: Network, server: Process, ask, cut_ms: int
 ) -> None:
-    """Wherever the partition meets the request: on its way, at the server, or on the way back."""
+    """Cut the link while the request travels, is at the server, or is answered."""
     network.after(cut_ms * 1_000_000, network.set_link_up, "h1", "s1", False)
     network.after("2s", network.set_link_up, "h1", "s1", True)
     assert ask("add", "visits", 1, 3).output == "1\n2\n3\n"
@@ -47,7 +47,7 @@ def test_a_server_that_comes_back_is_found_again(
     seen = len(client.output.splitlines())
     start_server()
     done = client.finish()
-    # Its memory is gone: it counts from the beginning.
+    # The new server has an empty memory, so it counts from 1 again.
     lines = done.output.splitlines()
     assert lines[:seen] == [str(number) for number in range(1, seen + 1)]
     assert lines[seen:] == [str(number) for number in range(1, 101 - seen)]
