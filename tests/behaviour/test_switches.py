@@ -331,7 +331,7 @@ def test_runs_with_open_vswitch_repeat_to_the_byte(start: Start) -> None:
 def test_a_missing_open_vswitch_is_reported_before_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wanlab.network.fitness.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("wanlab.network.compatibility.shutil.which", lambda *_, **__: None)
     with pytest.raises(RequirementError) as caught:
         Network(ovs()).start()
     assert str(caught.value) == (

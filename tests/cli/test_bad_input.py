@@ -146,14 +146,6 @@ def test_a_working_folder_that_was_deleted(wanlab: Any, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.machine
-def test_a_working_folder_with_a_comma(wanlab: Any) -> None:
-    wanlab.folder /= "a,b"
-    wanlab.folder.mkdir()
-    ran = wanlab("exec", "--", "true")
-    assert (ran.status, "has a comma in its path (rename it)" in ran.errors) == (1, True)
-
-
 def told_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
     """What a WanlabError says that `act` ends with in a child of ours, which is changed first.
 
