@@ -23,5 +23,5 @@ def flow(
         net["h2"].run("wanlab-traffic serve -D")
         output = net["h1"].run(f"wanlab-traffic bulk h2 --time {seconds}s --json").output
     flows = traffic.parse(output)
-    assert isinstance(flows, traffic.Flows)
+    assert isinstance(flows, traffic.FlowResults)
     run.metric("goodput", flows.goodput_bps / 1e6, "Mbit/s")

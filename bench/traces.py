@@ -109,7 +109,7 @@ def _tcp(folder: Path, trace: LinkTrace) -> float:
         net["h2"].run("wanlab-traffic serve -D")
         output = net["h1"].run(f"wanlab-traffic bulk h2 --time {SECONDS}s --json").output
     flows = traffic.parse(output)
-    assert isinstance(flows, traffic.Flows)
+    assert isinstance(flows, traffic.FlowResults)
     return flows.goodput_bps
 
 

@@ -313,6 +313,18 @@ def test_an_import_that_points_up_is_found(
     assert wrong_imports(package) == wrong
 
 
+def test_a_class_name_occurs_once_in_the_project() -> None:
+    """Mininet's face aside, whose names are Mininet's, and classes private to their module."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if PACKAGE / "mininet" in path.parents:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
 def test_a_ring_is_found(tmp_path: Path) -> None:
     package = tmp_path / "wanlab"
     package.mkdir()

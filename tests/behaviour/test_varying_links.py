@@ -13,7 +13,7 @@ from _captured import packets
 from wanlab import Capture, Network, Sampling, Topology, link, shapes
 from wanlab.errors import RequirementError, TopologyError
 from wanlab.measure import traffic
-from wanlab.measure.traffic import Datagrams, Flows
+from wanlab.measure.traffic import Datagrams, FlowResults
 from wanlab.plan import plan_script
 from wanlab.topology.model import Host, Switch
 
@@ -156,7 +156,7 @@ def test_a_rate_that_changes_often_passes_its_mean(start: Start) -> None:
     net = start(behind_a_trace(schedule=changes, schedule_repeat="20ms"))
     net["h2"].run("wanlab-traffic serve -D")
     found = traffic.parse(net["h1"].run("wanlab-traffic bulk h2 --time 2s --json").output)
-    assert isinstance(found, Flows)
+    assert isinstance(found, FlowResults)
     assert found.goodput_bps == pytest.approx(8e6 * 1448 / 1514, rel=0.02)
 
 

@@ -7,7 +7,7 @@ import pytest
 from wanlab import Network, shapes
 from wanlab.errors import CommandError
 from wanlab.measure import traffic
-from wanlab.measure.traffic import Datagrams, Flows
+from wanlab.measure.traffic import Datagrams, FlowResults
 
 pytestmark = pytest.mark.machine
 
@@ -22,9 +22,9 @@ def net() -> Iterator[Network]:
         yield network
 
 
-def run(net: Network, words: str) -> Flows:
+def run(net: Network, words: str) -> FlowResults:
     found = traffic.parse(net["h1"].run(f"wanlab-traffic {words} --json").output)
-    assert isinstance(found, Flows)
+    assert isinstance(found, FlowResults)
     return found
 
 

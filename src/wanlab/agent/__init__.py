@@ -13,7 +13,7 @@ from the folder alone, and little of the standard library, because it is started
     namespaces    which namespaces a node has              cgroups   its share of the CPU
     counters      reads /proc and netlink sockets          dumps     netlink lists, many at once
     watches       reads counters at regular instants, with
-                      timers, tracing (kernel events), packets (captures)
+                      ticker, tracing (kernel events), packets (captures)
     host_service  the socket for requests of programs in the machine
     root, native_root   the file systems of the embedded and the native machine
     probe         tries what the kernel can do

@@ -14,7 +14,7 @@ import os
 import struct
 
 from .messages import CHUNK_BYTES
-from .timers import TICKS
+from .ticker import TICKS
 
 TRACING = "/sys/kernel/tracing"
 PAGE_BYTES = 4096

@@ -22,7 +22,7 @@ from .counters import Counters, Reader, Source
 from .messages import Kind, encode, encode_json
 from .namespaces import Namespaces
 from .packets import PacketRing
-from .timers import SECOND_NS, Timer
+from .ticker import SECOND_NS, Ticker
 from .tracing import EventTrace
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class WatchTask:
         self._is_clock_read = is_clock_read
         self._began_ns = time.monotonic_ns()  # takes no virtual time in the first process
         self._failure: OSError | None = None
-        self.timers = [Timer(every_ns)]
+        self.tickers = [Ticker(every_ns)]
         if streams and drain_ns < every_ns:
-            self.timers.append(Timer(drain_ns))
+            self.tickers.append(Ticker(drain_ns))
         self.read(0)
 
     def describe(self) -> WatchDescription:
@@ -86,7 +86,7 @@ class WatchTask:
             self._failure = self._failure or error
 
     def _ready(self, descriptor: int) -> None:
-        sampling, *draining = self.timers
+        sampling, *draining = self.tickers
         if descriptor == sampling.descriptor:
             passed = sampling.passed()
             self._passed += passed
@@ -134,7 +134,7 @@ class WatchTask:
         finally:
             for stream in self._streams:
                 stream.close()
-            for timer in self.timers:
+            for timer in self.tickers:
                 timer.close()
 
     def _drain(self, time_ns: int) -> None:
@@ -206,7 +206,7 @@ class Watches:
                 stream.close()
             raise
         self._watches[number] = watch
-        for timer in watch.timers:
+        for timer in watch.tickers:
             self._by_descriptor[timer.descriptor] = watch
             self._poll.register(timer.descriptor, select.EPOLLIN)
         return watch.describe()
@@ -220,7 +220,7 @@ class Watches:
     def unwatch(self, number: int, time_ns: int) -> list[int]:
         """End a watch. Return how much each stream has lost."""
         watch = self._watches.pop(number)
-        for timer in watch.timers:
+        for timer in watch.tickers:
             del self._by_descriptor[timer.descriptor]
             self._poll.unregister(timer.descriptor)
         return watch.end(time_ns)

@@ -116,7 +116,7 @@ def _side(total: iperf3.Total) -> Side:
     )
 
 
-def _side_of_line(line: iperf3_text.Line) -> Side:
+def _side_of_line(line: iperf3_text.IntervalReport) -> Side:
     return Side(
         seconds=line.end_s - line.start_s,
         bytes=line.bytes,

@@ -27,7 +27,7 @@ LINE = re.compile(
 
 
 @dataclass(frozen=True)
-class Line:
+class IntervalReport:
     """One printed line. `role` is empty for an interval."""
 
     stream: str
@@ -44,7 +44,7 @@ class Line:
     """These three are printed by the receiver of UDP."""
 
 
-def parse(text: str) -> list[Line]:
+def parse(text: str) -> list[IntervalReport]:
     """Return all lines with numbers; raise WanlabError if there are none."""
     lines = [_line(match) for raw in text.splitlines() if (match := LINE.match(raw.rstrip()))]
     if not lines:
@@ -53,7 +53,7 @@ def parse(text: str) -> list[Line]:
     return lines
 
 
-def summary(text: str, role: str, stream: str | None = None) -> Line:
+def summary(text: str, role: str, stream: str | None = None) -> IntervalReport:
     """Return the line of the whole test, of the "sender" or the "receiver"."""
     lines = [line for line in parse(text) if line.role == role and stream in (None, line.stream)]
     if not lines:
@@ -61,8 +61,8 @@ def summary(text: str, role: str, stream: str | None = None) -> Line:
     return lines[-1]
 
 
-def _line(match: re.Match[str]) -> Line:
-    return Line(
+def _line(match: re.Match[str]) -> IntervalReport:
+    return IntervalReport(
         stream=match["stream"],
         start_s=float(match["start"]),
         end_s=float(match["end"]),

@@ -29,7 +29,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
         return self.end_ns - self.start_ns
 
 
-class Flows(msgspec.Struct, frozen=True, kw_only=True):
+class FlowResults(msgspec.Struct, frozen=True, kw_only=True):
     """The results of connections: of `bulk`, `onoff`, `poisson` or `request`."""
 
     host: str
@@ -92,13 +92,13 @@ class _Kind(msgspec.Struct):
     kind: str
 
 
-def parse(text: str | bytes) -> Flows | Datagrams:
+def parse(text: str | bytes) -> FlowResults | Datagrams:
     """Parse the whole output of one run."""
     try:
         kind = msgspec.json.decode(text, type=_Kind).kind
         if kind == "udp":
             return msgspec.json.decode(text, type=Datagrams)
-        return msgspec.json.decode(text, type=Flows)
+        return msgspec.json.decode(text, type=FlowResults)
     except msgspec.DecodeError as error:
         raise WanlabError(
             f"cannot parse the output of wanlab-traffic: {error}",

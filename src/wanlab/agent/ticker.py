@@ -20,7 +20,7 @@ _ITIMERSPEC = struct.Struct("@llll")  # interval, then first: seconds and nanose
 SECOND_NS = 1_000_000_000
 
 
-class Timer:
+class Ticker:
     """Expires every `every_ns` from now on."""
 
     def __init__(self, every_ns: int) -> None:
