@@ -46,7 +46,7 @@ def build() -> list[Path]:
     python = str(VENV / "bin" / "python")
     run(
         "building the wheel and the sdist",
-        [python, "-m", "build", "--outdir", str(DIST), str(ROOT)],
+        [python, "-m", "build", "--no-isolation", "--outdir", str(DIST), str(ROOT)],
         folder=ROOT,
         environment={KERNEL_VARIABLE: str(image)},
     )
