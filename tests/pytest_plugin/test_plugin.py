@@ -95,7 +95,8 @@ def test_a_mistake_in_a_marker_is_reported_in_one_line(run: Run) -> None:
     result.stdout.fnmatch_lines(
         [
             '@pytest.mark.wanlab has no option "wires" (did you mean wire[?])',
-            '"rat" in "minimal,rat=10Mbps" is not known of the shape minimal (did you mean rate[?])',
+            '"rat" in "minimal,rat=10Mbps" is not a parameter of the shape minimal '
+            "(did you mean rate[?])",
             "cannot read *missing.mn: No such file or directory",
             '@pytest.mark.wanlab(scope="session") (scopes are function, module)',
             "test_nothing has no topology for its network (mark it: *",

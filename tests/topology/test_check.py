@@ -59,11 +59,11 @@ def test_ensure_raises_all_problems() -> None:
             Host("a-very-long-name"),
             'the name "a-very-long-name" is 16 characters long (Linux allows 15 characters)',
         ),
-        (Host("h1", number=-1), "-1 is not a number for a node (nodes count from 0 to 16777215)"),
+        (Host("h1", number=-1), "-1 is not a number for a node (it must be from 0 to 16777215)"),
         (Host("h1", ip="10.0.0.300"), '"10.0.0.300" is not an IP address (as in "10.0.0.1/8")'),
         (
             Host("h1", ip="10.0.0.0/8"),
-            "10.0.0.0/8 is the network itself (a node's address comes after 10.0.0.0)",
+            "10.0.0.0/8 is the address of the network (as in 10.0.0.1)",
         ),
         (Host("h1", mac="00:11"), '"00:11" is not a MAC address (as in "00:00:00:00:00:01")'),
         (
@@ -80,7 +80,7 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Host("h1", private_directories=(("/", None),)),
-            "the root itself cannot be private (name folders in it)",
+            "the root folder cannot be private (name folders in it)",
         ),
         (
             Host("h1", private_directories=(("/var/run", "run"),)),
@@ -99,7 +99,7 @@ def test_ensure_raises_all_problems() -> None:
         (Switch("s1", kind="brige"), 'the kind "brige" is not known (did you mean bridge?)'),
         (
             Switch("s1", dpid="xyz"),
-            '"xyz" is not a datapath identity (1 to 16 hexadecimal digits)',
+            '"xyz" is not a datapath ID (1 to 16 hexadecimal digits)',
         ),
         (
             Switch("s1", kind="ovs", controllers=("c0",)),
@@ -107,11 +107,11 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Switch("s1", protocols=("OpenFlow13",)),
-            'a bridge knows no protocols (it takes kind "ovs", Open vSwitch)',
+            'a bridge does not support protocols (use kind "ovs", Open vSwitch)',
         ),
         (
             Switch("s1", datapath="user"),
-            'a bridge is in the kernel (it takes kind "ovs", Open vSwitch)',
+            'a bridge forwards in the kernel (use kind "ovs", Open vSwitch)',
         ),
         (
             Switch("s1", kind="ovs", protocols=("OpenFlow3",)),
@@ -123,11 +123,11 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Switch("s1", kind="ovs", vlan_filtering=True),
-            "an Open vSwitch keeps VLANs apart by itself (leave it out)",
+            "an Open vSwitch always separates VLANs (leave it out)",
         ),
         (
             Switch("s1", kind="ovs", listen_port=0),
-            "0 is not a port number (they go from 1 to 65535)",
+            "0 is not a port number (it must be from 1 to 65535)",
         ),
         (
             Switch("s1", kind="ovs", netflow=NetFlow("10.0.0.1")),
@@ -135,23 +135,26 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Switch("s1", kind="ovs", sflow=SFlow("10.0.0.1:6343", polling_s=0)),
-            "a polling_s of 0 (at least 1)",
+            "polling_s cannot be 0 (it must be at least 1)",
         ),
         (
             Switch("s1", priority=100),
-            "a priority has no effect without stp (give both, or neither)",
+            "a priority has no effect without stp (set both, or neither)",
         ),
         (
             Switch("s1", stp=True, priority=70000),
-            "70000 is not a priority (they go from 0 to 65535)",
+            "70000 is not a priority (it must be from 0 to 65535)",
         ),
-        (Router("r1", frr=" "), "the text for FRRouting is empty (leave it out)"),
-        (Controller("c0", protocol="ssl"), "our learning controller speaks no ssl (use tcp)"),
+        (Router("r1", frr=" "), "the FRRouting configuration is empty (leave it out)"),
+        (
+            Controller("c0", protocol="ssl"),
+            "the learning controller does not support ssl (use tcp)",
+        ),
         (
             Router("r1", routes=("10.0.2.0/24",)),
             '"10.0.2.0/24" is not a route (as in "10.0.2.0/24 via 10.0.1.2")',
         ),
-        (Controller("c0", port=0), "0 is not a port number (they go from 1 to 65535)"),
+        (Controller("c0", port=0), "0 is not a port number (it must be from 1 to 65535)"),
         (Controller("c0", address="here"), '"here" is not an IP address (as in "127.0.0.1")'),
     ],
 )
@@ -177,11 +180,11 @@ def test_two_nodes_of_one_name_are_a_problem() -> None:
     [
         (
             Host("h1", vlan_interfaces=(("10.1.0.1/24", 5000),)),
-            "5000 is not a VLAN number (they go from 1 to 4094)",
+            "5000 is not a VLAN number (it must be from 1 to 4094)",
         ),
         (
             Host("h1", vlan_interfaces=(("10.1.0.1/24", 7), ("10.2.0.1/24", 7))),
-            "VLAN 7 has two interfaces (give it once)",
+            "VLAN 7 has two interfaces (keep one)",
         ),
         (
             Host("office-pc", vlan_interfaces=(("10.1.0.1/24", 7),)),
@@ -198,8 +201,8 @@ def test_a_vlan_interface_that_cannot_be_is_a_problem(host: Host, problem: str) 
 @pytest.mark.parametrize(
     ("port", "problem"),
     [
-        (Port("s1", vlan=0), "0 is not a VLAN number (they go from 1 to 4094)"),
-        (Port("s1", trunks=(3, 4095)), "4095 is not a VLAN number (they go from 1 to 4094)"),
+        (Port("s1", vlan=0), "0 is not a VLAN number (it must be from 1 to 4094)"),
+        (Port("s1", trunks=(3, 4095)), "4095 is not a VLAN number (it must be from 1 to 4094)"),
         (Port("s1", vlan=3, trunks=(3, 4)), "VLAN 3 is given twice to one port (give it once)"),
     ],
 )
@@ -216,8 +219,7 @@ def test_only_switches_have_ports_in_vlans() -> None:
 
 def test_two_open_vswitches_of_one_identity_are_a_problem() -> None:
     assert problems_of([Switch("s1", kind="ovs"), Switch("leaf1", kind="ovs")]) == [
-        "switch leaf1: switch leaf1 gets datapath identity 1, which switch s1 has "
-        "(give each its own)"
+        "switch leaf1: switch leaf1 has datapath id 1, as switch s1 does (give each its own)"
     ]
 
 
@@ -340,9 +342,9 @@ def test_a_port_name_that_follows_from_a_long_node_name_is_checked() -> None:
 @pytest.mark.parametrize(
     ("port", "problem"),
     [
-        (Port("h2", mtu=10), "an MTU of 10 (68 to 65535 are possible)"),
+        (Port("h2", mtu=10), "the MTU cannot be 10 (it must be from 68 to 65535)"),
         (Port("h2", speed_bps=-1), "the speed -1 bit/s is negative (0 is unlimited)"),
-        (Port("h2", number=-1), "-1 is not a number for a port (ports count from 0 to 65535)"),
+        (Port("h2", number=-1), "-1 is not a number for a port (it must be from 0 to 65535)"),
         (Port("h2", ip="x"), '"x" is not an IP address (as in "10.0.0.1/8")'),
         (
             Port("s1", ip="10.0.0.9/8"),
@@ -357,7 +359,7 @@ def test_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
 
 def test_an_automatic_address_that_is_taken_is_a_problem() -> None:
     assert problems_of((Host("h1", ip="10.0.0.2/8"), Host("h2"))) == [
-        "host h2: host h2 gets 10.0.0.2, which host h1 has (give each its own)"
+        "host h2: host h2 has 10.0.0.2, as host h1 does (give each its own)"
     ]
 
 
@@ -365,8 +367,8 @@ def test_a_router_may_not_take_the_address_of_a_host() -> None:
     nodes = (Host("h1"), Router("r1"))
     taken = [link("h1", Port("r1", ip="10.0.0.1/24", mac="00:00:00:00:00:01"))]
     assert problems_of(nodes, taken) == [
-        "link h1-r1: router r1 gets 10.0.0.1, which host h1 has (give each its own)",
-        ("link h1-r1: router r1 gets 00:00:00:00:00:01, which host h1 has (give each its own)"),
+        "link h1-r1: router r1 has 10.0.0.1, as host h1 does (give each its own)",
+        ("link h1-r1: router r1 has 00:00:00:00:00:01, as host h1 does (give each its own)"),
     ]
 
 
@@ -376,7 +378,7 @@ def test_a_host_and_its_first_port_must_agree() -> None:
         links=(link(Port("h1", ip="10.0.0.8/8"), "h2"),),
     )
     assert [str(problem) for problem in check(topology)] == [
-        "host h1: the host has ip 10.0.0.7/8, but its first port 10.0.0.8/8 (say it once)"
+        "host h1: the host has ip 10.0.0.7/8, but its first port has 10.0.0.8/8 (set it once)"
     ]
 
 

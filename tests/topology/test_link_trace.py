@@ -28,12 +28,12 @@ def test_a_trace_says_what_it_can_carry() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1\n2\nx\n", 'line 3: "x" is no number of ms'),
-        ("1\n\n2\n", 'line 2: "" is no number of ms'),
-        ("1\n-2\n", 'line 2: "-2" is no number of ms'),
-        ("5\n4\n", "line 2: 4 is before 5, in the line above"),
-        ("0\n0\n", "has no opportunity after the beginning"),
-        ("", "has no opportunity after the beginning"),
+        ("1\n2\nx\n", 'line 3: "x" is not a time in ms'),
+        ("1\n\n2\n", 'line 2: "" is not a time in ms'),
+        ("1\n-2\n", 'line 2: "-2" is not a time in ms'),
+        ("5\n4\n", "line 2: 4 is less than 5 in the line above"),
+        ("0\n0\n", "has no opportunity after time 0"),
+        ("", "has no opportunity after time 0"),
         ("4294967296\n", "line 1"),
     ],
 )
@@ -76,13 +76,13 @@ def test_a_wrong_line_is_a_problem_of_the_topology(tmp_path: Path) -> None:
         load(path)
     (problem,) = caught.value.problems
     assert problem.place == "line 4 (links[0].trace)"
-    assert problem.what.endswith('up.trace, line 2: "x" is no number of ms')
+    assert problem.what.endswith('up.trace, line 2: "x" is not a time in ms')
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"trace": "1", "rate": "1Mbps"}, "a link with a trace has no rate besides"),
+        ({"trace": "1", "rate": "1Mbps"}, "a link has both a trace and a rate"),
         ({"trace_once": True}, "trace_once has no effect without trace"),
     ],
 )

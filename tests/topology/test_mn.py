@@ -241,7 +241,7 @@ def test_openflow_1_0_alone_is_no_choice() -> None:
 
 
 def test_ports_that_miniedit_would_count_up_are_refused() -> None:
-    with pytest.raises(TopologyError, match='the ports from "6634" on') as caught:
+    with pytest.raises(TopologyError, match='ports from "6634" on') as caught:
         mn.load(with_switch({"dpctl": "6634"}))
     assert [problem.place for problem in caught.value.problems] == ["application.dpctl"]
 
@@ -260,7 +260,7 @@ def test_nesting_without_end_is_refused() -> None:
 def test_an_unknown_version_is_refused() -> None:
     with pytest.raises(TopologyError) as caught:
         mn.load(file_with(version="3"))
-    assert str(caught.value) == 'version: version 3 is not known (known are "1" and "2")'
+    assert str(caught.value) == 'version: unknown version "3" (it must be "1" or "2")'
 
 
 def _spoil(value: Any, data: st.DataObject) -> Any:

@@ -40,10 +40,10 @@ def test_a_file_says_the_same_as_a_list(tmp_path: Path, name: str, text: str) ->
         ("a.csv", "at,rate\n0s,1Mbps,3\n", "line 2: 3 fields instead of 2"),
         ("a.csv", "at,rat\n0s,1Mbps\n", 'line 2: "rat" cannot change'),
         ("a.csv", "at,rate\n5,1Mbps\n", 'line 2: the time "5" has no unit'),
-        ("a.csv", "at,rate\n5s,\n", "line 2: it changes nothing"),
-        ("a.csv", "rate\n1Mbps\n", 'its first line has no column "at"'),
-        ("a.yaml", "\n- {rate: 1Mbps}\n", "line 2: it does not say when"),
-        ("a.yaml", "rate: 1Mbps\n", "is no list of changes"),
+        ("a.csv", "at,rate\n5s,\n", "line 2: no condition changes"),
+        ("a.csv", "rate\n1Mbps\n", 'the first line has no column "at"'),
+        ("a.yaml", "\n- {rate: 1Mbps}\n", 'line 2: the change has no "at"'),
+        ("a.yaml", "rate: 1Mbps\n", "is not a list of changes"),
         ("a.yaml", "[]\n", "has no change"),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_topology_keeps_its_schedule(tmp_path: Path, ending: str) -> None:
         ({"schedule_repeat": "1s"}, "schedule_repeat has no effect without schedule"),
         (
             {"trace": "1", "schedule": [{"at": "1s", "rate": "1Mbps"}]},
-            "a link with a trace has no rate besides",
+            "a link has both a trace and a rate",
         ),
     ],
 )

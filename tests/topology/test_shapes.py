@@ -112,12 +112,15 @@ def test_a_shape_is_asked_for_as_in_mininet(text: str, topology: Topology) -> No
         ("singel,4", 'the shape "singel" is not known (did you mean single?)'),
         ("tree,depth=x", '"x" in "tree,depth=x" is not a whole number (as in depth=3)'),
         ("single,-1", '"-1" in "single,-1" is not a whole number (as in k=3)'),
-        ("torus", '"torus" does not say x and y (as in torus,3,3)'),
+        ("torus", '"torus" lacks x and y (as in torus,3,3)'),
         ("torus,2,3", "x is 2 (it must be at least 3)"),
         ("single,0", "k is 0 (it must be at least 1)"),
         ("single,4,5", '"5" in "single,4,5" is one value too many (single takes k)'),
         ("single,4,k=5", '"k=5" in "single,4,k=5" is one value too many (single takes k)'),
-        ("linear,kk=3", '"kk" in "linear,kk=3" is not known of the shape linear (did you mean k?)'),
+        (
+            "linear,kk=3",
+            '"kk" in "linear,kk=3" is not a parameter of the shape linear (did you mean k?)',
+        ),
     ],
 )
 def test_a_shape_that_cannot_be_made_is_refused(text: str, error: str) -> None:

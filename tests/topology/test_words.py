@@ -48,7 +48,7 @@ def test_all_bad_words_are_reported_at_once() -> None:
     assert [(problem.place, problem.what) for problem in caught.value.problems] == [
         ("link h1-s1: rte", '"rte" is not a condition of a link'),
         ("link h1-s1: delay", 'the time "-1ms" is negative'),
-        ("link h1-s1: queue", '"knd" is not known of a queue'),
+        ("link h1-s1: queue", 'a queue has no "knd"'),
         ("link h1-s1: loss", '"x" is not a fraction'),
     ]
 

@@ -101,8 +101,7 @@ def test_switches_say_everything_in_yaml() -> None:
     [
         (
             "{switch: s1, kind: ovs, sflow: {sampling: 9}}",
-            "line 2 (nodes[0].sflow): there is no target to report to "
-            '(as in "target: 127.0.0.1:9996")',
+            'line 2 (nodes[0].sflow): a collector needs a target (as in "target: 127.0.0.1:9996")',
         ),
         (
             '{switch: s1, kind: ovs, netflow: {target: "1.1.1.1:1", header: 9}}',

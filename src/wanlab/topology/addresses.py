@@ -1,17 +1,17 @@
-"""Who gets which number, name and address, by rules simple enough to predict them.
+"""Assign numbers, names and addresses by rules that are simple enough to predict the result.
 
-    ports     hosts and routers count from 0, switches from 1, in link order; a number that some
-              port asks for is left to it:        h1-eth0, s1-eth1, s1-eth2
+    ports     hosts and routers count from 0, switches from 1, in link order, and skip numbers that
+              are set explicitly:                 h1-eth0, s1-eth1, s1-eth2
     hosts     the nth host gets the nth address of the topology's base, on its first port, with the
               base's prefix:                      10.0.0.1/8, 10.0.0.2/8
     MACs      the first port of host n            00:00:00:00:00:0n
               any other port                      02:NN:NN:NN:PP:PP (position of its node, its number)
-    dpids     an Open vSwitch: the number in its name, else its position among the switches
+    dpids     an Open vSwitch: the number in its name, or its position among the switches
 
-These are Mininet's rules (`mn --mac` for the MACs, which are otherwise random there and fixed here).
-A host's number, where a file gives one, counts instead of its position, as in MiniEdit. What is
-given explicitly is kept. Ports of routers, and further ports of hosts, have no rule: a router's
-networks are a decision of whoever draws it, so a port without an address stays without one.
+These are Mininet's rules. (Its MACs follow this rule with `mn --mac` and are random without it; here
+they are always fixed.) If a file gives a host a number, it replaces the host's position, as in
+MiniEdit. Explicit values are kept. Ports of routers, and the second and later ports of a host, get
+no address: which networks a router joins is a decision of the topology's author.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIRST_PORT_OF_A_SWITCH = 1  # port 0 is the switch itself
 
 
 def resolve(topology: Topology) -> Topology:
-    """The topology with every port named and numbered, and every host addressed."""
+    """Return the topology with every port named and numbered, and every host addressed."""
     numbered = number_ports(number_nodes(topology))
     positions = {node.name: position for position, node in enumerate(numbered.nodes, start=1)}
     nodes = {node.name: _with_address(node, numbered) for node in numbered.nodes}
@@ -39,7 +39,7 @@ def resolve(topology: Topology) -> Topology:
         node = nodes.get(port.node)
         mac = port.mac or _automatic_mac(positions.get(port.node, 0), port.number or 0)
         if isinstance(node, Host) and port is first_ports[port.node]:
-            # The node already carries what its first port asked for.
+            # The node already has the explicit addresses of its first port.
             return replace(port, ip=node.ip or None, mac=node.mac)
         return replace(port, ip=_with_prefix(port.ip, topology.ip_base), mac=mac)
 
@@ -50,9 +50,9 @@ def resolve(topology: Topology) -> Topology:
 
 
 def number_nodes(topology: Topology) -> Topology:
-    """Gives each node without a number its position among those of its kind.
+    """Give each node without a number its position among the nodes of its kind.
 
-    Controllers have none, in MiniEdit's files neither.
+    Controllers have no number, and neither have they in MiniEdit's files.
     """
     counters = {Host: count(1), Switch: count(1), Router: count(1)}
 
@@ -66,7 +66,7 @@ def number_nodes(topology: Topology) -> Topology:
 
 
 def number_ports(topology: Topology) -> Topology:
-    """Gives each port without a number the next free one of its node, and the name that follows."""
+    """Give each port without a number the next free one of its node, and a name based on it."""
     free = {node.name: _free_numbers(node, topology) for node in topology.nodes}
 
     def numbered(port: Port) -> Port:
@@ -83,7 +83,10 @@ def number_ports(topology: Topology) -> Topology:
 
 
 def automatic_ip(ip_base: str, number: int) -> str:
-    """The address of host `number`: the base's own if that names one, and those after it."""
+    """Return the address of host `number`, counted from the host address in `ip_base`, if any.
+
+    Raise WanlabError if the network has no such address.
+    """
     base = IPv4Interface(ip_base)
     first = max(int(base.ip) - int(base.network.network_address), 1)
     address = base.network.network_address + first + number - 1
@@ -117,7 +120,7 @@ def _with_address(node: Node, topology: Topology) -> Node:
 
 
 def _with_prefix(ip: str | None, ip_base: str) -> str | None:
-    """An address written without a prefix has that of the base."""
+    """Give an address without a prefix that of the base."""
     if ip is None or "/" in ip or ip_interface(ip).version != IPv4Interface(ip_base).version:
         return ip
     return f"{ip}/{IPv4Interface(ip_base).network.prefixlen}"

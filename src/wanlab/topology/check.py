@@ -55,12 +55,12 @@ def check(topology: Topology) -> list[Problem]:
     for index, node in enumerate(topology.nodes):
         check_node(findings.of_node(index), node, topology)
     for index, link in enumerate(topology.links):
-        found = findings.of_link(index)
+        report = findings.of_link(index)
         for end, port, other in (("a", link.a, link.b), ("b", link.b, link.a)):
-            _check_end(found, end, port, topology)
-            _check_conditions(found, port, f"from {port.node} to {other.node}")
+            _check_end(report, end, port, topology)
+            _check_conditions(report, port, f"from {port.node} to {other.node}")
         if link.a.node == link.b.node:
-            found("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
+            report("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
     _check_names_are_unique(findings)
     _check_controllers_are_apart(findings)
     if not findings.problems:
@@ -142,7 +142,7 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
         report(end, f'"{port.node}" is a controller, and carries no traffic', hint)
     field = f"{end}_port"
     if port.number is not None and not 0 <= port.number <= MAX_PORT_NUMBER:
-        hint = f"ports count from 0 to {MAX_PORT_NUMBER}"
+        hint = f"it must be from 0 to {MAX_PORT_NUMBER}"
         report(field, f"{port.number} is not a number for a port", hint)
     if isinstance(node, Switch) and port.ip is not None:
         report(field, f"a port of switch {node.name} has the address {port.ip}", "use a router")
@@ -157,7 +157,7 @@ def _check_end(report: Report, end: str, port: Port, topology: Topology) -> None
     if port.speed_bps is not None and port.speed_bps < 0:
         report(field, f"the speed {port.speed_bps} bit/s is negative", "0 is unlimited")
     if port.mtu is not None and not MIN_MTU <= port.mtu <= MAX_MTU:
-        report(field, f"an MTU of {port.mtu}", f"{MIN_MTU} to {MAX_MTU} are possible")
+        report(field, f"the MTU cannot be {port.mtu}", f"it must be from {MIN_MTU} to {MAX_MTU}")
 
 
 def _check_vlans(report: Report, field: str, port: Port, node: Node) -> None:
@@ -181,9 +181,9 @@ def _check_conditions(report: Report, port: Port, direction: str) -> None:
         _check_queue(report, conditions.queue, port)
 
 
-def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
+def _faults(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
     """Yield (what, field, hint) for everything except the queue."""
-    rate = it.rate_bps
+    rate = conditions.rate_bps
     if rate is not None and rate < 0:
         yield f"the rate {rate} bit/s is negative", "rate_bps", 'as in "10Mbps"'
     elif rate == 0:
@@ -191,48 +191,48 @@ def _faults(it: Conditions) -> Iterator[tuple[str, str, str]]:
     elif rate is not None and rate > MAX_RATE_BPS:
         yield f"a rate of {format_rate(rate)}", "rate_bps", f"at most {format_rate(MAX_RATE_BPS)}"
     for field in ("delay_ns", "jitter_ns"):
-        time_ns, word = getattr(it, field), WORD_OF_FIELD[field]
+        time_ns, word = getattr(conditions, field), WORD_OF_FIELD[field]
         if time_ns < 0:
             yield f"the {word} {time_ns} ns is negative", field, 'as in "20ms"'
         elif time_ns > MAX_DELAY_NS:
             most = f"at most {format_time(MAX_DELAY_NS)}"
             yield f"a {word} of {format_time(time_ns)}", field, most
     for field in _FRACTIONS:
-        if not 0.0 <= getattr(it, field) <= 1.0:
-            what = f"the {WORD_OF_FIELD[field]} {getattr(it, field)} is not a fraction"
+        if not 0.0 <= getattr(conditions, field) <= 1.0:
+            what = f"the {WORD_OF_FIELD[field]} {getattr(conditions, field)} is not a fraction"
             yield what, field, "from 0 to 1"
     for field, needed in _NEEDS.items():
-        if getattr(it, field) and not getattr(it, needed):
+        if getattr(conditions, field) and not getattr(conditions, needed):
             what = f"{WORD_OF_FIELD[field]} has no effect without {WORD_OF_FIELD[needed]}"
             yield what, field, "give both, or neither"
-    if it.distribution is not None and it.distribution not in DISTRIBUTIONS:
-        hint = did_you_mean(it.distribution, DISTRIBUTIONS)
-        yield f'the distribution "{it.distribution}" is not known', "distribution", hint
+    if conditions.distribution is not None and conditions.distribution not in DISTRIBUTIONS:
+        hint = did_you_mean(conditions.distribution, DISTRIBUTIONS)
+        yield f'the distribution "{conditions.distribution}" is not known', "distribution", hint
 
-    yield from _faults_of_trace(it)
-    yield from _faults_of_schedule(it)
+    yield from _faults_of_trace(conditions)
+    yield from _faults_of_schedule(conditions)
 
 
-def _faults_of_trace(it: Conditions) -> Iterator[tuple[str, str, str]]:
-    if it.trace is not None and it.rate_bps is not None:
-        yield "a link with a trace has no rate besides", "trace", "leave one of them out"
-    if it.trace_once and it.trace is None:
+def _faults_of_trace(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
+    if conditions.trace is not None and conditions.rate_bps is not None:
+        yield "a link has both a trace and a rate", "trace", "leave one of them out"
+    if conditions.trace_once and conditions.trace is None:
         yield "trace_once has no effect without trace", "trace_once", "give both, or neither"
 
 
-def _faults_of_schedule(it: Conditions) -> Iterator[tuple[str, str, str]]:
-    repeat_ns = it.schedule_repeat_ns
-    if it.schedule is None:
+def _faults_of_schedule(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
+    repeat_ns = conditions.schedule_repeat_ns
+    if conditions.schedule is None:
         if repeat_ns is not None:
             hint = "give both, or neither"
             yield "schedule_repeat has no effect without schedule", "schedule_repeat_ns", hint
         return
-    last_ns = it.schedule.changes[-1].at_ns
+    last_ns = conditions.schedule.changes[-1].at_ns
     if repeat_ns is not None and repeat_ns <= last_ns:
         what = f"the schedule begins again after {format_time(repeat_ns)}"
-        hint = f"its last change is at {format_time(last_ns)}, and comes before that"
+        hint = f"its last change is at {format_time(last_ns)}, and must come before that"
         yield what, "schedule_repeat_ns", hint
-    first, *others = it.states()
+    first, *others = conditions.states()
     for at_ns, state in (first, *others):
         place = f"the schedule at {format_time(at_ns)}"
         for what, _, hint in _faults(replace(state, trace=None, trace_once=False)):
@@ -240,8 +240,8 @@ def _faults_of_schedule(it: Conditions) -> Iterator[tuple[str, str, str]]:
     if first[1].rate_bps is None and any(state.rate_bps is not None for _, state in others):
         what = "the schedule changes the rate of a link that has none at first"
         hint = "give the link a rate, or the schedule one at 0s"
-        if it.trace is not None:
-            what, hint = "a link with a trace has no rate besides", "leave one of them out"
+        if conditions.trace is not None:
+            what, hint = "a link has both a trace and a rate", "leave one of them out"
         yield what, "schedule", hint
 
 
@@ -335,7 +335,7 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
     for index, host in enumerate(topology.nodes):
         if isinstance(host, Host):
             _check_host_agrees_with_port(findings.of_node(index), host, topology)
-            _check_room(findings.of_node(index), host, topology.ip_base)
+            _check_base_has_address(findings.of_node(index), host, topology.ip_base)
     if findings.problems:
         return
     resolved = addresses.resolve(topology)
@@ -346,7 +346,7 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
             _check_free(report, seen, "ip", node.ip, node)
             _check_free(report, seen, "mac", node.mac, node)
         if isinstance(node, Switch) and node.dpid is not None:
-            dpid = f"datapath identity {int(node.dpid, 16):x}"
+            dpid = f"datapath id {int(node.dpid, 16):x}"
             _check_free(findings.of_node(index), seen, "dpid", dpid, node)
     for index, link in enumerate(resolved.links):
         for end, port in zip(("a", "b"), link.ports, strict=True):
@@ -360,13 +360,13 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
 
 def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:
     for port in topology.ports(host.name)[:1]:
-        for field, own, given in (("ip", host.ip, port.ip), ("mac", host.mac, port.mac)):
-            if own and given and own != given:
-                what = f"the host has {field} {own}, but its first port {given}"
-                report(field, what, "say it once")
+        for field, of_host, of_port in (("ip", host.ip, port.ip), ("mac", host.mac, port.mac)):
+            if of_host and of_port and of_host != of_port:
+                what = f"the host has {field} {of_host}, but its first port has {of_port}"
+                report(field, what, "set it once")
 
 
-def _check_room(report: Report, host: Host, ip_base: str) -> None:
+def _check_base_has_address(report: Report, host: Host, ip_base: str) -> None:
     try:
         if host.ip is None and host.number is not None:
             addresses.automatic_ip(ip_base, host.number)
@@ -379,18 +379,18 @@ def _check_free(report: Report, seen: _Seen, field: str, address: str | None, no
         return
     plain = address.split("/")[0].lower()
     if first := seen.before(plain, str(node)):
-        report(field, f"{node} gets {plain}, which {first} has", "give each its own")
+        report(field, f"{node} has {plain}, as {first} does", "give each its own")
 
 
 class _Seen:
-    """Who came with a key first."""
+    """The first owner of each key."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, str] = {}
 
-    def before(self, key: Hashable, who: str) -> str:
-        """Who came with this key before; nobody ("") makes `who` the first."""
+    def before(self, key: Hashable, owner: str) -> str:
+        """Return the first owner of the key; if it has none, record `owner` and return ""."""
         if key in self._first:
             return self._first[key]
-        self._first[key] = who
+        self._first[key] = owner
         return ""

@@ -1,4 +1,4 @@
-"""What can be wrong with a node, taken by itself."""
+"""Check the fields of a single node."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ipaddress import ip_address, ip_interface, ip_network
 from wanlab.errors import did_you_mean
 from wanlab.topology.model import Controller, Host, Node, Router, Switch, Topology
 
-MAX_NAME_LENGTH = 15  # Linux: IFNAMSIZ, less the final zero
+MAX_NAME_LENGTH = 15  # Linux: IFNAMSIZ without the terminating zero
 MAX_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
 MAX_VLAN = 4094
-MAX_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identity
+MAX_PRIORITY = 2**16 - 1  # IEEE 802.1D: two bytes of a bridge's identifier
 
 SWITCH_KINDS = ("bridge", "ovs", "user", "userns", "ivs")
 CONTROLLER_KINDS = ("learning", "remote", "outside", "inband", "ref", "ovsc")
@@ -32,9 +32,10 @@ Report = Callable[..., None]
 
 
 def check_node(report: Report, node: Node, topology: Topology) -> None:
+    """Report every mistake in a node's fields."""
     check_name(report, "name", node.name)
     if node.number is not None and not 0 <= node.number <= MAX_NODE_NUMBER:
-        hint = f"nodes count from 0 to {MAX_NODE_NUMBER}"
+        hint = f"it must be from 0 to {MAX_NODE_NUMBER}"
         report("number", f"{node.number} is not a number for a node", hint)
     if isinstance(node, Host | Switch | Router):
         for name in node.external_interfaces:
@@ -48,12 +49,13 @@ def check_node(report: Report, node: Node, topology: Topology) -> None:
             for route in node.routes:
                 _check_route(report, "routes", route)
             if node.frr is not None and not node.frr.strip():
-                report("frr", "the text for FRRouting is empty", "leave it out")
+                report("frr", "the FRRouting configuration is empty", "leave it out")
         case Controller():
             _check_controller(report, node)
 
 
 def is_name(name: str) -> bool:
+    """Tell whether a name can be that of a node, and so of a network interface."""
     return _NAME.fullmatch(name) is not None and len(name) <= MAX_NAME_LENGTH
 
 
@@ -61,8 +63,8 @@ def check_name(report: Report, field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
     elif len(name) > MAX_NAME_LENGTH:
-        longest = f"Linux allows {MAX_NAME_LENGTH} characters"
-        report(field, f'the name "{name}" is {len(name)} characters long', longest)
+        hint = f"Linux allows {MAX_NAME_LENGTH} characters"
+        report(field, f'the name "{name}" is {len(name)} characters long', hint)
 
 
 def _check_host(report: Report, host: Host, topology: Topology) -> None:
@@ -97,40 +99,38 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
             report(field, what, f"Linux allows {MAX_NAME_LENGTH}: give the host a shorter name")
     vlans = [vlan for _, vlan in host.vlan_interfaces]
     for vlan in sorted({vlan for vlan in vlans if vlans.count(vlan) > 1}):
-        report(field, f"VLAN {vlan} has two interfaces", "give it once")
+        report(field, f"VLAN {vlan} has two interfaces", "keep one")
 
 
 def _check_private_directories(report: Report, host: Host) -> None:
     field = "private_directories"
     if host.in_root and (host.private_directories or host.cpu or host.cores):
-        what = (
-            "a host in the machine's root namespace has neither folders nor processors of its own"
-        )
+        what = "a host in the root namespace cannot have private folders or CPU limits"
         report(field if host.private_directories else "cpu", what, "leave in_root out")
-    for mount, kept_in in host.private_directories:
+    for mount, folder in host.private_directories:
         if not mount.startswith("/"):
             report(field, f'"{mount}" is not an absolute path', 'as in "/var/run"')
         elif mount.strip("/") == "":
-            report(field, "the root itself cannot be private", "name folders in it")
-        if kept_in is not None and not kept_in.startswith("/"):
-            report(field, f'"{kept_in}" is not an absolute path', 'as in "/home/me/log"')
+            report(field, "the root folder cannot be private", "name folders in it")
+        if folder is not None and not folder.startswith("/"):
+            report(field, f'"{folder}" is not an absolute path', 'as in "/home/me/log"')
 
 
 def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
     _check_known(report, "kind", switch.kind, SWITCH_KINDS)
     check_ip(report, "ip", switch.ip)
     if switch.dpid is not None and not _DPID.fullmatch(switch.dpid):
-        report("dpid", f'"{switch.dpid}" is not a datapath identity', "1 to 16 hexadecimal digits")
+        report("dpid", f'"{switch.dpid}" is not a datapath ID', "1 to 16 hexadecimal digits")
     known = [controller.name for controller in topology.controllers]
     for name in switch.controllers:
         if name not in known:
             hint = did_you_mean(name, known)
             report("controllers", f'there is no controller "{name}"', hint)
     if switch.priority is not None and not 0 <= switch.priority <= MAX_PRIORITY:
-        hint = f"they go from 0 to {MAX_PRIORITY}"
+        hint = f"it must be from 0 to {MAX_PRIORITY}"
         report("priority", f"{switch.priority} is not a priority", hint)
     elif switch.priority is not None and not switch.stp:
-        report("priority", "a priority has no effect without stp", "give both, or neither")
+        report("priority", "a priority has no effect without stp", "set both, or neither")
     if switch.kind == "bridge":
         _check_bridge(report, switch)
     if switch.kind == "ovs":
@@ -140,14 +140,14 @@ def _check_switch(report: Report, switch: Switch, topology: Topology) -> None:
 def _check_bridge(report: Report, switch: Switch) -> None:
     for field in _OVS_ONLY:
         if getattr(switch, field) not in (None, ()):
-            report(field, f"a bridge knows no {field}", 'it takes kind "ovs", Open vSwitch')
+            report(field, f"a bridge does not support {field}", 'use kind "ovs", Open vSwitch')
     if switch.datapath != "kernel":
-        report("datapath", "a bridge is in the kernel", 'it takes kind "ovs", Open vSwitch')
+        report("datapath", "a bridge forwards in the kernel", 'use kind "ovs", Open vSwitch')
 
 
 def _check_ovs(report: Report, switch: Switch) -> None:
     if switch.vlan_filtering:
-        report("vlan_filtering", "an Open vSwitch keeps VLANs apart by itself", "leave it out")
+        report("vlan_filtering", "an Open vSwitch always separates VLANs", "leave it out")
     for protocol in switch.protocols:
         _check_known(report, "protocols", protocol, PROTOCOLS)
     _check_known(report, "fail_mode", switch.fail_mode, FAIL_MODES)
@@ -161,7 +161,7 @@ def _check_ovs(report: Report, switch: Switch) -> None:
         _check_target(report, field, collector.target)
         for name, number in vars(collector).items():
             if isinstance(number, int) and not isinstance(number, bool) and number < 1:
-                report(field, f"a {name} of {number}", "at least 1")
+                report(field, f"{name} cannot be {number}", "it must be at least 1")
 
 
 def _check_target(report: Report, field: str, target: str) -> None:
@@ -179,9 +179,9 @@ def _check_controller(report: Report, controller: Controller) -> None:
     _check_known(report, "kind", controller.kind, CONTROLLER_KINDS)
     _check_known(report, "protocol", controller.protocol, ("tcp", "ssl"))
     if controller.protocol == "ssl" and controller.is_ours:
-        report("protocol", "our learning controller speaks no ssl", "use tcp")
+        report("protocol", "the learning controller does not support ssl", "use tcp")
     if controller.kind == "outside" and ":" in controller.address:
-        report("address", "a controller outside is reached by IPv4", 'as in "127.0.0.1"')
+        report("address", "an outside controller needs an IPv4 address", 'as in "127.0.0.1"')
     _check_port_number(report, "port", controller.port)
     try:
         ip_address(controller.address)
@@ -196,12 +196,12 @@ def _check_known(report: Report, field: str, word: str | None, known: tuple[str,
 
 def _check_port_number(report: Report, field: str, port: int) -> None:
     if not 1 <= port <= 65535:
-        report(field, f"{port} is not a port number", "they go from 1 to 65535")
+        report(field, f"{port} is not a port number", "it must be from 1 to 65535")
 
 
 def check_vlan(report: Report, field: str, vlan: int) -> None:
     if not 1 <= vlan <= MAX_VLAN:
-        report(field, f"{vlan} is not a VLAN number", f"they go from 1 to {MAX_VLAN}")
+        report(field, f"{vlan} is not a VLAN number", f"it must be from 1 to {MAX_VLAN}")
 
 
 def check_ip(report: Report, field: str, ip: str | None) -> None:
@@ -214,7 +214,7 @@ def check_ip(report: Report, field: str, ip: str | None) -> None:
         return
     network = address.network
     if network.num_addresses > 2 and address.ip == network.network_address:
-        report(field, f"{ip} is the network itself", f"a node's address comes after {address.ip}")
+        report(field, f"{ip} is the address of the network", f"as in {address.ip + 1}")
 
 
 def check_mac(report: Report, field: str, mac: str | None) -> None:
@@ -223,11 +223,11 @@ def check_mac(report: Report, field: str, mac: str | None) -> None:
     if not _MAC.fullmatch(mac):
         report(field, f'"{mac}" is not a MAC address', 'as in "00:00:00:00:00:01"')
     elif int(mac[:2], 16) & 1:
-        report(field, f"the MAC address {mac} is one of a group", "its first byte must be even")
+        report(field, f"the MAC address {mac} is multicast", "its first byte must be even")
 
 
 def _check_route(report: Report, field: str, route: str) -> None:
-    """`ip route`'s words that name where to and through what; others are left to `ip`."""
+    """Check the destination and the next hop of a route; `ip route` checks the rest."""
     target, *words = route.split() or [""]
     try:
         if target != "default":

@@ -1,4 +1,4 @@
-"""A topology as an editor has it: things with ids that outlive their names, and texts beside them.
+"""A topology as an editor's document: nodes and links with ids that survive renaming, and labels.
 
     {"nodes": [{"id": "n1", "kind": "host", "name": "h1", "x": 100, "y": 100, "options": {...}}],
      "links": [{"id": "l1", "a": "n1", "b": "n2", "options": {...both directions...},
@@ -7,12 +7,12 @@
      "preferences": {"name": "", "ip_base": "10.0.0.0/8", "clock": "virtual", "wire": "mtu", "seed": 1,
                      "pace": "real", "application": {...MiniEdit's...}, "extra": {...}}}
 
-Options are the words of our YAML format. What a switch obeys is drawn as a link to a controller. A
-switch that reports as the preferences say has `"sflow": true` (`"netflow": true`), one that speaks
-what they say no "protocols". Labels and preferences that a topology has no field for are in its
-`extra`, so every format of files keeps them.
+Options are the words of our YAML format. A link to a controller means that it controls the switch. A
+switch that reports to the collector of the preferences has `"sflow": true` (or `"netflow": true`);
+one that speaks the OpenFlow versions of the preferences has no "protocols". Labels and preferences
+for which a topology has no field are in its `extra`, so every file format keeps them.
 
-A drawing may be wrong: `read_drawing` understands what it can, and finds the rest.
+A drawing may have mistakes: `read_drawing` reads what it can and reports the rest.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from wanlab.topology.words import CONDITION_WORDS
 Drawing = dict[str, Any]
 
 RUN = {"clock": "virtual", "wire": "mtu", "seed": 1, "pace": "real"}
-"""How a network is run, unless a drawing says otherwise."""
+"""The defaults for running a network."""
 COLLECTORS = ("netflow", "sflow")
-IN_BOTH = ("extra", *CONDITION_WORDS)
+LINK_WORDS = ("extra", *CONDITION_WORDS)
+"""The fields of a link as a whole, as opposed to those of one end or direction."""
 
 
 class Label(TypedDict):
-    """A text on the canvas."""
+    """A text label on the canvas."""
 
     text: str
     x: float
@@ -60,11 +61,12 @@ class Label(TypedDict):
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one thing of a drawing: its id ("" is the whole), and its field as the
-    drawing has it ("name", "options.ip", "a_options.rate", "preferences.ip_base")."""
+    """A mistake in a drawing."""
 
     id: str
+    """The id of the node or link; "" for the drawing as a whole."""
     field: str
+    """The field in the drawing ("name", "options.ip", "a_options.rate", "preferences.ip_base")."""
     what: str
     hint: str = ""
 
@@ -73,7 +75,7 @@ class Fault:
 
 
 def draw(topology: Topology) -> Drawing:
-    """The drawing of a topology."""
+    """Return the drawing of a topology."""
     extra = dict(topology.extra)
     application = mapping_in(extra, "application")
     extra.pop("application", None)
@@ -87,19 +89,19 @@ def draw(topology: Topology) -> Drawing:
         run = {}
     preferences = preferences_of({**APPLICATION, **application})
     ids = {node.name: f"n{number}" for number, node in enumerate(topology.nodes, start=1)}
-    obeyed = [
+    control_links = [
         (ids[node.name], ids[name])
         for node in topology.switches
         for name in node.controllers
         if name in ids and isinstance(topology.node(name), Controller)
     ]
     ends = [(ids[link.a.node], ids[link.b.node], _link_options(link)) for link in topology.links]
-    ends += [(switch, controller, {}) for switch, controller in obeyed]
-    nothing: Drawing = {"options": {}, "a_options": {}, "b_options": {}}
+    ends += [(switch, controller, {}) for switch, controller in control_links]
+    no_options: Drawing = {"options": {}, "a_options": {}, "b_options": {}}
     return {
         "nodes": [_draw_node(node, ids, preferences) for node in topology.nodes],
         "links": [
-            {"id": f"l{number}", "a": a, "b": b, **nothing, **options}
+            {"id": f"l{number}", "a": a, "b": b, **no_options, **options}
             for number, (a, b, options) in enumerate(ends, start=1)
         ],
         "labels": [{"id": f"t{number}", **label} for number, label in enumerate(labels, start=1)],
@@ -119,7 +121,7 @@ def draw(topology: Topology) -> Drawing:
 
 
 def labels_in(extra: Mapping[str, object]) -> list[Label]:
-    """Return the labels of a drawing; another program may have left something else in their place."""
+    """Return the labels in `extra`; none if another program has used their key for something else."""
     labels = extra.get("labels")
     if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
         return []
@@ -161,22 +163,22 @@ def _leave_to_preferences(node: Switch, options: Drawing, preferences: Preferenc
         options.pop("protocols", None)
     elif not node.protocols:
         options["protocols"] = []
-    asked = _asked_in_vain(options)
+    extra_opts = _copy_extra_opts(options)
     for word in COLLECTORS:
-        wanted = getattr(preferences, word)
-        if wanted and getattr(node, word) == wanted:
+        preferred = getattr(preferences, word)
+        if preferred and getattr(node, word) == preferred:
             options[word] = True
-        elif asked.get(word) == "1":
+        elif extra_opts.get(word) == "1":  # enabled, but the preferences name no target
             options[word] = True
-            del asked[word]
+            del extra_opts[word]
     if "extra" in options and not options["extra"].get("opts", True):
         del options["extra"]["opts"]
     if not options.get("extra", True):
         del options["extra"]
 
 
-def _asked_in_vain(options: Drawing) -> Drawing:
-    """What a file of MiniEdit's asked of a switch, where its preferences name no target."""
+def _copy_extra_opts(options: Drawing) -> Drawing:
+    """Copy the options kept from a MiniEdit file, so that they can be changed, and return them."""
     extra = options.get("extra", {})
     if not isinstance(extra.get("opts"), Mapping):
         return {}
@@ -188,7 +190,7 @@ def _asked_in_vain(options: Drawing) -> Drawing:
 def _link_options(link: Link) -> Drawing:
     plain = link_to_plain(link)
     return {
-        "options": {word: value for word, value in plain.items() if word in IN_BOTH},
+        "options": {word: value for word, value in plain.items() if word in LINK_WORDS},
         "a_options": mapping_in(plain, "a_port") | mapping_in(plain, "a_to_b"),
         "b_options": mapping_in(plain, "b_port") | mapping_in(plain, "b_to_a"),
     }
@@ -198,8 +200,10 @@ def _link_options(link: Link) -> Drawing:
 
 
 def read_drawing(drawing: Drawing) -> tuple[Topology, list[Fault]]:
-    """The topology, as far as it can be understood, and everything that is wrong. Ends of links are
-    ids of nodes that are there."""
+    """Return the topology, as far as it can be read, and all mistakes.
+
+    The ends of every link must be ids of existing nodes.
+    """
     return _Reader(drawing).read()
 
 
@@ -222,88 +226,99 @@ class _Reader:
 
     def read(self) -> tuple[Topology, list[Fault]]:
         application = Fields(self._preferences["application"], "application", self._problems)
-        meant = read_preferences(application)
-        obeyed = dict(self._obeyed())
+        preferences = read_preferences(application)
+        controllers = dict(self._controllers_by_switch())
         topology = Topology(
             name=self._preferences["name"],
             ip_base=self._preferences["ip_base"],
-            nodes=tuple(self._node(i, node, meant, obeyed) for i, node in enumerate(self._nodes)),
+            nodes=tuple(
+                self._node(i, node, preferences, controllers) for i, node in enumerate(self._nodes)
+            ),
             links=tuple(self._link(i, link) for i, link in enumerate(self._links)),
             extra=self._extra(application),
             source=Source(places={path: path for path in self._paths()}),
         )
-        found = undamaged_problems(topology, self._problems)
-        self._faults += [self._fault(problem) for problem in (*self._problems, *found)]
+        problems = (*self._problems, *undamaged_problems(topology, self._problems))
+        self._faults += [self._fault(problem) for problem in problems]
         return topology, self._faults
 
     def _extra(self, application: Fields) -> Drawing:
-        said = application.rest_unlike(APPLICATION)
+        changed = application.rest_unlike(APPLICATION)
         labels = [{key: label[key] for key in ("text", "x", "y")} for label in self._labels]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
         return {
             **self._preferences["extra"],
-            **({"application": said} if said else {}),
+            **({"application": changed} if changed else {}),
             **({"labels": labels} if labels else {}),
             **({"run": run} if run else {}),
         }
 
-    def _obeyed(self) -> Iterator[tuple[str, list[str]]]:
-        """For each switch the names of its controllers."""
-        obeyed: dict[str, list[str]] = {}
+    def _controllers_by_switch(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the id of each switch with the names of its controllers."""
+        controllers: dict[str, list[str]] = {}
         for link in self._control:
             a, b = link["a"], link["b"]
             switch, controller = (b, a) if a in self._controllers else (a, b)
             if switch not in self._switches:
-                what = f"{self._names[controller]} is a controller, and {self._names[switch]} no switch"
+                what = (
+                    f"controller {self._names[controller]} is linked to {self._names[switch]}, "
+                    f"which is not a switch"
+                )
                 self._faults.append(
-                    Fault(link["id"], "", what, "a controller is linked to switches only")
+                    Fault(link["id"], "", what, "link a controller to switches only")
                 )
                 continue
-            if self._names[controller] in obeyed.setdefault(switch, []):
-                what = f"{self._names[switch]} is linked to {self._names[controller]} already"
+            if self._names[controller] in controllers.setdefault(switch, []):
+                what = f"{self._names[switch]} is already linked to {self._names[controller]}"
                 self._faults.append(Fault(link["id"], "", what, "delete one of the two"))
                 continue
             for part in ("options", "a_options", "b_options"):
                 for word in link[part]:
-                    what = f"a link to a controller has no {word}"
-                    hint = "it shows what a switch obeys; packets take the links between nodes"
+                    what = f"a link to a controller cannot have {word}"
+                    hint = "it only assigns the controller; packets take the links between nodes"
                     self._faults.append(Fault(link["id"], f"{part}.{word}", what, hint))
-            obeyed[switch].append(self._names[controller])
-        yield from obeyed.items()
+            controllers[switch].append(self._names[controller])
+        yield from controllers.items()
 
     def _node(
-        self, index: int, node: Drawing, meant: Preferences, obeyed: Mapping[str, list[str]]
+        self,
+        index: int,
+        drawn: Drawing,
+        preferences: Preferences,
+        controllers_by_switch: Mapping[str, list[str]],
     ) -> Node:
-        options = dict(node["options"])
-        in_vain = [word for word in COLLECTORS if options.get(word) is True]
-        if node["kind"] == "switch":
-            options = _with_preferences(options, meant)
-            controllers = [*options.pop("controllers", []), *obeyed.get(node["id"], [])]
+        options = dict(drawn["options"])
+        enabled = [word for word in COLLECTORS if options.get(word) is True]
+        if drawn["kind"] == "switch":
+            options = _with_preferences(options, preferences)
+            linked = controllers_by_switch.get(drawn["id"], [])
+            controllers = [*options.pop("controllers", []), *linked]
             options |= {"controllers": controllers} if controllers else {}
-        place = {"x": node["x"], "y": node["y"]}
-        plain = {node["kind"]: node["name"], **options, **place}
-        read = read_node(Fields(plain, f"nodes[{index}]", self._problems))
-        if not node["name"]:
-            read = replace(read, name="")
-        asked = {word: "1" for word in in_vain if getattr(read, word, None) is None}
-        if asked and isinstance(read, Switch):
-            opts = mapping_in(read.extra, "opts") | asked
-            read = replace(read, extra={**read.extra, "opts": opts})
-        return read
+        position = {"x": drawn["x"], "y": drawn["y"]}
+        plain = {drawn["kind"]: drawn["name"], **options, **position}
+        node = read_node(Fields(plain, f"nodes[{index}]", self._problems))
+        if not drawn["name"]:
+            node = replace(node, name="")
+        # Enabled, but the preferences name no target: keep it as MiniEdit does.
+        without_target = {word: "1" for word in enabled if getattr(node, word, None) is None}
+        if without_target and isinstance(node, Switch):
+            opts = mapping_in(node.extra, "opts") | without_target
+            node = replace(node, extra={**node.extra, "opts": opts})
+        return node
 
     def _link(self, index: int, link: Drawing) -> Link:
         plain = {"link": [self._names[link["a"]], self._names[link["b"]]], **link["options"]}
-        for part, port, way in (
+        for part, port, direction in (
             ("a_options", "a_port", "a_to_b"),
             ("b_options", "b_port", "b_to_a"),
         ):
             options = link[part]
-            plain[way] = {word: options[word] for word in options if word in CONDITION_WORDS}
+            plain[direction] = {word: options[word] for word in options if word in CONDITION_WORDS}
             plain[port] = {word: options[word] for word in options if word not in CONDITION_WORDS}
         return read_link(Fields(plain, f"links[{index}]", self._problems))
 
     def _paths(self) -> Iterator[str]:
-        """All that `check` may name."""
+        """Yield the path of every field that `check` may name."""
         yield "ip_base"
         for index, node in enumerate(self._nodes):
             yield f"nodes[{index}]"
@@ -315,21 +330,22 @@ class _Reader:
                 yield f"links[{index}].{field_name}"
 
     def _fault(self, problem: Problem) -> Fault:
-        id, field = self._place(problem.place)
+        id, field = self._id_and_field(problem.place)
         return Fault(id, field, problem.what, problem.hint)
 
-    def _place(self, path: str) -> tuple[str, str]:
-        found = _PATH.fullmatch(path)
-        if found is None:
+    def _id_and_field(self, path: str) -> tuple[str, str]:
+        """Return the id and the field in the drawing for a path in the topology."""
+        match = _PATH.fullmatch(path)
+        if match is None:
             return "", f"preferences.{path}" if path else ""
-        field = found["field"] or ""
+        field = match["field"] or ""
         first, _, rest = field.partition(".")
-        if found["list"] == "nodes":
-            node = self._nodes[int(found["index"])]
+        if match["list"] == "nodes":
+            node = self._nodes[int(match["index"])]
             if first in (node["kind"], "name"):
                 return node["id"], "name"
             return node["id"], field if first in ("", "x", "y") else f"options.{field}"
-        link = self._links[int(found["index"])]
+        link = self._links[int(match["index"])]
         if first in ("", "a", "b", "link"):
             return link["id"], "" if first == "link" else first
         if first in _PARTS:
@@ -340,18 +356,19 @@ class _Reader:
         return link["id"], f"options.{field}"
 
 
-def _with_preferences(options: Drawing, meant: Preferences) -> Drawing:
-    """What the drawing leaves to the preferences."""
+def _with_preferences(options: Drawing, preferences: Preferences) -> Drawing:
+    """Fill in the options of a switch that the drawing leaves to the preferences."""
     for word in COLLECTORS:
         if options.get(word) is True:
             del options[word]
-            if collector := getattr(meant, word):
-                said = {field.name: getattr(collector, field.name) for field in fields(collector)}
-                options[word] = said
+            if collector := getattr(preferences, word):
+                options[word] = {
+                    field.name: getattr(collector, field.name) for field in fields(collector)
+                }
         elif options.get(word) is False:
             del options[word]
-    if options.get("kind") == "ovs" and "protocols" not in options and meant.protocols:
-        options["protocols"] = list(meant.protocols)
+    if options.get("kind") == "ovs" and "protocols" not in options and preferences.protocols:
+        options["protocols"] = list(preferences.protocols)
     return options
 
 

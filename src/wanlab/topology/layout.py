@@ -1,11 +1,11 @@
-"""Where nodes stand in a picture, for topologies that do not say so.
+"""Place the nodes of a picture, for topologies without positions.
 
-    a chain of switches and routers    from left to right; the hosts of its ends beyond them, those of
-                                       inner ones below
+    a chain of switches and routers    from left to right; hosts at its ends to the left and right,
+                                       other hosts below
     a tree                             from its middle downwards
-    with circles                       switches and routers on a circle, their hosts outside of it
+    with loops                         switches and routers on a circle, their hosts outside of it
 
-Parts that are not connected stand below one another. Controllers stand above everything.
+Parts that are not connected are placed below one another, controllers above everything.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Neighbours = Mapping[str, list[str]]
 
 
 def arranged(topology: Topology) -> Topology:
-    """The topology with a place for every node. Where it says which, they are kept."""
-    placed = {(node.x, node.y) for node in topology.nodes}
-    if len(placed) == len(topology.nodes):
+    """Return the topology with computed positions, or unchanged if its nodes do not overlap."""
+    positions = {(node.x, node.y) for node in topology.nodes}
+    if len(positions) == len(topology.nodes):
         return topology
-    places = places_of(topology)
+    points = places_of(topology)
     nodes = tuple(
-        replace(node, x=places[node.name][0], y=places[node.name][1]) for node in topology.nodes
+        replace(node, x=points[node.name][0], y=points[node.name][1]) for node in topology.nodes
     )
     return replace(topology, nodes=nodes)
 
 
 def places_of(topology: Topology) -> dict[str, Point]:
-    """A place for every node; the topmost and the leftmost are at 0."""
+    """Return the position of every node by name; the topmost and the leftmost are at 0."""
     near: dict[str, list[str]] = {
         node.name: [] for node in topology.nodes if not isinstance(node, Controller)
     }
@@ -48,9 +48,9 @@ def places_of(topology: Topology) -> dict[str, Point]:
     places: dict[str, Point] = {}
     top = 0.0
     for part in _parts(near):
-        found = _places_of_part(part, near, hosts)
-        left, upper = min(x for x, _ in found.values()), min(y for _, y in found.values())
-        places |= {name: (x - left, y - upper + top) for name, (x, y) in found.items()}
+        points = _places_of_part(part, near, hosts)
+        left, upper = min(x for x, _ in points.values()), min(y for _, y in points.values())
+        places |= {name: (x - left, y - upper + top) for name, (x, y) in points.items()}
         top = max(y for _, y in places.values()) + STEP_Y
     for number, controller in enumerate(topology.controllers):
         places[controller.name] = (number * STEP_X, -STEP_Y)
@@ -69,30 +69,31 @@ def _parts(near: Neighbours) -> Iterable[list[str]]:
 
 def _places_of_part(part: list[str], near: Neighbours, hosts: set[str]) -> dict[str, Point]:
     inner = [name for name in part if name not in hosts or len(near[name]) > 1] or part
-    core = {name: [it for it in near[name] if it in set(inner)] for name in inner}
-    leaves = {name: [it for it in near[name] if it not in core] for name in inner}
+    core = {name: [other for other in near[name] if other in set(inner)] for name in inner}
+    leaves = {name: [other for other in near[name] if other not in core] for name in inner}
     links = sum(map(len, core.values())) // 2
     if links >= len(inner) and len(inner) > 2:
         return _circle(inner, leaves)
-    if all(len(it) <= 2 for it in core.values()):
+    if all(len(neighbours) <= 2 for neighbours in core.values()):
         return _chain(_path(core), leaves)
     return _tree(_path(core), near)
 
 
 def _distances(start: str, near: Neighbours) -> dict[str, int]:
-    found = {start: 0}
+    """Return the hops from `start` to every node that it reaches, nearest first."""
+    distances = {start: 0}
     waiting = deque([start])
     while waiting:
         name = waiting.popleft()
         for other in near[name]:
-            if other not in found:
-                found[other] = found[name] + 1
+            if other not in distances:
+                distances[other] = distances[name] + 1
                 waiting.append(other)
-    return found
+    return distances
 
 
 def _path(near: Neighbours) -> list[str]:
-    """A longest way through a tree, from the end that was named first."""
+    """Return a longest path through a tree, beginning at the end that the topology lists first."""
     far = list(_distances(next(iter(near)), near))[-1]
     distances = _distances(far, near)
     path = [list(distances)[-1]]
@@ -111,10 +112,10 @@ def _chain(path: list[str], leaves: Neighbours) -> dict[str, Point]:
     places |= _column(first, -STEP_X)
     places |= _column(last, len(path) * STEP_X)
     for number, name in enumerate(path[1:-1], start=1):
-        for place, leaf in enumerate(leaves[name]):
+        for index, leaf in enumerate(leaves[name]):
             is_alone = len(leaves[name]) == 1
-            beside = 0.0 if is_alone else (place % 2 - 0.5) * STEP_X / 2
-            places[leaf] = (number * STEP_X + beside, (place // 2 + 1) * STEP_Y)
+            offset = 0.0 if is_alone else (index % 2 - 0.5) * STEP_X / 2
+            places[leaf] = (number * STEP_X + offset, (index // 2 + 1) * STEP_Y)
     return places
 
 
@@ -126,38 +127,40 @@ def _column(names: list[str], x: float) -> dict[str, Point]:
 def _tree(path: list[str], near: Neighbours) -> dict[str, Point]:
     root = path[len(path) // 2]
     depths = _distances(root, near)
-    below = {name: [it for it in near[name] if depths[it] > depths[name]] for name in depths}
+    children = {
+        name: [other for other in near[name] if depths[other] > depths[name]] for name in depths
+    }
     places: dict[str, Point] = {}
     width = 0.0
-    # From the deepest up, so that who stands above others stands above their middle.
+    # Leaves first, then from the deepest up, so that a parent can be centred above its children.
     order: list[str] = []
     waiting = [root]
     while waiting:
         order.append(waiting.pop())
-        waiting += reversed(below[order[-1]])
+        waiting += reversed(children[order[-1]])
     for name in order:
-        if not below[name]:
+        if not children[name]:
             places[name] = (width, depths[name] * STEP_Y * 1.2)
             width += STEP_X / 2
     for name in reversed(order):
-        if below[name]:
-            xs = [places[it][0] for it in below[name]]
+        if children[name]:
+            xs = [places[child][0] for child in children[name]]
             places[name] = ((min(xs) + max(xs)) / 2, depths[name] * STEP_Y * 1.2)
     return places
 
 
 def _circle(inner: list[str], leaves: Neighbours) -> dict[str, Point]:
     radius = max(1.0, len(inner) / 5) * STEP_X
-    most = max((len(it) for it in leaves.values()), default=0)
+    max_leaves = max(map(len, leaves.values()), default=0)
     places: dict[str, Point] = {}
     for number, name in enumerate(inner):
         angle = 2 * math.pi * number / len(inner) - math.pi / 2
         places[name] = (radius * math.cos(angle), radius * math.sin(angle))
-        step = 2 * math.pi / len(inner) / max(1, most)
-        for place, leaf in enumerate(leaves[name]):
-            turned = angle + (place - (len(leaves[name]) - 1) / 2) * step
+        step = 2 * math.pi / len(inner) / max(1, max_leaves)
+        for index, leaf in enumerate(leaves[name]):
+            leaf_angle = angle + (index - (len(leaves[name]) - 1) / 2) * step
             places[leaf] = (
-                (radius + STEP_X) * math.cos(turned),
-                (radius + STEP_X) * math.sin(turned),
+                (radius + STEP_X) * math.cos(leaf_angle),
+                (radius + STEP_X) * math.sin(leaf_angle),
             )
     return places

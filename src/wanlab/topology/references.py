@@ -1,8 +1,8 @@
-"""Files that a topology was partly read from: traces and schedules of links.
+"""Files that a topology refers to: traces and schedules of links.
 
-In memory their names are whole. A file that is saved names those below its own folder from there, so
-that the folder can be moved; what has to stand alone, as a record's provenance, names none and holds
-what was in them.
+In memory their names are absolute. A saved topology file uses relative names for files below its own
+folder, so that the folder can be moved. A topology that must be self-contained, such as the one in a
+record's provenance, has their content instead of their names.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from wanlab.topology.model import Port, Topology
 
 
 def self_contained(topology: Topology) -> Topology:
-    """The same, with no names of files."""
+    """Return the topology with the content of its files instead of their names."""
     return _renamed(topology, lambda name: "")
 
 
 def seen_from(topology: Topology, folder: Path) -> Topology:
-    """The same, with names from there."""
-    here = folder.absolute()
+    """Return the topology with names relative to `folder` for the files below it."""
+    base = folder.absolute()
 
-    def shorter(name: str) -> str:
-        whole = Path(name).absolute()
-        return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+    def relative_name(name: str) -> str:
+        path = Path(name).absolute()
+        return str(path.relative_to(base) if path.is_relative_to(base) else path)
 
-    return _renamed(topology, shorter)
+    return _renamed(topology, relative_name)
 
 
 def _renamed(topology: Topology, rename: Callable[[str], str]) -> Topology:

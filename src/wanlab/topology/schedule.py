@@ -1,18 +1,18 @@
-"""Conditions that change while time passes: a satellite hands over, a wireless link fades.
+"""Conditions that change over time: a satellite hands over, a wireless link fades.
 
     schedule=[{"at": "15s", "delay": "45ms"}, {"at": "15.1s", "loss": "0%"}]
     schedule="handover.csv"
 
-A change names what becomes different (rate, delay, jitter, loss); all else stays. In a CSV file the
-first line names the columns, and an empty field stays as it is:
+A change names its new conditions (rate, delay, jitter, loss); the others stay as they are. In a CSV
+file the first line names the columns, and an empty field means no change:
 
     at,rate,delay,loss
     0s,100Mbps,25ms,0%
     15s,,,100%
     15.1s,80Mbps,32ms,0%
 
-A YAML file has a list of changes, as a topology does. With `schedule_repeat` all happens again and
-again, each time from what the link was like at first.
+A YAML file has a list of changes, as a topology does. With `schedule_repeat` the schedule repeats,
+each time from the link's initial conditions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Changes, each later than the one before. Where it was read from makes no difference."""
+    """Changes, each later than the one before. Schedules are compared without their file names."""
 
     changes: tuple[Change, ...]
     file: str = field(default="", compare=False)
@@ -87,7 +87,10 @@ _WORDS: Mapping[str, tuple[str, Callable[[Any], object], Callable[[Any], str]]] 
 
 
 def read_schedule(words: object) -> Schedule:
-    """A file's name, a list of changes, or a schedule itself."""
+    """Return the schedule of a file's name, a list of changes, or a schedule.
+
+    Raise WanlabError, with the position of the change, if one is wrong.
+    """
     if isinstance(words, Schedule):
         return words
     if isinstance(words, str | Path) and str(words):
@@ -95,12 +98,13 @@ def read_schedule(words: object) -> Schedule:
         rows, name = _rows_of(path), str(path)
         return replace(_schedule(rows, name), file=str(words))
     if not isinstance(words, list | tuple):
-        raise WanlabError(f"{words!r} is no schedule", 'as in [{"at": "15s", "delay": "45ms"}]')
-    numbered = ((f"change {number}", one) for number, one in enumerate(words, 1))
+        raise WanlabError(f"{words!r} is not a schedule", 'as in [{"at": "15s", "delay": "45ms"}]')
+    numbered = ((f"change {number}", change) for number, change in enumerate(words, 1))
     return _schedule(numbered, "the schedule")
 
 
 def schedule_words(schedule: Schedule | None) -> object:
+    """Return the file's name, or the changes as words."""
     assert schedule is not None, "a schedule of None is the default, which is not written"
     return schedule.file or [
         {
@@ -114,26 +118,26 @@ def schedule_words(schedule: Schedule | None) -> object:
 
 def _schedule(rows: Iterable[tuple[str, object]], name: str) -> Schedule:
     changes: list[Change] = []
-    for place, row in rows:
+    for position, row in rows:
         try:
             change = row if isinstance(row, Change) else _change(row)
         except WanlabError as error:
-            raise WanlabError(f"{name}, {place}: {error.what}", error.hint) from None
+            raise WanlabError(f"{name}, {position}: {error.what}", error.hint) from None
         if changes and change.at_ns <= changes[-1].at_ns:
             raise WanlabError(
-                f"{name}, {place}: {format_time(change.at_ns)} is not after "
+                f"{name}, {position}: {format_time(change.at_ns)} is not after "
                 f"{format_time(changes[-1].at_ns)}",
-                "changes are in order of time, and what changes at once is one change",
+                "order changes by time, and write what changes at the same time as one change",
             )
         changes.append(change)
     if not changes:
-        raise WanlabError(f"{name} has no change")
+        raise WanlabError(f"{name} has no changes")
     return Schedule(tuple(changes))
 
 
 def _change(row: object) -> Change:
     if not isinstance(row, Mapping):
-        raise WanlabError(f"{row!r} is no change", 'as in {"at": "15s", "delay": "45ms"}')
+        raise WanlabError(f"{row!r} is not a change", 'as in {"at": "15s", "delay": "45ms"}')
     values: dict[str, Any] = {}
     for word, value in row.items():
         if word not in _WORDS:
@@ -141,14 +145,14 @@ def _change(row: object) -> Change:
         name, parse, _ = _WORDS[word]
         values[name] = parse(value)
     if "at_ns" not in values:
-        raise WanlabError("it does not say when", 'as in {"at": "15s", "delay": "45ms"}')
+        raise WanlabError('the change has no "at"', 'as in {"at": "15s", "delay": "45ms"}')
     if len(values) == 1:
-        raise WanlabError("it changes nothing", f"name one of {', '.join(list(_WORDS)[1:])}")
+        raise WanlabError("no condition changes", f"name one of {', '.join(list(_WORDS)[1:])}")
     return Change(**values)
 
 
 def _rows_of(path: Path) -> Iterable[tuple[str, object]]:
-    """Each row of a file, and its place there."""
+    """Yield each row of a file with its position."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -166,19 +170,22 @@ def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, object]]:
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    read = csv.reader(line for _, line in lines)
-    table = [[cell.strip() for cell in row] for row in read]
+    reader = csv.reader(line for _, line in lines)
+    table = [[cell.strip() for cell in row] for row in reader]
     if not table or "at" not in table[0]:
-        raise WanlabError(f'{name}: its first line has no column "at"', "at,rate,delay,loss")
-    heads = table[0]
+        raise WanlabError(
+            f'{name}: the first line has no column "at"', 'as in "at,rate,delay,loss"'
+        )
+    columns = table[0]
     for (number, _), row in zip(lines[1:], table[1:], strict=True):
-        if len(row) != len(heads):
-            raise WanlabError(f"{name}, line {number}: {len(row)} fields instead of {len(heads)}")
-        yield f"line {number}", {head: cell for head, cell in zip(heads, row, strict=True) if cell}
+        if len(row) != len(columns):
+            raise WanlabError(f"{name}, line {number}: {len(row)} fields instead of {len(columns)}")
+        cells = zip(columns, row, strict=True)
+        yield f"line {number}", {column: cell for column, cell in cells if cell}
 
 
 def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, object]]:
-    import yaml  # not needed for the other kinds
+    import yaml  # only YAML files pay for the import
 
     try:
         document = yaml.compose(text, Loader=yaml.BaseLoader)
@@ -186,6 +193,6 @@ def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, object]]:
     except yaml.YAMLError as error:
         raise WanlabError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(document, yaml.SequenceNode):
-        raise WanlabError(f"{name} is no list of changes", "- {at: 15s, delay: 45ms}")
+        raise WanlabError(f"{name} is not a list of changes", 'as in "- {at: 15s, delay: 45ms}"')
     for node, row in zip(document.value, data, strict=True):
         yield f"line {node.start_mark.line + 1}", row

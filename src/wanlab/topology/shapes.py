@@ -10,9 +10,9 @@
            s1 ==== s2                                      |      |  |     |
       h2 --+              +-- h4                          h3     h4  h5    h6
 
-Words for links ("rate", "delay", ...) hold for every link; in `dumbbell` and `parking_lot` for the
-links drawn double, which are the bottlenecks. Hosts are listed in natural order (h2 before h10), as
-Mininet counts them when it gives out addresses.
+Conditions ("rate", "delay", ...) apply to every link; in `dumbbell` and `parking_lot` to the links
+drawn double, which are the bottlenecks. Hosts are listed in natural order (h2 before h10), in which
+Mininet assigns addresses.
 """
 
 from __future__ import annotations
@@ -31,39 +31,42 @@ MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same
 
 
 def minimal(**words: Unpack[ConditionWords]) -> Topology:
-    """Two hosts on a switch."""
+    """Return two hosts on a switch."""
     return replace(single(2, **words), name="minimal")
 
 
 def single(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
-    """k hosts on a switch; host i on its port i."""
+    """Return k hosts on a switch; host i on its port i."""
     _at_least(1, k=k)
     hosts = [f"h{i}" for i in _to(k)]
     return _topology(f"single,{k}", hosts, ["s1"], [link(host, "s1", **words) for host in hosts])
 
 
 def reversed(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
-    """k hosts on a switch; host i on its port k - i + 1."""
+    """Return k hosts on a switch; host i on its port k - i + 1."""
     _at_least(1, k=k)
     links = [link(Port(f"h{i}", number=0), Port("s1", number=k - i + 1), **words) for i in _to(k)]
     return _topology(f"reversed,{k}", [f"h{i}" for i in _to(k)], ["s1"], links)
 
 
 def linear(k: int = 2, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
-    """A chain of k switches with n hosts each."""
+    """Return a chain of k switches with n hosts each."""
     _at_least(1, k=k, n=n)
     hosts, links = [], []
     for i in _to(k):
-        mine = [f"h{i}"] if n == 1 else [f"h{j}s{i}" for j in _to(n)]
-        hosts += mine
-        links += [link(host, f"s{i}", **words) for host in mine]
+        hosts_of_switch = [f"h{i}"] if n == 1 else [f"h{j}s{i}" for j in _to(n)]
+        hosts += hosts_of_switch
+        links += [link(host, f"s{i}", **words) for host in hosts_of_switch]
         if i > 1:
             links.append(link(f"s{i}", f"s{i - 1}", **words))
     return _topology(f"linear,{k},{n}", hosts, [f"s{i}" for i in _to(k)], links)
 
 
 def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> Topology:
-    """Switches in `depth` levels, each above `fanout` others or hosts; numbered depth first."""
+    """Return a tree of switches with `depth` levels and `fanout` children each; leaves are hosts.
+
+    Switches are numbered depth first.
+    """
     _at_least(1, depth=depth, fanout=fanout)
     hosts: list[str] = []
     switches: list[str] = []
@@ -84,31 +87,31 @@ def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> To
 
 
 def torus(x: int, y: int, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
-    """x times y switches, each joined to the next in both directions, the last to the first."""
+    """Return a grid of x by y switches whose rows and columns are rings, with n hosts per switch."""
     _at_least(MIN_TORUS_SIZE, x=x, y=y)
     _at_least(1, n=n)
     hosts, links = [], []
-    places = [(i, j) for i in range(x) for j in range(y)]
-    for i, j in places:
-        here = f"{i + 1}x{j + 1}"
-        mine = [f"h{here}"] if n == 1 else [f"h{here}x{k}" for k in _to(n)]
-        hosts += mine
-        links += [link(host, f"s{here}", **words) for host in mine]
-    for i, j in places:
-        for there in ((i, (j + 1) % y), ((i + 1) % x, j)):
-            to = f"s{there[0] + 1}x{there[1] + 1}"
-            links.append(link(f"s{i + 1}x{j + 1}", to, **words))
+    positions = [(i, j) for i in range(x) for j in range(y)]
+    for i, j in positions:
+        suffix = f"{i + 1}x{j + 1}"
+        hosts_of_switch = [f"h{suffix}"] if n == 1 else [f"h{suffix}x{k}" for k in _to(n)]
+        hosts += hosts_of_switch
+        links += [link(host, f"s{suffix}", **words) for host in hosts_of_switch]
+    for i, j in positions:
+        for next_i, next_j in ((i, (j + 1) % y), ((i + 1) % x, j)):
+            links.append(link(f"s{i + 1}x{j + 1}", f"s{next_i + 1}x{next_j + 1}", **words))
     switches = tuple(
-        Switch(f"s{i + 1}x{j + 1}", dpid=f"{(i + 1) * 256 + j + 1:x}", stp=True) for i, j in places
+        Switch(f"s{i + 1}x{j + 1}", dpid=f"{(i + 1) * 256 + j + 1:x}", stp=True)
+        for i, j in positions
     )
-    made = _topology(f"torus,{x},{y},{n}", hosts, [], links)
-    return replace(made, nodes=made.nodes + switches)
+    topology = _topology(f"torus,{x},{y},{n}", hosts, [], links)
+    return replace(topology, nodes=topology.nodes + switches)
 
 
 def dumbbell(
     pairs: int = 2, *, access: ConditionWords | None = None, **bottleneck: Unpack[ConditionWords]
 ) -> Topology:
-    """h1..hN on s1 send to h(N+1)..h(2N) on s2, all over one link."""
+    """Return hosts h1..hN on s1 and h(N+1)..h(2N) on s2, joined by one bottleneck link."""
     _at_least(1, pairs=pairs)
     hosts = [f"h{i}" for i in _to(2 * pairs)]
     edge = access or {}
@@ -121,7 +124,7 @@ def dumbbell(
 def parking_lot(
     hops: int = 2, *, access: ConditionWords | None = None, **bottleneck: Unpack[ConditionWords]
 ) -> Topology:
-    """h1 sends to h2 over every hop; over hop i alone, h(2i+1) sends to h(2i+2)."""
+    """Return a chain of bottlenecks: h1 to h2 crosses every hop, h(2i+1) to h(2i+2) only hop i."""
     _at_least(1, hops=hops)
     edge = access or {}
     links = [link("h1", "s1", **edge)]
@@ -141,29 +144,32 @@ SHAPES: Mapping[str, Callable[..., Topology]] = {
 
 
 def from_text(text: str) -> Topology:
-    """The shape that `mn --topo` would make of "tree,2,fanout=3"; words for links may follow."""
+    """Return the shape that `mn --topo` would make of "tree,2,fanout=3"; conditions may follow.
+
+    Raise WanlabError if the shape, or one of its values, is wrong.
+    """
     name, *items = (item.strip() for item in text.split(","))
     if name not in SHAPES:
         raise WanlabError(f'the shape "{name}" is not known', did_you_mean(name, SHAPES))
     sizes = _sizes_of(SHAPES[name])
-    given: dict[str, object] = {}
-    for item, place in zip(items, [*sizes, *[""] * len(items)], strict=False):
+    values: dict[str, object] = {}
+    for item, positional in zip(items, [*sizes, *[""] * len(items)], strict=False):
         word, equals, value = item.rpartition("=")
-        word = word.strip() if equals else place
-        if not word or word in given:
-            too_much = f'"{item}" in "{text}" is one value too many'
-            raise WanlabError(too_much, f"{name} takes {', '.join(sizes) or 'no sizes'}")
-        given[word] = _size(word, value, text) if word in sizes else value.strip()
-    for word in given.keys() - sizes - set(CONDITION_WORDS):
+        word = word.strip() if equals else positional
+        if not word or word in values:
+            what = f'"{item}" in "{text}" is one value too many'
+            raise WanlabError(what, f"{name} takes {', '.join(sizes) or 'no sizes'}")
+        values[word] = _size(word, value, text) if word in sizes else value.strip()
+    for word in values.keys() - sizes - set(CONDITION_WORDS):
         hint = did_you_mean(word, (*sizes, *CONDITION_WORDS))
-        raise WanlabError(f'"{word}" in "{text}" is not known of the shape {name}', hint)
-    if missing := [size for size, needed in sizes.items() if needed and size not in given]:
-        raise WanlabError(f'"{text}" does not say {" and ".join(missing)}', f"as in {name},3,3")
-    return SHAPES[name](**given)
+        raise WanlabError(f'"{word}" in "{text}" is not a parameter of the shape {name}', hint)
+    if missing := [size for size, needed in sizes.items() if needed and size not in values]:
+        raise WanlabError(f'"{text}" lacks {" and ".join(missing)}', f"as in {name},3,3")
+    return SHAPES[name](**values)
 
 
 def _sizes_of(shape: Callable[..., Topology]) -> dict[str, bool]:
-    """The sizes that a shape takes, and whether it needs them."""
+    """Return the sizes that a shape takes, and whether each is required."""
     return {
         parameter.name: parameter.default is parameter.empty
         for parameter in inspect.signature(shape).parameters.values()
@@ -177,10 +183,10 @@ def _size(word: str, value: str, text: str) -> int:
     return int(value)
 
 
-def _at_least(least: int, **sizes: int) -> None:
+def _at_least(minimum: int, **sizes: int) -> None:
     for word, size in sizes.items():
-        if size < least:
-            raise WanlabError(f"{word} is {size}", f"it must be at least {least}")
+        if size < minimum:
+            raise WanlabError(f"{word} is {size}", f"it must be at least {minimum}")
 
 
 def _topology(name: str, hosts: list[str], switches: list[str], links: list[Link]) -> Topology:
@@ -189,7 +195,7 @@ def _topology(name: str, hosts: list[str], switches: list[str], links: list[Link
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts h2 before h10."""
+    """Return a key that sorts h2 before h10."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 

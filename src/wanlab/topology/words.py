@@ -116,7 +116,9 @@ def words_of(conditions: Conditions) -> dict[str, object]:
 
 
 def read_queue(words: QueueWords) -> Queue:
-    """ "fq_codel", or {"kind": "fifo", "limit": "64KiB", "packets": 100, "options": [...]}."""
+    """Return the queue of "fq_codel", or of
+    {"kind": "fifo", "limit": "64KiB", "packets": 100, "options": [...]}.
+    """
     if isinstance(words, Queue):
         return words
     if isinstance(words, str):
@@ -126,7 +128,7 @@ def read_queue(words: QueueWords) -> Queue:
     for word in words:
         if word not in ("kind", "limit", "packets", "options"):
             hint = did_you_mean(str(word), ("kind", "limit", "packets", "options"))
-            raise WanlabError(f'"{word}" is not known of a queue', hint)
+            raise WanlabError(f'a queue has no "{word}"', hint)
     limit, packets = words.get("limit"), words.get("packets")
     if packets is not None and (isinstance(packets, bool) or not isinstance(packets, int)):
         raise WanlabError(f"{packets!r} is not a number of packets", 'as in "packets: 100"')
@@ -139,12 +141,16 @@ def read_queue(words: QueueWords) -> Queue:
 
 
 def _options(options: object) -> tuple[tuple[str, str], ...]:
-    """{"target": "5ms", "ecn": None}, or as `tc` has them: ["target 5ms", "ecn"]."""
+    """Read {"target": "5ms", "ecn": None}, or ["target 5ms", "ecn"], as `tc` takes them."""
     if isinstance(options, Mapping):
         pairs = options.items()
         return tuple((str(word), "" if value is None else str(value)) for word, value in pairs)
-    if not isinstance(options, (list, tuple)) or not all(isinstance(it, str) for it in options):
-        raise WanlabError(f"{options!r} are not options of a queue", 'as in ["target 5ms", "ecn"]')
+    if not isinstance(options, (list, tuple)) or not all(
+        isinstance(option, str) for option in options
+    ):
+        raise WanlabError(
+            f"{options!r} is not a list of queue options", 'as in ["target 5ms", "ecn"]'
+        )
     return tuple((word, value) for word, _, value in (option.partition(" ") for option in options))
 
 

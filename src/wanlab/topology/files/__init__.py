@@ -1,4 +1,4 @@
-"""Topologies in files, one format per file: MiniEdit's `.mn` and our own YAML."""
+"""Read and write topology files: MiniEdit's `.mn` and our own YAML, one module per format."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from wanlab.errors import Problem, TopologyError, WanlabError
 from wanlab.topology.model import Topology
 from wanlab.topology.references import seen_from
 
-# Modules here, loaded when first used: a start of the command line must not wait for all formats.
+# Modules of this package, imported on first use to keep the command line's start fast.
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
 WRITTEN = {**FORMATS, ".py": "mininet_script", ".svg": "picture"}
-"""Some are written only: a program in Mininet's words, a picture."""
+"""A Mininet program and a picture cannot be read back."""
 
 
 def load(path: str | Path) -> Topology:
-    """The topology in a file; TopologyError with everything that is wrong in it."""
+    """Return the topology in a file; raise TopologyError with all of its problems."""
     path = Path(path)
     form = _format_of(path)
     try:
@@ -33,19 +33,19 @@ def load(path: str | Path) -> Topology:
 
 
 def loads(text: str, name: str) -> Topology:
-    """The topology of a text, which is that of a file of this name."""
+    """Return the topology of a text; the ending of `name` determines the format."""
     topology: Topology = _format_of(Path(name)).load(text, name)
     return topology
 
 
 def dumps(topology: Topology, name: str) -> str:
-    """The text of a topology in the format that the ending of a file's name calls for."""
+    """Return the text of a topology; the ending of `name` determines the format."""
     text: str = _format_of(Path(name), WRITTEN).dump(topology)
     return text
 
 
 def save(topology: Topology, path: str | Path) -> None:
-    """Writes a topology in the format that the path's ending names."""
+    """Write a topology to a file; the path's ending determines the format."""
     path = Path(path)
     text = _format_of(path).dump(seen_from(topology, path.parent))
     try:

@@ -1,8 +1,8 @@
-"""A topology as a program in Mininet's words, as MiniEdit exports one: for Mininet itself, and for
-`wanlab python`. It is written, not read.
+"""Export a topology as a program for Mininet's Python API, as MiniEdit does. The program runs with
+Mininet itself and with `wanlab python`. The format cannot be read back.
 
-What Mininet's API has no word for (an AQM, trunks, a NIC) cannot be in it: the script says so in its
-first lines, and when it runs.
+Mininet's API cannot express an AQM, trunks or a NIC: the program lists what it leaves out in its first
+lines, and again when it runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     setLogLevel("info")
     network()
 """
-TAKEN = {
+RESERVED_NAMES = {
     "net",
     "network",
     "info",
@@ -66,13 +66,13 @@ CLASSES = {"bridge": "OVSBridge", "ovs": "OVSKernelSwitch", "ivs": "OVSKernelSwi
 
 
 def dump(topology: Topology) -> str:
-    """The program."""
+    """Return the text of the program."""
     script = _Script(resolve(ensure(topology)))
     body = list(script.body())
     title = topology.name or "A network."
     parts = [HEAD.format(title=title.replace('"""', "'''").replace("\\", "/"))]
     parts += [
-        f"# Not in here, for Mininet has no word for it: {what}\n" for what in script.left_out
+        f"# Left out, because Mininet cannot express it: {what}\n" for what in script.left_out
     ]
     parts += [
         IMPORTS,
@@ -83,7 +83,7 @@ def dump(topology: Topology) -> str:
 
 
 class _Script:
-    """Writes; collects what it cannot say."""
+    """Writes the program; collects in `left_out` what Mininet cannot express."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
@@ -93,7 +93,7 @@ class _Script:
         self._variables |= {
             name: name
             for name in self._variables
-            if name.isidentifier() and not iskeyword(name) and name not in TAKEN
+            if name.isidentifier() and not iskeyword(name) and name not in RESERVED_NAMES
         }
         self.left_out: list[str] = []
 
@@ -101,27 +101,29 @@ class _Script:
         nodes = self._topology.nodes
         switches = self._topology.switches
         links = [line for link in self._topology.links for line in self._link(link)]
-        made = [self._node(node) for node in nodes]
-        started = list(self._configuration())
+        node_lines = [self._node(node) for node in nodes]
+        configuration = list(self._configuration())
         for what in self.left_out:
-            yield f"info({f'*** not done: {what}'!r} + chr(10))"
+            yield f"info({f'*** left out: {what}'!r} + chr(10))"
         yield f"net = Mininet(topo=None, build=False, ipBase={self._topology.ip_base!r})"
-        yield from made
+        yield from node_lines
         yield from links
         yield ""
         yield "net.build()"
         yield from (
-            f"{self._variables[it.name]}.start()" for it in nodes if isinstance(it, Controller)
+            f"{self._variables[node.name]}.start()"
+            for node in nodes
+            if isinstance(node, Controller)
         )
         for switch in switches:
-            obeyed = ", ".join(self._variables[name] for name in switch.controllers)
-            yield f"{self._variables[switch.name]}.start([{obeyed}])"
-        yield from started
+            controllers = ", ".join(self._variables[name] for name in switch.controllers)
+            yield f"{self._variables[switch.name]}.start([{controllers}])"
+        yield from configuration
         yield "CLI(net)"
         yield from (
-            f"{self._variables[it.name]}.cmd({it.stop_command!r})"
-            for it in nodes
-            if it.stop_command
+            f"{self._variables[node.name]}.cmd({node.stop_command!r})"
+            for node in nodes
+            if node.stop_command
         )
         yield "net.stop()"
 
@@ -150,12 +152,13 @@ class _Script:
             words["defaultRoute"] = route if route.startswith(("via ", "dev ")) else f"via {route}"
         if host.private_directories:
             words["privateDirs"] = [
-                mount if kept is None else (mount, kept) for mount, kept in host.private_directories
+                mount if folder is None else (mount, folder)
+                for mount, folder in host.private_directories
             ]
         if host.in_root:
             words["inNamespace"] = False
         if host.cpu is not None or host.cores is not None:
-            self._leave_out(f"the share of processors of {host.name}")
+            self._leave_out(f"the CPU share and cores of {host.name}")
         for name in host.external_interfaces:
             self._leave_out(f"the computer's interface {name} in {host.name}")
         return {word: value for word, value in words.items() if value is not None or word == "ip"}
@@ -166,7 +169,7 @@ class _Script:
         if kind == "OVSBridge" and switch.stp:
             words["stp"] = True
         if kind == "OVSKernelSwitch":
-            given = {
+            optional = {
                 "dpid": switch.dpid and switch.dpid.zfill(16),
                 "failMode": switch.fail_mode or ("secure" if switch.controllers else "standalone"),
                 "protocols": ",".join(switch.protocols) or None,
@@ -174,7 +177,7 @@ class _Script:
                 "datapath": switch.datapath if switch.datapath != "kernel" else None,
                 "listenPort": switch.listen_port,
             }
-            words |= {word: value for word, value in given.items() if value is not None}
+            words |= {word: value for word, value in optional.items() if value is not None}
         if switch.ip:
             self._leave_out(f"the address of switch {switch.name}")
         if switch.vlan_filtering or switch.priority is not None:
@@ -186,11 +189,11 @@ class _Script:
         if not controller.is_ours:
             words |= {"controller": _Name("RemoteController"), "ip": controller.address}
         if controller.kind == "inband":
-            self._leave_out(f"{controller.name} is reached through the network itself")
+            self._leave_out(f"in-band control by {controller.name}")
         return words
 
     def _configuration(self) -> Iterator[str]:
-        """What is done when all is there."""
+        """Yield the commands that configure the network once all nodes and links exist."""
         for router in self._topology.routers:
             name = self._variables[router.name]
             yield f'{name}.cmd("sysctl -w net.ipv4.ip_forward=1")'
@@ -227,51 +230,59 @@ class _Script:
             words[f"intfName{end}"] = port.name
             if port.mac:
                 words[f"addr{end}"] = port.mac
-            self._look_at(port)
-        ways = [self._conditions(port) for port in link.ports]
-        if any(ways):
+            self._leave_out_port_fields(port)
+        directions = [self._conditions(port) for port in link.ports]
+        if any(directions):
             words["cls"] = _Name("TCLink")
-        if ways[0] == ways[1]:
-            words |= ways[0]
+        if directions[0] == directions[1]:
+            words |= directions[0]
         else:
-            words |= {f"params{end}": way for end, way in zip("12", ways, strict=True) if way}
-        shown = ", ".join(f"{word}={value!r}" for word, value in words.items())
-        yield f"net.addLink({a}, {b}, {shown})"
+            words |= {
+                f"params{end}": conditions
+                for end, conditions in zip("12", directions, strict=True)
+                if conditions
+            }
+        arguments = ", ".join(f"{word}={value!r}" for word, value in words.items())
+        yield f"net.addLink({a}, {b}, {arguments})"
         for port in link.ports:
             if port.ip and isinstance(self._topology.node(port.node), Router):
                 name = self._variables[port.node]
                 yield f"{name}.setIP({port.ip!r}, intf={port.name!r})"
 
-    def _look_at(self, port: Port) -> None:
-        given = (
-            port.speed_bps is not None,
-            port.mtu is not None,
-            port.vlan is not None or bool(port.trunks),
-            port.nic != BY_RULE,
-        )
-        for is_given, what in zip(given, ("speed", "MTU", "VLANs", "NIC"), strict=True):
-            if is_given:
+    def _leave_out_port_fields(self, port: Port) -> None:
+        is_set = {
+            "speed": port.speed_bps is not None,
+            "MTU": port.mtu is not None,
+            "VLANs": port.vlan is not None or bool(port.trunks),
+            "NIC": port.nic != BY_RULE,
+        }
+        for what, is_left_out in is_set.items():
+            if is_left_out:
                 self._leave_out(f"{what} of {port.name}")
 
     def _conditions(self, port: Port) -> dict[str, object]:
-        it = port.conditions
+        conditions = port.conditions
         words: dict[str, object] = {}
-        if it.rate_bps:
-            words["bw"] = _number(it.rate_bps / 10**6)
-        if it.delay_ns:
-            words["delay"] = format_time(it.delay_ns)
-        if it.jitter_ns:
-            words["jitter"] = format_time(it.jitter_ns)
-        if it.loss_fraction:
-            words["loss"] = _number(round(it.loss_fraction * 100, 9))
-        if it.queue is not None:
-            if it.queue.limit_packets and it.queue == Queue(limit_packets=it.queue.limit_packets):
-                words["max_queue_size"] = it.queue.limit_packets
+        if conditions.rate_bps:
+            words["bw"] = _number(conditions.rate_bps / 10**6)
+        if conditions.delay_ns:
+            words["delay"] = format_time(conditions.delay_ns)
+        if conditions.jitter_ns:
+            words["jitter"] = format_time(conditions.jitter_ns)
+        if conditions.loss_fraction:
+            words["loss"] = _number(round(conditions.loss_fraction * 100, 9))
+        queue = conditions.queue
+        if queue is not None:
+            if queue.limit_packets and queue == Queue(limit_packets=queue.limit_packets):
+                words["max_queue_size"] = queue.limit_packets
             else:
-                self._leave_out(f"the queue ({it.queue.kind}) of {port.name}")
-        known = ("rate_bps", "delay_ns", "jitter_ns", "loss_fraction", "queue")
-        others = {name for name, value in vars(it).items() if value != getattr(Conditions(), name)}
-        for name in sorted(others - set(known)):
+                self._leave_out(f"the queue ({queue.kind}) of {port.name}")
+        expressible = {"rate_bps", "delay_ns", "jitter_ns", "loss_fraction", "queue"}
+        default = Conditions()
+        changed = {
+            name for name, value in vars(conditions).items() if value != getattr(default, name)
+        }
+        for name in sorted(changed - expressible):
             self._leave_out(f"{name.rsplit('_', 1)[0].replace('_', ' ')} of {port.name}")
         return words
 
@@ -281,7 +292,7 @@ class _Script:
 
 
 class _Name(str):
-    """A name of Python's, not a text."""
+    """A Python name: its `repr` has no quotes."""
 
     def __repr__(self) -> str:
         return str(self)

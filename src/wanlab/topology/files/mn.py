@@ -1,21 +1,21 @@
-"""MiniEdit's `.mn` files, versions "1" and "2", read and written without loss.
+"""Read and write MiniEdit's `.mn` files, versions "1" and "2", without loss.
 
     {"application": {...preferences...}, "version": "2",
      "hosts":    [{"number": "1", "x": "150.0", "y": "300.0", "opts": {"hostname": "h1", ...}}],
      "switches": [... switches, and routers ("switchType": "legacyRouter") ...],
      "controllers": [...], "links": [{"src": "h1", "dest": "s1", "opts": {"bw": 10, ...}}]}
 
-Version "1" has one controller, which every switch obeys, and may leave out names. What is written is
-always version "2". A link's values hold for both directions, as in Mininet: a delay counts twice in
-the round trip. `bw` is in Mbit/s, `loss` in percent, `max_queue_size` in packets, a delay without a
-unit in microseconds (as `tc` has it), `speedup` is the rate of the switches' ends.
+Version "1" has one controller, which controls every switch, and may leave out names. Files are always
+written as version "2". A link's values apply to both directions, as in Mininet: a delay counts twice
+in the round trip. `bw` is in Mbit/s, `loss` in percent, `max_queue_size` in packets, and a delay
+without a unit in microseconds (as in `tc`); `speedup` is the rate of the ends at switches.
 
-How nothing is lost. Each thing is written as MiniEdit would write it. Two corrections follow:
+To lose nothing, each node and link is written as MiniEdit would write it, and then corrected twice:
 
-1.  What the file said otherwise comes back from `extra`: keys that we have no field for, and values
-    in another spelling ("x": "150", "loss": 0), as long as they still mean what the model says.
-2.  What MiniEdit has no word for (two directions that differ, a router's addresses) goes under the
-    key "wanlab" of the thing's options, in the words of our YAML format. MiniEdit keeps it there.
+1.  Keys that the model has no field for, and values in another spelling ("x": "150", "loss": 0),
+    come back from `extra`, as long as they still mean what the model says.
+2.  What MiniEdit cannot express (two directions that differ, a router's addresses) goes under the
+    key "wanlab" of the options, in the words of our YAML format. MiniEdit preserves that key.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from wanlab.units import parse_fraction, parse_rate, parse_time
 
 OURS = "wanlab"
 
-Thing = TypeVar("Thing", Node, Link)
+Element = TypeVar("Element", Node, Link)
 Entry = dict[str, Any]
 
 
@@ -77,30 +77,30 @@ def load(
 
 
 def dump(topology: Topology) -> str:
-    """The text that MiniEdit would have saved."""
+    """Return the text that MiniEdit would save."""
     entry = _write_file(addresses.number_nodes(ensure(topology)))
     return json.dumps(entry, sort_keys=True, indent=4, separators=(",", ": "))
 
 
 def _parse(text: str, problems: Problems, file: str) -> object:
-    def pairs(found: list[tuple[str, object]]) -> Entry:
-        keys = [key for key, _ in found]
+    def unique_keys(pairs: list[tuple[str, object]]) -> Entry:
+        keys = [key for key, _ in pairs]
         for key in sorted({key for key in keys if keys.count(key) > 1}):
-            problems.add("", f'"{key}" stands twice in one object', "keep one")
-        return dict(found)
+            problems.add("", f'"{key}" occurs twice in one object', "keep one")
+        return dict(pairs)
 
-    def constant(name: str) -> None:
-        problems.add("", f"{name} is not a number of JSON")
+    def refuse_constant(name: str) -> None:
+        problems.add("", f"{name} is not a JSON number")
 
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
+        position = f"line {error.lineno}, column {error.colno}"
         what = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise TopologyError([Problem(place, what)], file) from None
+        raise TopologyError([Problem(position, what)], file) from None
     except (RecursionError, ValueError) as error:
         raise TopologyError(
-            [Problem("", f"this is not JSON of a topology: {error}")], file
+            [Problem("", f"this is not the JSON of a topology: {error}")], file
         ) from None
 
 
@@ -112,19 +112,19 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         file.require(key)
     application = file.mapping("application")
     ip_base = application.text("ipBase") or str(APPLICATION["ipBase"])
-    meant = read_preferences(application)
+    parsed_preferences = read_preferences(application)
     ours = file.mapping(OURS)
     name = ours.text("name") or ""
     ours.refuse_rest()
     nodes: list[Node] = []
     links: list[Link] = []
-    places = {"ip_base": "application.ipBase"}
-    for section, (read, write, keys) in _node_sections(meant).items():
+    positions = {"ip_base": "application.ipBase"}
+    for section, (read, write, keys) in _node_sections(parsed_preferences).items():
         for path, item in file.items(section):
-            places |= _places(f"nodes[{len(nodes)}]", path, keys)
+            positions |= _positions(f"nodes[{len(nodes)}]", path, keys)
             nodes.append(_read(Fields(item, path, file.problems), read, write))
     for path, item in file.items("links"):
-        places |= _places(f"links[{len(links)}]", path, _LINK_KEYS)
+        positions |= _positions(f"links[{len(links)}]", path, _LINK_KEYS)
         links.append(_read(Fields(item, path, file.problems), _read_link, _write_link))
     file.value("version")
     preferences = {
@@ -136,7 +136,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         nodes=tuple(nodes),
         links=tuple(links),
         extra=file.rest() | ({"application": preferences} if preferences else {}),
-        source=Source(file=file_name, places=places),
+        source=Source(file=file_name, places=positions),
     )
 
 
@@ -159,14 +159,14 @@ def _write_file(topology: Topology) -> Entry:
 
 
 def _upgrade(data: object, problems: Problems) -> object:
-    """A file of version "1" as one of version "2"."""
+    """Convert the data of a version "1" file to version "2"."""
     if not isinstance(data, dict):
         return data
     version = data.get("version")
     if version is None and (data.get("controllers") or data.get("switches")):
         problems.add("version", '"version" is missing', 'it is "2", or "1" for very old files')
     elif version is not None and str(version) not in ("1", "2"):
-        problems.add("version", f"version {version} is not known", 'known are "1" and "2"')
+        problems.add("version", f'unknown version "{version}"', 'it must be "1" or "2"')
     if str(version) != "1" or not isinstance(data.get("controllers", {}), dict):
         return data
     controllers = data.get("controllers", {})
@@ -186,33 +186,38 @@ def _upgrade(data: object, problems: Problems) -> object:
     return {**data, "controllers": upgraded}
 
 
-def _places(path: str, place: str, keys: Mapping[str, str]) -> dict[str, str]:
-    inside = {f"{path}.{field}": f"{place}.{key}" for field, key in keys.items()}
-    return {path: place, **inside}
+def _positions(path: str, position: str, keys: Mapping[str, str]) -> dict[str, str]:
+    """Map the paths of an element and its fields in the model to their positions in the file."""
+    inside = {f"{path}.{field}": f"{position}.{key}" for field, key in keys.items()}
+    return {path: position, **inside}
 
 
-# One thing, without loss
+# One node or link, without loss
 
 
-def _read(item: Fields, read: Callable[[Fields], Thing], write: Callable[[Thing], Entry]) -> Thing:
-    thing = read(item)
-    canonical = write(thing)
-    said = item.rest_unlike(canonical)
+def _read(
+    item: Fields, read: Callable[[Fields], Element], write: Callable[[Element], Entry]
+) -> Element:
+    element = read(item)
+    canonical = write(element)
+    extra = item.rest_unlike(canonical)
     opts = item.mapping("opts").rest_unlike(canonical["opts"])
     opts.pop(OURS, None)
-    said.pop("opts", None)
-    return replace(thing, extra={**said, "opts": opts} if opts else said)
+    extra.pop("opts", None)
+    return replace(element, extra={**extra, "opts": opts} if opts else extra)
 
 
-def _write(thing: Thing, read: Callable[[Fields], Thing], write: Callable[[Thing], Entry]) -> Entry:
-    bare = replace(thing, extra={})
+def _write(
+    element: Element, read: Callable[[Fields], Element], write: Callable[[Element], Entry]
+) -> Entry:
+    bare = replace(element, extra={})
 
-    def meaning(entry: Entry) -> Thing:
+    def meaning(entry: Entry) -> Element:
         return read(Fields(entry, "", Problems()))
 
     entry = write(bare)
-    for said in _pieces(thing.extra):
-        trial = {**entry, **said, "opts": {**entry["opts"], **said.get("opts", {})}}
+    for piece in _pieces(element.extra):
+        trial = {**entry, **piece, "opts": {**entry["opts"], **piece.get("opts", {})}}
         if meaning(trial) in (bare, meaning(entry)):
             entry = trial
     if remainder := _remainder(_to_plain(bare), _to_plain(meaning(entry))):
@@ -221,7 +226,7 @@ def _write(thing: Thing, read: Callable[[Fields], Thing], write: Callable[[Thing
 
 
 def _pieces(extra: Mapping[str, object]) -> list[Entry]:
-    """What a file said, as a whole (the pieces may mean something together) and piece by piece."""
+    """Return the extra fields all together (they may depend on each other), then one by one."""
     if not extra:
         return []
     opts = plain.mapping_in(extra, "opts")
@@ -230,28 +235,30 @@ def _pieces(extra: Mapping[str, object]) -> list[Entry]:
     return [{**others, "opts": opts}, *pieces, *({key: value} for key, value in others.items())]
 
 
-def _remainder(wanted: Entry, said: Entry) -> Entry:
-    """What must be added to `said` to make it `wanted`; None takes away."""
-    added = {key: value for key, value in wanted.items() if said.get(key) != value}
-    return {**added, **dict.fromkeys(said.keys() - wanted.keys())}
+def _remainder(complete: Entry, incomplete: Entry) -> Entry:
+    """Return what turns `incomplete` into `complete`; a value of None removes its key."""
+    added = {key: value for key, value in complete.items() if incomplete.get(key) != value}
+    return {**added, **dict.fromkeys(incomplete.keys() - complete.keys())}
 
 
-def _with_ours(thing: Thing, opts: Fields, read: Callable[[Fields], Thing]) -> Thing:
-    """The thing, with what its options say in our own words."""
+def _with_ours(element: Element, opts: Fields, read: Callable[[Fields], Element]) -> Element:
+    """Return the element, changed by the fields under the key "wanlab" of its options."""
     ours = opts.mapping(OURS)
     if not (words := ours.rest()):
-        return thing
-    merged = {**_to_plain(thing), **words}
-    said = {key: value for key, value in merged.items() if value is not None}
-    changed = read(Fields(said, ours.path, ours.problems))
-    if type(changed) is not type(thing):
-        ours.problems.add(ours.path, f"this makes something else of {thing}", "leave its kind out")
-        return thing
+        return element
+    merged = {**_to_plain(element), **words}
+    present = {key: value for key, value in merged.items() if value is not None}
+    changed = read(Fields(present, ours.path, ours.problems))
+    if type(changed) is not type(element):
+        ours.problems.add(ours.path, f"this changes the kind of {element}", "leave the kind out")
+        return element
     return changed
 
 
-def _to_plain(thing: Node | Link) -> Entry:
-    return plain.link_to_plain(thing) if isinstance(thing, Link) else plain.node_to_plain(thing)
+def _to_plain(element: Node | Link) -> Entry:
+    if isinstance(element, Link):
+        return plain.link_to_plain(element)
+    return plain.node_to_plain(element)
 
 
 # Nodes
@@ -283,23 +290,23 @@ def _write_host(host: Node) -> Entry:
         "nodeNum": host.number,
         "sched": host.scheduler or "host",
     }
-    given = {
+    optional = {
         "ip": host.ip,
         "defaultRoute": host.default_route,
         "privateDirectory": [
-            mount if kept_in is None else [mount, kept_in]
-            for mount, kept_in in host.private_directories
+            mount if folder is None else [mount, folder]
+            for mount, folder in host.private_directories
         ],
         "vlanInterfaces": [[ip, str(vlan)] for ip, vlan in host.vlan_interfaces],
         "externalInterfaces": list(host.external_interfaces),
         "cpu": host.cpu,
         "cores": host.cores,
     }
-    return _entry(host, {**opts, **given})
+    return _entry(host, {**opts, **optional})
 
 
 def _read_switch(preferences: Preferences, item: Fields) -> Node:
-    """A switch, or a router: MiniEdit keeps them in one list."""
+    """Read a switch or a router: MiniEdit keeps both in one list."""
     number, common, opts = _read_common(item)
     name = opts.text("hostname") or f"s{number}"
     kind = opts.text("switchType") or "default"
@@ -351,7 +358,7 @@ def _write_switch(preferences: Preferences, node: Node) -> Entry:
         "sflow": "1" if node.sflow and node.sflow == preferences.sflow else None,
     }
     entry = _entry(node, opts)
-    entry["opts"]["controllers"] = list(node.controllers)  # also when there are none
+    entry["opts"]["controllers"] = list(node.controllers)  # MiniEdit writes an empty list, too
     return entry
 
 
@@ -388,25 +395,25 @@ def _write_controller(controller: Node) -> Entry:
 
 
 def _read_common(item: Fields) -> tuple[int, dict[str, Any], Fields]:
-    """The number, the fields that every node has, and the options."""
+    """Read the number, the fields that every node has, and the options."""
     for key in ("number", "x", "y", "opts"):
         item.require(key)
     opts = item.mapping("opts")
-    counted, number = item.integer("number"), opts.integer("nodeNum")
+    item_number, number = item.integer("number"), opts.integer("nodeNum")
     common = {
         "x": item.number("x") or 0.0,
         "y": item.number("y") or 0.0,
         "start_command": opts.text("startCommand"),
         "stop_command": opts.text("stopCommand"),
     }
-    return (number if number is not None else counted or 0), common, opts
+    return (number if number is not None else item_number or 0), common, opts
 
 
 def _entry(node: Node, opts: Entry) -> Entry:
-    """MiniEdit leaves out options that are empty."""
+    """Return the entry of a node, without empty options, as MiniEdit writes it."""
     opts |= {"startCommand": node.start_command, "stopCommand": node.stop_command}
-    given = {key: value for key, value in opts.items() if value not in (None, [])}
-    return {"number": str(node.number), "x": str(node.x), "y": str(node.y), "opts": given}
+    opts = {key: value for key, value in opts.items() if value not in (None, [])}
+    return {"number": str(node.number), "x": str(node.x), "y": str(node.y), "opts": opts}
 
 
 # Links
@@ -448,12 +455,12 @@ def _write_link(link: Link) -> Entry:
         opts["loss"] = _number(float(str(a["loss"]).rstrip("%")))
     if a.get("queue") == b.get("queue"):
         opts["max_queue_size"] = _packets_alone(both.queue)
-    given = {key: value for key, value in opts.items() if value is not None}
-    return {"src": link.a.node, "dest": link.b.node, "opts": given}
+    opts = {key: value for key, value in opts.items() if value is not None}
+    return {"src": link.a.node, "dest": link.b.node, "opts": opts}
 
 
 def _packets_alone(queue: Queue | None) -> int | None:
-    """The limit of a plain queue in packets, which is all that MiniEdit can say of one."""
+    """Return the limit if it is the queue's only field, which is all that MiniEdit can express."""
     packets = queue.limit_packets if queue else None
     return packets if queue == Queue(limit_packets=packets) else None
 
@@ -463,7 +470,7 @@ def _rate(megabits: object) -> int:
 
 
 def _time(time: object) -> int:
-    """With a unit; without one `tc` takes it for microseconds."""
+    """Parse a time; a number without a unit is in microseconds, as in `tc`."""
     if isinstance(time, str) and not _is_number(time):
         return parse_time(time) if time.strip() else 0
     return parse_time(f"{_decimals(time, 'time')}us")
@@ -474,13 +481,13 @@ def _percentage(percent: object) -> float:
 
 
 def _decimals(value: object, noun: str) -> str:
-    """A number, or the text of one, without exponent."""
+    """Return a number, or the text of one, as decimals without an exponent."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not _is_number(value):
         shown = json.dumps(value) if isinstance(value, (str, bool)) else value
         raise WanlabError(f"{shown} is not a {noun}", "write a number")
     number = Decimal(str(value).strip())
     if number < 0:
-        raise WanlabError(f"the {noun} {value} is negative", "write a number from 0 on")
+        raise WanlabError(f"the {noun} {value} is negative", "write 0 or a positive number")
     return f"{number:f}"
 
 
@@ -489,7 +496,7 @@ def _is_number(value: str | float) -> bool:
 
 
 def _number(value: float) -> float:
-    """As MiniEdit writes it: whole numbers without a point."""
+    """Return whole numbers without a decimal point, as MiniEdit writes them."""
     return int(value) if value.is_integer() else value
 
 
@@ -546,7 +553,7 @@ _NodeSection = tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[
 
 
 def _node_sections(preferences: Preferences) -> Mapping[str, _NodeSection]:
-    """For each list of nodes in a file: how one is read and written, and what its fields are called."""
+    """Return a reader, a writer and the keys of the fields for each list of nodes in a file."""
     return {
         "hosts": (_read_host, _write_host, _HOST_KEYS),
         "switches": (

@@ -1,10 +1,10 @@
-"""MiniEdit's preferences, and what they mean for the switches of a file.
+"""MiniEdit's preferences, and their effect on the switches of a file.
 
-openFlowVersions   what every Open vSwitch speaks. Version 1.0 alone, with which MiniEdit starts,
-                   counts as no choice: switch and controller agree on a version.
-netflow, sflow     where switches report to whose own "netflow" or "sflow" is "1"; nobody does
-                   without a target
-switchType         what a switch of type "default" is if it has controllers
+openFlowVersions   the OpenFlow versions of every Open vSwitch. MiniEdit's default, version 1.0
+                   alone, counts as no choice: switch and controller negotiate a version.
+netflow, sflow     the collector of each switch whose "netflow" or "sflow" is "1"; without a target
+                   no switch reports
+switchType         the kind of a switch of type "default" that has controllers
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ APPLICATION: Mapping[str, object] = {
     "switchType": "ovs",
     "terminalType": "xterm",
 }
-"""As MiniEdit starts with them."""
+"""MiniEdit's defaults."""
 
 _VERSIONS = {
     "ovsOf10": "OpenFlow10",
@@ -43,7 +43,7 @@ _NO_CHOICE = ("OpenFlow10",)
 
 @dataclass(frozen=True)
 class Preferences:
-    """Those that mean something for a network."""
+    """The preferences that affect a network."""
 
     switch_type: str = "ovs"
     protocols: tuple[str, ...] = ()
@@ -52,9 +52,9 @@ class Preferences:
 
 
 def read_preferences(application: Fields) -> Preferences:
-    """The preferences; what is wrong with them goes to the file's problems."""
+    """Return the preferences; mistakes go to the file's problems."""
     if ports := application.text("dpctl"):
-        what = f'switches are not given the ports from "{ports}" on by themselves'
+        what = f'switches do not get listening ports from "{ports}" on automatically'
         application.problem("dpctl", what, 'give each switch its own "dpctl"')
     versions = application.mapping("openFlowVersions")
     protocols = tuple(name for key, name in _VERSIONS.items() if _is_on(versions, key))
@@ -67,20 +67,20 @@ def read_preferences(application: Fields) -> Preferences:
 
 
 def preferences_of(application: Mapping[str, object]) -> Preferences:
-    """Those of a topology that was read before, or was never in a file of MiniEdit's."""
+    """Return the preferences of a topology; its mistakes were reported when it was read."""
     return read_preferences(Fields(application, "", Problems()))
 
 
-def _netflow(said: Fields) -> NetFlow | None:
-    target, timeout_s = said.text("nflowTarget"), said.integer("nflowTimeout")
+def _netflow(fields: Fields) -> NetFlow | None:
+    target, timeout_s = fields.text("nflowTarget"), fields.integer("nflowTimeout")
     if target is None:
         return None
     timeout_s = NetFlow(target).timeout_s if timeout_s is None else timeout_s
-    return NetFlow(target, timeout_s=timeout_s, add_id=_is_on(said, "nflowAddId"))
+    return NetFlow(target, timeout_s=timeout_s, add_id=_is_on(fields, "nflowAddId"))
 
 
-def _sflow(said: Fields) -> SFlow | None:
-    target = said.text("sflowTarget")
+def _sflow(fields: Fields) -> SFlow | None:
+    target = fields.text("sflowTarget")
     numbers = {
         field: number
         for field, key in (
@@ -88,11 +88,11 @@ def _sflow(said: Fields) -> SFlow | None:
             ("sampling", "sflowSampling"),
             ("polling_s", "sflowPolling"),
         )
-        if (number := said.integer(key)) is not None
+        if (number := fields.integer(key)) is not None
     }
     return None if target is None else SFlow(target, **numbers)
 
 
-def _is_on(said: Fields, key: str) -> bool:
-    """MiniEdit writes its ticks as "0" and "1"."""
-    return said.word(key) == "1"
+def _is_on(fields: Fields, key: str) -> bool:
+    """Tell whether a check box, which MiniEdit writes as "0" or "1", is ticked."""
+    return fields.word(key) == "1"

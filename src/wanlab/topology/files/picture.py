@@ -1,8 +1,8 @@
-"""A topology as a picture (SVG): nodes where they were placed, or by rule, links with what they do. It
-is written, not read.
+"""Export a topology as a picture (SVG), with the conditions of each link. Nodes are drawn at their
+positions, or arranged by rule. The format cannot be read back.
 
-It may stand on a light page or a dark one: what is drawn on the page itself has colours between the two.
-Its style is for this picture only, also inside another page.
+The picture suits light and dark pages: what is drawn directly on the page has colours that are visible
+on both. The style rules apply to this picture only, even inside another page.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STYLE = "".join(
 
 
 def dump(topology: Topology) -> str:
-    """The picture."""
+    """Return the text of the picture."""
     drawn = arranged(resolve(ensure(topology)))
     nodes = {node.name: node for node in drawn.nodes}
     labels = [
@@ -69,31 +69,31 @@ def dump(topology: Topology) -> str:
 
 
 def _line(a: Node, b: Node, kind: str = "") -> str:
-    of_kind = f' class="{kind}"' if kind else ""
-    return f'<line{of_kind} x1="{a.x:g}" y1="{a.y:g}" x2="{b.x:g}" y2="{b.y:g}"/>'
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<line{attribute} x1="{a.x:g}" y1="{a.y:g}" x2="{b.x:g}" y2="{b.y:g}"/>'
 
 
 def _link(link: Link, a: Node, b: Node) -> Iterator[str]:
     yield _line(a, b)
-    ways = [_told(words_of(port.conditions)) for port in link.ports]
+    directions = [_describe(words_of(port.conditions)) for port in link.ports]
     x, y = (a.x + b.x) / 2, (a.y + b.y) / 2 - 6
-    if ways[0] == ways[1]:
-        lines = [line for line in ways[0].split(", ") if line]
+    if directions[0] == directions[1]:
+        lines = [line for line in directions[0].split(", ") if line]
         for number, line in enumerate(lines):
             yield _text(x, y - (len(lines) - 1 - number) * LINE, line, "small")
         return
-    for number, (port, way) in enumerate(zip(link.ports, ways, strict=True)):
-        if way:
-            yield _text(x, y + number * LINE, f"from {port.node}: {way}", "small")
+    for number, (port, conditions) in enumerate(zip(link.ports, directions, strict=True)):
+        if conditions:
+            yield _text(x, y + number * LINE, f"from {port.node}: {conditions}", "small")
 
 
-def _told(words: dict[str, object]) -> str:
-    shown = []
+def _describe(words: dict[str, object]) -> str:
+    parts = []
     for word, value in words.items():
         if isinstance(value, dict):
             value = " ".join(str(part) for part in value.values())
-        shown.append(f"{word} {value}" if word not in ("rate", "delay") else str(value))
-    return ", ".join(shown)
+        parts.append(f"{word} {value}" if word not in ("rate", "delay") else str(value))
+    return ", ".join(parts)
 
 
 def _node(node: Node) -> Iterator[str]:
@@ -113,8 +113,8 @@ def _node(node: Node) -> Iterator[str]:
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    of_kind = f' class="{kind}"' if kind else ""
-    return f'<text{of_kind} x="{x:g}" y="{y:g}">{escape(text)}</text>'
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text{attribute} x="{x:g}" y="{y:g}">{escape(text)}</text>'
 
 
 def picture_or_none(topology: Topology) -> str | None:

@@ -1,4 +1,5 @@
-"""A topology as mappings, lists, texts and numbers: what YAML shows, and what a `.mn` file cannot say.
+"""Convert a topology to and from mappings, lists, texts and numbers: the data of the YAML format, and
+of the key "wanlab" in a `.mn` file.
 
     {"name": ..., "ip_base": ..., "nodes": [...], "links": [...]}
     a node   {"host": "h1", "ip": "10.0.0.1/8"}        its kind, then the model's own field names
@@ -6,8 +7,8 @@
              {"router": "r1", "frr_file": "r1.conf"}    or "frr" with the text itself
     a link   {"link": ["h1", "s1"], "rate": "10Mbps", "a_to_b": {"loss": "1%"}, "a_port": {"mtu": 9000}}
 
-Only what differs from the default is written. Conditions that both directions share stand at the
-link itself; "a_to_b" and "b_to_a" add to them.
+Only values that differ from the default are written. Conditions that both directions share belong to
+the link itself; "a_to_b" and "b_to_a" add to them.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _WITH_UNITS = ("rate", "delay", "jitter", "speed", "limit", "at", "schedule_repe
 
 
 def topology_to_plain(topology: Topology) -> dict[str, object]:
+    """Return the data of a topology, for YAML."""
     plain = {"name": topology.name} if topology.name else {}
     return {
         **plain,
@@ -107,9 +109,9 @@ def _extra_to_plain(extra: Mapping[str, object]) -> dict[str, object]:
 def _listed(value: object) -> object:
     if isinstance(value, NetFlow | SFlow):
         return {
-            field.name: inside
+            field.name: member
             for field in fields(value)
-            if (inside := getattr(value, field.name)) != field.default
+            if (member := getattr(value, field.name)) != field.default
         }
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
@@ -118,7 +120,7 @@ def _listed(value: object) -> object:
 
 
 def read_topology(file: Fields) -> Topology:
-    """The topology, as far as it can be understood; the rest is in the file's problems."""
+    """Return the topology as far as it can be read; mistakes are in the file's problems."""
     problems = file.problems
     topology = Topology(
         name=file.text("name") or "",
@@ -135,7 +137,7 @@ def read_node(item: Fields) -> Node:
     kinds = [kind for kind in NODE_KINDS if kind in item]
     if len(kinds) != 1:
         hint = f'begin it with one of {", ".join(NODE_KINDS)}, as in "host: h1"'
-        item.problems.add(item.path, "a node says what it is, once", hint)
+        item.problems.add(item.path, "a node must have exactly one kind", hint)
         return Host("")
     kind = NODE_KINDS[kinds[0]]
     name = item.text(kinds[0])
@@ -157,7 +159,7 @@ def read_node(item: Fields) -> Node:
 def read_link(item: Fields) -> Link:
     ends = item.texts("link")
     if len(ends) != 2:
-        item.problems.add(item.path, "a link names its two nodes", 'as in "link: [h1, s1]"')
+        item.problems.add(item.path, "a link must name its two nodes", 'as in "link: [h1, s1]"')
         ends = ("", "")
     both = read_words(item, Conditions())
     a = _read_port(item, "a_port", ends[0], _read_one_way(item, "a_to_b", both))
@@ -175,9 +177,9 @@ def _read_one_way(link: Fields, key: str, both: Conditions) -> Conditions:
 
 
 def read_words(item: Fields, base: Conditions) -> Conditions:
-    """The conditions for those words of a link that are there."""
+    """Return `base` changed by the condition words among a link's fields."""
     words = {
-        word: _whole_name(word, _needing_its_unit(word, value), item.problems.folder)
+        word: _absolute_name(word, _require_unit(word, value), item.problems.folder)
         for word in CONDITION_WORDS
         if (value := item.value(word)) is not None
     }
@@ -188,17 +190,17 @@ def read_words(item: Fields, base: Conditions) -> Conditions:
     return read_conditions(words, base, report)
 
 
-def _needing_its_unit(word: str, value: object) -> object:
-    """Python may pass plain bits and nanoseconds; in a file, "rate: 10" is a slip."""
+def _require_unit(word: str, value: object) -> object:
+    """Turn a number into a text, so that "rate: 10" is refused; only Python may pass plain bit/s."""
     if isinstance(value, Mapping):
-        return {key: _needing_its_unit(key, inside) for key, inside in value.items()}
+        return {key: _require_unit(key, member) for key, member in value.items()}
     if word == "schedule" and isinstance(value, list):
-        return [_needing_its_unit("", change) for change in value]
+        return [_require_unit("", change) for change in value]
     return str(value) if word in _WITH_UNITS else value
 
 
-def _whole_name(word: str, value: object, folder: Path | None) -> object:
-    """What names a file names it beside the topology's own."""
+def _absolute_name(word: str, value: object, folder: Path | None) -> object:
+    """Make the name of a trace or a schedule file, relative to the topology's file, absolute."""
     if word not in ("trace", "schedule") or not isinstance(value, str) or folder is None:
         return value
     return value if is_numbers(value) else str(folder.absolute() / value)
@@ -231,70 +233,69 @@ def _extra(item: Fields) -> dict[str, object]:
 
 
 def read_private_directories(item: Fields, key: str) -> tuple[tuple[str, str | None], ...]:
-    """ "/var/run" or ["/var/log", "/home/me/log"]."""
-    found: list[tuple[str, str | None]] = []
+    """Read a list of "/var/run" or ["/var/log", "/home/me/log"]."""
+    directories: list[tuple[str, str | None]] = []
     for path, value in item.items(key):
         match value:
             case str(mount) | [str(mount)] | [str(mount), None | ""]:
-                found.append((mount, None))
-            case [str(mount), str(kept_in)]:
-                found.append((mount, kept_in))
+                directories.append((mount, None))
+            case [str(mount), str(folder)]:
+                directories.append((mount, folder))
             case _:
                 hint = 'a path, or two: ["/var/log", "/home/me/log"]'
                 item.problems.add(path, "this is not a private directory", hint)
-    return tuple(found)
+    return tuple(directories)
 
 
 def read_vlan_interfaces(item: Fields, key: str) -> tuple[tuple[str, int], ...]:
-    """["10.1.0.1/24", 100]"""
-    found: list[tuple[str, int]] = []
+    """Read a list of ["10.1.0.1/24", 100]: an address and a VLAN number."""
+    interfaces: list[tuple[str, int]] = []
     for path, value in item.items(key):
         match value:
             case [str(ip), int(vlan)] if not isinstance(vlan, bool):
-                found.append((ip, vlan))
+                interfaces.append((ip, vlan))
             case [str(ip), str(vlan)] if vlan.isascii() and vlan.isdigit() and len(vlan) < 10:
-                found.append((ip, int(vlan)))
+                interfaces.append((ip, int(vlan)))
             case _:
                 hint = 'an address and a number: ["10.1.0.1/24", 100]'
                 item.problems.add(path, "this is not a VLAN interface", hint)
-    return tuple(found)
+    return tuple(interfaces)
 
 
 def read_integers(item: Fields, key: str) -> tuple[int, ...]:
-    """[10, 20]"""
-    found: list[int] = []
+    """Read a list of whole numbers, as in [10, 20]."""
+    numbers: list[int] = []
     for path, value in item.items(key):
         if isinstance(value, int) and not isinstance(value, bool):
-            found.append(value)
+            numbers.append(value)
         else:
             item.problems.add(path, f"{value!r} is not a whole number")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def read_netflow(item: Fields, key: str) -> NetFlow | None:
-    """{"target": "127.0.0.1:9996", "timeout_s": 600, "add_id": true}"""
-    inside = item.mapping(key)
-    given = {"timeout_s": inside.integer("timeout_s"), "add_id": inside.flag("add_id")}
-    return _collector(NetFlow, item, key, inside, given)
+    """Read {"target": "127.0.0.1:9996", "timeout_s": 600, "add_id": true}."""
+    members = item.mapping(key)
+    values = {"timeout_s": members.integer("timeout_s"), "add_id": members.flag("add_id")}
+    return _collector(NetFlow, item, key, members, values)
 
 
 def read_sflow(item: Fields, key: str) -> SFlow | None:
-    """{"target": "127.0.0.1:6343", "header_bytes": 128, "sampling": 400, "polling_s": 30}"""
-    inside = item.mapping(key)
-    given = {name: inside.integer(name) for name in ("header_bytes", "sampling", "polling_s")}
-    return _collector(SFlow, item, key, inside, given)
+    """Read {"target": "127.0.0.1:6343", "header_bytes": 128, "sampling": 400, "polling_s": 30}."""
+    members = item.mapping(key)
+    values = {name: members.integer(name) for name in ("header_bytes", "sampling", "polling_s")}
+    return _collector(SFlow, item, key, members, values)
 
 
 def _collector(
-    kind: type[Collector], item: Fields, key: str, inside: Fields, given: Mapping[str, Any]
+    kind: type[Collector], item: Fields, key: str, members: Fields, values: Mapping[str, Any]
 ) -> Collector | None:
-    target = inside.text("target")
-    inside.refuse_rest()
+    target = members.text("target")
+    members.refuse_rest()
     if target is not None:
-        said = {name: value for name, value in given.items() if value is not None}
-        return kind(target, **said)
+        return kind(target, **{name: value for name, value in values.items() if value is not None})
     if key in item:
-        item.problem(key, "there is no target to report to", 'as in "target: 127.0.0.1:9996"')
+        item.problem(key, "a collector needs a target", 'as in "target: 127.0.0.1:9996"')
     return None
 
 
