@@ -1,4 +1,4 @@
-"""What was measured: tables with units, where they come from, and one format to keep them in.
+"""Measurements: tables with units, their origin, and a file format.
 
 record = Record(provenance, {"qdisc": Table.from_rows(rows)}, {"ping.txt": output})
 write(record, "results/1-bdp")

@@ -1,4 +1,4 @@
-"""A record as a notebook shows it: what to know before trusting it, where it comes from, its tables."""
+"""Show a record in a notebook: its warnings, its origin, and its tables."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ MAX_ROWS = 8
 CURVE_WIDTH, CURVE_HEIGHT, CURVE_POINTS = 160, 22, 160
 DIGITS_OF_HASH = 12
 LABELS = ("node", "device", "handle", "flow")
-"""Columns that say what a row tells of."""
+"""Columns that identify the source of a row."""
 
 
 def record_html(record: Record) -> Html:
+    """Return a record as HTML, with tables and raw outputs folded."""
     origin = record.provenance
     warnings = "".join(f"<li>{as_html(text)}</li>" for text in origin.warnings)
     return together(
@@ -28,26 +29,34 @@ def record_html(record: Record) -> Html:
         ),
         Html(f"<ul>{warnings}</ul>") if warnings else "",
         table(("origin", ""), _origin(origin)),
-        *(folded(_title(name, it), table_html(it)) for name, it in sorted(record.tables.items())),
-        *(folded(f"{name}: {len(it)} bytes", _raw(it)) for name, it in sorted(record.raw.items())),
+        *(
+            folded(_title(name, measurements), table_html(measurements))
+            for name, measurements in sorted(record.tables.items())
+        ),
+        *(
+            folded(f"{name}: {len(output)} bytes", _raw(output))
+            for name, output in sorted(record.raw.items())
+        ),
         folded("topology", preformatted(origin.topology)) if origin.topology else "",
     )
 
 
-def table_html(it: Table) -> Html:
-    """Each column with its unit, range and course; then the first rows."""
-    group = _one_thing(it)
-    told = [
-        (column.name, column.unit, *_range(column), _curve(group, column)) for column in it.columns
+def table_html(measurements: Table) -> Html:
+    """Return a summary of each column (unit, range, curve), and the first rows."""
+    source = _one_source(measurements)
+    summaries = [
+        (column.name, column.unit, *_range(column), _curve(source, column))
+        for column in measurements.columns
     ]
+    count = len(measurements)
     rows = [
-        [_cell(column.values[row]) for column in it.columns]
-        for row in range(min(len(it), MAX_ROWS))
+        [_cell(column.values[row]) for column in measurements.columns]
+        for row in range(min(count, MAX_ROWS))
     ]
-    more = f"and {len(it) - MAX_ROWS} more rows" if len(it) > MAX_ROWS else ""
+    more = f"and {count - MAX_ROWS} more rows" if count > MAX_ROWS else ""
     return together(
-        table(("column", "unit", "least", "mean", "most", "over time"), told),
-        table(it.names, rows, wraps=False),
+        table(("column", "unit", "minimum", "mean", "maximum", "over time"), summaries),
+        table(measurements.names, rows, wraps=False),
         more,
     )
 
@@ -68,8 +77,8 @@ def _origin(origin: Provenance) -> list[tuple[str, object]]:
     return rows
 
 
-def _title(name: str, it: Table) -> str:
-    return f"{name}: {len(it)} rows of {len(it.columns)} columns"
+def _title(name: str, measurements: Table) -> str:
+    return f"{name}: {len(measurements)} rows of {len(measurements.columns)} columns"
 
 
 def _raw(output: bytes) -> Html:
@@ -85,33 +94,34 @@ def _cell(value: object) -> str:
 def _range(column: Column) -> tuple[str, str, str]:
     values = column.values
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "if":
-        kinds = list(dict.fromkeys(map(str, values)))
-        return ", ".join(kinds[:3]) + (", ..." if len(kinds) > 3 else ""), "", ""
+        distinct = list(dict.fromkeys(map(str, values)))
+        return ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else ""), "", ""
     known = values[np.isfinite(values)]
     if not len(known):
         return "", "", ""
     return _cell(known.min()), _cell(float(known.mean())), _cell(known.max())
 
 
-def _one_thing(it: Table) -> Table:
-    """Rows of one of the things that a table tells of: of the one with the most rows, or the last."""
+def _one_source(measurements: Table) -> Table:
+    """Return the rows of one source: of the one with the most rows, or the last of several."""
+    rows = measurements
     for name in LABELS:
-        if name in it and isinstance(it[name], tuple) and len(it):
-            counts = Counter(it[name])
-            most = max(counts.values())
-            it = it.where(**{name: [value for value in counts if counts[value] == most][-1]})
-    return it
+        if name in rows and isinstance(rows[name], tuple) and len(rows):
+            counts = Counter(rows[name])
+            highest = max(counts.values())
+            rows = rows.where(**{name: [key for key in counts if counts[key] == highest][-1]})
+    return rows
 
 
-def _curve(it: Table, column: Column) -> Html:
-    """The course of a column, for one thing that its table tells of."""
-    time = next((name for name in TIME_COLUMNS if name in it), None)
-    values = it[column.name]
-    is_curve = time is not None and column.name not in TIME_COLUMNS and len(it) > 1
+def _curve(rows: Table, column: Column) -> Html:
+    """Draw a column over time; `rows` are those of one source."""
+    time = next((name for name in TIME_COLUMNS if name in rows), None)
+    values = rows[column.name]
+    is_curve = time is not None and column.name not in TIME_COLUMNS and len(rows) > 1
     if not is_curve or not isinstance(values, np.ndarray) or values.dtype.kind not in "if":
         return Html()
     assert time is not None
-    times = np.asarray(it[time], dtype=float) * SECONDS.get(it.column(time).unit, 1.0)
+    times = np.asarray(rows[time], dtype=float) * SECONDS.get(rows.column(time).unit, 1.0)
     known = np.isfinite(values)
     if known.sum() < 2 or np.any(np.diff(times) < 0) or np.ptp(values[known]) == 0:
         return Html()

@@ -1,16 +1,15 @@
-"""A record as a folder: what every other program can read without us.
+"""Store a record as a folder that other programs can read without wanlab.
 
     1-bdp/
         provenance.json      the origin, the names of the parts, the format's version, the digest
         qdisc.parquet        one Parquet file per table, units in the metadata of its fields
-        raw/ping.txt         outputs of the tools, as they came
+        raw/ping.txt         unmodified outputs of the tools
 
-Writing is all or nothing: the folder is made under another name beside its place and renamed when
-it is whole. The same record gives the same bytes (with the same version of pyarrow, whose name
-Parquet keeps in each file). Reading compares the digest: a part that was damaged, lost or edited is
-an error.
+Writing is atomic: the folder is written under a temporary name beside the final one, and renamed when
+it is complete. The same record gives the same bytes with the same version of pyarrow, which Parquet
+records in each file. Reading verifies the digest: a damaged, missing or edited part is an error.
 
-pyarrow is imported where it is used: it takes longer to load than many a network to run.
+pyarrow is imported where it is used, because importing it takes longer than many networks run.
 """
 
 import json
@@ -42,13 +41,16 @@ _INDEX_KEYS = {"format", "digest", "provenance", "tables", "raw"}
 
 
 def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
-    """Writes a record to `folder`, whole or not at all; what is there is replaced only if said."""
+    """Write a record to `folder`, completely or not at all.
+
+    Raise RecordError if the folder exists, unless it is a record and `replace` is true.
+    """
     folder = Path(folder)
     if folder.exists() and not replace:
-        raise RecordError(f"{folder} exists already", "choose another name, or remove it first")
+        raise RecordError(f"{folder} already exists", "choose another name, or remove it first")
     if folder.exists() and not (folder / _INDEX).exists():
         raise RecordError(f"{folder} is not a record, so it is not replaced")
-    # Beside its place, because a rename works within one file system only.
+    # In the same parent folder, because a rename works within one file system only.
     unfinished = folder.with_name(f".{folder.name}.unfinished.{os.getpid()}")
     replaced = folder.with_name(f".{folder.name}.replaced.{os.getpid()}")
     try:
@@ -58,7 +60,7 @@ def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = Fal
             folder.rename(replaced)
         unfinished.rename(folder)
     except OSError as error:
-        raise RecordError(f"{folder} cannot be written: {error}") from error
+        raise RecordError(f"cannot write {folder}: {error}") from error
     finally:
         if replaced.exists() and not folder.exists():
             replaced.rename(folder)  # interrupted between the two renames
@@ -67,38 +69,40 @@ def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = Fal
 
 
 def read(folder: str | os.PathLike[str]) -> Record:
-    """Reads what `write` wrote; anything else is an error that says what is wrong."""
+    """Read a record; raise RecordError if the folder is not exactly what `write` wrote."""
     folder = Path(folder)
     index = _read_index(folder)
-    _refuse_strangers(folder, index)
+    _refuse_unlisted(folder, index)
     try:
         record = Record(
             Provenance.from_data(index["provenance"]),
             {name: _read_table(_table_path(folder, name)) for name in index["tables"]},
             {name: _raw_path(folder, name).read_bytes() for name in index["raw"]},
         )
-        # Of the provenance as it was written: an older wanlab knew fewer keys.
+        # The digest is that of the provenance as written: an older wanlab knew fewer keys.
         written = as_text(index["provenance"])
     except (KeyError, TypeError) as error:
-        raise RecordError(f"{folder / _INDEX} is not understood: {error!r}") from error
+        raise RecordError(f"{folder / _INDEX} is malformed: {error!r}") from error
     except OSError as error:
-        raise RecordError(f"{folder} cannot be read: {error}") from error
+        raise RecordError(f"cannot read {folder}: {error}") from error
     if content_digest(written, record.tables, record.raw) != index["digest"]:
         raise RecordError(
-            f"{folder} is not as it was written: its digest differs",
-            "a part was damaged or edited; the raw outputs may still be of use",
+            f"{folder} has changed since it was written: its digest differs",
+            "a part was damaged or edited; the raw outputs may still be usable",
         )
     return record
 
 
 def from_arrow(arrow: "pyarrow.Table") -> Table:
-    """The reverse of `Table.to_arrow`."""
+    """Convert a table from `Table.to_arrow` back."""
     version = (arrow.schema.metadata or {}).get(FORMAT_KEY, b"none").decode()
     if version != str(FORMAT):
-        raise RecordError(f"the table has format {version}, this wanlab reads {FORMAT}")
-    odd = [f"{field.name} ({field.type})" for field in arrow.schema if not _is_known(field)]
-    if odd:
-        raise RecordError(f"the table has columns that format {FORMAT} does not: {', '.join(odd)}")
+        raise RecordError(f"the table has format {version}, but this wanlab reads {FORMAT}")
+    unknown = [f"{field.name} ({field.type})" for field in arrow.schema if not _is_known(field)]
+    if unknown:
+        raise RecordError(
+            f"the table has columns that format {FORMAT} does not allow: {', '.join(unknown)}"
+        )
     return Table(
         tuple(
             Column(
@@ -118,10 +122,10 @@ def _is_known(field: "pyarrow.Field") -> bool:
 
 
 def write_table(table: Table, path: Path) -> None:
-    """One table as a Parquet file; the same table is the same bytes."""
+    """Write a table as a Parquet file; the same table gives the same bytes."""
     import pyarrow.parquet
 
-    # Every option that shapes the bytes is given, so that a new default does not change them.
+    # Every option that affects the bytes is explicit, so that a new default cannot change them.
     pyarrow.parquet.write_table(
         table.to_arrow(),
         path,
@@ -171,36 +175,36 @@ def _read_index(folder: Path) -> _Index:
     except OSError as error:
         raise RecordError(
             f"{folder} is not a record: {error.strerror}: {path.name}",
-            "a record is a folder with a provenance.json in it",
+            "a record is a folder that contains a provenance.json",
         ) from error
     except ValueError as error:
         raise RecordError(f"{path} is damaged: {error}") from error
     if not isinstance(index, dict) or "format" not in index:
-        raise RecordError(f"{path} does not say which format the record has")
+        raise RecordError(f"{path} does not name the record's format")
     if index["format"] != FORMAT:
         raise RecordError(
-            f"{folder} has format {index['format']}, this wanlab reads {FORMAT}",
+            f"{folder} has format {index['format']}, but this wanlab reads {FORMAT}",
             "read it with the version of wanlab that its provenance.json names",
         )
     refuse_unknown(str(path), index, _INDEX_KEYS)
     if missing := sorted(_INDEX_KEYS - index.keys()):
-        raise RecordError(f"{path} does not have {', '.join(missing)}: it is damaged")
+        raise RecordError(f"{path} is damaged: it lacks {', '.join(missing)}")
     for name in ("tables", "raw"):
         if not isinstance(index[name], list):
-            raise RecordError(f"{path} is not understood: its {name} are no list")
+            raise RecordError(f'{path} is malformed: "{name}" is not a list')
     return cast("_Index", index)
 
 
-def _refuse_strangers(folder: Path, index: _Index) -> None:
-    """Tables and raw outputs that the index does not name were put there by somebody else."""
-    found = {path.stem for path in folder.glob("*.parquet")} - {str(n) for n in index["tables"]}
-    found |= {f"raw/{path.name}" for path in folder.glob("raw/*")} - {
+def _refuse_unlisted(folder: Path, index: _Index) -> None:
+    """Refuse tables and raw outputs that the index does not list: `write` did not put them there."""
+    unlisted = {path.stem for path in folder.glob("*.parquet")} - set(map(str, index["tables"]))
+    unlisted |= {f"raw/{path.name}" for path in folder.glob("raw/*")} - {
         f"raw/{name}" for name in index["raw"]
     }
-    if found:
+    if unlisted:
         raise RecordError(
-            f"{folder} has parts that its {_INDEX} does not name: {', '.join(sorted(found))}",
-            "they were not written with it: move them elsewhere",
+            f"{folder} has parts that its {_INDEX} does not list: {', '.join(sorted(unlisted))}",
+            "they are not part of the record: move them elsewhere",
         )
 
 
@@ -209,7 +213,7 @@ def _read_table(path: Path) -> Table:
     import pyarrow.parquet
 
     try:
-        # ParquetFile and not read_table, which takes "a=b" in the path for a column.
+        # Not read_table, which interprets "a=b" in the path as a partition column.
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             return from_arrow(file.read())
     except pyarrow.ArrowException as error:

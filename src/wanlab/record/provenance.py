@@ -59,7 +59,7 @@ class Provenance:
         try:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
-            raise RecordError(f"the provenance is not understood: {error}") from error
+            raise RecordError(f"the provenance is malformed: {error}") from error
 
 
 def as_text(data: object) -> str:
