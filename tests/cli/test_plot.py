@@ -106,7 +106,7 @@ def test_records_of_one_name_are_told_apart_by_their_folders(folder: Path, drawn
 def test_what_is_wrong_is_told_with_what_is_there() -> None:
     with pytest.raises(RecordError, match=r"no quantity 'rt' .did you mean rtt"):
         draw("1-bdp", what="rt")
-    with pytest.raises(RecordError, match=r"no queue was recorded .there is throughput, rtt"):
+    with pytest.raises(RecordError, match=r"no queue was recorded .the record has throughput, rtt"):
         draw("1-bdp", what="queue")
     with pytest.raises(RecordError, match="is not a record"):
         draw("nothing")

@@ -118,13 +118,13 @@ def test_what_is_not_in_the_record_is_named() -> None:
         plot.queue(RECORD, device="s1-eth2")
     with pytest.raises(RecordError, match="s1-eth2 has no queue '3:'"):
         plot.queue(RECORD, device="s1-eth2", handle="3:")
-    with pytest.raises(RecordError, match="what is in ms cannot be drawn in MB"):
+    with pytest.raises(RecordError, match="cannot convert ms to MB"):
         plot.quantity(RECORD, "ping", "rtt_ms", title="Delay", unit="MB")
 
 
 def test_an_empty_table_is_no_empty_picture() -> None:
     empty = RECORD["tcp"].where(flow="none")
-    with pytest.raises(RecordError, match="Congestion window cannot be drawn"):
+    with pytest.raises(RecordError, match="cannot draw Congestion window"):
         plot.congestion_window(Record(RECORD.provenance, {"tcp": empty}))
 
 

@@ -164,7 +164,7 @@ def test_one_port_can_be_chosen() -> None:
     (panel,) = quantities.panels({"run": record(qdisc=QDISC)}, ["queue"], ports=["s1-eth3"])
     assert [line.label for line in panel.lines] == ["s1-eth3"]
     with pytest.raises(
-        RecordError, match=r"nothing was recorded of port s1-eth4 .did you mean s1-eth3"
+        RecordError, match=r"nothing was recorded at port s1-eth4 .did you mean s1-eth3"
     ):
         quantities.panels({"run": record(qdisc=QDISC)}, ["queue"], ports=["s1-eth4"])
 
@@ -182,7 +182,7 @@ def test_any_column_can_be_drawn() -> None:
     ("name", "said"),
     [
         ("cwn", "no quantity 'cwn' .did you mean cwnd"),
-        ("jitter", "no jitter was recorded .there is throughput, rtt, cwnd, retransmits"),
+        ("jitter", "no jitter was recorded .the record has throughput, rtt, cwnd, retransmits"),
         ("tpc.rtt_us", "no table 'tpc' .did you mean tcp"),
         ("tcp.rtt", "no column 'rtt' .did you mean rtt_us"),
         ("tcp.flow", "holds text"),
@@ -194,7 +194,9 @@ def test_what_is_not_there_is_told_with_what_is(name: str, said: str) -> None:
 
 
 def test_a_record_without_anything_usual_says_which_columns_there_are() -> None:
-    with pytest.raises(RecordError, match=r"nothing that is usually drawn .*TABLE.COLUMN of odd"):
+    with pytest.raises(
+        RecordError, match=r"has none of the usual quantities .*TABLE.COLUMN of odd"
+    ):
         quantities.panels({"run": record(odd=Table.of({"time_ns": [1]}))})
     with pytest.raises(RecordError, match="it is empty"):
         quantities.panels({"run": record()})

@@ -195,7 +195,7 @@ def test_a_table_that_somebody_put_there_is_refused(tmp_path: Path) -> None:
     write(RECORD, tmp_path / "a")
     (tmp_path / "a" / "extra.parquet").write_bytes(b"")
     (tmp_path / "a" / "raw" / "extra.txt").write_bytes(b"")
-    with pytest.raises(RecordError, match=r"does not name: extra, raw/extra.txt"):
+    with pytest.raises(RecordError, match=r"does not list: extra, raw/extra.txt"):
         read(tmp_path / "a")
 
 
@@ -211,7 +211,7 @@ def test_a_kind_of_column_that_is_not_known_is_refused() -> None:
     odd = pyarrow.field("time_ns", pyarrow.timestamp("ns"), nullable=False)
     schema = pyarrow.schema([odd], metadata={b"wanlab.format": b"1"})
     table = pyarrow.Table.from_arrays([pyarrow.array([1], odd.type)], schema=schema)
-    with pytest.raises(RecordError, match=r"format 1 does not: time_ns .timestamp.ns.."):
+    with pytest.raises(RecordError, match=r"format 1 does not allow: time_ns .timestamp.ns.."):
         from_arrow(table)
 
 

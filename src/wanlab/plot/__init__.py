@@ -1,4 +1,4 @@
-"""Records as figures.
+"""Draw records as figures.
 
     panels = [
         plot.throughput(record),
@@ -9,7 +9,7 @@
     plot.save(plot.timeline(panels, title="1 BDP"), "timeline.pdf")
 
 A chart function turns a record into a panel; `timeline`, `comparison` and `overlay` put panels
-together; `save` writes PDF, SVG or PNG, always the same bytes for the same figure.
+together; `save` writes PDF, SVG or PNG: the same figure always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What draws is loaded when it is first used: matplotlib takes its time, and panels are data."""
+    """Import the functions that draw on first use: matplotlib is slow to import."""
     if name in __all__:
         return getattr(import_module("wanlab.plot.figure"), name)
     raise AttributeError(f"wanlab.plot has no {name}")

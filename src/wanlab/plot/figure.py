@@ -1,4 +1,4 @@
-"""Panels drawn with matplotlib: stacked over one time axis, or run beside run.
+"""Draw panels with matplotlib: stacked over one time axis, or with runs side by side.
 
        Throughput | ~~~~~~~          1 BDP            10 BDP
               RTT | ~~~~~~~          ~~~~~~~  ~~~~~~~
@@ -6,9 +6,9 @@
                    time                   same scale
              timeline                     comparison
 
-Nothing here uses pyplot: a figure is an object, and drawing one leaves no state behind. What a
-figure looks like does not depend on the user's matplotlibrc. Lines differ in style as well as in
-colour, for black and white print.
+Nothing here uses pyplot: a figure is an object, and drawing one leaves no global state behind. The
+look of a figure does not depend on the user's matplotlibrc. Lines differ in dashes as well as in
+colour, so that they can be told apart in black and white.
 """
 
 import io
@@ -30,7 +30,7 @@ from wanlab.errors import WanlabError
 from wanlab.plot.panel import Limit, Line, Panel, cumulative, decimate
 
 LineStyle = dict[str, Any]
-"""Arguments and settings of matplotlib, which differ in type."""
+"""Arguments and settings of matplotlib, of various types."""
 
 _STYLE: LineStyle = {
     "figure.constrained_layout.use": True,
@@ -47,11 +47,11 @@ _STYLE: LineStyle = {
     "axes.axisbelow": True,
     "lines.linewidth": 1.0,
     "svg.fonttype": "path",  # the same look where the font is missing
-    "svg.hashsalt": "wanlab",  # ids by content, not by chance
+    "svg.hashsalt": "wanlab",  # reproducible ids
     "savefig.dpi": 150,
 }
-# Okabe and Ito's colours, which most colour-blind readers tell apart. In black and white the lines
-# differ by their dashes, and where they are dashed too densely to see, by a few markers.
+# Okabe and Ito's colours, which most colour-blind readers can tell apart. In black and white the lines
+# differ by their dashes, and by a few markers where the dashes are too dense to see.
 LINE_STYLES: tuple[LineStyle, ...] = (
     {"color": "black", "linestyle": "-"},
     {"color": "#0072B2", "linestyle": (0, (5, 1.5))},
@@ -63,8 +63,8 @@ LINE_STYLES: tuple[LineStyle, ...] = (
     {"color": "0.5", "linestyle": (0, (12, 2, 3, 2))},
 )
 MARKERS = ("o", "s", "^", "D", "v", "x", "+", "*")
-_MARKED_PLACES = 12  # along a line
-_MOST_SHAPES = 400  # of single readings; more are dots
+_MARKERS_PER_LINE = 12
+_MAX_MARKED_POINTS = 400  # more points than this are drawn as dots
 _LIMIT: LineStyle = {"color": "0.35", "linestyle": (0, (6, 4)), "linewidth": 0.9}
 
 _PANEL_HEIGHT = 1.55  # inches
@@ -76,10 +76,10 @@ _LEGEND_LETTER_WIDTH = 0.065
 _LEGEND_ROW_HEIGHT = 11  # points
 _TITLE_PAD = 4
 _MARGIN = 0.01
-_EARLY = 0.2
-_MOST_IN_LEGEND = 8
+_MAX_START_SHARE = 0.2  # a time axis that starts within this share of its end starts at 0
+_MAX_LEGEND_ENTRIES = 8
 
-# Metadata without dates and versions: the same figure is the same file.
+# No dates and versions, so that the same figure gives the same file.
 _METADATA: dict[str, dict[str, object]] = {
     ".pdf": {"Creator": "wanlab", "Producer": None, "CreationDate": None},
     ".svg": {"Creator": "wanlab", "Date": None},
@@ -88,7 +88,7 @@ _METADATA: dict[str, dict[str, object]] = {
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows, too."""
+    """A figure that a notebook can display."""
 
     def _repr_svg_(self) -> str:
         text = io.StringIO()
@@ -98,25 +98,25 @@ class Drawing(Figure):
 
 
 def timeline(panels: Sequence[Panel], *, title: str = "", height: float = _PANEL_HEIGHT) -> Figure:
-    """The panels above each other over one time axis; `height` is that of a panel, in inches."""
+    """Draw panels above each other over one time axis; each is `height` inches high."""
     return _draw({title: panels}, width=_TIMELINE_WIDTH, height=height)
 
 
 def comparison(
     runs: Mapping[str, Sequence[Panel]], *, title: str = "", same_scale: bool = True
 ) -> Figure:
-    """A column of panels for each run; every run has the same panels, in the same order.
+    """Draw a column of panels for each run; every run has the same panels, in the same order.
 
-    With `same_scale` the panels of a row share their vertical axis too.
+    With `same_scale` the panels of a row also share their vertical axis.
     """
     width = max(_TIMELINE_WIDTH, _RUN_WIDTH * len(runs))
     return _draw(runs, width=width, title=title, same_scale=same_scale)
 
 
 def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
-    """For each panel, which share of the readings is at most so large (the empirical CDF)."""
+    """Draw the empirical CDF of each panel's lines."""
     if not panels:
-        raise WanlabError("there is nothing to draw", "give at least one panel")
+        raise WanlabError("there is nothing to draw", "pass at least one panel")
     columns = min(len(panels), 2)
     rows = -(-len(panels) // columns)
     with style():
@@ -143,7 +143,7 @@ def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
 
 
 def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
-    """The panels of all runs laid over each other, for `timeline`; lines are named by their run."""
+    """Merge the panels of all runs, for `timeline`; labels begin with the run's name."""
     return [
         Panel(
             rows[0].title,
@@ -165,15 +165,15 @@ def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -> None:
-    """Writes the figure as .pdf, .svg or .png; the same figure always gives the same bytes.
+    """Write the figure as .pdf, .svg or .png; the same figure always gives the same bytes.
 
-    A `quick` PDF takes a third of the time: its letters are drawings (fonts of type 3), which looks the
-    same, but editors of figures and some publishers do not take it.
+    A `quick` PDF takes a third of the time: it embeds Type 3 fonts, which look the same, but which
+    drawing programs and some publishers do not accept.
     """
     path = Path(path)
     if path.suffix not in _METADATA:
         raise WanlabError(
-            f"{path}: a figure cannot be written as {path.suffix!r}",
+            f"{path}: cannot write a figure as {path.suffix!r}",
             f"use one of {', '.join(_METADATA)}",
         )
     try:
@@ -181,7 +181,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -
         with style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
             figure.savefig(path, metadata=_METADATA[path.suffix])
     except OSError as error:
-        raise WanlabError(f"{path} cannot be written: {error.strerror}") from error
+        raise WanlabError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _draw(
@@ -202,17 +202,17 @@ def _draw(
             sharex=True,
             sharey="row" if same_scale else False,
         )
-        above = [0]  # rows of legends over the first panels
-        for place, (axes_row, panels) in enumerate(zip(grid, rows, strict=True)):
+        top_legend_rows = [0]
+        for index, (axes_row, panels) in enumerate(zip(grid, rows, strict=True)):
             for axes, panel in zip(axes_row, panels, strict=True):
                 legend_rows = _draw_panel(axes, panel, width / len(runs))
-                above += [legend_rows] if place == 0 else []
+                top_legend_rows += [legend_rows] if index == 0 else []
                 _scale([axes], [panel])
             if same_scale:
                 _scale(axes_row, panels)
             axes_row[0].set_ylabel(f"{panels[0].title}\n({panels[0].unit or 'count'})")
         for axes, name in zip(grid[0], runs, strict=True):
-            pad = _TITLE_PAD + _LEGEND_ROW_HEIGHT * max(above)
+            pad = _TITLE_PAD + _LEGEND_ROW_HEIGHT * max(top_legend_rows)
             axes.set_title(name, fontweight="bold", loc="left", pad=pad)
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
@@ -225,7 +225,7 @@ def _draw(
 
 
 def _draw_panel(axes: Axes, panel: Panel, width: float) -> int:
-    """Returns how many rows its legend has."""
+    """Draw a panel; return the number of rows of its legend."""
     _draw_lines(axes, panel.lines, width)
     for limit in panel.limits:
         label = f"{limit.label} {limit.value:.3g} {panel.unit}"
@@ -239,18 +239,16 @@ def _draw_lines(axes: Axes, lines: Sequence[Line], width: float) -> None:
         times_s, values = decimate(line.times_s, line.values, pixels)
         style = _line_style(number, len(lines), points=len(values) if line.points else 0)
         if not np.isfinite(values).any():
-            style.pop(
-                "markevery", None
-            )  # matplotlib looks for places along the line, and finds none
+            style.pop("markevery", None)  # matplotlib cannot place markers along an empty line
         axes.plot(times_s, values, label=line.label, **style)
     axes.margins(x=_MARGIN)
 
 
 def draw_legend(axes: Axes, width: float) -> int:
-    """Above the panel, where it hides nothing. Returns how many rows it has."""
+    """Draw the legend above the panel, where it hides nothing; return its number of rows."""
     entries, labels = axes.get_legend_handles_labels()
     named = [(entry, label) for entry, label in zip(entries, labels, strict=True) if label]
-    if not 1 < len(named) <= _MOST_IN_LEGEND:
+    if not 1 < len(named) <= _MAX_LEGEND_ENTRIES:
         return 0
     longest = max(len(label) for _, label in named)
     columns = max(1, int(width / (_LEGEND_HANDLE_WIDTH + _LEGEND_LETTER_WIDTH * longest)))
@@ -267,22 +265,22 @@ def draw_legend(axes: Axes, width: float) -> int:
     return -(-len(named) // columns)
 
 
-def _line_style(number: int, of: int, *, points: int) -> LineStyle:
+def _line_style(number: int, count: int, *, points: int) -> LineStyle:
+    """Return the style of line `number` of `count`; `points` is 0 if its readings are joined."""
     style = LINE_STYLES[number % len(LINE_STYLES)]
     marker: LineStyle = {"marker": MARKERS[number % len(MARKERS)], "fillstyle": "none"}
     if points:
-        return (
-            style | marker | {"linestyle": "", "markersize": 3 if points <= _MOST_SHAPES else 1.2}
-        )
-    if of == 1:
+        size = 3 if points <= _MAX_MARKED_POINTS else 1.2
+        return style | marker | {"linestyle": "", "markersize": size}
+    if count == 1:
         return style
-    # Each begins at another place, so that lines that lie on each other do not hide their markers.
-    begin = (number + 0.5) / of / _MARKED_PLACES
-    return style | marker | {"markersize": 3.5, "markevery": (begin, 1 / _MARKED_PLACES)}
+    # Offset the markers of each line, so that lines on top of each other do not hide them.
+    offset = (number + 0.5) / count / _MARKERS_PER_LINE
+    return style | marker | {"markersize": 3.5, "markevery": (offset, 1 / _MARKERS_PER_LINE)}
 
 
 def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """One vertical scale for the group, from 0 (or below) to a little above the highest value."""
+    """Give the group one vertical scale, from 0 (or below) to a little above the highest value."""
     lines = [line.values for panel in panels for line in panel.lines]
     limits = [limit.value for panel in panels for limit in panel.limits]
     values = np.concatenate([[0.0], limits, *lines])
@@ -293,16 +291,17 @@ def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:
 
 
 def _begin_at_zero(axes: Axes, panels: Sequence[Panel]) -> None:
-    """A state at the end of the first interval is no reason for the time axis to begin there."""
+    """Start the time axis at 0 if the first reading is early, as one at an interval's end is."""
     times = np.concatenate([[np.nan], *(line.times_s for panel in panels for line in panel.lines)])
     if np.isnan(times).all():
         return
     first, last = float(np.nanmin(times)), float(np.nanmax(times))
-    if 0 < first <= _EARLY * last:
+    if 0 < first <= _MAX_START_SHARE * last:
         axes.set_xlim(left=-_MARGIN * last)
 
 
 def draw_warnings(figure: Figure, warnings: Sequence[str], width: float) -> None:
+    """Write the warnings below the figure."""
     if warnings:
         text = "Warning: " + "; ".join(warnings)
         figure.supxlabel(
@@ -311,16 +310,16 @@ def draw_warnings(figure: Figure, warnings: Sequence[str], width: float) -> None
 
 
 def _rows(runs: Mapping[str, Sequence[Panel]]) -> list[tuple[Panel, ...]]:
-    """The panels by row; a row holds the same quantity of every run."""
+    """Return the panels by row; a row holds the same quantity of every run."""
     if not runs or not all(runs.values()):
-        raise WanlabError("there is nothing to draw", "give at least one run with one panel")
+        raise WanlabError("there is nothing to draw", "pass at least one run with one panel")
     first, *others = runs
     for other in others:
-        for mine, its in zip(runs[first], runs[other], strict=False):
-            if (mine.title, mine.unit) != (its.title, its.unit):
+        for expected, panel in zip(runs[first], runs[other], strict=False):
+            if (expected.title, expected.unit) != (panel.title, panel.unit):
                 raise WanlabError(
-                    f"{its.title} ({its.unit}) of {other!r} stands where"
-                    f" {first!r} has {mine.title} ({mine.unit})"
+                    f"{other!r} has {panel.title} ({panel.unit}) where"
+                    f" {first!r} has {expected.title} ({expected.unit})"
                 )
         if len(runs[first]) != len(runs[other]):
             raise WanlabError(
@@ -330,7 +329,7 @@ def _rows(runs: Mapping[str, Sequence[Panel]]) -> list[tuple[Panel, ...]]:
 
 
 def _warnings(panels: Sequence[Panel]) -> tuple[str, ...]:
-    """Each warning once, in order."""
+    """Return each warning once, in order."""
     return tuple(dict.fromkeys(warning for panel in panels for warning in panel.warnings))
 
 
@@ -344,5 +343,6 @@ def _join(run: str, label: str) -> str:
 
 @contextmanager
 def style() -> Iterator[None]:
+    """Use wanlab's matplotlib settings inside the block."""
     with matplotlib.style.context(["default", _STYLE]):
         yield

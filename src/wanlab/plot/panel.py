@@ -1,8 +1,8 @@
-"""What a panel shows, as data: lines over time in one unit. How it is drawn is in `figure`.
+"""The data of a panel: lines over time in one unit. `figure` draws them.
 
-A sampled line may have more readings than the figure has pixels. `decimate` keeps, of the readings
-that fall on one pixel, the first, the lowest, the highest and the last: the picture is that of all
-readings, peaks included (the "M4" reduction: Jugel et al., VLDB 2014).
+A sampled line may have more readings than the figure has pixels. Of the readings that fall on one
+pixel, `decimate` keeps the first, the lowest, the highest and the last, which gives the same picture
+as all readings, peaks included (the "M4" aggregation: Jugel et al., VLDB 2014).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One quantity over time; the times never go back. `points` draws single readings, unjoined."""
+    """One quantity over time; the times never go back. `points` draws readings without a line."""
 
     label: str
     times_s: Values
@@ -34,7 +34,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines with one axis. `warnings` are those of the record that they come from."""
+    """Lines with one vertical axis, and the warnings of the record that they come from."""
 
     title: str
     unit: str
@@ -44,7 +44,7 @@ class Panel:
 
 
 def decimate(times_s: Values, values: Values, pixels: int) -> tuple[Values, Values]:
-    """At most four readings for each of the pixels; all of them if they are no more than that."""
+    """Return at most four readings per pixel, or all of them if there are no more than that."""
     if len(times_s) <= 4 * pixels:
         return times_s, values
     edges = np.linspace(times_s[0], times_s[-1], pixels + 1)[1:-1]
@@ -60,8 +60,7 @@ def decimate(times_s: Values, values: Values, pixels: int) -> tuple[Values, Valu
 
 
 def cumulative(line: Line) -> Line:
-    """The line's values in order, each with the share of them that is no larger: a staircase."""
+    """Return the empirical CDF of a line's values as a staircase: values against shares."""
     values = np.sort(line.values[np.isfinite(line.values)])
     shares = np.arange(len(values) + 1) / max(1, len(values))
-    places = np.repeat(values, 2)
-    return Line(line.label, places, np.repeat(shares, 2)[1:-1])
+    return Line(line.label, np.repeat(values, 2), np.repeat(shares, 2)[1:-1])

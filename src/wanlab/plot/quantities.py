@@ -1,11 +1,11 @@
-"""Everything of a record that can be drawn, by name: what `wanlab plot` offers.
+"""The quantities of a record that can be drawn, by name: those that `wanlab plot` offers.
 
     quantities.panels({"1 BDP": record}, what=["rtt", "queue"])      panels over time
-    quantities.panels({"1 BDP": one, "10 BDP": other})               several runs, line beside line
-    quantities.available(record)                                     the names that it has
+    quantities.panels({"1 BDP": first, "10 BDP": second})            the lines of several runs
+    quantities.available(record)                                     the names of its quantities
 
-A quantity looks for its columns itself: the throughput is that of iperf3 where it ran, otherwise what
-TCP was acknowledged, or what left through the ports. "TABLE.COLUMN" is any column of numbers.
+A quantity finds its columns itself: the throughput comes from iperf3 if it ran, and otherwise from the
+data that TCP got acknowledged. "TABLE.COLUMN" names any column of numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_SSTHRESH = 2**31 - 1  # before the first loss
 
 @dataclass(frozen=True)
 class Curve:
-    """One line to be, with the unit that its column has."""
+    """The data of one line, in the unit of its column."""
 
     label: str
     series: Series
@@ -36,7 +36,7 @@ class Curve:
 
 
 class Tables(Protocol):
-    """A record, or as many of its tables as there are yet."""
+    """A record, or the tables that exist so far."""
 
     def __getitem__(self, name: str, /) -> Table: ...
 
@@ -48,7 +48,7 @@ Finder = Callable[[Tables], Iterator[Curve]]
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something to draw. `is_usual`: it is drawn unless something else is asked for."""
+    """Something to draw. A usual quantity is drawn by default."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Quantity:
     is_shown_if_zero: bool = True
 
 
-# -- where each quantity is found -------------------------------------------------------------------
+# -- how to find each quantity ----------------------------------------------------------------------
 
 
 def _throughput(record: Tables) -> Iterator[Curve]:
@@ -86,7 +86,7 @@ def _rtt(record: Tables) -> Iterator[Curve]:
 
 
 def _rttvar(record: Tables) -> Iterator[Curve]:
-    """Before there is an RTT, the kernel says what its first timeout is made of (250 ms)."""
+    """Leave out values from before the first RTT sample: they are the kernel's initial 250 ms."""
     if _has(record, "tcp", "rttvar_us"):
         for label, flow in flows_of(record["tcp"]):
             series = flow.series("rttvar_us")
@@ -105,7 +105,7 @@ def _cwnd(record: Tables) -> Iterator[Curve]:
 
 
 def _retransmits(record: Tables) -> Iterator[Curve]:
-    """Since the record began; of iperf3 in each interval."""
+    """Yield TCP's total since the record began, or iperf3's number in each interval."""
     if _has(record, "tcp", "total_retrans_packets"):
         for curve in _of_flows("tcp", "total_retrans_packets")(record):
             yield Curve(curve.label, _growth(curve.series))
@@ -128,8 +128,8 @@ def _drops(record: Tables) -> Iterator[Curve]:
 def _marks(record: Tables) -> Iterator[Curve]:
     if _has(record, "qdisc", "marks"):
         for port, rows in groups(record["qdisc"], "device"):
-            times, place = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
-            marks = np.bincount(place, weights=np.asarray(rows["marks"], np.float64))
+            times, index = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
+            marks = np.bincount(index, weights=np.asarray(rows["marks"], np.float64))
             yield Curve(port, _growth(Series("marks", "", times / 1e9, marks)))
 
 
@@ -181,11 +181,11 @@ QUANTITIES: dict[str, Quantity] = {
 }
 
 
-# -- what is asked for ------------------------------------------------------------------------------
+# -- panels -----------------------------------------------------------------------------------------
 
 
 def available(record: Record) -> list[str]:
-    """Names of the quantities that the record has."""
+    """Return the names of the quantities that a record has."""
     return [
         name for name, quantity in QUANTITIES.items() if any(True for _ in quantity.find(record))
     ]
@@ -197,22 +197,23 @@ def panels(
     *,
     ports: Sequence[str] = (),
 ) -> list[Panel]:
-    """A panel for each quantity, with the lines of all runs; by default the usual ones that there are.
+    """Return a panel for each quantity in `what`, with the lines of all runs.
 
-    `ports` leaves only the lines of some ports in the panels that have a line for each port.
+    The default is every usual quantity that a run has. `ports` selects lines in the panels that have
+    a line for each port. Raise RecordError for an unknown quantity, or if nothing is left to draw.
     """
     chosen = usual(runs) if what is None else [_quantity(name, runs) for name in what]
     if not chosen:
         tables = sorted({name for record in runs.values() for name in record.tables})
         raise RecordError(
-            "nothing that is usually drawn was recorded",
-            f"any column can be: TABLE.COLUMN of {', '.join(tables)}" if tables else "it is empty",
+            "the record has none of the usual quantities",
+            f"draw a column: TABLE.COLUMN of {', '.join(tables)}" if tables else "it is empty",
         )
     return [_panel(quantity, runs, ports) for quantity in chosen]
 
 
 def usual(runs: Mapping[str, Record]) -> list[Quantity]:
-    """The usual quantities that at least one of the runs has."""
+    """Return the usual quantities that at least one of the runs has."""
     return [
         quantity
         for quantity in QUANTITIES.values()
@@ -238,7 +239,7 @@ def _quantity(name: str, runs: Mapping[str, Record]) -> Quantity:
 
 
 def _any(table: str, column: str) -> Finder:
-    """Any column: a line for each flow, or for each port and queue, or one."""
+    """Find any column: a line for each flow, or for each port and queue, or a single line."""
 
     def find(record: Tables) -> Iterator[Curve]:
         rows = record[table]
@@ -260,19 +261,19 @@ def _panel(quantity: Quantity, runs: Mapping[str, Record], ports: Sequence[str])
         if ports and quantity.find in _OF_PORTS:
             known += [curve.label for curve in curves]
             curves = [curve for curve in curves if curve.label in ports]
-        several = len(curves) > 1
         for curve in curves:
-            label = curve.label if several or len(runs) == 1 else ""
+            label = curve.label if len(curves) > 1 or len(runs) == 1 else ""
             name = f"{run} {label}".strip() if len(runs) > 1 else label
             named.append((name, curve.series, curve.points))
     if known and not named:
-        which = ", ".join(ports)
-        raise RecordError(f"nothing was recorded of port {which}", did_you_mean(ports[0], known))
+        raise RecordError(
+            f"nothing was recorded at port {', '.join(ports)}", did_you_mean(ports[0], known)
+        )
     if not named:
-        there = list(dict.fromkeys(n for record in runs.values() for n in available(record)))
+        recorded = list(dict.fromkeys(n for record in runs.values() for n in available(record)))
         raise RecordError(
             f"no {quantity.name} was recorded",
-            f"there is {', '.join(there)}" if there else "the record is empty",
+            f"the record has {', '.join(recorded)}" if recorded else "the record is empty",
         )
     return common_panel(quantity.title, quantity.unit, named, warnings_of(runs))
 
@@ -281,7 +282,7 @@ _OF_PORTS = (_ports, _queue, _drops, _marks, _sojourn)
 
 
 def warnings_of(runs: Mapping[str, Record]) -> tuple[str, ...]:
-    """Those of all runs; of several, each with the run that it is of."""
+    """Return the warnings of all runs, preceded by the run's name if there are several."""
     return tuple(
         f"{run}: {warning}" if len(runs) > 1 else warning
         for run, record in runs.items()
@@ -293,7 +294,7 @@ def warnings_of(runs: Mapping[str, Record]) -> tuple[str, ...]:
 
 
 def groups(table: Table, *by: str) -> Iterator[tuple[str, Table]]:
-    """The rows of each combination of values, with a label of them."""
+    """Yield a label and the rows for each combination of values in the columns `by`."""
     if not by:
         yield "", table
         return
@@ -314,11 +315,13 @@ def _listed(table: Table, name: str) -> Sequence[object]:
 
 
 def _of_queue(rows: Table, column: str) -> Series:
-    """What all qdiscs of one port count, but for the delay line (netem): a qdisc counts what those below
-    it count, so each is taken with a weight. `measure.port_queue` explains it."""
-    times, place = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
+    """Return the sum of a column over a port's qdiscs, without the delay line (netem).
+
+    A qdisc's count includes those of its children, so each is weighted; see `measure.port_queue`.
+    """
+    times, index = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
     total = np.bincount(
-        place, weights=_weights(rows) * np.asarray(rows[column], np.float64), minlength=len(times)
+        index, weights=_weights(rows) * np.asarray(rows[column], np.float64), minlength=len(times)
     )
     return Series(column, rows.column(column).unit, times / 1e9, np.maximum(total, 0.0))
 
@@ -329,20 +332,20 @@ def _weights(rows: Table) -> NDArray[np.float64]:
     kinds, handles = _listed(rows, "kind"), _listed(rows, "handle")
     parents = [str(parent).partition(":") for parent in _listed(rows, "parent")]
     kind_of = dict(zip(handles, kinds, strict=True))
-    above = [kind_of.get(f"{major}:") if colon else None for major, colon, _ in parents]
+    parent_kinds = [kind_of.get(f"{major}:") if colon else None for major, colon, _ in parents]
     return np.array(
         [
-            (kind != DELAY_LINE) - (other is not None and other != DELAY_LINE)
-            for kind, other in zip(kinds, above, strict=True)
+            (kind != DELAY_LINE) - (parent is not None and parent != DELAY_LINE)
+            for kind, parent in zip(kinds, parent_kinds, strict=True)
         ],
         dtype=np.float64,
     )
 
 
 def _growth(series: Series) -> Series:
-    """A counter since its first reading; where it began anew, it goes on from where it was."""
-    steps_up = np.maximum(np.diff(series.values.astype(np.float64)), 0.0)
-    values = np.concatenate([np.zeros(min(1, len(series.values))), np.cumsum(steps_up)])
+    """Return a counter's growth since its first reading, carried on where the counter restarted."""
+    increments = np.maximum(np.diff(series.values.astype(np.float64)), 0.0)
+    values = np.concatenate([np.zeros(min(1, len(series.values))), np.cumsum(increments)])
     return Series(series.name, "", series.times_s, values)
 
 

@@ -1,14 +1,14 @@
-"""Many runs in one figure: what varies, and how sure one can be.
+"""Draw many runs in one figure, with the uncertainty of the results.
 
-    spread   mean over x, a line per group, with the band in which the true mean lies   ___/~~~
-    heat     mean over two quantities, as colours with numbers                          [][][]
+    spread   mean over x, a line per group, with a confidence band                      ___/~~~
+    heat     mean over two parameters, as colours with numbers                          [][][]
     boxes    median, quartiles and extremes per x and group                             -[|]-
-    shares   which share of the values is at most so large (the empirical CDF)          __/--
+    shares   the empirical CDF of the values                                            __/--
 
-**The band** is the 95 % confidence interval of the mean, from the spread of n runs with different seeds:
+**The band** is the 95 % confidence interval of the mean, from n runs with different seeds:
 mean +- t(n-1) s / sqrt(n), with Student's t because n is small (Jain, The Art of Computer Systems
-Performance Analysis, ch. 13). It says how much another set of seeds would move the mean, and nothing of
-errors that all runs share. One run has no band; runs that are equal have one of width zero.
+Performance Analysis, ch. 13). It says how much another set of seeds would move the mean, and nothing
+about errors that all runs share. A single run has no band; identical runs have one of width zero.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from wanlab.plot.figure import LINE_STYLES, MARKERS, Drawing, draw_legend, draw_
 
 WIDTH, HEIGHT = 6.4, 3.6
 BAND_ALPHA = 0.18
-ROOM_FOR_BOXES = 0.8
-ASIDE = 0.12
+BOXES_WIDTH = 0.8
+GROUP_OFFSET = 0.12
 LOGARITHMIC_FROM = 16.0
-"""An axis whose values are so far apart (largest to smallest) has a logarithmic scale."""
+"""The ratio of the largest to the smallest value from which an axis is logarithmic."""
 VALUES_LOGARITHMIC_FROM = 30.0
 MAX_NUMBERS = 200
-"""Of cells in a heat map that have their value written in them."""
-DARK = 0.55
-ROOM_ABOVE = 1.06
+"""A heat map with more cells than this has no numbers in them."""
+LIGHT_FROM = 0.55
+HEADROOM = 1.06
 # Two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom.
 STUDENT = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -49,14 +49,14 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """The places on an axis in order, with what is written there; places are numbers if that is what
-    they mean, otherwise 0, 1, 2, ..."""
+    """The ticks of an axis, in order."""
 
     label: str
     places: tuple[float, ...]
+    """The positions: the values themselves if they are numbers, otherwise 0, 1, 2, ..."""
     texts: tuple[str, ...]
     is_measured: bool
-    """Whether distances on it mean something."""
+    """Whether the values are numbers, so that distances on the axis mean something."""
 
     @property
     def is_logarithmic(self) -> bool:
@@ -65,11 +65,11 @@ class Scale:
 
 
 Groups = Mapping[str, Sequence[Sequence[float]]]
-"""By group, for each place on the axis, the values of its runs."""
+"""For each group, and each tick of the axis, the values of the runs."""
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and half the width of its 95 % confidence interval; NaN where there is none."""
+    """Return the mean and half the width of its 95 % confidence interval; NaN if undefined."""
     known = np.asarray([value for value in values if np.isfinite(value)], np.float64)
     if not known.size:
         return float("nan"), float("nan")
@@ -84,22 +84,22 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 def spread(
     groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
 ) -> Figure:
-    """A line per group through its means, with confidence bands; over words, points with bars."""
+    """Draw a line through each group's means, with confidence bands; points and bars over words."""
     figure, axes = _figure(groups, title, warnings)
     with style():
         for number, (name, cells) in enumerate(groups.items()):
-            found = [interval(values) for values in cells]
-            means, halves = (np.asarray(part, np.float64) for part in zip(*found, strict=True))
+            intervals = [interval(values) for values in cells]
+            means, halves = (np.asarray(part, np.float64) for part in zip(*intervals, strict=True))
             known = np.isfinite(means)
             places = np.asarray(x.places)[known]
             line = LINE_STYLES[number % len(LINE_STYLES)]
             marker = MARKERS[number % len(MARKERS)]
             half = np.nan_to_num(halves[known])
             colour = line["color"]
-            if not x.is_measured:  # nothing lies between two words
-                aside = (number - (len(groups) - 1) / 2) * ASIDE
+            if not x.is_measured:  # no line, because nothing lies between two words
+                offset = (number - (len(groups) - 1) / 2) * GROUP_OFFSET
                 axes.errorbar(
-                    places + aside,
+                    places + offset,
                     means[known],
                     half,
                     fmt=marker,
@@ -130,16 +130,15 @@ def spread(
 def boxes(
     groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
 ) -> Figure:
-    """For each place and group: a box from quartile to quartile, a line at the median, whiskers to the
-    extremes."""
+    """Draw the quartiles of each tick and group as a box, with the median and the extremes."""
     figure, axes = _figure(groups, title, warnings)
-    width = ROOM_FOR_BOXES / len(groups)
+    width = BOXES_WIDTH / len(groups)
     with style():
         for number, (name, cells) in enumerate(groups.items()):
             colour = LINE_STYLES[number % len(LINE_STYLES)]["color"]
             known = [[value for value in values if np.isfinite(value)] for values in cells]
             places = [
-                place + (number - (len(groups) - 1) / 2) * width for place in range(len(x.texts))
+                tick + (number - (len(groups) - 1) / 2) * width for tick in range(len(x.texts))
             ]
             drawn = axes.boxplot(
                 known,
@@ -168,7 +167,7 @@ def shares(
     title: str = "",
     warnings: Sequence[str] = (),
 ) -> Figure:
-    """A staircase per group."""
+    """Draw the empirical CDF of each group."""
     figure, axes = _figure(groups, title, warnings)
     with style():
         lowest, highest = float("inf"), 0.0
@@ -200,7 +199,7 @@ def heat(
     title: str = "",
     warnings: Sequence[str] = (),
 ) -> Figure:
-    """The mean of each cell as a colour; rows are the places of y from below."""
+    """Draw the mean of each cell as a colour; the first row is at the bottom."""
     means = np.asarray([[interval(values)[0] for values in row] for row in cells])
     if not np.isfinite(means).any():
         raise WanlabError("there is nothing to draw", "no run has this metric")
@@ -224,7 +223,7 @@ def _write_numbers(axes: Axes, means: Numbers) -> None:
     low, high = float(np.nanmin(means)), float(np.nanmax(means))
     for (row, column), mean in np.ndenumerate(means):
         if np.isfinite(mean):
-            is_light = high > low and (mean - low) / (high - low) > DARK
+            is_light = high > low and (mean - low) / (high - low) > LIGHT_FROM
             colour = "black" if is_light else "white"
             axes.text(
                 column, row, f"{mean:.3g}", ha="center", va="center", color=colour, fontsize=7
@@ -235,7 +234,7 @@ def _figure(
     groups: Mapping[str, object], title: str, warnings: Sequence[str]
 ) -> tuple[Figure, Axes]:
     if not groups:
-        raise WanlabError("there is nothing to draw", "no run has ended well")
+        raise WanlabError("there is nothing to draw", "no run has succeeded")
     with style():
         figure = Drawing(figsize=(WIDTH, HEIGHT))
         axes = figure.subplots()
@@ -259,8 +258,7 @@ def _finish(axes: Axes, x: Scale, label: str) -> None:
 
 
 def _begin_at_zero(axes: Axes, values: Sequence[float]) -> None:
-    """Values that are not negative begin at 0, whatever a band may reach; those that are far apart have
-    a logarithmic scale."""
+    """Start the axis of non-negative values at 0, or make it logarithmic if they are far apart."""
     known = [value for value in values if np.isfinite(value)]
     if not known or min(known) < 0:
         return
@@ -270,4 +268,4 @@ def _begin_at_zero(axes: Axes, values: Sequence[float]) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(min(known) / 2, max(known) * 2)
     else:
-        axes.set_ylim(0, max(axes.get_ylim()[1], max(known) * ROOM_ABOVE))
+        axes.set_ylim(0, max(axes.get_ylim()[1], max(known) * HEADROOM))
