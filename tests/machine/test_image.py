@@ -173,3 +173,12 @@ def test_modules_are_known_by_the_names_that_modprobe_takes(tmp_path: Path) -> N
         "kernel/net/sched/sch_fq.ko\nkernel/net/ipv4/tcp_bic.ko\nkernel/drivers/net/open-v.ko\n"
     )
     assert load_image(folder).built_in() == ["open_v", "sch_fq", "tcp_bic"]
+
+
+def test_another_processor_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(
+        RequirementError, match="x86-64 processor; this computer is aarch64"
+    ) as raised:
+        find_image()
+    assert "--machine native" in str(raised.value)

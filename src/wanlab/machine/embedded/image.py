@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from typing import Any
 from wanlab.errors import RequirementError
 
 IMAGE_VARIABLE = "WANLAB_KERNEL"
+# User-Mode Linux has no other; see docs/decisions/0030-arm64.md.
+ARCHITECTURE = "x86_64"
 BUILD_HINT = "build it with: wanlab kernel build"
 
 
@@ -64,8 +67,13 @@ def shipped_folder() -> Path:
 def find_image() -> Image:
     """Return the kernel to boot: that of WANLAB_KERNEL, the wheel's, or the one built last.
 
-    RequirementError if there is none, or if it is damaged.
+    RequirementError if there is none, if it is damaged, or if the processor is another one.
     """
+    if platform.machine() != ARCHITECTURE:
+        raise RequirementError(
+            f"the embedded machine needs an x86-64 processor; this computer is {platform.machine()}",
+            'use this computer\'s own kernel: --machine native (in Python machine="native")',
+        )
     named = os.environ.get(IMAGE_VARIABLE)
     if named:
         return load_image(Path(named))
