@@ -116,10 +116,10 @@ def together(first: Table, second: Table) -> Table:
     order = np.argsort(np.concatenate([first["time_ns"], second["time_ns"]]), kind="stable")
     columns: Columns = {}
     for name in first.names:
-        one, other = first[name], second[name]
-        if isinstance(one, tuple) or isinstance(other, tuple):
-            both = [*one, *other]
-            columns[name] = [both[place] for place in order.tolist()]
+        left, right = first[name], second[name]
+        if isinstance(left, tuple) or isinstance(right, tuple):
+            both = [*left, *right]
+            columns[name] = [both[index] for index in order.tolist()]
         else:
-            columns[name] = np.concatenate([one, other])[order]
+            columns[name] = np.concatenate([left, right])[order]
     return Table.of(columns, {column.name: column.unit for column in first.columns})

@@ -43,12 +43,12 @@ class Flows(Readings):
         infos: list[bytes] = []
         algorithms: dict[str, Rows] = {}
         names: dict[str, Sequence[str]] = {}
-        for time_ns, place, part in self.readings:
+        for time_ns, index, part in self.readings:
             for _, message in netlink.dumps(part):
                 end = tcp_info.ends(message)
                 if not end.info:
                     continue
-                row = (time_ns, self._nodes[place], end.flow)
+                row = (time_ns, self._nodes[index], end.flow)
                 ends.append((*row, end.congestion, *end[:4]))
                 infos.append(end.info)
                 for number, name in tcp_info.ALGORITHMS.items():

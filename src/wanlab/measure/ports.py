@@ -57,10 +57,10 @@ class Ports(Readings):
     def tables(self) -> dict[str, Table]:
         counters = Structures(STATS)
         devices = list(self._devices.values())
-        for time_ns, place, part in self.readings:
+        for time_ns, index, part in self.readings:
             for _, message in netlink.dumps(part):
                 number = _HEADER.unpack_from(message)[3]
                 fields = netlink.attributes(message[_HEADER.size :])
-                if number in devices[place] and _STATS_LINK_64 in fields:
-                    counters.add((time_ns, devices[place][number]), fields[_STATS_LINK_64])
+                if number in devices[index] and _STATS_LINK_64 in fields:
+                    counters.add((time_ns, devices[index][number]), fields[_STATS_LINK_64])
         return {"port": counters.table(("time_ns", "device"))} if counters.rows else {}

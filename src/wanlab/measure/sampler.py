@@ -48,17 +48,17 @@ class Sampling:
             sampler.prepare(network)
         sources = [list(sampler.sources()) for sampler in self._samplers]
         streams = [list(sampler.streams()) for sampler in self._samplers]
-        self._sources = [source for own in sources for source in own]
-        self._streams = [stream for own in streams for stream in own]
+        self._sources = [source for group in sources for source in group]
+        self._streams = [stream for group in streams for stream in group]
         # The sampler and index behind each source and stream, in the order of the agent.
         self._owners = [
-            (number, place) for number, own in enumerate(sources) for place in range(len(own))
+            (number, index) for number, group in enumerate(sources) for index in range(len(group))
         ] + [
-            (number, len(sources[number]) + place)
-            for number, own in enumerate(streams)
-            for place in range(len(own))
+            (number, len(sources[number]) + index)
+            for number, group in enumerate(streams)
+            for index in range(len(group))
         ]
-        self._counts = [len(own) for own in streams]
+        self._counts = [len(group) for group in streams]
         self.began_ns = network.now_ns
         self._watch: CounterWatch | None = None
         self._offset_ns = 0
@@ -93,10 +93,10 @@ class Sampling:
             drain_ns=min(self._every_ns, DRAIN_NS),
         )
         self._offset_ns = self._watch.began_ns - self.began_ns
-        told = iter(self._watch.streams)
+        streams = iter(self._watch.streams)
         for sampler, count in zip(self._samplers, self._counts, strict=True):
-            own = [next(told) for _ in range(count)]
-            sampler.began(Beginning(self._offset_ns, self._watch.clock_began_ns, own))
+            of_sampler = [next(streams) for _ in range(count)]
+            sampler.began(Beginning(self._offset_ns, self._watch.clock_began_ns, of_sampler))
 
     def end(self) -> None:
         """End now; the last sample shows this instant. If the machine was lost, readings are kept."""
@@ -161,8 +161,8 @@ class Sampling:
             return
         time_ns = self._network.now_ns - self.began_ns
         parts = self._network.read([list(source) for source in self._sources])
-        for (number, place), part in zip(self._owners, parts, strict=False):
-            self._samplers[number].take(Reading(time_ns, place, part))
+        for (number, index), part in zip(self._owners, parts, strict=False):
+            self._samplers[number].take(Reading(time_ns, index, part))
 
     def tables(self) -> dict[str, Table]:
         """Return the readings as tables. A sampler that read nothing has no table."""
@@ -172,9 +172,9 @@ class Sampling:
                 tables[name] = together(tables[name], table) if name in tables else table
         return tables
 
-    def _take(self, place: int, time_ns: int, data: bytes) -> None:
-        number, own = self._owners[place]
-        self._samplers[number].take(Reading(self._offset_ns + time_ns, own, data))
+    def _take(self, position: int, time_ns: int, data: bytes) -> None:
+        number, index = self._owners[position]
+        self._samplers[number].take(Reading(self._offset_ns + time_ns, index, data))
 
 
 def sample(
