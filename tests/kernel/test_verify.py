@@ -1,4 +1,4 @@
-"""Verifying an image: damage, another recipe and other bytes are told apart."""
+"""Verifying an image distinguishes damage, another recipe and other bytes."""
 
 from __future__ import annotations
 

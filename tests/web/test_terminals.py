@@ -1,4 +1,4 @@
-"""What browsers are told about terminals."""
+"""What browsers receive about terminals."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Draft(msgspec.Struct, frozen=True):
     saved_at_s: float
 
     def snapshot(self) -> DraftPush:
-        """Return what browsers are told about the draft."""
+        """Return the state of the draft that browsers receive."""
         return DraftPush(
             name=self.name or "untitled",
             nodes=len(self.document.nodes),

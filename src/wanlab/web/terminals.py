@@ -84,7 +84,7 @@ class Terminal:
         self._grant_credit: Callable[[int], None] | None = None
 
     def info(self) -> protocol.TerminalInfo:
-        """Return what browsers are told about the terminal."""
+        """Return the state of the terminal that browsers receive."""
         return protocol.TerminalInfo(self.name, self.node, self.title, self.status, self.is_busy)
 
     # -- in the network's thread ------------------------------------------------------------------
