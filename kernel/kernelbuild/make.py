@@ -109,14 +109,23 @@ def _tail(log: Path) -> str:
 
 @contextlib.contextmanager
 def terminated_as_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP interrupt like Ctrl-C, so that everything is put away before we end."""
+    """Let SIGTERM and SIGHUP interrupt like Ctrl-C, and only the first signal of the three.
+
+    `./dev` and a closing terminal send more than one; a second one would stop the removal of what
+    the build has written. A signal that is ignored (nohup) stays ignored.
+    """
 
     def interrupt(number: int, frame: object) -> None:
+        for other in previous:
+            signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.getsignal(number) for number in numbers}
+    previous = {number: old for number, old in previous.items() if old != signal.SIG_IGN}
     try:
-        previous = {number: signal.signal(number, interrupt) for number in numbers}
+        for number in previous:
+            signal.signal(number, interrupt)
     except ValueError:  # not in the main thread: the caller's handlers stay
         yield
         return

@@ -3,6 +3,10 @@
 import hashlib
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
 from dataclasses import replace
@@ -174,6 +178,48 @@ def test_an_interrupted_build_leaves_nothing(place: Place, monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt):
         place.build(place.recipe())
     assert place.left() == set()
+
+
+BUILDER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+kernel, recipe, source, version, sha256 = sys.argv[1:]
+sys.path.insert(0, kernel)
+from kernelbuild import command
+from kernelbuild.recipe import Archive, load_recipe
+made = replace(
+    load_recipe(Path(recipe)),
+    archives=(Archive(version=version, origin="a test", sha256=sha256),),
+    source_paths=(Path(source),),
+)
+command.load_recipe = lambda folder: made
+sys.exit(command.main(["build"]))
+"""
+
+
+def test_ctrl_c_in_a_real_build_leaves_nothing(place: Place) -> None:
+    """As a terminal and `./dev` send it: to the whole group, then SIGTERM, then impatience."""
+    recipe = place.recipe(MAKEFILE.replace("@cp /bin/true linux", "@sleep 60"))
+    (archive,) = recipe.archives
+    words = (place.recipe_folder, recipe.source_paths[0], archive.version, archive.sha256)
+    builder = subprocess.Popen(
+        [sys.executable, "-c", BUILDER, Path(build.__file__).parents[1], *words],
+        env={**os.environ, "XDG_CACHE_HOME": str(place.folder)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert builder.stderr is not None
+    while "compiling" not in builder.stderr.readline():
+        pass
+    os.killpg(builder.pid, signal.SIGINT)
+    builder.terminate()
+    builder.send_signal(signal.SIGINT)
+    told = builder.communicate()[1]
+    place.cache = place.folder / "wanlab" / "kernels"
+    assert (builder.returncode, place.left()) == (130, set())
+    assert told.endswith("kernel: interrupted; nothing is left behind\n")
 
 
 def test_a_disk_that_is_full_is_said_before_anything_is_unpacked(place: Place) -> None:

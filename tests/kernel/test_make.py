@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from kernelbuild import requirements
 from kernelbuild.errors import BuildError
-from kernelbuild.make import environment, run_make
+from kernelbuild.make import environment, run_make, terminated_as_interrupt
 
 
 def make(folder: Path, makefile: str) -> int:
@@ -120,6 +121,31 @@ def test_a_killed_builder_takes_make_with_it(tmp_path: Path) -> None:
         descriptor = os.pidfd_open(int((tmp_path / "make").read_text()))
         builder.kill()
     assert ended(descriptor)
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_further_signals_do_not_disturb_the_tidying_up(first: signal.Signals) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    tidied = False
+    with pytest.raises(KeyboardInterrupt), terminated_as_interrupt():
+        try:
+            os.kill(os.getpid(), first)
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                os.kill(os.getpid(), number)
+            tidied = True
+    assert tidied
+    after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    assert after == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with terminated_as_interrupt():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, previous)
 
 
 def ended(descriptor: int) -> bool:
