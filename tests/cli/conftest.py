@@ -49,7 +49,12 @@ class Wanlab:
         return subprocess.Popen(
             [*before, *PROGRAM, *arguments],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(SOURCE),
+                "COLUMNS": "80",  # not the terminal's that the tests run in
+                **(environment or {}),
+            },
             start_new_session=True,
             **{**pipes, **streams},
         )
