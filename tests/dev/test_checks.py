@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from dev import checks, ui
 from dev.checks import CHECKS, Outcome, report, require_tools
 from dev.errors import DevError
 
@@ -31,3 +32,19 @@ def test_no_tool_is_missing_when_all_are_there(tmp_path: Path) -> None:
     for _, command in CHECKS:
         (tmp_path / command[0]).touch()
     require_tools(tmp_path)
+
+
+def test_a_registry_out_of_reach_does_not_hide_what_the_other_checks_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise DevError("npm ci failed (exit status 1)", "  ECONNREFUSED")
+
+    monkeypatch.setattr(checks, "require_tools", lambda folder: None)
+    monkeypatch.setattr(checks, "run_quietly", lambda *_, **__: (0, []))
+    monkeypatch.setattr(ui, "install_packages", fail)
+    assert checks.check() == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["--- npm ci", "npm ci failed (exit status 1)", "  ECONNREFUSED"]
+    summary = [line.rsplit(maxsplit=3)[:2] for line in lines[-5:]]
+    assert summary == [[name, "ok"] for name, _ in CHECKS] + [["npm ci", "FAILED"]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from dev import command
 from dev.errors import DevError
-from dev.setup import CHECKS, Scope
+from dev.setup import PAGE, Scope
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,7 +31,7 @@ def test_the_front_end_is_built_by_what_sets_up_and_its_size_is_said(
     monkeypatch.setattr(command, "set_up", done.append)
     (tmp_path / "picture.png").write_bytes(bytes(2000))
     assert command.main(["ui"]) == 0
-    assert done == [CHECKS]
+    assert done == [PAGE]
     assert capsys.readouterr().err.startswith("ui: 2 kB compressed; ")
 
 

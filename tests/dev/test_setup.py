@@ -1,5 +1,11 @@
+import os
+import subprocess
+import sys
+
 import pytest
-from dev import kernel, packages, setup, ui, venv
+from dev import command, kernel, packages, setup, ui, venv
+from dev.errors import DevError
+from dev.places import ROOT
 from dev.setup import Missing
 
 
@@ -70,6 +76,16 @@ def test_checks_of_style_do_not_wait_for_a_kernel(
     assert done == ["venv"]
 
 
+def test_checks_of_style_do_not_build_the_page(
+    monkeypatch: pytest.MonkeyPatch, done: list[str]
+) -> None:
+    on_a_computer(monkeypatch, lacks=[], venv_is_made=True, image=None, ui_is_built=False)
+    setup.set_up(setup.CHECKS)
+    assert done == []
+    setup.set_up(setup.PAGE)
+    assert done == ["ui"]
+
+
 def test_the_demo_needs_neither_the_page_nor_the_programs_of_the_tests(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
 ) -> None:
@@ -78,6 +94,70 @@ def test_the_demo_needs_neither_the_page_nor_the_programs_of_the_tests(
     setup.set_up(setup.DEMO)
     assert done == ["apt ('iperf3',)", "venv", "kernel"]
     assert "pip install -e . " in capsys.readouterr().err
+
+
+@pytest.fixture
+def failing_page(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> list[str]:
+    """A computer with everything but the page, where npm's registry is out of reach."""
+
+    def fail() -> None:
+        raise DevError("npm ci failed (exit status 1): node npm-cli.js ci", "  ECONNREFUSED")
+
+    on_a_computer(monkeypatch, lacks=[], venv_is_made=False, image="kernel", ui_is_built=False)
+    monkeypatch.setattr(ui, "build", fail)
+    return done
+
+
+def test_a_page_that_cannot_be_built_is_named_and_the_rest_is_done(
+    failing_page: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["setup"]) == 1
+    assert failing_page == ["venv"]
+    said = capsys.readouterr().err
+    assert "setup: the browser page is missing: npm ci failed (exit status 1)" in said
+    assert "ECONNREFUSED" in said
+    assert said.endswith("setup: everything else is done; for the page: ./dev ui\n")
+
+
+def test_tests_run_without_the_page_and_say_why_some_are_skipped(
+    failing_page: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StartedError(Exception):
+        """Instead of pytest."""
+
+    def become(words: list[str]) -> None:
+        raise StartedError(*words)
+
+    monkeypatch.setattr(command, "_become", become)
+    monkeypatch.setenv("WANLAB_NO_PAGE", "")
+    monkeypatch.setenv("WANLAB_REQUIRE_KERNEL", "1")
+    monkeypatch.setattr("os.chdir", lambda folder: None)
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
+    with pytest.raises(StartedError):
+        command.main(["test"])
+    assert os.environ["WANLAB_NO_PAGE"] == "npm ci failed (exit status 1): node npm-cli.js ci"
+
+
+@pytest.mark.parametrize("name", ["ui", "wheel"])
+def test_what_consists_of_the_page_does_not_go_on_without_it(
+    name: str, failing_page: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("dev.wheel.build")
+    assert command.main([name]) == 1
+
+
+def test_the_tests_of_the_page_are_skipped_with_the_reason_that_there_is_none() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ui/test_pages.py"],
+        cwd=ROOT,
+        env={**os.environ, "WANLAB_NO_PAGE": "npm ci failed"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0
+    assert "there is no browser page: npm ci failed" in ran.stdout
+    assert "3 skipped" in ran.stdout
 
 
 def test_what_will_be_done_names_the_exact_command() -> None:

@@ -48,3 +48,17 @@ def test_the_size_is_that_of_compressed_texts_and_of_other_files_as_they_are(
     (tmp_path / "picture.png").write_bytes(bytes(1000))
     (tmp_path / ui.STAMP).write_text("not sent to anybody" * 1000)
     assert 1000 < ui.compressed_bytes(tmp_path) < 2000
+
+
+def test_npm_trusts_the_certificates_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A registry behind a proxy that signs with a certificate of its own is reached."""
+    monkeypatch.delenv(ui.CERTIFICATES_VARIABLE, raising=False)
+    monkeypatch.setattr(ui, "node", lambda: tmp_path / "bin" / "node")
+    monkeypatch.setattr(ui, "CERTIFICATES", tmp_path / "none.crt")
+    assert ui.CERTIFICATES_VARIABLE not in ui.npm_environment()
+    monkeypatch.setattr(ui, "CERTIFICATES", Path(__file__))
+    assert ui.npm_environment()[ui.CERTIFICATES_VARIABLE] == __file__
+    monkeypatch.setenv(ui.CERTIFICATES_VARIABLE, "/their/own.crt")
+    assert ui.npm_environment()[ui.CERTIFICATES_VARIABLE] == "/their/own.crt"

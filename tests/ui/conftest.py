@@ -23,11 +23,18 @@ from wanlab.web.app import STATIC
 
 # Set by `./dev test`, which has installed and built what is needed: it may not be missing then.
 REQUIRED = "WANLAB_REQUIRE_KERNEL"
+# Set by `./dev test` if the page could not be built, to the reason.
+NO_PAGE = "WANLAB_NO_PAGE"
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SCREENSHOTS = "WANLAB_SCREENSHOTS"
 PAGES = "WANLAB_PAGES"
 SIZE = {"width": 1280, "height": 720}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if reason := os.environ.get(NO_PAGE):
+        pytest.skip(f"there is no browser page: {reason}")
 
 
 def lacks(what: str) -> None:

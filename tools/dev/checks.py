@@ -45,8 +45,13 @@ def check() -> int:
     """Run all checks; show the output of those that failed, then one line for each."""
     require_tools(VENV / "bin")
     outcomes = [_run(name, _in_venv(command)) for name, command in CHECKS]
-    ui.install_packages()
-    outcomes += [_run(name, command, UI) for name, command in ui.checks()]
+    started = time.monotonic()
+    try:
+        ui.install_packages()
+    except DevError as error:
+        outcomes.append(Outcome("npm ci", 1, time.monotonic() - started, (str(error),)))
+    else:
+        outcomes += [_run(name, command, UI) for name, command in ui.checks()]
     print(report(outcomes), flush=True)
     return int(any(outcome.status != 0 for outcome in outcomes))
 

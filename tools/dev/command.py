@@ -19,7 +19,7 @@ from . import wheel as wheels
 from .checks import check as run_checks
 from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
-from .setup import CHECKS, DEMO, set_up
+from .setup import CHECKS, DEMO, PAGE, set_up
 
 # A machine uses one core. Tests of one file share machines, so they run in the same process.
 ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
@@ -38,8 +38,7 @@ DOCUMENTS = (
 def setup(arguments: Sequence[str]) -> int:
     """List and install what is missing: Debian packages, .venv, the kernel, the front end."""
     _refuse_arguments("setup", arguments)
-    set_up()
-    return 0
+    return 1 if set_up() else 0
 
 
 def demo(arguments: Sequence[str]) -> int:
@@ -50,7 +49,9 @@ def demo(arguments: Sequence[str]) -> int:
 
 def test(arguments: Sequence[str]) -> int:
     """Set up, then run the tests on all cores; any arguments are passed on to pytest instead."""
-    set_up()
+    without_page = set_up()
+    if without_page is not None:  # tests of the page are skipped, with this reason
+        os.environ["WANLAB_NO_PAGE"] = without_page.what
     os.chdir(ROOT)
     os.environ["WANLAB_REQUIRE_KERNEL"] = (
         "1"  # it has just been built, so no test may be skipped without it
@@ -92,7 +93,8 @@ def kernel(arguments: Sequence[str]) -> int:
 def ui(arguments: Sequence[str]) -> int:
     """Build the browser front end if ui/ has changed; part of setup."""
     _refuse_arguments("ui", arguments)
-    set_up(CHECKS)
+    if set_up(PAGE):
+        return 1
     size = front_end.kilobytes(front_end.compressed_bytes(STATIC))
     print(f"ui: {size} compressed; `wanlab web` shows it", file=sys.stderr)
     return 0
@@ -101,7 +103,8 @@ def ui(arguments: Sequence[str]) -> int:
 def wheel(arguments: Sequence[str]) -> int:
     """Build the wheel with the kernel and the page, the sdist, and the kernel's source into dist/."""
     _refuse_arguments("wheel", arguments)
-    set_up()
+    if set_up():
+        return 1  # a wheel contains the page
     wheels.report(wheels.build())
     return 0
 

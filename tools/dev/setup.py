@@ -1,4 +1,8 @@
-"""`./dev setup`: lists what is missing, then installs it."""
+"""`./dev setup`: lists what is missing, then installs it.
+
+The browser page comes last. Its packages come from another registry (npm's), which a proxy may block.
+If it cannot be built, the rest is there, and only the tests of the page cannot run.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from . import kernel, packages, ui, venv
+from .errors import DevError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +49,17 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What a command of ./dev needs: a kernel, and the developers' tools with the browser page."""
+    """What a command of ./dev needs: a kernel, the developers' tools, the browser page."""
 
     kernel: bool
     development: bool
+    page: bool
 
 
-DEMO = Scope(kernel=True, development=False)
-CHECKS = Scope(kernel=False, development=True)
-EVERYTHING = Scope(kernel=True, development=True)
+DEMO = Scope(kernel=True, development=False, page=False)
+CHECKS = Scope(kernel=False, development=True, page=False)
+PAGE = Scope(kernel=False, development=True, page=True)
+EVERYTHING = Scope(kernel=True, development=True, page=True)
 
 
 def find_missing(scope: Scope) -> tuple[Missing, str]:
@@ -65,19 +72,22 @@ def find_missing(scope: Scope) -> tuple[Missing, str]:
         venv=not venv.is_up_to_date(development=scope.development),
         development=scope.development,
         kernel=needs_kernel,
-        ui=scope.development and not ui.is_up_to_date(),
+        ui=scope.page and not ui.is_up_to_date(),
     )
-    page = "the browser front end" if scope.development else None
+    page = "the browser front end" if scope.page else None
     installed = [packages.count(wanted), ".venv", image, page]
     return missing, ", ".join(filter(None, installed))
 
 
-def set_up(scope: Scope = EVERYTHING) -> None:
-    """Install what is missing; if nothing is, only say so."""
+def set_up(scope: Scope = EVERYTHING) -> DevError | None:
+    """Install what is missing; if nothing is, only say so.
+
+    Return the error if the browser page could not be built. DevError if anything else could not.
+    """
     missing, installed = find_missing(scope)
     if not missing:
         print(f"setup: nothing to do ({installed})", file=sys.stderr)
-        return
+        return None
     print("\n  ".join(["setup will", *missing.describe()]), file=sys.stderr)
     if missing.packages:
         packages.install(missing.packages, kernel.source_versions() if missing.kernel else [])
@@ -86,5 +96,11 @@ def set_up(scope: Scope = EVERYTHING) -> None:
     if missing.kernel:
         kernel.build()
     if missing.ui:
-        ui.build()
-    print("setup: done", file=sys.stderr)
+        try:
+            ui.build()
+        except DevError as error:
+            print(f"setup: the browser page is missing: {error}", file=sys.stderr)
+            print("setup: everything else is done; for the page: ./dev ui", file=sys.stderr)
+            return error
+    print("setup: done; type `. .venv/bin/activate` to have `wanlab`", file=sys.stderr)
+    return None

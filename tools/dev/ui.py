@@ -19,6 +19,9 @@ from .progress import run
 
 STAMP = ".stamp"
 PACKAGES = UI / "node_modules"
+# The system's certificates on Debian and Ubuntu.
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+CERTIFICATES_VARIABLE = "NODE_EXTRA_CA_CERTS"
 _COMPRESSED = {".js", ".css", ".html", ".svg"}
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
@@ -47,7 +50,7 @@ def install_packages() -> None:
     npm = next(node().parents[1].glob("lib/node_modules/npm/bin/npm-cli.js"), None)
     if npm is None:
         raise DevError("there is no npm in .venv", "remove .venv, then run: ./dev setup")
-    run("npm ci", [program, str(npm), "ci", *_OPTIONS], folder=UI, environment=_environment())
+    run("npm ci", [program, str(npm), "ci", *_OPTIONS], folder=UI, environment=npm_environment())
     (PACKAGES / STAMP).write_text(wanted, encoding="ascii")
 
 
@@ -116,7 +119,12 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _environment() -> dict[str, str]:
-    """Return our environment with Node first in PATH, where programs that npm starts look for it."""
+def npm_environment() -> dict[str, str]:
+    """Return our environment with Node first in PATH, where programs that npm starts look for it.
+
+    Node brings certificates of its own. Behind a proxy that signs with another one, it needs the
+    system's, as pip does.
+    """
     path = f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return os.environ | {"PATH": path}
+    certificates = {CERTIFICATES_VARIABLE: str(CERTIFICATES)} if CERTIFICATES.exists() else {}
+    return certificates | os.environ | {"PATH": path}
