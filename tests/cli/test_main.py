@@ -39,6 +39,32 @@ def test_a_verb_that_does_not_exist_is_wrong_usage(wanlab: Any) -> None:
     assert (ran.status, "No such command 'frobnicate'" in ran.errors) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["labs"], "Did you mean 'lab'?"),
+        (["lab", "shwo", "6"], "Did you mean 'show'?"),
+        (["plan", "--wre", "mtu", "single,2"], "--wire"),
+        (["exec", "--tpo", "single,2", "--", "ls"], "no option --tpo (did you mean --topo?)"),
+        (["python", "--sed", "3", "x.py"], "no option --sed (did you mean --seed?)"),
+        (["mn", "--tpo", "single,2"], "no such option: --tpo (did you mean --topo?)"),
+    ],
+)
+def test_a_mistyped_word_is_told_with_the_nearest(
+    wanlab: Any, words: list[str], meant: str
+) -> None:
+    ran = wanlab(*words)
+    assert ran.status in (1, 2)
+    assert meant in ran.errors
+
+
+def test_help_and_version_are_commands_too(wanlab: Any) -> None:
+    assert wanlab("help").output == wanlab("--help").output
+    assert wanlab("help", "lab", "run").output == wanlab("lab", "run", "--help").output
+    assert wanlab("version").output == wanlab("--version").output
+    assert wanlab("help", "lab", "rnu").status == 2
+
+
 def test_labs_are_listed(wanlab: Any) -> None:
     lines = wanlab("lab", "list").output.decode().splitlines()
     names = [line.split()[0] for line in lines]
@@ -54,11 +80,23 @@ def test_a_plan_is_a_script_for_a_shell(wanlab: Any) -> None:
     assert b"ip netns add h1" in ran.output
 
 
-def test_a_reader_of_a_plan_may_go_away(wanlab: Any) -> None:
-    process = wanlab.start("plan", "single,300", stdin=subprocess.DEVNULL)
+@pytest.mark.parametrize(
+    "command", ["plan single,300", "lab list --json", "lab list", "--help", "mn --help", "version"]
+)
+def test_a_reader_may_go_away(wanlab: Any, command: str) -> None:
+    process = wanlab.start(*command.split(), stdin=subprocess.DEVNULL)
     process.stdout.close()
     process.stdout = None
     assert wanlab.end(process).errors == ""
+
+
+@pytest.mark.machine
+def test_a_reader_of_what_the_recipe_prints_may_go_away(wanlab: Any) -> None:
+    process = wanlab.start("kernel", "info", stdin=subprocess.DEVNULL)
+    process.stdout.close()
+    process.stdout = None
+    ran = wanlab.end(process)
+    assert (ran.status, ran.errors) == (141, "")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["exec", "--help"], ["plan", "single,2"]])

@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+from typing import NoReturn
 
 from wanlab.errors import WanlabError
 
-from .signals import EndedBySignal, raise_on_signals
+from .signals import STATUS_OF_SIGNAL, EndedBySignal, raise_on_signals
+
+COMPLETION = "_WANLAB_COMPLETE"
+"""The variable with which a shell asks for completions."""
 
 
 def main() -> None:
@@ -24,6 +29,11 @@ def main() -> None:
     raise_on_signals()
     try:
         _run(sys.argv[1:])
+    except SystemExit as end:
+        # Flush here: at the end of the interpreter, a reader that has gone would give a traceback.
+        _exit(end.code)
+    except BrokenPipeError:
+        _exit(STATUS_OF_SIGNAL + signal.SIGPIPE)
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
@@ -35,12 +45,14 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> None:
+    # The shell asks for completions: the words are in its environment, not in our arguments.
+    is_completing = COMPLETION in os.environ
     # `mn` parses its own options. It does not import typer, so that it starts faster.
-    if arguments[:1] == ["mn"]:
+    if arguments[:1] == ["mn"] and not is_completing:
         from .inside import run_mn
 
         _exit(run_mn(arguments[1:]))
-    if not arguments:
+    if not arguments and not is_completing:
         from .browser import opens_without_arguments, web
 
         if opens_without_arguments():
@@ -57,8 +69,8 @@ def _print_error(message: str, error: BaseException) -> None:
         print("wanlab: " + "; ".join([message, *notes]), file=sys.stderr, flush=True)
 
 
-def _exit(status: int) -> None:
-    """Exit without an error if the reader of our output, or the terminal, has gone."""
+def _exit(status: str | int | None) -> NoReturn:
+    """Exit without a traceback if the reader of our output, or the terminal, has gone."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

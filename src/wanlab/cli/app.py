@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from wanlab import __version__
 
+from . import completions
 from .browser import web
+from .experiment_verbs import run_experiment, sweep_experiment
+from .kernel_verbs import kernel
 from .lab_verbs import lab
-from .options import Json, Seed, WireOption
+from .options import Json, WireOption
+from .passed_on import ALL_ARGUMENTS, PassedOn
+from .plot_verb import plot
 
 # \b makes click keep the line breaks of a paragraph.
 app = typer.Typer(
@@ -30,17 +34,9 @@ app = typer.Typer(
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-kernel = typer.Typer(
-    help="Build or show the kernel of the embedded machine.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(lab, name="lab")
-app.add_typer(kernel, name="kernel")
 
 
 def _version(is_requested: bool) -> None:
@@ -76,6 +72,7 @@ def execute(
         typer.Option(
             help="A topology file, or a shape such as single,4 or tree,depth=2,fanout=2.",
             metavar="TOPOLOGY",
+            autocompletion=completions.topologies,
         ),
     ] = None,
     node: Annotated[
@@ -83,6 +80,7 @@ def execute(
         typer.Option(
             help="The host or router to run it on (default: the root namespace, with the switches).",
             metavar="NODE",
+            autocompletion=completions.nodes,
         ),
     ] = None,
     machine: Annotated[
@@ -90,6 +88,7 @@ def execute(
         typer.Option(
             help="embedded (its own kernel) or native (this computer's kernel, in new namespaces).",
             metavar="MACHINE",
+            autocompletion=completions.one_of("embedded", "native"),
         ),
     ] = "embedded",
     clock: Annotated[
@@ -97,6 +96,7 @@ def execute(
         typer.Option(
             help="virtual (as fast as possible, repeatable) or real (default: that of the machine).",
             metavar="CLOCK",
+            autocompletion=completions.one_of("virtual", "real"),
         ),
     ] = None,
     wire: WireOption = "mtu",
@@ -133,12 +133,13 @@ def execute(
     )
 
 
-# All arguments are passed on unchanged.
-RAW = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
-
-
-@app.command("mn", context_settings={**RAW, "help_option_names": []})
-def mininet(context: typer.Context) -> None:
+@app.command("mn", cls=PassedOn, context_settings={**ALL_ARGUMENTS, "help_option_names": []})
+def mininet(
+    arguments: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(autocompletion=completions.mn_arguments, hidden=True),
+    ] = None,
+) -> None:
     """Build a network and use it at Mininet's prompt.
 
     For the options, see: wanlab mn -h
@@ -149,11 +150,21 @@ def mininet(context: typer.Context) -> None:
     """
     from . import inside
 
-    raise typer.Exit(inside.run_mn(context.args))
+    raise typer.Exit(inside.run_mn(arguments or []))
 
 
-@app.command("python", context_settings=RAW, options_metavar="[MACHINE] [SCRIPT [ARGUMENTS]]")
-def python(context: typer.Context) -> None:
+@app.command(
+    "python",
+    cls=PassedOn,
+    context_settings=ALL_ARGUMENTS,
+    options_metavar="[MACHINE] [SCRIPT [ARGUMENTS]]",
+)
+def python(
+    arguments: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(autocompletion=completions.python_arguments, hidden=True),
+    ] = None,
+) -> None:
     """Run a Python script, such as a Mininet script, in a new machine.
 
     \b
@@ -180,7 +191,7 @@ def python(context: typer.Context) -> None:
     """
     from . import inside
 
-    raise typer.Exit(inside.run_python(context.args))
+    raise typer.Exit(inside.run_python(arguments or []))
 
 
 @app.command("plan")
@@ -190,6 +201,7 @@ def plan(
         typer.Argument(
             help="A topology file (.mn, .json, .yaml), or a shape such as single,4.",
             metavar="TOPOLOGY",
+            autocompletion=completions.topologies,
         ),
     ],
     wire: WireOption = "mtu",
@@ -206,73 +218,7 @@ def plan(
     print(topologies.script(topology, wire), end="")
 
 
-@app.command("plot")
-def plot(
-    records: Annotated[list[str], typer.Argument(help="The folders of records.", metavar="RECORD")],
-    what: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the usual ones).",
-            metavar="NAMES",
-        ),
-    ] = None,
-    port: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Draw only this port (repeatable).", metavar="PORT"),
-    ] = None,
-    cdf: Annotated[
-        bool, typer.Option("--cdf", help="Draw distributions instead of time series.")
-    ] = False,
-    columns: Annotated[
-        bool,
-        typer.Option(
-            "--columns", help="Draw the records side by side instead of in the same panels."
-        ),
-    ] = False,
-    title: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Title of the figure.", metavar="TEXT"),
-    ] = None,
-    output: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            "-o",
-            "--output",
-            help="Write to FILE (.pdf, .svg, .png; default: RECORD.pdf).",
-            metavar="FILE",
-        ),
-    ] = None,
-    only_list: Annotated[
-        bool, typer.Option("--list", help="List what the records contain and draw nothing.")
-    ] = False,
-) -> None:
-    """Draw figures of records.
-
-    They show throughput, RTT, congestion window, queue, drops and more over time.
-
-    \b
-    wanlab plot results/lab14-seed1-3f2a9c01/1-bdp
-    wanlab plot 1-bdp 10-bdp --what rtt,queue -o buffers.pdf
-    wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
-    wanlab plot 1-bdp --list
-
-    Several records are drawn in the same panels. Warnings of a record are printed below the figure.
-    """
-    from . import figures
-
-    if only_list:
-        raise typer.Exit(figures.show_list(records))
-    raise typer.Exit(
-        figures.run(
-            records,
-            what=what,
-            ports=port or (),
-            as_distribution=cdf,
-            columns=columns,
-            title=title,
-            output=output,
-        )
-    )
+app.command("plot")(plot)
 
 
 @app.command("top")
@@ -294,6 +240,9 @@ def top(
             "--sort",
             help="Sort by throughput, backlog, drops, window, rtt or name.",
             metavar="BY",
+            autocompletion=completions.one_of(
+                "throughput", "backlog", "drops", "window", "rtt", "name"
+            ),
         ),
     ] = "throughput",
     idle: Annotated[
@@ -317,194 +266,10 @@ def top(
     )
 
 
-ExperimentFile = Annotated[
-    str,
-    typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
-]
-Values = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option(
-        "--set", help="Set a parameter: rtt=10ms,50ms (repeatable).", metavar="NAME=VALUES"
-    ),
-]
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
-]
-
-
-@app.command("run")
-def run_experiment(
-    file: ExperimentFile,
-    values: Values = None,
-    seed: Seed = 1,
-    output: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Also write the record to FOLDER.", metavar="FOLDER"),
-    ] = None,
-    no_cache: NoCache = False,
-    here: Annotated[
-        bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Run an experiment once.
-
-    \b
-    wanlab run buffers.py --set buffer=2bdp --seed 3
-    wanlab plot $(wanlab run buffers.py --json | jq -r .record)
-
-    A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
-    its result comes from the cache.
-    """
-    from . import sweeps
-
-    raise typer.Exit(
-        sweeps.run(
-            file,
-            values=values or [],
-            seed=seed,
-            output=output,
-            no_cache=no_cache,
-            here=here,
-            as_json=as_json,
-        )
-    )
-
-
-@app.command("sweep")
-def sweep_experiment(
-    file: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Argument(
-            help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"
-        ),
-    ] = None,
-    values: Values = None,
-    repeats: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Run the experiment's larger design, which takes longer.")
-    ] = False,
-    jobs: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
-        ),
-    ] = None,
-    output: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
-    ] = False,
-    scheduler: Annotated[
-        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
-    ] = "",
-    limit: Annotated[
-        Optional[float],  # noqa: UP045
-        typer.Option(help="Let a run fail that takes longer in real time.", metavar="SECONDS"),
-    ] = None,
-    plots: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            "--plot",
-            help='Draw this: "lines goodput over buffer by algorithm" (repeatable).',
-            metavar="FIGURE",
-        ),
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write only the table, no figures and no report.")
-    ] = False,
-    no_cache: NoCache = False,
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Empty the cache, or only its results of FILE.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Run an experiment with all values of its design, in parallel.
-
-    \b
-    wanlab sweep buffers.py
-    wanlab sweep buffers.py --set rtt=10ms,50ms --set algorithm=bbr --repeats 5
-    wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
-    wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
-
-    Finished runs are kept in the results folder. If the sweep was interrupted or killed, or if you add
-    values, the same command resumes from there. Kinds of figures: lines, heat, box, cdf.
-
-    Exit status: 0, or 1 if a run failed.
-    """
-    from . import sweeps
-
-    if forget:
-        raise typer.Exit(sweeps.forget(file))
-    if file is None:
-        raise typer.BadParameter("no experiment given: wanlab sweep FILE")
-    raise typer.Exit(
-        sweeps.sweep(
-            file,
-            values=values or [],
-            repeats=repeats,
-            full=full,
-            jobs=jobs,
-            output=output,
-            retry_failed=retry_failed,
-            scheduler=scheduler,
-            limit_s=limit,
-            no_cache=no_cache,
-            plots=plots or [],
-            no_report=no_report,
-            as_json=as_json,
-        )
-    )
-
-
-@kernel.command(
-    "build",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-)
-def kernel_build(context: typer.Context) -> None:
-    """Build the kernel, unless it exists already."""
-    from . import kernels
-
-    raise typer.Exit(kernels.run_recipe(["build", *context.args]))
-
-
-@kernel.command(
-    "verify",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-)
-def kernel_verify(context: typer.Context) -> None:
-    """Say whether a kernel image is the one that the recipe makes."""
-    from . import kernels
-
-    raise typer.Exit(kernels.run_recipe(["verify", *context.args]))
-
-
-@kernel.command(
-    "info",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-)
-def kernel_info(context: typer.Context) -> None:
-    """Show what the kernel was built from and where it is."""
-    from . import kernels
-
-    raise typer.Exit(kernels.run_recipe(["info", *context.args]))
+app.command("run")(run_experiment)
+app.command("sweep")(sweep_experiment)
+app.add_typer(lab, name="lab")
+app.add_typer(kernel, name="kernel")
 
 
 @app.command("doctor")
@@ -545,3 +310,26 @@ def clean(
     from . import clean as command_module
 
     raise typer.Exit(command_module.run(dry_run=dry_run))
+
+
+@app.command("version")
+def version() -> None:
+    """Print the version, as --version does."""
+    print(f"wanlab {__version__}")
+
+
+@app.command("help", add_help_option=False)
+def help_on(
+    context: typer.Context,
+    words: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(help="A command, such as lab run.", metavar="[COMMAND]"),
+    ] = None,
+) -> None:
+    """Print the help of wanlab or of a command.
+
+    \b
+    wanlab help
+    wanlab help lab run
+    """
+    app([*(words or []), "--help"], prog_name="wanlab")

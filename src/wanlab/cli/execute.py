@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 
 from wanlab import Network, Process, Topology
-from wanlab.errors import CommandError, WanlabError
+from wanlab.errors import CommandError, WanlabError, did_you_mean
 
 from . import desktop, topologies
 from .exec_options import DEFAULT, ExecOptions
@@ -26,6 +26,7 @@ from .windows import refuse
 DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 1.0
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
+OPTIONS = ("--topo", "--node", "--machine", "--clock", "--wire", "--seed")
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
 
 
@@ -40,6 +41,10 @@ def run(
     seed: int | None,
 ) -> int:
     """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it."""
+    if command[0].startswith("-"):
+        raise WanlabError(
+            f"there is no option {command[0]}", did_you_mean(command[0].partition("=")[0], OPTIONS)
+        )
     network = Network(
         topologies.read(topo) if topo else Topology(),
         machine=one_of("machine", machine, ("embedded", "native")),  # type: ignore[arg-type]

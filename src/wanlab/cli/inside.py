@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any
 
 from wanlab import Network, Topology, shapes
-from wanlab.errors import RequirementError, WanlabError
+from wanlab.errors import RequirementError, WanlabError, did_you_mean
 from wanlab.mininet import options
 
 from . import execute
@@ -21,6 +21,7 @@ from .exec_options import ExecOptions
 
 # Do not let a file in the working folder hide a module of the standard library.
 SAFE_PATH = "-P"
+PYTHONS_OPTIONS = ("--version", "--check-hash-based-pycs")
 HIDDEN_FOLDERS = ("/tmp/", "/run/", "/dev/")
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 4 << 20
@@ -62,6 +63,9 @@ def run_python(arguments: Sequence[str]) -> int:
         split = options.split(arguments, only_first=True)
     except ValueError as error:
         raise WanlabError(str(error), "see: wanlab python --help") from None
+    if split.rest and split.rest[0].startswith("--") and split.rest[0] not in PYTHONS_OPTIONS:
+        name = split.rest[0].partition("=")[0]
+        raise WanlabError(f"there is no option {name}", did_you_mean(name, options.MACHINE_NAMES))
     if split.rest and not split.rest[0].startswith("-"):
         _check_is_visible(split.rest[0], split.machine)
     return _run(split.machine, [sys.executable, *split.rest], stdin_is_for_prompt=False)

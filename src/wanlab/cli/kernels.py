@@ -9,7 +9,16 @@ from pathlib import Path
 import wanlab
 from wanlab.errors import RequirementError
 
-from .signals import EndedBySignal
+from .signals import STATUS_OF_SIGNAL, EndedBySignal
+
+RUN = """
+import runpy, signal, sys
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+del sys.argv[0]
+sys.path[0] = sys.argv[0].rpartition("/")[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a script that ends quietly, as other programs do, when nobody reads its output any more."""
 
 
 def run_recipe(arguments: list[str]) -> int:
@@ -20,9 +29,10 @@ def run_recipe(arguments: list[str]) -> int:
             "the kernel's recipe is not part of an installed wanlab",
             "use a checkout of wanlab, which has it in the folder kernel/",
         )
-    recipe = subprocess.Popen([sys.executable, str(program), *arguments])
+    recipe = subprocess.Popen([sys.executable, "-c", RUN, str(program), *arguments])
     try:
-        return recipe.wait()
+        status = recipe.wait()
+        return status if status >= 0 else STATUS_OF_SIGNAL - status
     except EndedBySignal as ended:
         recipe.send_signal(ended.number)
         recipe.wait()

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from . import completions
 from .options import Clock, Json, Seed
 
 lab = typer.Typer(
@@ -15,7 +16,11 @@ lab = typer.Typer(
 
 UnitName = Annotated[
     str,
-    typer.Argument(help="A unit such as 6, ex3 or prob1; see: wanlab lab list.", metavar="UNIT"),
+    typer.Argument(
+        help="A unit such as 6, ex3 or prob1; see: wanlab lab list.",
+        metavar="UNIT",
+        autocompletion=completions.units,
+    ),
 ]
 
 
@@ -79,7 +84,11 @@ def lab_start(
 def lab_run(
     units: Annotated[
         list[str],
-        typer.Argument(help="One or more units such as 6, ex3 or prob1, or all.", metavar="UNIT"),
+        typer.Argument(
+            help="One or more units such as 6, ex3 or prob1, or all.",
+            metavar="UNIT",
+            autocompletion=completions.units,
+        ),
     ],
     seed: Seed = 1,
     clock: Clock = "virtual",

@@ -11,6 +11,8 @@ import optparse
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NoReturn
 
 from wanlab import __version__
 
@@ -95,6 +97,18 @@ MACHINE_OPTIONS = (
         " (addresses of --controller remote are allowed anyway)",
     ),
 )
+VALUES: Mapping[str, tuple[str, ...]] = {
+    f"--{option}": tuple(help.partition("[")[0].split("|"))
+    for option, help in (
+        ("switch", SWITCH_HELP),
+        ("host", HOST_HELP),
+        ("controller", CONTROLLER_HELP),
+        ("link", LINK_HELP),
+        ("test", "pingall|pingpair|iperf|iperfudp|all|none|build"),
+        ("verbosity", LEVELS),
+    )
+}
+"""Values of Mininet's own options, for the completion of command lines."""
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -106,6 +120,12 @@ class Options(optparse.OptionParser):
         width = formatter.width - formatter.current_indent
         paragraphs = (self.description or "").strip().split("\n\n")
         return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs) + "\n"
+
+    def error(self, msg: str) -> NoReturn:
+        """Name the nearest option if there is no such option."""
+        wrong = msg.removeprefix("no such option: ")
+        nearest = get_close_matches(wrong, names(), n=1) if wrong != msg else []
+        super().error(f"{msg} (did you mean {nearest[0]}?)" if nearest else msg)
 
 
 def remote_controllers(texts: Sequence[str]) -> list[str]:
@@ -123,6 +143,13 @@ def remote_controllers(texts: Sequence[str]) -> list[str]:
 
 def version() -> str:
     return f"{MININET_VERSION} (wanlab {__version__})"
+
+
+def names() -> list[str]:
+    """Return all options by their long names."""
+    known = parser()
+    options = [*known.option_list, *(o for group in known.option_groups for o in group.option_list)]
+    return [name for option in options for name in option._long_opts]
 
 
 def parser() -> Options:

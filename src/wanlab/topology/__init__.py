@@ -1,7 +1,7 @@
 """What a network is: frozen data, shapes, addresses by rule, checks, and files."""
 
 from wanlab.topology.addresses import resolve
-from wanlab.topology.check import check, ensure
+from wanlab.topology.check import QUEUE_KINDS, check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.files import dumps, load, loads, save
 from wanlab.topology.model import (
@@ -20,9 +20,11 @@ from wanlab.topology.model import (
     Topology,
 )
 from wanlab.topology.nic import Nic
-from wanlab.topology.words import ConditionWords, link
+from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
 __all__ = [
+    "CONDITION_WORDS",
+    "QUEUE_KINDS",
     "ConditionWords",
     "Conditions",
     "Controller",

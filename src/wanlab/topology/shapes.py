@@ -168,6 +168,11 @@ def from_text(text: str) -> Topology:
     return SHAPES[name](**values)
 
 
+def sizes_of(name: str) -> tuple[str, ...]:
+    """Return the names of the sizes that a shape takes: ("depth", "fanout") of "tree"."""
+    return tuple(_sizes_of(SHAPES[name]))
+
+
 def _sizes_of(shape: Callable[..., Topology]) -> dict[str, bool]:
     """Return the sizes that a shape takes, and whether each is required."""
     return {

@@ -9,7 +9,7 @@ loop        waits on virtual time; nothing else does
 machine     all of it together
 """
 
-from .image import Image, find_image
+from .image import Image, cache_folder, find_image
 from .machine import EmbeddedMachine
 
-__all__ = ["EmbeddedMachine", "Image", "find_image"]
+__all__ = ["EmbeddedMachine", "Image", "cache_folder", "find_image"]

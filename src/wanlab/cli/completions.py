@@ -1,0 +1,172 @@
+"""The values that the shell completes: units, topologies, nodes, kernels, quantities.
+
+Typer asks for them while the user types, so each imports little, and none raises: a mistake in the
+words typed so far must not print anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from wanlab import Topology
+
+Completion = Callable[[typer.Context, str], list[str | tuple[str, str]]]
+"""Returns the words that may follow what has been typed, some with an explanation."""
+TOPOLOGY_FILES = (".mn", ".yaml", ".yml", ".json")
+
+
+def one_of(*words: str) -> Completion:
+    """Return a completion for an option with a fixed set of values."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str | tuple[str, str]]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+def _quietly(words: Callable[[typer.Context, str], Iterable[str | tuple[str, str]]]) -> Completion:
+    """Make a completion of a generator: its mistakes end the list."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str | tuple[str, str]]:
+        found: list[str | tuple[str, str]] = []
+        with contextlib.suppress(Exception):
+            for item in words(context, incomplete):
+                if (item if isinstance(item, str) else item[0]).startswith(incomplete):
+                    found.append(item)
+        return found
+
+    return complete
+
+
+@_quietly
+def units(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the units of the course with their titles."""
+    from wanlab.labs import catalog
+
+    for name in catalog.names():
+        lesson = catalog.folder_of(name) / "lesson.md"
+        title = lesson.read_text(encoding="utf-8").partition("\n")[0] if lesson.exists() else ""
+        yield name, title.lstrip("# ")
+
+
+def _topology_words(incomplete: str) -> Iterator[str]:
+    """Yield shapes; after a shape, its sizes and the conditions of links; and files."""
+    from wanlab import shapes
+    from wanlab.topology import CONDITION_WORDS
+
+    name, comma, _ = incomplete.partition(",")
+    if not comma:
+        yield from shapes.SHAPES
+        folder = Path(incomplete).parent if "/" in incomplete else Path()
+        for path in sorted(folder.iterdir()):
+            if path.suffix in TOPOLOGY_FILES:
+                yield str(path)
+    elif name in shapes.SHAPES:
+        before = incomplete.rpartition(",")[0]
+        for word in (*shapes.sizes_of(name), *CONDITION_WORDS):
+            if f"{word}=" not in before:
+                yield f"{before},{word}="
+
+
+@_quietly
+def topologies(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield topologies as --topo takes them."""
+    yield from _topology_words(incomplete)
+
+
+@_quietly
+def nodes(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the nodes of the topology that has been typed."""
+    yield from (node.name for node in _typed_topology(context).nodes)
+
+
+@_quietly
+def ports(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the ports of the topology that has been typed."""
+    from wanlab.topology import resolve
+
+    for link in resolve(_typed_topology(context)).links:
+        yield from (str(port.name) for port in link.ports)
+
+
+@_quietly
+def queues(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the kinds of queues."""
+    from wanlab.topology import QUEUE_KINDS
+
+    yield from QUEUE_KINDS
+
+
+@_quietly
+def quantities(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield what `wanlab plot --what` draws; after a comma, one more."""
+    from wanlab.plot import quantities as known
+
+    before, comma, _ = incomplete.rpartition(",")
+    for name in known.QUANTITIES:
+        if name not in before.split(","):
+            yield f"{before}{comma}{name}"
+
+
+@_quietly
+def kernels(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the folders of the kernels that have been built."""
+    from wanlab.machine.embedded import cache_folder
+
+    yield from (str(path.parent) for path in cache_folder().glob("*/manifest.json"))
+
+
+@_quietly
+def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the parameters of a YAML experiment. One in Python would have to be executed."""
+    from wanlab.experiments import load_experiment
+
+    file = str(context.params.get("file") or "")
+    if file.endswith((".yaml", ".yml")):
+        for name in load_experiment(file).parameters:
+            yield f"{name}="
+    name, equals, _ = incomplete.partition("=")
+    if name == "kernel" and equals:
+        yield from (f"kernel={folder}" for folder in kernels(context, ""))
+
+
+@_quietly
+def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the options of `mn`, or the values of the option before."""
+    from wanlab.mininet import options
+
+    before = str((context.params.get("arguments") or [""])[-1])
+    choices = {f"--{option.name}": option.choices for option in options.MACHINE_OPTIONS}
+    if before == "--topo":
+        yield from _topology_words(incomplete)
+    elif before in options.VALUES:
+        yield from options.VALUES[before]
+    elif choices.get(before):
+        yield from choices[before]
+    elif before not in choices:
+        yield from options.names()
+
+
+@_quietly
+def python_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the options of the machine, or the values of the option before. Files follow."""
+    from wanlab.mininet import options
+
+    before = str((context.params.get("arguments") or [""])[-1])
+    choices = {f"--{option.name}": option.choices for option in options.MACHINE_OPTIONS}
+    if before in choices:
+        yield from choices[before]
+    elif incomplete.startswith("-"):
+        yield from choices
+
+
+def _typed_topology(context: typer.Context) -> Topology:
+    from . import topologies as reader
+
+    return reader.read(str(context.params.get("topo") or context.params.get("topology")))

@@ -1,0 +1,156 @@
+"""`wanlab run` and `wanlab sweep`, with their options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from . import completions
+from .options import Json, Seed
+
+ExperimentFile = Annotated[
+    str,
+    typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
+]
+Values = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--set",
+        help="Set a parameter: rtt=10ms,50ms (repeatable).",
+        metavar="NAME=VALUES",
+        autocompletion=completions.settings,
+    ),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
+]
+
+
+def run_experiment(
+    file: ExperimentFile,
+    values: Values = None,
+    seed: Seed = 1,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Also write the record to FOLDER.", metavar="FOLDER"),
+    ] = None,
+    no_cache: NoCache = False,
+    here: Annotated[
+        bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment once.
+
+    \b
+    wanlab run buffers.py --set buffer=2bdp --seed 3
+    wanlab plot $(wanlab run buffers.py --json | jq -r .record)
+
+    A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
+    its result comes from the cache.
+    """
+    from . import sweeps
+
+    raise typer.Exit(
+        sweeps.run(
+            file,
+            values=values or [],
+            seed=seed,
+            output=output,
+            no_cache=no_cache,
+            here=here,
+            as_json=as_json,
+        )
+    )
+
+
+def sweep_experiment(
+    file: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(
+            help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"
+        ),
+    ] = None,
+    values: Values = None,
+    repeats: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run the experiment's larger design, which takes longer.")
+    ] = False,
+    jobs: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
+    ] = False,
+    scheduler: Annotated[
+        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
+    ] = "",
+    limit: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="Let a run fail that takes longer in real time.", metavar="SECONDS"),
+    ] = None,
+    plots: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--plot",
+            help='Draw this: "lines goodput over buffer by algorithm" (repeatable).',
+            metavar="FIGURE",
+        ),
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write only the table, no figures and no report.")
+    ] = False,
+    no_cache: NoCache = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Empty the cache, or only its results of FILE.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment with all values of its design, in parallel.
+
+    \b
+    wanlab sweep buffers.py
+    wanlab sweep buffers.py --set rtt=10ms,50ms --set algorithm=bbr --repeats 5
+    wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
+    wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
+
+    Finished runs are kept in the results folder. If the sweep was interrupted or killed, or if you add
+    values, the same command resumes from there. Kinds of figures: lines, heat, box, cdf.
+
+    Exit status: 0, or 1 if a run failed.
+    """
+    from . import sweeps
+
+    if forget:
+        raise typer.Exit(sweeps.forget(file))
+    if file is None:
+        raise typer.BadParameter("no experiment given: wanlab sweep FILE")
+    raise typer.Exit(
+        sweeps.sweep(
+            file,
+            values=values or [],
+            repeats=repeats,
+            full=full,
+            jobs=jobs,
+            output=output,
+            retry_failed=retry_failed,
+            scheduler=scheduler,
+            limit_s=limit,
+            no_cache=no_cache,
+            plots=plots or [],
+            no_report=no_report,
+            as_json=as_json,
+        )
+    )

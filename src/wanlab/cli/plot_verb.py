@@ -1,0 +1,78 @@
+"""`wanlab plot`, with its options and help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from . import completions
+
+
+def plot(
+    records: Annotated[list[str], typer.Argument(help="The folders of records.", metavar="RECORD")],
+    what: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the usual ones).",
+            metavar="NAMES",
+            autocompletion=completions.quantities,
+        ),
+    ] = None,
+    port: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Draw only this port (repeatable).", metavar="PORT"),
+    ] = None,
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="Draw distributions instead of time series.")
+    ] = False,
+    columns: Annotated[
+        bool,
+        typer.Option(
+            "--columns", help="Draw the records side by side instead of in the same panels."
+        ),
+    ] = False,
+    title: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Title of the figure.", metavar="TEXT"),
+    ] = None,
+    output: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write to FILE (.pdf, .svg, .png; default: RECORD.pdf).",
+            metavar="FILE",
+        ),
+    ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="List what the records contain and draw nothing.")
+    ] = False,
+) -> None:
+    """Draw figures of records.
+
+    They show throughput, RTT, congestion window, queue, drops and more over time.
+
+    \b
+    wanlab plot results/lab14-seed1-3f2a9c01/1-bdp
+    wanlab plot 1-bdp 10-bdp --what rtt,queue -o buffers.pdf
+    wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
+    wanlab plot 1-bdp --list
+
+    Several records are drawn in the same panels. Warnings of a record are printed below the figure.
+    """
+    from . import figures
+
+    if only_list:
+        raise typer.Exit(figures.show_list(records))
+    raise typer.Exit(
+        figures.run(
+            records,
+            what=what,
+            ports=port or (),
+            as_distribution=cdf,
+            columns=columns,
+            title=title,
+            output=output,
+        )
+    )
