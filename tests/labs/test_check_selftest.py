@@ -52,7 +52,11 @@ def test_each_variant_has_its_start_and_its_solution() -> None:
         ("ex1: start", graded(passed=False, problems=("set_env.sh: exit status 1",)), False),
         ("ex1: solution", graded(passed=True), True),
         ("ex1: solution", graded(passed=False), False),
-        ("ex1: wrong/one-switch", graded(passed=False, hint="no host is joined to s2; ..."), True),
+        (
+            "ex1: wrong/one-switch",
+            graded(passed=False, hint="no host is connected to s2; ..."),
+            True,
+        ),
         ("ex1: wrong/one-switch", graded(passed=False, hint="look at something else"), False),
         ("ex1: wrong/one-switch", graded(passed=True), False),
     ],

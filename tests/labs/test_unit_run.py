@@ -191,7 +191,7 @@ def test_two_equal_runs_at_once_are_refused(unit: Unit, results: Path) -> None:
     def run_again(line: str) -> None:
         if not refused:
             refused.append(line)
-            with pytest.raises(RequirementError, match="the same run is under way already"):
+            with pytest.raises(RequirementError, match="the same run has already started"):
                 run(unit, results)
 
     assert run(unit, results, say=run_again)["counts"]["reproduced"] == 2

@@ -92,7 +92,7 @@ def _lock(folder: Path) -> int:
         except BlockingIOError:
             os.close(descriptor)
             raise RequirementError(
-                f"the same run is under way already: it writes to {folder}",
+                f"the same run has already started: it writes to {folder}",
                 "wait for it, choose another --seed, or another place with --results",
             ) from None
         os.close(descriptor)
