@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from wanlab import Record, plot
+from wanlab import Record, iperf3, plot
 from wanlab.cli import figures
 from wanlab.errors import RecordError, WanlabError
 from wanlab.record import Provenance, Table, write
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
 def make(
@@ -87,6 +89,64 @@ def test_columns_have_what_all_records_have(folder: Path, drawn: Drawn) -> None:
     assert (titles, drawn["labels"]) == (["1-bdp", "other"], ["Throughput\n(Gbit/s)", ""])
 
 
+def test_columns_of_different_rates_have_one_unit(folder: Path, drawn: Drawn) -> None:
+    make(folder / "slow", rate=5e6)
+    draw("slow", "10-bdp", columns=True, what="throughput")
+    assert drawn["labels"] == ["Throughput\n(Gbit/s)", ""]
+    slow, fast = (axes.lines[0].get_ydata().tolist() for axes in drawn["figure"].axes)
+    assert (slow, fast) == ([0.005] * 4, [2.0] * 4)
+
+
+def test_a_folder_of_one_record_stands_for_it(folder: Path, drawn: Drawn) -> None:
+    make(folder / "results" / "one" / "record")
+    draw("results", what="rtt")
+    assert drawn["path"] == Path("record.pdf")
+
+
+def test_a_folder_of_records_names_them_or_is_drawn_side_by_side(
+    folder: Path, drawn: Drawn
+) -> None:
+    make(folder / "results" / "1-bdp")
+    make(folder / "results" / "10-bdp")
+    with pytest.raises(
+        WanlabError,
+        match=r"results holds 2 records: 1-bdp, 10-bdp .choose one, as in results/1-bdp, or .*columns",
+    ):
+        draw("results")
+    draw("results", columns=True)
+    titles = [axes.get_title(loc="left") for axes in drawn["figure"].axes]
+    assert titles == ["1-bdp", "10-bdp", "", ""]
+
+
+def test_a_path_that_does_not_exist_is_told(folder: Path) -> None:
+    with pytest.raises(WanlabError, match=r"1-bpd does not exist .did you mean 1-bdp"):
+        draw("1-bpd")
+    with pytest.raises(WanlabError, match=r"no/such does not exist .there is no folder no"):
+        figures.show_list(["no/such"])
+    (folder / "empty").mkdir()
+    with pytest.raises(RecordError, match="there is no record in empty"):
+        draw("empty")
+
+
+@pytest.mark.parametrize("test", ["tcp", "tcp_streams", "bidirectional", "udp"])
+def test_what_iperf3_printed_is_drawn(folder: Path, drawn: Drawn, test: str) -> None:
+    output = (GOLDEN / "counters" / f"iperf3_{test}.json").read_bytes()
+    (folder / "out.json").write_bytes(output)
+    draw("out.json", what="throughput")
+    assert drawn["path"] == Path("out.pdf")
+    (axes,) = drawn["figure"].axes
+    streams = iperf3.parse(output).streams
+    assert len(axes.lines) == len(streams)
+
+
+def test_json_of_another_program_is_told(folder: Path) -> None:
+    (folder / "other.json").write_text('{"kind": "bulk"}')
+    with pytest.raises(WanlabError, match=r"other.json is neither a record nor .* iperf3 -J"):
+        draw("other.json")
+    with pytest.raises(WanlabError, match=r"is a part of a record .draw the folder: 1-bdp"):
+        draw("1-bdp/provenance.json")
+
+
 def test_a_distribution_has_the_quantity_below(drawn: Drawn) -> None:
     draw("1-bdp", "10-bdp", what="rtt", as_distribution=True)
     (axes,) = drawn["figure"].axes
@@ -108,8 +168,6 @@ def test_what_is_wrong_is_told_with_what_is_there() -> None:
         draw("1-bdp", what="rt")
     with pytest.raises(RecordError, match=r"no queue was recorded .the record has throughput, rtt"):
         draw("1-bdp", what="queue")
-    with pytest.raises(RecordError, match="is not a record"):
-        draw("nothing")
     with pytest.raises(WanlabError, match="--what needs at least one quantity"):
         draw("1-bdp", what=",")
     with pytest.raises(WanlabError, match="cannot be combined"):
@@ -137,4 +195,4 @@ def test_the_program_draws_each_kind_of_file(wanlab: Any, folder: Path) -> None:
         assert (folder / f"both.{kind}").read_bytes().startswith(begins)
     ran = wanlab("plot", "nothing")
     assert (ran.status, ran.output) == (1, b"")
-    assert ran.errors.startswith("wanlab: nothing is not a record: No such file or directory")
+    assert ran.errors == "wanlab: nothing does not exist\n"

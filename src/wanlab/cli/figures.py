@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from wanlab import Record, plot, record
 from wanlab.errors import WanlabError
+
+from . import drawables
 
 TIMES = (*record.TIME_COLUMNS, "end_s")
 
@@ -21,20 +23,16 @@ def run(
     title: str | None,
     output: str | None,
 ) -> int:
-    """Draw records to a file and print its name."""
+    """Draw records, or the JSON of iperf3, to a file and print its name."""
     if columns and as_distribution:
         raise WanlabError("--columns and --cdf cannot be combined", "leave one of them out")
-    runs = read(folders)
+    runs = drawables.read(folders, all_inside=columns)
     names = None if what is None else [word.strip() for word in what.split(",") if word.strip()]
     if names == []:
         raise WanlabError("--what needs at least one quantity", "for example: --what rtt,queue")
     path = Path(output or f"{'-'.join(runs)}.pdf")
     if columns:
-        names = names or usual_in_all(runs)
-        rows = {
-            name: plot.quantities.panels({name: run}, names, ports=ports)
-            for name, run in runs.items()
-        }
+        rows = plot.quantities.columns(runs, names, ports=ports)
         figure = plot.comparison(rows, title=title or "")
     else:
         panels = plot.quantities.panels(runs, names, ports=ports)
@@ -45,16 +43,9 @@ def run(
     return 0
 
 
-def usual_in_all(runs: Mapping[str, Record]) -> list[str] | None:
-    """Return the usual quantities that all runs have, because columns need the same rows."""
-    first, *others = (plot.quantities.usual({name: run}) for name, run in runs.items())
-    common = [quantity.name for quantity in first if all(quantity in other for other in others)]
-    return common or None
-
-
 def show_list(folders: Sequence[str]) -> int:
     """Print what the records contain."""
-    for name, run in read(folders).items():
+    for name, run in drawables.read(folders, all_inside=True).items():
         print(name)
         for quantity in plot.quantities.available(run):
             print(f"  {quantity:12} {plot.quantities.QUANTITIES[quantity].title}")
@@ -69,17 +60,3 @@ def _numeric_columns(run: Record, table: str) -> list[str]:
     """Return the columns that can be drawn."""
     columns = run[table].columns
     return [c.name for c in columns if c.kind != "text" and c.name not in TIMES]
-
-
-def read(folders: Sequence[str]) -> dict[str, Record]:
-    """Read records; name each by its folder, with as much of the path as makes the names differ."""
-    paths = [Path(folder).resolve() for folder in folders]
-    if len(set(paths)) < len(paths):
-        raise WanlabError("the same record is given twice")
-    depth = 1
-    while len({path.parts[-depth:] for path in paths}) < len(paths):
-        depth += 1
-    return {
-        "-".join(path.parts[-depth:]): record.read(folder)
-        for folder, path in zip(folders, paths, strict=True)
-    }

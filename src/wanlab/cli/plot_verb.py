@@ -10,7 +10,10 @@ from . import completions
 
 
 def plot(
-    records: Annotated[list[str], typer.Argument(help="The folders of records.", metavar="RECORD")],
+    records: Annotated[
+        list[str],
+        typer.Argument(help="Records, folders of records, or JSON of iperf3.", metavar="RECORD"),
+    ],
     what: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -49,7 +52,7 @@ def plot(
         bool, typer.Option("--list", help="List what the records contain and draw nothing.")
     ] = False,
 ) -> None:
-    """Draw figures of records.
+    """Draw figures of records and of iperf3's JSON.
 
     They show throughput, RTT, congestion window, queue, drops and more over time.
 
@@ -58,8 +61,12 @@ def plot(
     wanlab plot 1-bdp 10-bdp --what rtt,queue -o buffers.pdf
     wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
     wanlab plot 1-bdp --list
+    wanlab plot results/lab14-seed1-3f2a9c01 --columns
+    wanlab plot out.json                           what iperf3 -c h2 -J printed
 
-    Several records are drawn in the same panels. Warnings of a record are printed below the figure.
+    Several records are drawn in the same panels, or side by side with --columns. A folder of one record
+    stands for it; with --columns, a folder stands for all records in it. Warnings of a record are
+    printed below the figure.
     """
     from . import figures
 

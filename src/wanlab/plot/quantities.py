@@ -11,7 +11,7 @@ data that TCP got acknowledged. "TABLE.COLUMN" names any column of numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -210,6 +210,36 @@ def panels(
             f"draw a column: TABLE.COLUMN of {', '.join(tables)}" if tables else "it is empty",
         )
     return [_panel(quantity, runs, ports) for quantity in chosen]
+
+
+def columns(
+    runs: Mapping[str, Record],
+    what: Sequence[str] | None = None,
+    *,
+    ports: Sequence[str] = (),
+) -> dict[str, list[Panel]]:
+    """Return the panels of each run, for `comparison`: the same quantities, each in one unit.
+
+    The default is every usual quantity that all runs have.
+    """
+    if what is None:
+        first, *others = (usual({name: run}) for name, run in runs.items())
+        names = [quantity.name for quantity in first if all(quantity in one for one in others)]
+    else:
+        names = list(what)
+    if not names:
+        raise RecordError(
+            "the records have no usual quantity in common", "name some: --what, or draw each alone"
+        )
+    together = panels(runs, names, ports=ports)
+    quantities = [
+        replace(_quantity(name, runs), unit=panel.unit)
+        for name, panel in zip(names, together, strict=True)
+    ]
+    return {
+        name: [_panel(quantity, {name: run}, ports) for quantity in quantities]
+        for name, run in runs.items()
+    }
 
 
 def usual(runs: Mapping[str, Record]) -> list[Quantity]:

@@ -1,0 +1,113 @@
+"""What `wanlab plot` can draw: records, folders of records, and the JSON of iperf3.
+
+1-bdp/                  a record
+results/lab14-seed1/    a folder of records: 1-bdp, 10-bdp, 100-mtu
+out.json                what iperf3 -J printed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from wanlab import Record, __version__, iperf3, record
+from wanlab.errors import RecordError, WanlabError, did_you_mean
+
+INDEX = "provenance.json"
+MAX_DEPTH = 4
+"""A sweep's records are in results/NAME/runs/RUN/record."""
+MAX_NAMED = 8
+
+
+def read(paths: Sequence[str], *, all_inside: bool = False) -> dict[str, Record]:
+    """Read what can be drawn; name each by its path, with as much of it as makes the names differ.
+
+    A folder that contains one record stands for it. If it contains several, `all_inside` reads all of
+    them; otherwise WanlabError names them.
+    """
+    found = [path for text in paths for path in _expanded(Path(text), all_inside=all_inside)]
+    resolved = [path.resolve() for path in found]
+    if len(set(resolved)) < len(resolved):
+        raise WanlabError("the same record is given twice")
+    names = [_parts(path) for path in resolved]
+    depth = 1
+    while len({name[-depth:] for name in names}) < len(names):
+        depth += 1
+    return {"-".join(name[-depth:]): _read(path) for path, name in zip(found, names, strict=True)}
+
+
+def records_in(folder: Path) -> list[Path]:
+    """Return the records in a folder, at most four levels below it, in order."""
+    return sorted(_find(folder, MAX_DEPTH))
+
+
+def _find(folder: Path, depth: int) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if not path.is_dir() or path.name.startswith("."):
+            continue
+        if (path / INDEX).exists():
+            yield path
+        elif depth > 1:
+            yield from _find(path, depth - 1)
+
+
+def _expanded(path: Path, *, all_inside: bool) -> list[Path]:
+    """Return the path itself, or the records in a folder that is none."""
+    if not path.exists():
+        raise WanlabError(f"{path} does not exist", _nearest(path))
+    if not path.is_dir() or (path / INDEX).exists():
+        return [path]
+    inside = records_in(path)
+    if not inside:
+        raise RecordError(
+            f"there is no record in {path}", f"a record is a folder that contains a {INDEX}"
+        )
+    if len(inside) > 1 and not all_inside:
+        named = ", ".join(str(each.relative_to(path)) for each in inside[:MAX_NAMED])
+        more = f" and {len(inside) - MAX_NAMED} more" if len(inside) > MAX_NAMED else ""
+        raise WanlabError(
+            f"{path} holds {len(inside)} records: {named}{more}",
+            f"choose one, as in {inside[0]}, or draw all of them side by side with --columns",
+        )
+    return inside
+
+
+def _nearest(path: Path) -> str:
+    """Return a hint for a path that does not exist."""
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    beside = [
+        other.name for other in path.parent.iterdir() if other.is_dir() or other.suffix == ".json"
+    ]
+    hint = did_you_mean(path.name, beside)
+    return hint if hint.startswith("did") else ""
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    """Return the parts of a path that name a record; a file counts without its suffix."""
+    return (*path.parts[:-1], path.stem) if path.is_file() else path.parts
+
+
+def _read(path: Path) -> Record:
+    return _read_iperf3(path) if path.is_file() else record.read(path)
+
+
+def _read_iperf3(path: Path) -> Record:
+    """Return the intervals of a test as a record without an origin."""
+    try:
+        output = path.read_bytes()
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror}") from None
+    if path.name == INDEX:
+        raise WanlabError(f"{path} is a part of a record", f"draw the folder: {path.parent}")
+    try:
+        test = iperf3.parse(output)
+    except WanlabError as error:
+        raise WanlabError(
+            f"{path} is neither a record nor the output of iperf3 -J", error.what
+        ) from None
+    warnings = (f"iperf3 ended with an error: {test.error}",) if test.error else ()
+    origin = record.Provenance(
+        wanlab=__version__, tools={"iperf3": test.version}, warnings=warnings
+    )
+    return Record(origin, {"iperf3": test.table()}, {})
