@@ -12,9 +12,9 @@ T-Mobile and AT&T: https://github.com/ravinet/mahimahi/tree/master/traces
 
 from __future__ import annotations
 
+import argparse
 import math
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,4 +81,17 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        type=Path,
+        default=Path(__file__).parent,
+        help="where to write the traces; it is made if it does not exist (default: beside make.py)",
+    )
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder)

@@ -209,3 +209,17 @@ def test_a_library_that_is_missing_is_told_with_how_to_get_it(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(RequirementError, match=rf"{library} is not installed .pip install 'wanlab"):
         getattr(Table.from_rows(ROWS), f"to_{library}")()
+
+
+def test_a_record_is_printed_in_one_short_line() -> None:
+    table = Table.from_rows(ROWS)
+    origin = Provenance(
+        wanlab="1", topology="x" * 9999, commands=("y" * 999,), seed=7, warnings=("look",)
+    )
+    record = Record(origin, {"qdisc": table, "ping": Table()}, {"out.txt": b"z" * 90_000})
+    assert repr(record) == str(record)
+    assert repr(record) == (
+        "Record(qdisc 3 rows, ping 0 rows; 1 raw outputs of 90000 bytes; seed 7; 1 warnings)"
+    )
+    assert repr(Record(ORIGIN)) == "Record(no tables)"
+    assert repr(table.column("backlog_bytes")) == "Column(backlog_bytes: 3 values in B, int64)"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from wanlab import Run
 from wanlab.errors import InputError, WanlabError
 from wanlab.experiments import Experiment, Metric, load_experiment
 from wanlab.measure.metrics import RunOutput, parse_run_metric
@@ -135,6 +136,15 @@ def test_all_mistakes_in_a_file_are_reported_at_once(tmp_path: Path) -> None:
         written(tmp_path, wrong)
     places = [problem.place for problem in raised.value.problems]
     assert places == ["line 12 (until)", "line 19 (full.vary.delay)", "line 13 (metric)"]
+
+
+@pytest.mark.parametrize("value", ["2bdq", "2 BDPs", "2bpd"])
+def test_a_mistyped_bdp_is_told(tmp_path: Path, value: str) -> None:
+    run = Run("pings", {}, 1, tmp_path)
+    with pytest.raises(WanlabError, match=r"is not a unit .did you mean 2bdp"):
+        written(tmp_path, TEXT)(run, buffer=value)
+    with pytest.raises(WanlabError, match=r'as in "64KiB": .*; or as .*products: "2bdp"'):
+        run.buffer_bytes(value.replace(" BDPs", "bd"), rate="1Mbps", rtt="10ms")
 
 
 # -- metrics ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The report of a run as text: the manual's figures beside ours, in at most 80 columns.
 
-what                    manual          ours  band
--------------------  ---------  ------------  ----------  --
+what                    manual          ours  band        status
+-------------------  ---------  ------------  ----------  ------
 step 28, h1$ xdg-open throughput.pdf
   1 BDP, throughput  about 900  954.8 Mbit/s  900 to 960  ok
 """
@@ -17,7 +17,7 @@ from .report import OPEN, REPRODUCED, FigureReport, GradeReport, StepReport, Uni
 WIDTH = 80
 GAP = "  "
 MIN_NAME_WIDTH = 16
-HEADINGS = ("what", "manual", "ours", "band", "")
+HEADINGS = ("what", "manual", "ours", "band", "status")
 LEFT, RIGHT = str.ljust, str.rjust
 ALIGNMENT = (LEFT, RIGHT, RIGHT, LEFT, LEFT)
 MARKS = {REPRODUCED: "ok", OPEN: "OPEN"}

@@ -97,7 +97,7 @@ class Series:
         return Series(f"{self.name} rate", unit, times_s[1:], growth)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """Values of one kind with their name and unit. Arrays are read-only."""
 
@@ -133,6 +133,10 @@ class Column:
             yield self.values.astype(self.values.dtype.newbyteorder("<"), copy=False).tobytes()
         else:
             yield from (value.encode() for value in self.values)
+
+    def __repr__(self) -> str:
+        unit = f" in {self.unit}" if self.unit else ""
+        return f"Column({self.name}: {len(self.values)} values{unit}, {self.kind})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Column) and list(self.content()) == list(other.content())
@@ -270,7 +274,7 @@ class Table:
         return frame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Record:
     """The measurements of one run, with their origin."""
 
@@ -292,6 +296,19 @@ class Record:
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables
+
+    def __repr__(self) -> str:
+        """Return one line: a record holds megabytes, and its topology and commands are long, too."""
+        tables = ", ".join(f"{name} {len(table)} rows" for name, table in self.tables.items())
+        parts = [tables or "no tables"]
+        if self.raw:
+            size = sum(len(output) for output in self.raw.values())
+            parts.append(f"{len(self.raw)} raw outputs of {size} bytes")
+        if self.provenance.seed is not None:
+            parts.append(f"seed {self.provenance.seed}")
+        if self.provenance.warnings:
+            parts.append(f"{len(self.provenance.warnings)} warnings")
+        return f"Record({'; '.join(parts)})"
 
     def digest(self) -> str:
         """Return the SHA-256 of all content, in hexadecimal. Two runs agree if their digests do."""

@@ -179,7 +179,12 @@ class Run:
         """
         match = _BDP.fullmatch(size) if isinstance(size, str) else None
         if match is None:
-            return parse_size(size)
+            try:
+                return parse_size(size)
+            except WanlabError as error:
+                raise WanlabError(
+                    error.what, f'{error.hint}; or as bandwidth-delay products: "2bdp"'
+                ) from None
         bits = Fraction(match[1]) * parse_rate(rate) * parse_time(rtt) / 10**9
         return max(round(bits / 8), least)
 

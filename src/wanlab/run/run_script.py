@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wanlab.errors import WanlabError
 from wanlab.fields import Fields, Problems
 from wanlab.measure import (
     Acks,
@@ -50,6 +51,8 @@ SAMPLERS_OF_MACHINE: Mapping[str, Callable[[], Sampler]] = {
     "drops": Drops,
 }
 _BDP = re.compile(r"\d+(?:\.\d+)?bdp")
+_NEAR_BDP = re.compile(r"(\d+(?:\.\d+)?)\s*((?:bd|b[a-z]p|[a-z]dp|dbp|bpd)\w?s?)", re.IGNORECASE)
+"""Numbers with a unit that is nearly bdp: "2bdq", "2 BDPs". No other unit begins like it."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,13 @@ class RunScript:
             return dict(parameters)
         rate = str(parameters[self.bdp.rate])
         rtt_ns = self.bdp.rtt_ns(parameters)
+        for name, value in parameters.items():
+            mistyped = _NEAR_BDP.fullmatch(str(value))
+            if mistyped and not _BDP.fullmatch(str(value)):
+                raise WanlabError(
+                    f'"{mistyped[2]}" in {name}={value} is not a unit',
+                    f"did you mean {mistyped[1]}bdp?",
+                )
         return {
             name: format_size(run.buffer_bytes(value, rate=rate, rtt=rtt_ns))
             if isinstance(value, str) and _BDP.fullmatch(value)

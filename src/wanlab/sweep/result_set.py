@@ -14,7 +14,7 @@ from wanlab.run.result import Failure, Result
 from .table import table_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ResultSet:
     """The results and failures of a sweep, both in the design's order."""
 
@@ -33,6 +33,10 @@ class ResultSet:
     def table(self) -> Table:
         """A row per successful run: parameters, seed, metrics with their units, and warnings."""
         return table_of(self.results)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.results)} runs, {len(self.failures)} failed, {self.missing} missing"
+        return f"{type(self).__name__}({self.experiment}: {counts}; in {self.folder})"
 
     def __len__(self) -> int:
         return len(self.results)

@@ -204,7 +204,7 @@ class EmbeddedMachine:
             return
         self._on_stall(
             f"{stall}process {pid} ({name.strip()}) computes without a pause "
-            "(end it with end_stalled_process(), or interrupt the run with Ctrl-C)"
+            "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
         )
 
 
