@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def run_ours(arguments: list[str], limit_s: float) -> CommandRun:
-    """CommandRun the command line as a user would."""
+    """Run the command line as a user would."""
     program = "from wanlab.cli import main; main()"
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
         return _run(
@@ -91,13 +91,13 @@ def run_ours(arguments: list[str], limit_s: float) -> CommandRun:
 
 
 def run_mininet(arguments: list[str], limit_s: float) -> CommandRun:
-    """CommandRun the same command line with Mininet."""
+    """Run the same command line with Mininet."""
     script = 'exec mn --switch lxbr --controller none "$@"'
     return _run(in_private(script, *arguments), limit_s)
 
 
 def _run(command: list[str], limit_s: float, **options: Any) -> CommandRun:
-    """CommandRun a command to its end, and poll its memory."""
+    """Run a command to its end, and poll its memory."""
     began = time.monotonic()
     process = subprocess.Popen(
         command,

@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def run_ours(hosts: int, machine: str, wire: str) -> StartRun:
-    """StartRun this script again, as a process that makes one network."""
+    """Run this script again, as a process that makes one network."""
     command = [sys.executable, __file__, "--one", str(hosts), "--machine", machine, "--wire", wire]
     began = time.monotonic()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -140,7 +140,7 @@ def _start_one(hosts: int, machine: Any, wire: Any) -> None:
 
 
 def run_mininet(hosts: int, limit_s: float) -> StartRun | str:
-    """StartRun Mininet once; return the reason if there is no result."""
+    """Run Mininet once; return the reason if there is no result."""
     script = COMMANDS.format(hosts=hosts, post=POST)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
         output = Path(folder) / "output"

@@ -1,4 +1,4 @@
-"""From a recipe to a finished kernel in the cache."""
+"""Build the kernel of a recipe into the cache."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .requirements import check_disk, check_programs
 
 LOG_FILE = "build.log"
 
-# What is kept of a build beside the kernel and its configuration. `modprobe` reads modules.builtin.
+# Files of a build to keep beside the kernel and its configuration; `modprobe` reads modules.builtin.
 _KEPT = ("System.map", "modules.builtin", "modules.builtin.modinfo")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One build: its recipe, the archive it starts from, the inputs that name it, its place."""
+    """One build: the recipe, the source archive, the inputs of the manifest, and the cache folder."""
 
     recipe: Recipe
     archive_path: Path
@@ -41,7 +41,7 @@ class Work:
 
     @property
     def manifest_hash(self) -> str:
-        """The name of the kernel that will come out."""
+        """The manifest hash of the kernel that this build makes."""
         return manifest_hash(self.inputs)
 
 
@@ -53,8 +53,7 @@ def plan_work(
     jobs: int | None = None,
     progress: Progress,
 ) -> Work:
-    """Find and check everything that a build starts from, and fetch the source if need be; nothing is
-    built."""
+    """Find and check all inputs of a build and fetch the source if necessary; build nothing."""
     cache = cache or kernels.cache_folder()
     machine = machine_architecture()
     check_programs()
@@ -71,9 +70,9 @@ def plan_work(
 
 
 def find_image(recipe: Recipe, *, cache: Path | None = None) -> Image | None:
-    """The recipe's finished kernel for this computer's compiler, if it is in the cache and whole.
+    """Return the recipe's kernel for this computer's compiler if the cache has it intact, else None.
 
-    The source need not be here any more. Without a compiler, any compiler's kernel will do.
+    The source is not needed. Without a compiler, a kernel built by any compiler is accepted.
     """
     cache = cache or kernels.cache_folder()
     machine = machine_architecture()
@@ -101,9 +100,9 @@ def build_image(
     again: bool = False,
     stream: TextIO | None = None,
 ) -> Image:
-    """The recipe's kernel: from the cache if it is there and whole, else built before our eyes.
+    """Return the recipe's kernel from the cache, or build it and show the progress.
 
-    `again` builds it in any case. A build that fails leaves its log, an interrupted one nothing.
+    `again` builds it in any case. A failed build leaves its log, an interrupted build nothing.
     """
     if not again and source is None and (image := find_image(recipe, cache=cache)) is not None:
         return image
@@ -128,7 +127,7 @@ def configure(
     cache: Path | None = None,
     stream: TextIO | None = None,
 ) -> str:
-    """The full configuration that the fragments come to, every option checked to be in it."""
+    """Return the full configuration that results from the fragments, with every option checked."""
     kernels.prepare(cache or kernels.cache_folder())
     progress = Progress(stream or sys.stderr, recipe.steps)
     work = plan_work(recipe, source=source, cache=cache, progress=progress)
@@ -143,7 +142,7 @@ def configure(
 @contextlib.contextmanager
 def _locked(cache: Path, progress: Progress) -> Iterator[None]:
     def waiting() -> None:
-        progress.note("another build is at work; waiting for it")
+        progress.note("another build is running; waiting for it")
 
     with kernels.locked(cache, waiting):
         yield
@@ -197,7 +196,7 @@ def _build(work: Work, folder: Path, progress: Progress) -> Image:
 
 
 def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
-    """The source, unpacked, patched and configured."""
+    """Return the folder of the unpacked, patched and configured source."""
     tree = folder / "source"
     tree.mkdir()
     progress.phase(f"unpacking {work.archive_path}")
@@ -207,7 +206,7 @@ def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     progress.phase(f"configuring {len(work.recipe.options)} options")
     asked = folder / "asked.config"
     asked.write_text(canonical_text(work.recipe.options), encoding="utf-8")
-    # What the fragments do not name is off.
+    # Options that no fragment names are off.
     _make(work, tree, [f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], folder)
     config = parse_config((tree / ".config").read_text(encoding="utf-8"))
     check_survived(work.recipe.options, config, known_symbols(tree))
@@ -228,7 +227,7 @@ def _make(
 
 
 def _collect(tree: Path, finished: Path) -> None:
-    """Take from a compiled tree what is kept; the program without its symbols."""
+    """Copy the files to keep from a compiled tree, and the program without its symbols."""
     subprocess.run(["strip", "-o", finished / IMAGE_FILE, tree / "linux"], check=True)
     (finished / IMAGE_FILE).chmod(0o755)
     shutil.copyfile(tree / ".config", finished / "config")

@@ -1,17 +1,17 @@
-"""Finished kernels on disk: one folder per manifest hash, whole or not there at all.
+"""Finished kernels on disk: one complete folder per manifest hash.
 
     ${XDG_CACHE_HOME:-~/.cache}/wanlab/kernels/
       1f0c.../linux              the kernel, a program
               config             the full configuration
               manifest.json      every input; size and hash of every file here
               System.map         addresses of its functions
-              modules.builtin    what `modprobe` would find built in
-      building-...               a build at work, or one that was killed
-      lock                       held by the build at work
+        modules.builtin    the modules that `modprobe` treats as built in
+building-...               a running build, or one that was killed
+lock                       held by the running build
       sources/                   source archives that were fetched
       sources.json               hashes of source archives, so that they are read once
 
-A folder comes into being by renaming a finished one, so a killed build leaves no half of a kernel.
+A folder is renamed into place when it is complete, so a killed build leaves no partial kernel.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Image:
 
     @property
     def manifest_hash(self) -> str:
-        """What names this kernel in records."""
+        """The hash by which records name this kernel."""
         return str(self.manifest["hash"])
 
     @property
     def release(self) -> str:
-        """What `uname -r` says in it."""
+        """The output of `uname -r` inside this kernel."""
         return str(self.manifest["release"])
 
     @property
@@ -69,19 +69,19 @@ class Image:
 
 
 def cache_folder() -> Path:
-    """Where this user's kernels are kept."""
+    """Return the folder of this user's kernels."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     root = base if base.is_absolute() else Path.home() / ".cache"
     return root / "wanlab" / "kernels"
 
 
 def folder_of(cache: Path, manifest_hash: str) -> Path:
-    """The folder of the kernel with this manifest hash."""
+    """Return the folder of the kernel with this manifest hash."""
     return cache / manifest_hash[:_HASH_DIGITS]
 
 
 def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """Size and hash of every file in a folder, as a manifest holds them."""
+    """Return the size and hash of every file in a folder, as a manifest stores them."""
     return {
         path.name: {"size_bytes": path.stat().st_size, "sha256": sha256_of(path)}
         for path in sorted(folder.iterdir())
@@ -90,13 +90,13 @@ def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file's content."""
+    """Return the SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def problem_with(folder: Path, manifest_hash: str) -> str | None:
-    """Why the kernel in this folder cannot be used; None if it is whole."""
+    """Return why the kernel in this folder cannot be used; None if it is intact."""
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -126,7 +126,7 @@ def _file_problem(path: Path, expected: dict[str, Any]) -> str | None:
 
 
 def load(cache: Path, manifest_hash: str) -> Image | None:
-    """The kernel with this hash if it is in the cache and whole, else None."""
+    """Return the kernel with this hash if the cache has it intact, else None."""
     folder = folder_of(cache, manifest_hash)
     if problem_with(folder, manifest_hash) is not None:
         return None
@@ -135,7 +135,7 @@ def load(cache: Path, manifest_hash: str) -> Image | None:
 
 
 def images(cache: Path) -> Iterator[Image]:
-    """All whole kernels in the cache, in the order of their names."""
+    """Yield all intact kernels in the cache, sorted by name."""
     for path in sorted(cache.glob(f"*/{MANIFEST_FILE}")):
         try:
             name = str(json.loads(path.read_text(encoding="utf-8"))["hash"])
@@ -146,13 +146,13 @@ def images(cache: Path) -> Iterator[Image]:
 
 
 def store(cache: Path, finished: Path, manifest: dict[str, Any]) -> Image:
-    """Make a folder of finished files the kernel of its manifest's hash, in one step."""
+    """Move a folder of finished files into the cache as the kernel of its manifest, atomically."""
     text = json.dumps(manifest, indent=2, sort_keys=True) + "\n"
     (finished / MANIFEST_FILE).write_text(text, encoding="utf-8")
     for path in finished.iterdir():
         _to_disk(path)
     folder = folder_of(cache, manifest["hash"])
-    if folder.exists():  # one that was found damaged, or is replaced on request
+    if folder.exists():  # it is damaged, or is replaced on request
         shutil.rmtree(folder)
     finished.rename(folder)
     _to_disk(cache)
@@ -168,7 +168,7 @@ def _to_disk(path: Path) -> None:
 
 
 def prepare(cache: Path) -> None:
-    """Make the cache's folder; say clearly why it cannot be used."""
+    """Create the cache folder; raise BuildError with the reason if it cannot be used."""
     hint = "set XDG_CACHE_HOME to a folder where kernels can be built and kept"
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,9 @@ def prepare(cache: Path) -> None:
     if not os.access(cache, os.W_OK | os.X_OK):
         raise BuildError(f"no permission to write to {cache}", hint)
     if any(sign in str(cache) for sign in " :"):
-        raise BuildError(f"the kernel does not build below {cache}: a blank or colon in it", hint)
+        raise BuildError(
+            f"the kernel does not build in {cache}: its path contains a blank or colon", hint
+        )
 
 
 @contextlib.contextmanager
@@ -194,13 +196,13 @@ def locked(cache: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def building_folder(cache: Path) -> Iterator[Path]:
-    """A folder to build in, removed in any case; call only while the lock is held.
+    """Yield a folder to build in, and remove it in any case; hold the lock while you call this.
 
-    Whoever holds the lock is the only build, so what older ones left can be removed.
+    The holder of the lock is the only build, so it can remove what older builds left.
     """
     for path in cache.glob(f"{_BUILDING}*"):
         shutil.rmtree(path, ignore_errors=True)
-    # A fixed name: the compiler must not see another path at every build.
+    # The name is fixed so that the compiler sees the same path in every build.
     folder = cache / f"{_BUILDING}kernel"
     folder.mkdir()
     try:

@@ -19,7 +19,7 @@ RECIPE_FOLDER = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0 if it did what was asked."""
+    """Run one command; return 0 if it succeeded."""
     options = _parser().parse_args(arguments)
     try:
         recipe = load_recipe(RECIPE_FOLDER)
@@ -43,7 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kernel/build.py", description="wanlab's own kernel")
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build it, unless it is in the cache")
-    build.add_argument("--jobs", type=_positive, help="compilers at once (default: CPUs allowed)")
+    build.add_argument(
+        "--jobs",
+        type=_positive,
+        help="parallel compilers (default: usable CPUs)",
+    )
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
     config = commands.add_parser(
         "config", help="print the full configuration, checked; build nothing"
@@ -57,14 +61,16 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
         )
-    info = commands.add_parser("info", help="what it is made of and where it is")
+    info = commands.add_parser(
+        "info", help="show its sources, patches and options, and where it is"
+    )
     info.add_argument("--json", action="store_true", help="for programs")
     return parser
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of jobs")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs")
     return int(text)
 
 
@@ -98,7 +104,7 @@ def _info(recipe: Recipe, *, as_json: bool) -> int:
 
 
 def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
-    """What `info --json` prints."""
+    """Return the data that `info --json` prints."""
     return {
         "built": image is not None,
         "path": str(image.path) if image else None,
@@ -120,7 +126,7 @@ def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
 
 
 def info_text(recipe: Recipe, image: Image | None) -> str:
-    """What `info` prints."""
+    """Return the text that `info` prints."""
     lines = [f"{name:10}{value}" for name, value in _facts(image)]
     lines += ["", f"patches ({len(recipe.patches)})"]
     lines += [f"  {patch.file}\n      {patch.subject}" for patch in recipe.patches]

@@ -1,10 +1,10 @@
-"""What can go wrong with a recipe or a build, said so that the reader knows what to do."""
+"""The error of a recipe or a build, with its cure."""
 
 from __future__ import annotations
 
 
 class BuildError(Exception):
-    """A kernel cannot be built: what is wrong, and what to do about it."""
+    """Why a kernel cannot be built, and what to do about it."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what, hint)

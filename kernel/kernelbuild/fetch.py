@@ -1,7 +1,7 @@
-"""The kernel's source out of Debian's package of it, for computers whose package manager has no such.
+"""Fetch the kernel's source from Debian's package, for computers whose package manager lacks it.
 
-A package is an `ar` archive that holds a tar archive of its files (deb(5)); both are unpacked while
-they arrive. What has come is taken for its hash, not for where it comes from.
+A package is an `ar` archive that contains a tar archive of its files (deb(5)); both are unpacked
+while they arrive. A source is accepted by its hash, not by its origin.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _AR_HEADER_BYTES = 60
 
 
 def fetch(url: str, folder: Path, member: str, recipe: Recipe, progress: Progress) -> Path:
-    """Puts the file named `member` of the package at `url` into a folder, if the recipe knows it.
+    """Put the file `member` of the package at `url` into a folder, if the recipe knows its hash.
 
-    Not two at once for one folder.
+    Do not run two fetches into one folder at once.
     """
     progress.phase(f"fetching {url}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,12 +41,12 @@ def fetch(url: str, folder: Path, member: str, recipe: Recipe, progress: Progres
 
 
 def path_of(archive: Archive, folder: Path) -> Path:
-    """Where a fetched archive is."""
+    """Return the path of a fetched archive."""
     return folder / f"{archive.sha256[:16]}.tar.xz"
 
 
 class _Arriving:
-    """A response that shows how much of it has come."""
+    """A response that shows how much of it has arrived."""
 
     def __init__(self, response: addinfourl, progress: Progress) -> None:
         self._response = response
@@ -69,7 +69,7 @@ def _opened(url: str, progress: Progress) -> Iterator[_Arriving]:
 
 
 def _store(package: _Arriving, member: str, recipe: Recipe, folder: Path) -> Path:
-    """Whole and known, or not at all. What a kill has left is written over."""
+    """Store the archive only if it is complete and known; overwrite what a killed fetch left."""
     _skip_to_files(package)
     part = folder / "part"
     try:
@@ -77,23 +77,23 @@ def _store(package: _Arriving, member: str, recipe: Recipe, folder: Path) -> Pat
             sha256 = _copy(_member(files, member), file)
         archive = recipe.archive(sha256)
         if archive is None:
-            raise BuildError(f"{member} in it has another hash than the recipe says: {sha256}")
+            raise BuildError(f"the recipe does not list the hash of {member}: {sha256}")
         return part.replace(path_of(archive, folder))
     finally:
         part.unlink(missing_ok=True)
 
 
 def _skip_to_files(package: _Arriving) -> None:
-    """To the beginning of the tar archive of files, the last member of a package."""
+    """Skip to the beginning of the tar archive of files, the last member of a package."""
     if package.read(len(_AR_MAGIC)) != _AR_MAGIC:
-        raise BuildError("this is no Debian package")
+        raise BuildError("this is not a Debian package")
     while header := package.read(_AR_HEADER_BYTES):
         name, size = header[:16].decode("latin-1").strip().rstrip("/"), header[48:58]
         if name.startswith("data.tar"):
             return
         size_bytes = int(size)
         package.read(size_bytes + size_bytes % 2)
-    raise BuildError("this Debian package holds no files")
+    raise BuildError("this Debian package contains no files")
 
 
 def _member(files: tarfile.TarFile, name: str) -> IO[bytes]:
@@ -102,11 +102,11 @@ def _member(files: tarfile.TarFile, name: str) -> IO[bytes]:
             member = files.extractfile(info)
             assert member is not None
             return member
-    raise BuildError(f"there is no {name} in it")
+    raise BuildError(f"this package contains no {name}")
 
 
 def _copy(source: IO[bytes], target: IO[bytes]) -> str:
-    """Its sha256."""
+    """Copy source to target and return the SHA-256."""
     digest = hashlib.sha256()
     while piece := source.read(_PIECE_BYTES):
         digest.update(piece)

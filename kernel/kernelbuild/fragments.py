@@ -1,4 +1,4 @@
-"""Fragments of a kernel configuration, and whether the kernel took them.
+"""Fragments of a kernel configuration, and whether the kernel accepted them.
 
 A fragment is a file of options about one topic. Every option has its reason in the comment directly
 above it:
@@ -6,8 +6,8 @@ above it:
     # Fair queueing by hashing: Lab 17.
     CONFIG_NET_SCH_SFQ=y
 
-The kernel's own configuration program drops without a word what it does not know or what lacks
-something it depends on; `vanished` finds those, so that nothing asked for is silently ignored.
+The kernel's own configuration program silently drops unknown options and those whose dependencies
+are missing; `vanished` finds them, so that no requested option is silently ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SYMBOL = re.compile(r"^\s*(?:menu)?config\s+(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option as asked for: its name without CONFIG_, its value as written, why, and where."""
+    """A requested option: its name without CONFIG_, its value as written, its reason and its place."""
 
     name: str
     value: str
@@ -39,7 +39,7 @@ class Option:
 
 
 def parse_fragment(text: str, name: str) -> list[Option]:
-    """The options of one fragment; a line that is none, or one without a reason, is an error."""
+    """Return the options of one fragment; a line without an option or a reason is an error."""
     options: list[Option] = []
     reason: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -65,7 +65,7 @@ def _parse_option(line: str, reason: str, place: str) -> Option:
     if value == "m":
         raise BuildError(f"{place}: CONFIG_{name}=m asks for a module", "all is built in: write =y")
     if not _VALUE.fullmatch(value):
-        raise BuildError(f"{place}: {value!r} is no value", 'write y, n, a number or "text"')
+        raise BuildError(f"{place}: {value!r} is not a value", 'write y, n, a number or "text"')
     if not reason:
         hint = "write it as a comment on the line above"
         raise BuildError(f"{place}: CONFIG_{name} has no reason", hint)
@@ -73,10 +73,10 @@ def _parse_option(line: str, reason: str, place: str) -> Option:
 
 
 def load_fragments(folder: Path) -> tuple[Option, ...]:
-    """The options of all fragments in a folder; the same option twice is an error."""
+    """Return the options of all fragments in a folder; a repeated option is an error."""
     paths = sorted(folder.glob("*.config"))
     if not paths:
-        raise BuildError(f"{folder} holds no fragment (*.config)")
+        raise BuildError(f"{folder} contains no fragment (*.config)")
     seen: dict[str, Option] = {}
     for path in paths:
         for option in parse_fragment(path.read_text(encoding="utf-8"), path.name):
@@ -90,18 +90,18 @@ def load_fragments(folder: Path) -> tuple[Option, ...]:
 
 
 def canonical_text(options: Iterable[Option]) -> str:
-    """The options alone, sorted: what reaches the compiler, whatever the comments say."""
+    """Return the options sorted and without comments: the part that reaches the compiler."""
     return "".join(f"{line}\n" for line in sorted(str(option) for option in options))
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """A finished kernel configuration (.config): name to value; what is not set is not in it."""
+    """Parse a finished kernel configuration (.config) into names and values, without unset options."""
     found = (_OPTION.fullmatch(line) for line in text.splitlines())
     return {match[1]: match[2] for match in found if match}
 
 
 def vanished(options: Iterable[Option], config: Mapping[str, str]) -> list[tuple[Option, str]]:
-    """The options that a configuration does not hold as asked for, each with the value it has."""
+    """Return the options whose value in a configuration is not the requested one, with that value."""
     return [
         (option, config.get(option.name, "n"))
         for option in options
@@ -110,7 +110,7 @@ def vanished(options: Iterable[Option], config: Mapping[str, str]) -> list[tuple
 
 
 def known_symbols(source: Path) -> set[str]:
-    """All names that the Kconfig files below a kernel source define."""
+    """Return all names that the Kconfig files below a kernel source define."""
     names: set[str] = set()
     for path in source.rglob("Kconfig*"):
         if path.is_file():
@@ -119,7 +119,7 @@ def known_symbols(source: Path) -> set[str]:
 
 
 def check_survived(options: Iterable[Option], config: Mapping[str, str], known: set[str]) -> None:
-    """Raise an error that lists every option that did not become what was asked for."""
+    """Raise BuildError with a list of the options that did not get their requested value."""
     options = tuple(options)
     lines = [
         f"  {option} became {value}   ({option.place}: {option.reason})"
@@ -132,7 +132,7 @@ def check_survived(options: Iterable[Option], config: Mapping[str, str], known: 
         if option.name not in known
     ]
     if lines:
-        what = "the kernel did not take these options:\n" + "\n".join(lines)
+        what = "the kernel did not accept these options:\n" + "\n".join(lines)
         hint = (
             "Most often something they depend on is missing: look for `depends on` in the Kconfig"
             " file that defines the option, add what is missing to a fragment, or drop the option."

@@ -1,4 +1,4 @@
-"""Running the kernel's `make`: in a known environment, watched, ended with all its children."""
+"""Run the kernel's `make` in a known environment, and end it with all its children."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GRACE_S = 5.0
 
 
 def environment(timestamp: str) -> dict[str, str]:
-    """What `make` may see of ours: nothing that changes what it makes (CFLAGS, ARCH, LANG, ...)."""
+    """Return the environment of `make`, without variables that change its result (CFLAGS, LANG, ...)."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     return kept | {
         "LC_ALL": "C",
@@ -41,11 +41,11 @@ def run_make(
     log: Path,
     on_step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run `make ARCH=um` on targets, all its output into a log; on failure show what it said last.
+    """Run `make ARCH=um` on targets and log its output; raise BuildError with the end of the log.
 
-    If we are interrupted, or die, make and its children end too.
+    If this process is interrupted or killed, make and its children end too.
     """
-    # The compiler's warnings stay in the log: they are about code that is not ours.
+    # The compiler's warnings stay in the log: they concern code that is not wanlab's.
     command = ["make", "ARCH=um", f"CC={compiler}", f"HOSTCC={compiler}", *targets]
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -77,7 +77,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever happens inside, afterwards no process of make's group runs any more."""
+    """End all processes of make's group on exit."""
     try:
         yield
     finally:
@@ -98,7 +98,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
 
 
 def _tail(log: Path) -> str:
-    """The lines of a log that matter: from the first error on, or the last ones."""
+    """Return the lines of a log from the first error on, or the last lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     errors = [
         number for number, line in enumerate(lines) if " error: " in line or line.startswith("make")

@@ -1,7 +1,7 @@
 """The manifest: every input of a kernel, and one hash over them that names the kernel.
 
-Two builds with the same hash are the same kernel; a record carries it, so that a result can be
-traced to the kernel that made it. Comments in fragments are no input.
+Two builds with the same hash are the same kernel; a record stores it, so that a result can be
+traced to its kernel. Comments in fragments are not inputs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .errors import BuildError
 from .fragments import canonical_text
 from .recipe import Archive, Recipe
 
-# Raise it when the way of building changes the result.
+# Increase it when a change of the build program changes its result.
 BUILDER_VERSION = 1
 STATIC_LIBRARY = "libc.a"
 
 
 def machine_architecture() -> str:
-    """The processor's name; only one is supported by User-Mode Linux and by us."""
+    """Return the processor's architecture; raise BuildError unless User-Mode Linux supports it."""
     name = platform.machine()
     if name != "x86_64":
         hint = 'User-Mode Linux runs on x86-64 only; use machine="native" here'
@@ -58,7 +58,7 @@ def _first_line(command: Sequence[str]) -> str:
 def inputs(
     recipe: Recipe, archive: Archive, tools: Mapping[str, str], machine: str
 ) -> dict[str, Any]:
-    """All that decides what the kernel becomes, in a form that can be written down."""
+    """Return everything that determines the kernel, in a form that can be stored as JSON."""
     return {
         "builder": BUILDER_VERSION,
         "machine": machine,
@@ -71,6 +71,6 @@ def inputs(
 
 
 def manifest_hash(manifest_inputs: Mapping[str, Any]) -> str:
-    """sha256 over the inputs in one canonical writing."""
+    """Return the SHA-256 of the inputs in canonical form."""
     text = json.dumps(manifest_inputs, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

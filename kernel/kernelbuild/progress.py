@@ -1,4 +1,4 @@
-"""How far a build is, on one line of a terminal, or on a line per tenth elsewhere."""
+"""Show the progress of a build on one line of a terminal, or as one line per 10 % elsewhere."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Shows a build: its phase, and within the compilation a percentage and the time left.
+    """The progress of a build: its phase, and during compilation a percentage and the time left.
 
-    The percentage counts lines that `make` prints against the number that the recipe expects; a
-    wrong number makes a wrong percentage and nothing else.
+    The percentage compares the lines that `make` prints with the number in the recipe; a wrong number
+    gives a wrong percentage and nothing else.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Progress:
         self.steps = 0
 
     def phase(self, what: str) -> None:
-        """A new part of the work begins."""
+        """Begin a new phase."""
         self._phase_started = self._clock()
         self._next_tenth = 1
         if self._terminal:
@@ -41,12 +41,12 @@ class Progress:
             self.note(what)
 
     def step(self) -> None:
-        """One more file is compiled."""
+        """Count one more compiled file."""
         self.steps += 1
         self.share("compiling", self.steps / self._expected_steps)
 
     def share(self, what: str, fraction: float) -> None:
-        """So much of a phase is done."""
+        """Show the completed fraction of a phase."""
         fraction = min(fraction, 0.99)
         if not self._terminal:
             if fraction * 10 >= self._next_tenth:
@@ -58,18 +58,18 @@ class Progress:
             self._stream.flush()
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._stream.write(f"{_CLEAR if self._terminal else ''}kernel: {text}\n")
         self._stream.flush()
 
     def clear(self) -> None:
-        """Leave the terminal's line empty, for whoever writes next."""
+        """Clear the terminal's line for the next output."""
         if self._terminal:
             self._stream.write(_CLEAR)
             self._stream.flush()
 
     def elapsed(self) -> str:
-        """Time since the build began, for people."""
+        """Return the time since the build began, as text."""
         return format_seconds(self._clock() - self._started)
 
     def _text(self, what: str, fraction: float) -> str:
@@ -82,6 +82,6 @@ class Progress:
 
 
 def format_seconds(seconds: float) -> str:
-    """Minutes and seconds: 83 -> 1:23."""
+    """Format minutes and seconds: 83 -> 1:23."""
     whole = round(seconds)
     return f"{whole // 60}:{whole % 60:02d}"

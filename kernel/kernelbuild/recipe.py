@@ -1,4 +1,4 @@
-"""The recipe: everything the kernel is made from, read from a folder and checked as a whole.
+"""The recipe: everything that the kernel is built from, read from a folder and checked as a whole.
 
 recipe.toml      the source, the known archives, settings of the build
 config/          configuration fragments (see fragments.py)
@@ -33,7 +33,7 @@ class Archive:
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """One of our changes to the kernel.
+    """One of wanlab's changes to the kernel.
 
     `sha256` covers the diff and not the message: rewording a message builds no new kernel.
     """
@@ -46,7 +46,7 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Everything a kernel is made from except the compiler."""
+    """Everything that a kernel is built from, except the compiler."""
 
     folder: Path
     series: str

@@ -1,4 +1,4 @@
-"""What a build needs of the computer, checked before it starts, all of it at once."""
+"""Check everything that a build needs of the computer before it starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS = {
 
 
 def missing_packages(programs: Iterable[str]) -> list[str]:
-    """Debian packages of those programs that this computer does not have, each once."""
+    """Return the Debian packages of the programs that this computer lacks, without repetition."""
     wanted = (PROGRAMS[program] for program in programs if shutil.which(program) is None)
     packages = list(dict.fromkeys(wanted))
     if "gcc" not in packages and not _headers_present():
@@ -37,7 +37,7 @@ def missing_packages(programs: Iterable[str]) -> list[str]:
 
 
 def _headers_present() -> bool:
-    """Whether the C library's headers are there: User-Mode Linux is an ordinary program too."""
+    """Return whether the C library's headers are installed; User-Mode Linux includes them."""
     command = ["gcc", "-x", "c", "-fsyntax-only", "-"]
     source = b"#include <sys/ptrace.h>\n#include <asm/ptrace.h>\n"
     try:
@@ -47,7 +47,7 @@ def _headers_present() -> bool:
 
 
 def check_programs(extra_packages: Iterable[str] = ()) -> None:
-    """Raise an error that names the one line to type if anything is missing."""
+    """Raise BuildError with the command that installs what is missing."""
     packages = [*missing_packages(PROGRAMS), *extra_packages]
     if packages:
         raise BuildError(
@@ -57,15 +57,15 @@ def check_programs(extra_packages: Iterable[str] = ()) -> None:
 
 
 def install_hint(packages: Iterable[str]) -> str:
-    """The line that installs packages on Debian and Ubuntu."""
+    """Return the command that installs packages on Debian and Ubuntu."""
     return f"on Debian or Ubuntu: sudo apt-get install {' '.join(packages)}"
 
 
 def check_disk(folder: Path, needed_bytes: int) -> None:
-    """Raise an error if the disk below a folder has less room than a build takes."""
+    """Raise BuildError if the disk of a folder has less free space than a build needs."""
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:
         raise BuildError(
-            f"{folder} has {free_bytes / 1e9:.1f} GB free, a build takes {needed_bytes / 1e9:.1f}",
-            "make room, or set XDG_CACHE_HOME to a folder on another disk",
+            f"{folder} has {free_bytes / 1e9:.1f} GB free, a build needs {needed_bytes / 1e9:.1f}",
+            "free some space, or set XDG_CACHE_HOME to a folder on another disk",
         )

@@ -1,4 +1,4 @@
-"""The kernel's source: found, checked against known hashes, unpacked as far as needed, patched."""
+"""Find the kernel's source, check it against known hashes, unpack the needed part and patch it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PACKAGE_VARIABLE = "WANLAB_KERNEL_PACKAGE"
 """The address of the Debian package with the source, for computers whose apt does not have it."""
 _MEMORY_FILE = "sources.json"
 
-# Code that a User-Mode Linux without devices never compiles, four fifths of the archive. Kconfig
-# files and Makefiles stay everywhere, for others refer to them.
+# Code that a User-Mode Linux without devices never compiles: four fifths of the archive. All Kconfig
+# files and Makefiles stay, because others refer to them.
 _UNUSED_FOLDERS = {
     ".": "samples sound",
     "arch": "alpha arc arm arm64 csky hexagon loongarch m68k microblaze mips nios2 openrisc parisc"
@@ -40,8 +40,11 @@ _UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
 
 
 def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: Progress) -> Path:
-    """The archive to build from: the one named; else one that the recipe knows, fetched if it is not
-    here and its address is told; else whatever Debian's package has put here."""
+    """Return the archive to build from.
+
+    It is the one that the caller names; else one that the recipe knows, fetched if it is missing and
+    its address is given; else the one that Debian's package installed.
+    """
     if source is not None:
         if not source.is_file():
             raise BuildError(f"there is no source archive {source}")
@@ -56,7 +59,7 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
     if installed:
         return installed[0]
     raise BuildError(
-        f"the kernel's source is not here: {recipe.source_paths[0]} does not exist",
+        f"the kernel's source is missing: {recipe.source_paths[0]} does not exist",
         f"on Debian: sudo apt-get install {recipe.package}\n"
         f"elsewhere: put the address of that package, version {recipe.archives[0].version}, into\n"
         f"{PACKAGE_VARIABLE}; or get an archive of Linux {recipe.series}.x and name it with\n"
@@ -65,16 +68,16 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
 
 
 def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
-    """Which archive a file is: a pinned one, or another version that the package manager vouches for.
+    """Identify an archive: a pinned one, or another version that the package manager has verified.
 
-    Any other is refused.
+    Raises BuildError for any other file.
     """
     sha256 = archive_hash(path, cache)
     archive = recipe.archive(sha256) or packaged(recipe, path, sha256)
     if archive is None:
         known = ", ".join(archive.version for archive in recipe.archives)
         raise BuildError(
-            f"{path} is no source that this recipe knows (it knows: {known})",
+            f"{path} is not a source that this recipe knows (it knows: {known})",
             f"If you trust where it comes from, add to {recipe.folder / 'recipe.toml'}:\n\n"
             "[[source.archive]]\n"
             f'version = "{recipe.series}.?"\n'
@@ -85,10 +88,10 @@ def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
 
 
 def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
-    """The archive of an installed package of the series, unchanged since apt checked its signature.
+    """Return the archive of an installed package of the series if it is unchanged since apt verified it.
 
-    Debian keeps the newest version only: the pinned one is not to be had any more after the next
-    update. Its successor gives the kernel another manifest hash, which every record carries.
+    Debian keeps only the newest version, so the pinned one disappears with the next update. Its
+    successor gives the kernel another manifest hash, which every record stores.
     """
     owner = _words_of("dpkg", "--search", str(path))
     if owner is None or owner.partition(":")[0] != recipe.package:
@@ -103,7 +106,7 @@ def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
 
 
 def _words_of(*command: str) -> str | None:
-    """What a command prints; None if it is not there or fails."""
+    """Return the output of a command; None if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
@@ -112,13 +115,13 @@ def _words_of(*command: str) -> str | None:
 
 
 def archive_hash(path: Path, cache: Path) -> str:
-    """The hash of an archive, computed once for a file that stays the same."""
+    """Return the hash of an archive, computed once for an unchanged file."""
     status = path.stat()
     key = f"{path.resolve()} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
     memory = _read_memory(cache / _MEMORY_FILE)
     if key not in memory:
         memory = {key: sha256_of(path)}
-        with contextlib.suppress(OSError):  # without it the next look takes half a second longer
+        with contextlib.suppress(OSError):  # without it the next call takes half a second longer
             _write_memory(cache / _MEMORY_FILE, memory)
     return memory[key]
 
@@ -138,7 +141,7 @@ def _write_memory(path: Path, memory: dict[str, str]) -> None:
 
 
 def unpack(archive: Path, folder: Path, jobs: int) -> None:
-    """Unpack what a build needs of an archive into a folder, without the archive's top folder."""
+    """Unpack the part of an archive that a build needs, without the archive's top folder."""
     top = _top_folder(archive)
     with _decompressed(archive, jobs) as stream:
         command = ["tar", "--extract", "--strip-components=1", "--anchored", *_excludes(top)]
@@ -148,16 +151,16 @@ def unpack(archive: Path, folder: Path, jobs: int) -> None:
     if done.returncode != 0:
         raise BuildError(f"cannot unpack {archive}:\n{done.stderr.strip()[-2000:]}")
     if not (folder / "Makefile").is_file():
-        raise BuildError(f"{archive} is no kernel source: there is no Makefile at its top")
+        raise BuildError(f"{archive} is not a kernel source: it has no Makefile at its top")
 
 
 def _top_folder(archive: Path) -> str:
-    """The folder that an archive's members are in."""
+    """Return the folder that contains an archive's members."""
     try:
         with tarfile.open(archive) as members:
             first = members.next()
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise BuildError(f"{archive} is no archive of files: {error}") from None
+        raise BuildError(f"{archive} is not an archive of files: {error}") from None
     if first is None:
         raise BuildError(f"{archive} is empty")
     return first.name.partition("/")[0]
@@ -173,7 +176,7 @@ def _excludes(top: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
-    """A pipe with an archive's content. tar would run xz on one processor only."""
+    """Yield a pipe with an archive's content; tar itself would run xz on one processor only."""
     decompressors = {".xz": ["xz", f"-T{jobs}"], ".gz": ["gzip"], ".bz2": ["bzip2"]}
     if archive.suffix not in decompressors:
         raise BuildError(f"{archive}: not a .tar.xz, .tar.gz or .tar.bz2 archive")
@@ -184,7 +187,7 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
 
 
 def apply_patches(recipe: Recipe, folder: Path) -> None:
-    """Apply the recipe's patches in order; one that does not fit is an error."""
+    """Apply the recipe's patches in order; raise BuildError for one that does not apply."""
     for patch in recipe.patches:
         path = recipe.folder / "patches" / patch.file
         command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
@@ -193,8 +196,8 @@ def apply_patches(recipe: Recipe, folder: Path) -> None:
                 command, cwd=folder, stdin=stream, capture_output=True, text=True, check=False
             )
         if done.returncode != 0:
-            said = (done.stdout + done.stderr).strip()[-2000:]
+            output = (done.stdout + done.stderr).strip()[-2000:]
             raise BuildError(
-                f"{patch.file} does not fit this source:\n{said}",
+                f"{patch.file} does not apply to this source:\n{output}",
                 "if it changes a file that is missing: _UNUSED_FOLDERS in kernelbuild/source.py",
             )

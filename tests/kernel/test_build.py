@@ -223,7 +223,7 @@ def test_ctrl_c_in_a_real_build_leaves_nothing(place: Place) -> None:
 
 
 def test_a_disk_that_is_full_is_said_before_anything_is_unpacked(place: Place) -> None:
-    with pytest.raises(BuildError, match="a build takes"):
+    with pytest.raises(BuildError, match="a build needs"):
         place.build(replace(place.recipe(), disk_bytes=1 << 62))
     assert place.left() == set()
 

@@ -40,7 +40,7 @@ def test_every_kind_of_value_is_read_as_written(value: str) -> None:
         ("# topic\n\nCONFIG_A=y\n", "a.config:3: CONFIG_A has no reason"),
         ("#\nCONFIG_A=y\n", "a.config:2: CONFIG_A has no reason"),
         ("# r\nCONFIG_A=m\n", "a.config:2: CONFIG_A=m asks for a module"),
-        ("# r\nCONFIG_A=yes\n", "a.config:2: 'yes' is no value"),
+        ("# r\nCONFIG_A=yes\n", "a.config:2: 'yes' is not a value"),
         ("# r\nCONFIG_A =y\n", "a.config:2: 'CONFIG_A =y' is not an option"),
         ("# CONFIG_A is not set\n", "a.config:1: this form of an option is not used here"),
     ],
@@ -60,7 +60,7 @@ def test_the_same_option_in_two_fragments_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_fragments_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="holds no fragment"):
+    with pytest.raises(BuildError, match="contains no fragment"):
         load_fragments(tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_the_error_names_every_option_that_vanished_and_its_reason() -> None:
     with pytest.raises(BuildError) as raised:
         check_survived(options, {"NET": "y"}, {"NET", "PSI"})
     assert raised.value.what.splitlines() == [
-        "the kernel did not take these options:",
+        "the kernel did not accept these options:",
         "  CONFIG_PSI=y became n   (x.config:2: a reason)",
         "  CONFIG_TYPO=n: this kernel has no such option   (x.config:2: a reason)",
     ]

@@ -94,7 +94,7 @@ def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.Monkey
 
 
 def test_a_disk_that_is_too_small_is_refused_before_the_build(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="a build takes"):
+    with pytest.raises(BuildError, match="a build needs"):
         requirements.check_disk(tmp_path, 1 << 62)
 
 

@@ -61,7 +61,7 @@ def test_an_unknown_archive_is_refused_with_the_lines_that_allow_it(
 ) -> None:
     with pytest.raises(BuildError) as raised:
         sources.identify(load_recipe(recipe_folder), archive, tmp_path)
-    assert "is no source that this recipe knows" in raised.value.what
+    assert "is not a source that this recipe knows" in raised.value.what
     sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
     assert f'sha256 = "{sha256}"' in raised.value.hint
 
@@ -89,7 +89,7 @@ def provided(recipe: Recipe, cache: Path, source: Path | None = None) -> tuple[P
 
 
 def test_a_missing_source_says_what_to_install(tmp_path: Path, recipe_folder: Path) -> None:
-    with pytest.raises(BuildError, match="is not here") as raised:
+    with pytest.raises(BuildError, match="is missing") as raised:
         provided(load_recipe(recipe_folder), tmp_path)
     assert "sudo apt-get install linux-source-6.12" in raised.value.hint
 
@@ -149,15 +149,15 @@ def test_what_is_fetched_has_the_known_hash_or_is_not_kept(packaged: Packaged) -
     known = replace(packaged.recipe.archives[0], sha256="ab" * 32)
     with pytest.raises(BuildError) as raised:
         provided(replace(packaged.recipe, archives=(known,)), packaged.cache)
-    assert "another hash than the recipe says" in raised.value.hint
+    assert "does not list the hash" in raised.value.hint
     assert list((packaged.cache / "sources").iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"<html>", "no Debian package"),
-        (b"!<arch>\n", "holds no files"),
+        (b"<html>", "not a Debian package"),
+        (b"!<arch>\n", "contains no files"),
         (debian_package(b"no tar"), "truncated header"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path: Path, recipe_folder: Pat
     path = recipe_folder / "patches" / "0001-a.patch"
     path.write_text(path.read_text().partition("--- a/x")[0] + text)
     (tmp_path / "x").write_text("one\nthree\n")
-    with pytest.raises(BuildError, match=r"0001-a.patch does not fit this source"):
+    with pytest.raises(BuildError, match=r"0001-a.patch does not apply to this source"):
         sources.apply_patches(load_recipe(recipe_folder), tmp_path)
 
 
