@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text"}
+DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"}
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR}
 
@@ -52,7 +52,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "version": set(),
     "notebook": set(),
     "units": {"errors"},
-    "fields": {"errors"},
+    "fields": {"errors", "input_file"},
+    "input_file": {"errors"},
     "yaml_text": {"errors"},
     "topology": DATA,
     "record": DATA,

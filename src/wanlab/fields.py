@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wanlab.errors import Problem, WanlabError, did_you_mean
+from wanlab.input_file import read_input
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 MAX_QUOTED_CHARACTERS = 60
@@ -47,10 +48,12 @@ class Problems(list[Problem]):
         super().__init__()
         self.folder = folder
         self._locate = locate
+        self._known: set[Problem] = set()
 
     def add(self, path: str, what: str, hint: str = "") -> None:
         problem = Problem(self._locate(path), what, hint)
-        if problem not in self:
+        if problem not in self._known:
+            self._known.add(problem)
             self.append(problem)
 
 
@@ -111,9 +114,9 @@ class Fields:
             return None
         path = (self.problems.folder or Path()) / name
         try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            self.problem(key, f"cannot read {path}: {error.strerror or error}")
+            return read_input(path).decode("utf-8")
+        except WanlabError as error:
+            self.problem(key, error.what, error.hint)
         except UnicodeDecodeError:
             self.problem(key, f"{path} is not UTF-8 text")
         return None

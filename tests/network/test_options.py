@@ -59,3 +59,9 @@ def test_the_machine_that_one_is_in_needs_a_machine() -> None:
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(WanlabError, match="is not an address to connect to"):
         Network(Topology(), allow_connect=[text])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_that_the_kernel_would_not_tell_from_another_is_refused(seed: int) -> None:
+    with pytest.raises(WanlabError, match="out of range"):
+        Network(Topology(), machine="embedded", seed=seed)

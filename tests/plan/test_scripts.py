@@ -1,11 +1,13 @@
 """Plans as shell scripts, compared with tests/golden/plans (`--accept` writes them anew)."""
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from wanlab.operations.operation import here_document
 from wanlab.plan import Wire, plan_script
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import (
@@ -173,3 +175,20 @@ def test_every_queue_is_built_as_here(name: str, conditions: Conditions, golden:
 def test_the_same_topology_gives_the_same_plan(name: str) -> None:
     make, wire = TOPOLOGIES[name]
     assert plan_script(make(), wire) == plan_script(make(), wire)
+
+
+def test_a_start_command_does_not_leave_its_comment() -> None:
+    """The script of a stranger's topology would run the second line as a command of its own."""
+    topology = Topology(nodes=(Host("h1", start_command="echo one\necho two\r\necho three"),))
+    lines = plan_script(topology).splitlines()
+    start = lines.index("# start command of h1: echo one")
+    assert lines[start + 1 : start + 3] == ["# echo two", "# echo three"]
+    assert lines[start + 3].startswith("ip netns exec h1 sh -c 'echo one")
+
+
+@pytest.mark.parametrize("text", ["", "a\n", "a\nEND\necho INJECTED\n", "$(id) `id`\\\n"])
+def test_no_line_of_a_text_ends_its_here_document(text: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", here_document("cat", text)], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout == text

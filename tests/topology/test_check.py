@@ -65,6 +65,23 @@ def test_ensure_raises_all_problems() -> None:
             Host("h1", ip="10.0.0.0/8"),
             "10.0.0.0/8 is the address of the network (as in 10.0.0.1)",
         ),
+        (
+            Host("h1", ip="10.255.255.255/8"),
+            "10.255.255.255/8 is the broadcast address of its network (as in 10.255.255.254)",
+        ),
+        (
+            Host("h1", ip="127.0.0.1/8"),
+            '127.0.0.1/8 is a loopback address (as in "10.0.0.1/8")',
+        ),
+        (
+            Host("h1", ip="224.0.0.1/24"),
+            '224.0.0.1/24 is a multicast address (as in "10.0.0.1/8")',
+        ),
+        (
+            Host("h1", mac="00:00:00:00:00:00"),
+            "the MAC address 00:00:00:00:00:00 is no address (leave it out to get one by rule)",
+        ),
+        (Switch("lo"), 'the name "lo" has a meaning for Linux (choose another name)'),
         (Host("h1", mac="00:11"), '"00:11" is not a MAC address (as in "00:00:00:00:00:01")'),
         (
             Host("h1", default_route="there"),
@@ -169,6 +186,23 @@ def test_default_routes_may_be_written_as_mininet_takes_them(route: str) -> None
     assert problems_of([Host("h1", default_route=route)]) == []
 
 
+def test_a_gateway_outside_the_networks_of_the_host_is_a_problem() -> None:
+    nodes = [Host("h1", ip="10.0.1.1/24", default_route="10.0.2.1"), Host("h2")]
+    problem = "the gateway 10.0.2.1 is not in a network of the host (its addresses: 10.0.1.1/24)"
+    assert problems_of(nodes, [link("h1", "h2")]) == [f"host h1: {problem}"]
+
+
+def test_a_bridge_takes_1023_ports() -> None:
+    ports = tuple(f"eth{number}" for number in range(1022))
+    topology = Topology(
+        nodes=(Host("h1"), Host("h2"), Switch("s1", external_interfaces=ports)),
+        links=(link("h1", "s1"),),
+    )
+    assert check(topology) == []
+    (problem,) = check(replace(topology, links=(*topology.links, link("h2", "s1"))))
+    assert problem.what == "the switch has 1024 ports, but a Linux bridge has 1023"
+
+
 def test_two_nodes_of_one_name_are_a_problem() -> None:
     assert problems_of([Host("h1"), Switch("h1")]) == [
         'switch h1: the name "h1" is taken by another node, host h1 (give each node its own name)'
@@ -257,6 +291,7 @@ def test_a_controller_carries_no_traffic() -> None:
         ({"rate_bps": -1}, 'the rate -1 bit/s is negative (as in "10Mbps")'),
         ({"rate_bps": 0}, "a rate of 0 lets nothing through (leave it out, or set a loss of 100%)"),
         ({"rate_bps": 10**14}, "a rate of 100Tbps (at most 10Tbps)"),
+        ({"rate_bps": 80}, "a rate of 80bps is too low for packets of 1500 bytes (at least 89bps)"),
         ({"delay_ns": -5}, 'the delay -5 ns is negative (as in "20ms")'),
         ({"delay_ns": 10**13}, "a delay of 10000s (at most 3600s)"),
         ({"jitter_ns": 5}, "jitter has no effect without delay (give both, or neither)"),
@@ -272,19 +307,27 @@ def test_a_controller_carries_no_traffic() -> None:
             "a queue has no effect on a link without rate (add a rate, or leave the queue out)",
         ),
         (
-            {"rate_bps": 9, "queue": Queue("fq_codell")},
+            {"rate_bps": 9000, "queue": Queue("fq_codell")},
             'the queue "fq_codell" is not known (did you mean fq_codel?)',
         ),
         (
-            {"rate_bps": 9, "queue": Queue(limit_bytes=-1)},
+            {"rate_bps": 9000, "queue": Queue(limit_bytes=-1)},
             "a queue of -1 bytes holds nothing (let it hold at least one)",
         ),
         (
-            {"rate_bps": 9, "queue": Queue("red", options=(("ecn", ""), ("ecn", "")))},
+            {"rate_bps": 9000, "queue": Queue(limit_packets=99999999999)},
+            "a queue of 99999999999 packets (at most 2836834 packets)",
+        ),
+        (
+            {"rate_bps": 9000, "queue": Queue("codel", options=(("target", "-5ms"),))},
+            'the option "target -5ms" is negative (as in ("target", "5ms"))',
+        ),
+        (
+            {"rate_bps": 9000, "queue": Queue("red", options=(("ecn", ""), ("ecn", "")))},
             'the option "ecn" is given twice (give it once)',
         ),
         (
-            {"rate_bps": 9, "queue": Queue("red", options=(("min max", "3"),))},
+            {"rate_bps": 9000, "queue": Queue("red", options=(("min max", "3"),))},
             '"min max 3" is not an option (as in ("target", "5ms"))',
         ),
     ],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.topology import Host, Topology, link, load, save
+from wanlab.topology import Host, Topology, link, link_trace, load, save
 from wanlab.topology.link_trace import LinkTrace, read_trace, trace_words
 from wanlab.topology.references import self_contained
 
@@ -98,3 +98,19 @@ def test_a_queue_waits_for_a_trace() -> None:
 
     topology = Topology(nodes=HOSTS, links=(link("h1", "h2", trace="1", queue="codel"),))
     assert check(topology) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a\0b", "embedded null byte"),
+        ("x" * 300, "File name too long"),
+        ("/dev/zero", "is larger than"),
+    ],
+)
+def test_a_name_that_no_trace_has_is_refused(
+    name: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_trace, "MAX_FILE_BYTES", 1 << 16)
+    with pytest.raises(WanlabError, match=reason):
+        read_trace(name)

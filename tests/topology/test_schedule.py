@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from wanlab import input_file
 from wanlab.errors import WanlabError
 from wanlab.topology import Host, Topology, link, load, save
 from wanlab.topology.check import check
@@ -102,3 +103,31 @@ def test_a_state_holds_until_the_next_change() -> None:
         (15_000_000_000, 100_000_000, 25_000_000),
         (15_100_000_000, 80_000_000, 25_000_000),
     ]
+
+
+def test_a_schedule_that_repeats_too_often_is_a_problem() -> None:
+    """Each repetition costs the computer time; in nanoseconds it would never end."""
+    conditions: dict[str, Any] = {"schedule": [{"at": "1ns", "rate": "1Mbps"}], "rate": "5Mbps"}
+    assert problems_of({**conditions, "schedule_repeat": "2ns"}) == [
+        "the schedule repeats after 2ns, which is too often"
+    ]
+    assert problems_of({**conditions, "schedule_repeat": "100us"}) == []
+
+
+def problems_of(words: dict[str, Any]) -> list[str]:
+    topology = Topology(nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2", **words),))
+    return [problem.what for problem in check(topology)]
+
+
+def test_a_quotation_mark_that_is_not_closed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text('at,rate,delay,"loss\n1s,,,100%\n')
+    with pytest.raises(WanlabError, match="line 1: unexpected end of data"):
+        read_schedule(str(path))
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "x" * 300, "/dev/zero"])
+def test_a_name_that_no_schedule_has_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_file.read_input, "__kwdefaults__", {"max_bytes": 1 << 16})
+    with pytest.raises(WanlabError, match="the schedule"):
+        read_schedule(name)

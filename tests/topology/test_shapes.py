@@ -135,3 +135,20 @@ def test_every_shape_is_without_problem(name: str, first: int, second: int) -> N
     sizes["tree"] = [second, 2]
     topology = shapes.SHAPES[name](*sizes.get(name, [first]), rate="1Mbps", delay="1ms")
     assert check(topology) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("tree,30,2", "tree,999999,1", "tree,2,999999", "single,999999", "reversed,999999"),
+        *("linear,1000,1000", "torus,3,100000", "dumbbell,999999", "parking_lot,999999"),
+    ],
+)
+def test_a_shape_that_is_too_large_is_refused_before_it_is_computed(text: str) -> None:
+    with pytest.raises(WanlabError, match="has more than 50000 nodes"):
+        shapes.from_text(text)
+
+
+def test_a_tree_may_be_deeper_than_python_recurses() -> None:
+    topology = shapes.tree(1500, 1)
+    assert (len(topology.switches), len(topology.hosts), len(topology.links)) == (1500, 1, 1500)

@@ -325,8 +325,8 @@ def _checked(name: str, value: str) -> str:
     if option.choices and value not in option.choices:
         known = ", ".join(map(repr, option.choices))
         raise ValueError(f"option --{name}: invalid choice: {value!r} (choose from {known})")
-    if name == "seed" and not value.isdigit():
-        raise ValueError(f"option --{name}: invalid integer value: {value!r}")
+    if name == "seed" and not (value.isascii() and value.isdigit() and len(value) <= 20):
+        raise ValueError(f"option --{name}: invalid integer value: {value[:40]!r}")
     return value
 
 

@@ -16,6 +16,8 @@ from wanlab.units import parse_rate, parse_size
 
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
+MAX_SEED = 2**64 - 1
+"""The kernel's generator starts from 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,8 @@ class NetworkOptions:
         """
         machine_kind: MachineKind = machine or ("here" if is_inside() else "embedded")
         traits = traits_of(machine_kind)
+        if seed is not None and not 0 <= seed <= MAX_SEED:
+            raise WanlabError(f"the seed {seed} is out of range", f"from 0 to {MAX_SEED}")
         line_rate_bps = None if line_rate is None else parse_rate(line_rate)
         if traits.is_shared:
             defaults = _defaults_inside(clock, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from .operation import Operation, in_node, namespace_name, netns_option
+from .operation import Operation, here_document, in_node, namespace_name, netns_option
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class WriteFile(Operation):
         return f"file {self.path}"
 
     def commands(self) -> list[str]:
-        return [f"cat > {self.path} <<'END'\n{self.content}END"]
+        return [here_document(f"cat > {shlex.quote(self.path)}", self.content)]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,16 @@ class Operation:
         return self.verb, dict(vars(self))
 
 
+def here_document(command: str, text: str) -> str:
+    """Return a command that reads a text from a here-document; no line of the text can end it."""
+    lines = text.splitlines()
+    end = "END"
+    while end in lines:
+        end += "_"
+    body = "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n")) if text else ""
+    return f"{command} <<'{end}'\n{body}{end}"
+
+
 def in_node(node: str, command: str) -> str:
     """Return the command that runs `command` in a node when typed in the root namespace."""
     return command if node == ROOT else f"ip netns exec {node} {command}"

@@ -18,7 +18,7 @@ from wanlab.agent.controllers import (
 from wanlab.agent.open_vswitch import OVS_FOLDER, start_of_ovs
 from wanlab.agent.routing import FRR_CONFIGURATION, FRR_RUN, FRR_USER, start_of_routing
 
-from .operation import Operation, Request, in_node
+from .operation import Operation, Request, here_document, in_node
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class StartRouting(Operation):
         text = self.configuration.rstrip("\n")
         return [
             f"mkdir -p {folder} {FRR_RUN}/{self.router}",
-            f"cat > {folder}/frr.conf <<'END'\n{text}\nEND",
+            here_document(f"cat > {folder}/frr.conf", text),
             f"touch {folder}/vtysh.conf",
             f"chown -R {FRR_USER}: {folder} {FRR_RUN}/{self.router}",
             *(

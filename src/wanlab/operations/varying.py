@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .operation import Operation, Request, in_node
+from .operation import Operation, Request, here_document, in_node
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class LoadOpportunities(Operation):
         once = " once" if self.once else ""
         command = in_node(self.node, f"wanlab-opportunities {self.interface} {self.handle}:{once}")
         numbers = "".join(f"{ms}\n" for ms in self.at_ms)
-        return [f"{command} <<'END'\n{numbers}END"]
+        return [here_document(command, numbers)]
 
 
 @dataclass(frozen=True)

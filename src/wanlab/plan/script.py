@@ -20,9 +20,14 @@ def script(operations: Iterable[Operation]) -> str:
     """Return the whole plan; a comment above the commands of each operation describes it."""
     parts = [HEAD]
     for operation in operations:
-        parts.append(f"\n# {operation.describe()}\n")
+        parts.append(f"\n{comment(operation.describe())}\n")
         parts += [f"{command}\n" for command in operation.commands()]
     return "".join(parts)
+
+
+def comment(text: str) -> str:
+    """Return a comment. The text may come from anybody's file: no line of it may be a command."""
+    return "\n".join(f"# {line}" for line in text.splitlines() or [""])
 
 
 def schedule_script(port: str, changes: list[tuple[int, ChangeConditions]], repeats: bool) -> str:

@@ -38,6 +38,7 @@ from typing import TypeVar
 
 from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.fields import Fields, Problems, describe
+from wanlab.input_file import read_input
 from wanlab.measure.metrics import RunExtractor, parse_run_metric
 from wanlab.yaml_text import parse_yaml
 
@@ -62,8 +63,8 @@ AnyDefinition = TypeVar("AnyDefinition", bound=Definition)
 def read_yaml(path: Path, definition_type: type[AnyDefinition]) -> AnyDefinition:
     """Return the experiment in a file; raise InputError with everything that is wrong in it."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_input(path).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise WanlabError(f"cannot read {path}: {error}") from None
     document = parse_yaml(text, path.name)
     problems = Problems(document.locate)

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, ip_address, ip_interface
+from typing import TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import addresses
@@ -36,15 +38,24 @@ from wanlab.topology.nic import BY_RULE, problems_of
 from wanlab.topology.words import WORD_OF_FIELD
 from wanlab.units import format_rate, format_time
 
+MAX_BRIDGE_PORTS = 1023  # net/bridge/br_private.h: BR_PORT_BITS; number 0 is not used
 MAX_PORT_NUMBER = 2**16 - 1  # two bytes of an automatic MAC
 MAX_RATE_BPS = 10**13
+# tbf keeps the time that a burst of two packets takes in 32 bits, with units of 64 ns (pkt_sched.h).
+MAX_BURST_NS = 2**32 * 64
+FRAME_HEADER_BYTES, DEFAULT_MTU = 14, 1500
+MAX_QUEUE_BYTES = 2**32 - 1  # tc takes limits of 32 bits
 MAX_DELAY_NS = 3600 * 10**9
+# Changing a port costs the computer some 0.1 ms.
+MIN_TIME_PER_CHANGE_NS = 100_000
 MIN_MTU, MAX_MTU = 68, 65535  # RFC 791; veth's max_mtu
 
 QUEUE_KINDS = (
     *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
     *("drr", "prio", "hfsc", "htb", "tbf"),
 )
+Element = TypeVar("Element", int, str)
+
 DISTRIBUTIONS = ("normal", "pareto", "paretonormal", "experimental")
 
 
@@ -62,6 +73,7 @@ def check(topology: Topology) -> list[Problem]:
         if link.a.node == link.b.node:
             report("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
     _check_names_are_unique(findings)
+    _check_switch_ports(findings)
     _check_controllers_are_apart(findings)
     if not findings.problems:
         _check_addresses_are_unique(findings)
@@ -97,10 +109,12 @@ class _Findings:
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.problems: list[Problem] = []
+        self._known: set[Problem] = set()
 
     def add(self, path: str, thing: str, what: str, hint: str = "") -> None:
         problem = Problem(self.topology.source.place(path) or thing, what, hint)
-        if problem not in self.problems:  # a fault of both directions is one fault
+        if problem not in self._known:  # a fault of both directions is one fault
+            self._known.add(problem)
             self.problems.append(problem)
 
     def of_node(self, index: int) -> Report:
@@ -167,8 +181,12 @@ def _check_vlans(report: Report, field: str, port: Port, node: Node) -> None:
         report(field, f"a port of {node} is given a VLAN", hint)
     for number in numbers:
         check_vlan(report, field, number)
-    for number in sorted({number for number in numbers if numbers.count(number) > 1}):
+    for number in _repeated(numbers):
         report(field, f"VLAN {number} is given twice to one port", "give it once")
+
+
+def _repeated(items: Sequence[Element]) -> list[Element]:
+    return sorted(item for item, count in Counter(items).items() if count > 1)
 
 
 def _check_conditions(report: Report, port: Port, direction: str) -> None:
@@ -177,8 +195,19 @@ def _check_conditions(report: Report, port: Port, direction: str) -> None:
         return
     for what, field, hint in _faults(conditions):
         report(WORD_OF_FIELD[field], what if hint else f"{what} {direction}", hint)
+    _check_rate_fits_packets(report, port)
     if conditions.queue is not None:
         _check_queue(report, conditions.queue, port)
+
+
+def _check_rate_fits_packets(report: Report, port: Port) -> None:
+    """Two packets must be sent within the longest time that the shaper can express."""
+    mtu = port.mtu or DEFAULT_MTU
+    lowest_bps = -(-2 * (mtu + FRAME_HEADER_BYTES) * 8 * 10**9 // MAX_BURST_NS)
+    for _, state in port.conditions.states():
+        if state.rate_bps is not None and 0 < state.rate_bps < lowest_bps:
+            what = f"a rate of {format_rate(state.rate_bps)} is too low for packets of {mtu} bytes"
+            report("rate", what, f"at least {format_rate(lowest_bps)}")
 
 
 def _faults(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
@@ -232,6 +261,10 @@ def _faults_of_schedule(conditions: Conditions) -> Iterator[tuple[str, str, str]
         what = f"the schedule begins again after {format_time(repeat_ns)}"
         hint = f"its last change is at {format_time(last_ns)}, and must come before that"
         yield what, "schedule_repeat_ns", hint
+    shortest_ns = MIN_TIME_PER_CHANGE_NS * len(conditions.schedule.changes)
+    if repeat_ns is not None and last_ns < repeat_ns < shortest_ns:
+        what = f"the schedule repeats after {format_time(repeat_ns)}, which is too often"
+        yield what, "schedule_repeat_ns", f"at least {format_time(shortest_ns)}"
     first, *others = conditions.states()
     for at_ns, state in (first, *others):
         place = f"the schedule at {format_time(at_ns)}"
@@ -263,11 +296,16 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
     for limit, unit in ((queue.limit_bytes, "bytes"), (queue.limit_packets, "packets")):
         if limit is not None and limit <= 0:
             report("queue", f"a queue of {limit} {unit} holds nothing", "let it hold at least one")
+        frame_bytes = (port.mtu or DEFAULT_MTU) + FRAME_HEADER_BYTES if unit == "packets" else 1
+        if limit is not None and limit * frame_bytes > MAX_QUEUE_BYTES:
+            most = MAX_QUEUE_BYTES // frame_bytes
+            report("queue", f"a queue of {limit} {unit}", f"at most {most} {unit}")
     for word, value in queue.options:
         if word.split() != [word] or value != " ".join(value.split()):
             report("queue", f'"{word} {value}" is not an option', 'as in ("target", "5ms")')
-    words = [word for word, _ in queue.options]
-    for word in sorted({word for word in words if words.count(word) > 1}):
+        if value.startswith("-"):
+            report("queue", f'the option "{word} {value}" is negative', 'as in ("target", "5ms")')
+    for word in _repeated([word for word, _ in queue.options]):
         report("queue", f'the option "{word}" is given twice', "give it once")
     conditions = port.conditions
     # netem holds packets, too, so with delay or loss a limit has an effect without a rate.
@@ -356,6 +394,22 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
             report = findings.of_link(index)
             _check_free(report, seen, f"{end}_port", port.ip, node)
             _check_free(report, seen, f"{end}_port", port.mac, node)
+    for index, node in enumerate(resolved.nodes):
+        if isinstance(node, Host) and node.default_route:
+            _check_gateway(findings.of_node(index), node, resolved)
+
+
+def _check_gateway(report: Report, host: Host, resolved: Topology) -> None:
+    """The kernel accepts a default route only through a neighbour."""
+    words = str(host.default_route).removeprefix("default ").split()
+    if "onlink" in words or "dev" in words[:1]:
+        return
+    gateway = ip_address(words[words.index("via") + 1] if "via" in words else words[0])
+    addresses = [port.ip for port in resolved.ports(host.name) if port.ip]
+    addresses += [address for address, _ in host.vlan_interfaces]
+    if addresses and not any(gateway in ip_interface(address).network for address in addresses):
+        what = f"the gateway {gateway} is not in a network of the host"
+        report("default_route", what, f"its addresses: {', '.join(addresses)}")
 
 
 def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:
@@ -372,6 +426,18 @@ def _check_base_has_address(report: Report, host: Host, ip_base: str) -> None:
             addresses.automatic_ip(ip_base, host.number)
     except WanlabError as error:
         report("ip", error.what, error.hint)
+
+
+def _check_switch_ports(findings: _Findings) -> None:
+    """Refuse more ports than a bridge can have."""
+    counts = Counter(port.node for link in findings.topology.links for port in link.ports)
+    for index, node in enumerate(findings.topology.nodes):
+        if isinstance(node, Switch) and node.kind == "bridge":
+            count = counts[node.name] + len(node.external_interfaces)
+            if count > MAX_BRIDGE_PORTS:
+                what = f"the switch has {count} ports, but a Linux bridge has {MAX_BRIDGE_PORTS}"
+                hint = 'use several switches, as in tree,2,71, or kind "ovs", Open vSwitch'
+                findings.of_node(index)("name", what, hint)
 
 
 def _check_free(report: Report, seen: _Seen, field: str, address: str | None, node: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from ipaddress import ip_address, ip_interface, ip_network
 
@@ -20,6 +21,9 @@ PROTOCOLS = tuple(f"OpenFlow1{minor}" for minor in range(6))
 FAIL_MODES = ("secure", "standalone")
 DATAPATHS = ("kernel", "user")
 SCHEDULERS = ("cfs", "rt")
+
+# Interfaces that are there already, and the folders in /proc/sys/net/*/conf that are none.
+RESERVED_NAMES = ("lo", "all", "default", "teql0", "ovs-system", "bonding_masters")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
@@ -65,6 +69,8 @@ def check_name(report: Report, field: str, name: str) -> None:
     elif len(name) > MAX_NAME_LENGTH:
         hint = f"Linux allows {MAX_NAME_LENGTH} characters"
         report(field, f'the name "{name}" is {len(name)} characters long', hint)
+    elif name in RESERVED_NAMES:
+        report(field, f'the name "{name}" has a meaning for Linux', "choose another name")
 
 
 def _check_host(report: Report, host: Host, topology: Topology) -> None:
@@ -97,8 +103,8 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
         if len(name) > MAX_NAME_LENGTH:
             what = f'the interface of VLAN {vlan} would be called "{name}", {len(name)} characters'
             report(field, what, f"Linux allows {MAX_NAME_LENGTH}: give the host a shorter name")
-    vlans = [vlan for _, vlan in host.vlan_interfaces]
-    for vlan in sorted({vlan for vlan in vlans if vlans.count(vlan) > 1}):
+    vlans = Counter(vlan for _, vlan in host.vlan_interfaces)
+    for vlan in sorted(vlan for vlan, count in vlans.items() if count > 1):
         report(field, f"VLAN {vlan} has two interfaces", "keep one")
 
 
@@ -215,6 +221,18 @@ def check_ip(report: Report, field: str, ip: str | None) -> None:
     network = address.network
     if network.num_addresses > 2 and address.ip == network.network_address:
         report(field, f"{ip} is the address of the network", f"as in {address.ip + 1}")
+        return
+    is_ipv4 = address.version == 4
+    if is_ipv4 and network.num_addresses > 2 and address.ip == network.broadcast_address:
+        report(field, f"{ip} is the broadcast address of its network", f"as in {address.ip - 1}")
+        return
+    for is_it, kind in (
+        (address.ip.is_loopback, "a loopback"),
+        (address.ip.is_multicast, "a multicast"),
+        (address.ip.is_unspecified, "no"),
+    ):
+        if is_it:
+            report(field, f"{ip} is {kind} address", 'as in "10.0.0.1/8"')
 
 
 def check_mac(report: Report, field: str, mac: str | None) -> None:
@@ -224,6 +242,8 @@ def check_mac(report: Report, field: str, mac: str | None) -> None:
         report(field, f'"{mac}" is not a MAC address', 'as in "00:00:00:00:00:01"')
     elif int(mac[:2], 16) & 1:
         report(field, f"the MAC address {mac} is multicast", "its first byte must be even")
+    elif not int(mac.replace(":", ""), 16):
+        report(field, f"the MAC address {mac} is no address", "leave it out to get one by rule")
 
 
 def _check_route(report: Report, field: str, route: str) -> None:

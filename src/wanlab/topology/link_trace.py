@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from wanlab.errors import WanlabError
+from wanlab.input_file import read_input
 
 OPPORTUNITY_BYTES = 1504
 """A packet of 1500 bytes, and the 4 bytes that Mahimahi adds to each."""
 MAX_MS = 2**32 - 1
 MAX_OPPORTUNITIES = 16 << 20
+MAX_FILE_BYTES = 11 * MAX_OPPORTUNITIES  # ten digits and a line end
 _NUMBERS = re.compile(r"[0-9\s]+")
 
 
@@ -105,8 +107,6 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="ascii")
-    except OSError as error:
-        raise WanlabError(f"cannot read the trace {path}: {error.strerror}") from None
+        return read_input(path, "the trace", max_bytes=MAX_FILE_BYTES).decode("ascii")
     except UnicodeDecodeError:
         raise WanlabError(f"{path} is not a trace", "a trace has a number in each line") from None

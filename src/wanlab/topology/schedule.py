@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.input_file import read_input
 from wanlab.units import (
     format_fraction,
     format_rate,
@@ -154,9 +155,7 @@ def _change(row: object) -> Change:
 def _rows_of(path: Path) -> Iterable[tuple[str, object]]:
     """Yield each row of a file with its position."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise WanlabError(f"cannot read the schedule {path}: {error.strerror}") from None
+        text = read_input(path, "the schedule").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise WanlabError(f"{path} is not UTF-8 text", "is it a schedule?") from None
     if path.suffix.lower() in (".yaml", ".yml"):
@@ -170,8 +169,7 @@ def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, object]]:
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    reader = csv.reader(line for _, line in lines)
-    table = [[cell.strip() for cell in row] for row in reader]
+    table = [_cells_of(line, f"{name}, line {number}") for number, line in lines]
     if not table or "at" not in table[0]:
         raise WanlabError(
             f'{name}: the first line has no column "at"', 'as in "at,rate,delay,loss"'
@@ -182,6 +180,15 @@ def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, object]]:
             raise WanlabError(f"{name}, line {number}: {len(row)} fields instead of {len(columns)}")
         cells = zip(columns, row, strict=True)
         yield f"line {number}", {column: cell for column, cell in cells if cell}
+
+
+def _cells_of(line: str, position: str) -> list[str]:
+    """Split a line of a CSV file; no change needs more than one line."""
+    try:
+        (row,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        raise WanlabError(f"{position}: {error}", "is a quotation mark missing?") from None
+    return [cell.strip() for cell in row]
 
 
 def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, object]]:

@@ -27,6 +27,8 @@ from wanlab.errors import WanlabError, did_you_mean
 from wanlab.topology.model import Host, Link, Port, Switch, Topology
 from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
+MAX_NODES = 50_000
+"""Of a shape. Such a network may need 100 GB of memory, so larger sizes are slips of the pen."""
 MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
 
@@ -38,6 +40,7 @@ def minimal(**words: Unpack[ConditionWords]) -> Topology:
 def single(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
     """Return k hosts on a switch; host i on its port i."""
     _at_least(1, k=k)
+    _refuse_too_many(f"single,{k}", k + 1)
     hosts = [f"h{i}" for i in _to(k)]
     return _topology(f"single,{k}", hosts, ["s1"], [link(host, "s1", **words) for host in hosts])
 
@@ -45,6 +48,7 @@ def single(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
 def reversed(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
     """Return k hosts on a switch; host i on its port k - i + 1."""
     _at_least(1, k=k)
+    _refuse_too_many(f"reversed,{k}", k + 1)
     links = [link(Port(f"h{i}", number=0), Port("s1", number=k - i + 1), **words) for i in _to(k)]
     return _topology(f"reversed,{k}", [f"h{i}" for i in _to(k)], ["s1"], links)
 
@@ -52,6 +56,7 @@ def reversed(k: int = 2, **words: Unpack[ConditionWords]) -> Topology:
 def linear(k: int = 2, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
     """Return a chain of k switches with n hosts each."""
     _at_least(1, k=k, n=n)
+    _refuse_too_many(f"linear,{k},{n}", k * (n + 1))
     hosts, links = [], []
     for i in _to(k):
         hosts_of_switch = [f"h{i}"] if n == 1 else [f"h{j}s{i}" for j in _to(n)]
@@ -68,21 +73,24 @@ def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> To
     Switches are numbered depth first.
     """
     _at_least(1, depth=depth, fanout=fanout)
+    _refuse_too_many(f"tree,{depth},{fanout}", _nodes_of_tree(depth, fanout))
     hosts: list[str] = []
-    switches: list[str] = []
+    switches = ["s1"]
     links: list[Link] = []
-
-    def grow(levels: int) -> str:
-        if levels == 0:
+    branch = [("s1", fanout)]  # each switch from the root down, and how many children it lacks
+    while branch:
+        switch, missing = branch.pop()
+        if missing == 0:
+            if branch:
+                links.append(link(branch[-1][0], switch, **words))
+            continue
+        branch.append((switch, missing - 1))
+        if len(branch) == depth:
             hosts.append(f"h{len(hosts) + 1}")
-            return hosts[-1]
-        switch = f"s{len(switches) + 1}"
-        switches.append(switch)
-        for _ in range(fanout):
-            links.append(link(switch, grow(levels - 1), **words))
-        return switch
-
-    grow(depth)
+            links.append(link(switch, hosts[-1], **words))
+        else:
+            switches.append(f"s{len(switches) + 1}")
+            branch.append((switches[-1], fanout))
     return _topology(f"tree,{depth},{fanout}", hosts, switches, links)
 
 
@@ -90,6 +98,7 @@ def torus(x: int, y: int, n: int = 1, **words: Unpack[ConditionWords]) -> Topolo
     """Return a grid of x by y switches whose rows and columns are rings, with n hosts per switch."""
     _at_least(MIN_TORUS_SIZE, x=x, y=y)
     _at_least(1, n=n)
+    _refuse_too_many(f"torus,{x},{y},{n}", x * y * (n + 1))
     hosts, links = [], []
     positions = [(i, j) for i in range(x) for j in range(y)]
     for i, j in positions:
@@ -113,6 +122,7 @@ def dumbbell(
 ) -> Topology:
     """Return hosts h1..hN on s1 and h(N+1)..h(2N) on s2, joined by one bottleneck link."""
     _at_least(1, pairs=pairs)
+    _refuse_too_many(f"dumbbell,{pairs}", 2 * pairs + 2)
     hosts = [f"h{i}" for i in _to(2 * pairs)]
     edge = access or {}
     links = [link(host, "s1", **edge) for host in hosts[:pairs]]
@@ -126,6 +136,7 @@ def parking_lot(
 ) -> Topology:
     """Return a chain of bottlenecks: h1 to h2 crosses every hop, h(2i+1) to h(2i+2) only hop i."""
     _at_least(1, hops=hops)
+    _refuse_too_many(f"parking_lot,{hops}", 3 * hops + 3)
     edge = access or {}
     links = [link("h1", "s1", **edge)]
     links += [link(f"s{i}", f"s{i + 1}", **bottleneck) for i in _to(hops)]
@@ -192,6 +203,22 @@ def _at_least(minimum: int, **sizes: int) -> None:
     for word, size in sizes.items():
         if size < minimum:
             raise WanlabError(f"{word} is {size}", f"it must be at least {minimum}")
+
+
+def _refuse_too_many(shape: str, nodes: int) -> None:
+    if nodes > MAX_NODES:
+        raise WanlabError(f"{shape} has more than {MAX_NODES} nodes", "choose smaller sizes")
+
+
+def _nodes_of_tree(depth: int, fanout: int) -> int:
+    """Count the nodes of a tree, as long as there are not too many."""
+    nodes = level = 1
+    for _ in range(depth):
+        level *= fanout
+        nodes += level
+        if nodes > MAX_NODES:
+            break
+    return nodes
 
 
 def _topology(name: str, hosts: list[str], switches: list[str], links: list[Link]) -> Topology:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from wanlab.errors import Problem, TopologyError, WanlabError
+from wanlab.input_file import read_input
 from wanlab.topology.model import Topology
 from wanlab.topology.references import seen_from
 
@@ -22,9 +23,7 @@ def load(path: str | Path) -> Topology:
     path = Path(path)
     form = _format_of(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+        text = read_input(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = Problem(f"byte {error.start}", "this is not UTF-8 text", "is it a topology?")
         raise TopologyError([problem], str(path)) from None

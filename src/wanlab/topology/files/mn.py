@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -84,8 +85,8 @@ def dump(topology: Topology) -> str:
 
 def _parse(text: str, problems: Problems, file: str) -> object:
     def unique_keys(pairs: list[tuple[str, object]]) -> Entry:
-        keys = [key for key, _ in pairs]
-        for key in sorted({key for key in keys if keys.count(key) > 1}):
+        counts = Counter(key for key, _ in pairs)
+        for key in sorted(key for key, count in counts.items() if count > 1):
             problems.add("", f'"{key}" occurs twice in one object', "keep one")
         return dict(pairs)
 
