@@ -25,6 +25,8 @@ IDLE_STATES = (b"Z", b"T")  # ended, stopped
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from .sandbox import Sandbox
+
     class InputState(TypedDict):
         """The answer to `input_state`."""
 
@@ -70,6 +72,7 @@ class Processes:
         self._by_pid: dict[int, ChildProcess] = {}
         self._by_number: dict[int, ChildProcess] = {}
         self._by_descriptor: dict[int, ChildProcess] = {}
+        self._sandbox: Sandbox | None = None
 
     # -- starting ---------------------------------------------------------------------------------
 
@@ -129,16 +132,7 @@ class Processes:
                 if merge_stderr:
                     actions.append((os.POSIX_SPAWN_DUP2, 1, 2))
 
-            with self._namespaces.inside(node):
-                os.chdir(folder)
-                pid = os.posix_spawn(
-                    program,
-                    arguments,
-                    environment,
-                    file_actions=actions,
-                    setsid=True,
-                    setsigdef=DEFAULT_SIGNALS,
-                )
+            pid = self._spawn(node, program, arguments, folder, environment, actions)
         except BaseException:
             for descriptor in own_ends:
                 os.close(descriptor)
@@ -158,6 +152,61 @@ class Processes:
         self._by_pid[pid] = process
         self._by_number[number] = process
         return pid
+
+    def _spawn(
+        self,
+        node: str,
+        program: str,
+        arguments: list[str],
+        folder: str,
+        environment: dict[str, str],
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]],
+    ) -> int:
+        if self._sandbox is not None:
+            return self._sandbox.spawn(
+                node, program, arguments, folder, environment, actions, DEFAULT_SIGNALS
+            )
+        with self._namespaces.inside(node):
+            os.chdir(folder)
+            return os.posix_spawn(
+                program,
+                arguments,
+                environment,
+                file_actions=actions,
+                setsid=True,
+                setsigdef=DEFAULT_SIGNALS,
+            )
+
+    # -- the sandbox ------------------------------------------------------------------------------
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """The sandbox in which everything is started now."""
+        return self._sandbox
+
+    def confine(
+        self, working_folder: str, home: str, visible: list[str], hidden: list[str]
+    ) -> None:
+        """Start everything in a sandbox from now on, until `end_confinement`."""
+        from .sandbox import Sandbox  # only grading needs it
+
+        self._sandbox = Sandbox(self._namespaces, working_folder, home, visible, hidden)
+
+    def end_confinement(self) -> None:
+        """Kill everything that was started in the sandbox, and start programs outside again."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            sandbox.end(self.reap)
+
+    def program_files(self, names: list[str], path: str) -> list[dict[str, str]]:
+        """Return where programs are found, and the digests of their files."""
+        from .sandbox import program_files
+
+        return program_files(names, path)
+
+    def changed_programs(self, programs: list[dict[str, str]], path: str) -> list[str]:
+        """Return the programs, and the files that they load, that differ in the sandbox."""
+        return self._sandbox.changed_programs(programs, path) if self._sandbox else []
 
     # -- called by the machine's side ------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def prepare(
     for kind, folder in (("tracefs", "/sys/kernel/tracing"), ("cgroup2", "/sys/fs/cgroup")):
         if os.path.isdir(root + folder):
             system.mount(kind, root + folder, kind)
-    _links_of_dev(root)
+    links_of_dev(root)
 
     mount_point = guest_folder or working_folder
     for folder in visible_folders:
@@ -157,7 +157,8 @@ def _mount_working_folder(root: str, folder: str, mount_point: str) -> None:
     system.mount("working-folder", root + mount_point, "hostfs", options=folder)
 
 
-def _links_of_dev(root: str) -> None:
+def links_of_dev(root: str) -> None:
+    """Make the links of /dev below a root."""
     for name, target in (
         ("ptmx", "pts/ptmx"),
         ("fd", "/proc/self/fd"),

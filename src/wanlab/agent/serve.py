@@ -21,6 +21,7 @@ from .watches import Watches
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from .namespaces import NamespacePaths
     from .native_root import NativeRoot
     from .probe import ProbeResult
     from .root import EmbeddedRoot, GuestEnvironment
@@ -56,6 +57,10 @@ def calls_of(
         "input_state": processes.input_state,
         "grant_credit": processes.grant_credit,
         "are_busy": processes.are_busy,
+        "confine": processes.confine,
+        "end_confinement": processes.end_confinement,
+        "program_files": processes.program_files,
+        "changed_programs": processes.changed_programs,
         "adopt": namespaces.adopt,
         "paths": namespaces.paths,
         "read": counters.read,
@@ -108,7 +113,7 @@ class Agent:
         if guest_environment is not None:
             root.install(**guest_environment)
             self._host_service = HostServiceSocket(
-                self._poll, self._send, {"paths": namespaces.paths}, self._fork_for
+                self._poll, self._send, {"paths": self._paths}, self._fork_for
             )
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
@@ -148,18 +153,18 @@ class Agent:
     def _fork_for(self, connection: int) -> None:
         """Fork an agent for a program inside; the program's connection becomes its channel. A fork
         starts faster than a new Python, which would have to import everything again."""
-        if os.fork():
-            return
-        status = 1
-        try:
-            os.setsid()
-            _close_all_but(0, 1, 2, connection)
-            os.set_blocking(connection, True)
-            Agent(connection, connection, has_kernel=False, is_guest=True).serve()
-        except SystemExit:
-            status = 0
-        finally:
-            os._exit(status)
+        sandbox = self._processes.sandbox
+        if sandbox is not None:
+            sandbox.fork(lambda: _serve_guest(connection, is_confined=True), connection)
+        elif not os.fork():
+            _serve_guest(connection, is_confined=False)
+
+    def _paths(self, node: str) -> NamespacePaths:
+        """Answer a program's request for the namespaces of a node."""
+        if self._processes.sandbox is None:
+            return self._namespaces.paths(node)
+        net = "/proc/1/ns/net" if node == ROOT else f"{root.NETNS_FOLDER}/{node}"
+        return {"net": net, "mount": "/proc/self/ns/mnt"}
 
     def halt(self) -> None:
         if not self._has_kernel:
@@ -259,6 +264,24 @@ def batches(operations: list[Request]) -> Iterator[tuple[int, str, dict[str, Any
             }
         yield index, verb, arguments
         index = end
+
+
+def _serve_guest(connection: int, *, is_confined: bool) -> NoReturn:
+    """Serve as an agent of a program inside, in a process of its own."""
+    status = 1
+    try:
+        os.setsid()
+        _close_all_but(0, 1, 2, connection)
+        os.set_blocking(connection, True)
+        if is_confined:
+            from .seccomp import restrict
+
+            restrict()
+        Agent(connection, connection, has_kernel=False, is_guest=True).serve()
+    except SystemExit:
+        status = 0
+    finally:
+        os._exit(status)
 
 
 def _close_all_but(*kept: int) -> None:

@@ -6,12 +6,13 @@ check that is missed gives a hint, which says where to look and not what the ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
+from wanlab.measure import Sent, sent_through
 from wanlab.measure.metrics import StepOutput, parse_metric
 from wanlab.network import Finished
 
@@ -20,10 +21,22 @@ from .report import OPEN, CheckReport, GradeReport
 from .unit import CLIENT, Check, CheckFlow, Unit
 
 SETTLE = "500ms"
+PING_ANSWER = " bytes from "
 FLOW_LIMIT = "600s"
+HEADER_SHARE = 0.02
+"""How much less than iperf3 has received a port may have sent: counters are read at the ends."""
 Say = Callable[[str], None]
-FlowOutputs = dict[tuple[CheckFlow, ...], list[str]]
-"""What the clients of each set of flows printed."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the clients of a set of flows printed, and what left through ports meanwhile."""
+
+    outputs: list[str]
+    sent: Mapping[str, Sent]
+
+
+Measurements = dict[tuple[CheckFlow, ...], Measurement]
 
 
 class CommandNode(Protocol):
@@ -42,34 +55,57 @@ class Mark:
     is_passed: bool
     value: float | None
     reason: str
+    counts: bool = True
+    """False for a guard as long as something that is measured is missed."""
 
     @property
     def points(self) -> float:
-        return self.check.points if self.is_passed else 0.0
+        return self.check.points if self.is_passed and self.counts else 0.0
 
     def report(self) -> CheckReport:
         return {
             "what": self.check.what,
             "measured": bool(self.check.flows),
             "passed": self.is_passed,
-            "points": self.points,
-            "of": self.check.points,
+            "points": whole(self.points),
+            "of": whole(self.check.points),
             "value": self.value,
             "value_text": "-" if self.value is None else readable(self.value),
             "band": band_text(self.check.band),
+            "guard": self.check.is_guard,
+            "counts": self.counts,
             "hint": "" if self.is_passed else self.check.hint,
             "reason": self.reason,
         }
 
 
+def programs_of(unit: Unit) -> list[str]:
+    """Return the programs that the checks of a unit run, and those that these need."""
+    commands = [check.state for check in unit.check if check.state]
+    commands += [flow.command for check in unit.check for flow in check.flows]
+    return sorted({command.split()[0] for command in commands} | {"bash", "iperf3", "python3"})
+
+
 def grade(unit: Unit, network: Network, say: Say = lambda line: None) -> list[Mark]:
     """Perform all checks of a unit, in order. Checks of the same flows share one measurement."""
     marks = []
-    measured: FlowOutputs = {}
+    measured: Measurements = {}
+    ports = {port: None for check in unit.check for port in check.through}
     for check in unit.check:
         say(f"check: {check.what}")
-        marks.append(_mark(check, network, measured))
-    return marks
+        marks.append(_mark(check, network, measured, list(ports)))
+    return _with_guards(marks)
+
+
+def _with_guards(marks: Sequence[Mark]) -> list[Mark]:
+    """Let guards count only if all that is measured passes: they show that nothing was broken.
+
+    Where nothing is measured, all other checks have to pass.
+    """
+    achievements = [mark for mark in marks if not mark.check.is_guard]
+    measured = [mark for mark in achievements if mark.check.flows] or achievements
+    counts = all(mark.is_passed for mark in measured)
+    return [replace(mark, counts=counts or not mark.check.is_guard) for mark in marks]
 
 
 def report(unit: Unit, marks: Sequence[Mark], seed: int) -> GradeReport:
@@ -78,16 +114,21 @@ def report(unit: Unit, marks: Sequence[Mark], seed: int) -> GradeReport:
         "title": unit.title,
         "seed": seed,
         "variant": unit.variant(seed),
-        "points": sum(mark.points for mark in marks),
-        "of": sum(check.points for check in unit.check),
+        "points": whole(sum(mark.points for mark in marks)),
+        "of": whole(sum(check.points for check in unit.check)),
         "passed": bool(marks) and all(mark.is_passed for mark in marks),
         "checks": [mark.report() for mark in marks],
     }
 
 
-def _mark(check: Check, network: Network, measured: FlowOutputs) -> Mark:
+def whole(number: float) -> float:
+    """Return a whole number as an int, so that it is written as 9 and not as 9.0."""
+    return int(number) if number == int(number) else number
+
+
+def _mark(check: Check, network: Network, measured: Measurements, ports: Sequence[str]) -> Mark:
     try:
-        step_output = _measure(check, network, measured)
+        step_output = _measure(check, network, measured, ports)
         missing = [t for t in check.says if text_figure(t, step_output.output).status == OPEN]
         if not check.metric:
             reason = f"the output does not contain {missing[0]}" if missing else ""
@@ -98,15 +139,59 @@ def _mark(check: Check, network: Network, measured: FlowOutputs) -> Mark:
     return Mark(check, check.band.holds(value) and not missing, value, "")
 
 
-def _measure(check: Check, network: Network, measured: FlowOutputs) -> StepOutput:
+def _measure(
+    check: Check, network: Network, measured: Measurements, ports: Sequence[str]
+) -> StepOutput:
     if check.flows:
         if check.flows not in measured:
-            measured[check.flows] = _run_flows(check.flows, network)
-        outputs = measured[check.flows]
-        return StepOutput("".join(outputs), outputs)
+            before = _sent(network, ports)
+            outputs = _run_flows(check.flows, network)
+            measured[check.flows] = Measurement(outputs, _since(before, _sent(network, ports)))
+        measurement = measured[check.flows]
+        _verify_path(check, measurement)
+        return StepOutput("".join(measurement.outputs), measurement.outputs)
     node = _node(check.terminal, network)
+    before = _sent(network, check.through)
     finished = node.run(check.state, check=False, timeout=FLOW_LIMIT)
-    return StepOutput(finished.output + finished.stderr)
+    output = finished.output + finished.stderr
+    _verify_path(check, Measurement([output], _since(before, _sent(network, check.through))))
+    return StepOutput(output)
+
+
+def _sent(network: Network, ports: Sequence[str]) -> dict[str, Sent]:
+    return sent_through(network, ports) if ports else {}
+
+
+def _since(before: Mapping[str, Sent], after: Mapping[str, Sent]) -> dict[str, Sent]:
+    return {
+        port: Sent(sent.packets - before[port].packets, sent.bytes - before[port].bytes)
+        for port, sent in after.items()
+    }
+
+
+def _verify_path(check: Check, measurement: Measurement) -> None:
+    """Compare what programs report with the kernel's counters of the ports that they must use.
+
+    Raise WanlabError if it took another way: a link that was added, or no link at all.
+    """
+    received_bytes = sum(map(_received_bytes, measurement.outputs))
+    answers = sum(output.count(PING_ANSWER) for output in measurement.outputs)
+    for port in check.through:
+        sent = measurement.sent[port]
+        if sent.bytes < received_bytes * (1 - HEADER_SHARE) or sent.packets < answers:
+            raise WanlabError(
+                f"what was measured did not pass {port}: {received_bytes:,.0f} bytes and {answers} "
+                f"answers were received, while {port} sent {sent.bytes:,} bytes in "
+                f"{sent.packets:,} packets"
+            )
+
+
+def _received_bytes(output: str) -> float:
+    """Return what the receiver got, as `iperf3 -J` counts it; 0 for other output."""
+    try:
+        return parse_metric("json.end.sum_received.bytes")(StepOutput(output)).value
+    except WanlabError:
+        return 0.0
 
 
 def _node(name: str, network: Network) -> CommandNode:

@@ -12,11 +12,13 @@ from pathlib import Path
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError, did_you_mean
 
-from . import student_files
+from . import grade, student_files
 from .prompt import VARIABLES, RemotePrompt
 from .shell import LabShell
 from .unit import CLIENT, Unit
 
+COURSE = Path(__file__).parent / "units"
+"""A submission must not read the solutions of the package that grades it."""
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "10240 87380 16777216",
     "net.ipv4.tcp_wmem": "10240 87380 16777216",
@@ -41,8 +43,13 @@ def network_of(unit: Unit, topology: Topology, folder: Path, *, seed: int, clock
 class LabNetwork:
     """A network that the GUI runs and stops, while the client's terminal stays."""
 
-    def __init__(self, unit: Unit, folder: Path, *, seed: int, clock: str) -> None:
+    def __init__(
+        self, unit: Unit, folder: Path, *, seed: int, clock: str, confines: bool = False
+    ) -> None:
         self._unit = unit
+        self._confines = confines
+        self.programs: list[dict[str, str]] = []
+        """What the checks run, as it was before anything was typed."""
         self._folder = folder
         self._seed = seed
         self._clock = clock
@@ -80,6 +87,9 @@ class LabNetwork:
         network.start()
         self._network = network
         student_files.link_home(network)
+        if self._confines:
+            self.programs = network.program_files(grade.programs_of(self._unit))
+            network.confine_programs(student_files.HOME, [COURSE, self._unit.folder])
         folder = posixpath.join(student_files.HOME, student_files.folder_of(self._unit))
         self._prompt = RemotePrompt(network, folder, self._environment)
 
@@ -104,6 +114,14 @@ class LabNetwork:
         for node in self._network.topology.nodes:
             self._network.remove_node(node.name)
         self._is_running = False
+
+    def end_confinement(self) -> list[str]:
+        """End all terminals and everything that runs; return the programs that were changed."""
+        network = self.network
+        changed = network.changed_programs(self.programs)
+        network.end_confinement()
+        self._shells.clear()
+        return changed
 
     def shell(self, name: str, topology: Topology) -> LabShell:
         """Return the terminal of a node, or the client's; it opens when it is first used.

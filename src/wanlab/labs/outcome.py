@@ -160,6 +160,8 @@ def band_text(band: Band) -> str:
     least, most = (None if n is None else readable(n) for n in (band.at_least, band.at_most))
     if least is None and most is None:
         return "any"
+    if (least, most) == (None, "0"):
+        return "0"
     if least is None or most is None:
         return f"{least} or more" if most is None else f"{most} or less"
     return least if least == most else f"{least} to {most}"

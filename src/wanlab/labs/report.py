@@ -65,6 +65,10 @@ class CheckReport(TypedDict):
     value: float | None
     value_text: str
     band: str
+    guard: bool
+    """Whether the untouched network passes it."""
+    counts: bool
+    """False for a guard as long as something that is measured is missed."""
     hint: str
     reason: str
 
@@ -83,6 +87,17 @@ class GradeReport(TypedDict):
     problems: NotRequired[list[str]]
     """What went wrong while the graded work was performed."""
     outputs: NotRequired[list[StepReport]]
+    programs: NotRequired[list[ProgramReport]]
+    """The programs that the checks ran, as they were before the graded work began."""
+    changed_programs: NotRequired[list[str]]
+    """Programs, and files that they load, which the graded work has changed for itself."""
+
+
+class ProgramReport(TypedDict):
+    """A program that checks run."""
+
+    path: str
+    sha256: str
 
 
 class RecordReport(TypedDict):

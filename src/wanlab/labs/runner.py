@@ -53,14 +53,17 @@ class StepRunner:
         seed: int = 1,
         clock: str = "virtual",
         say: Callable[[str], None] = lambda line: None,
+        confines: bool = False,
     ) -> None:
+        """`confines`: run everything that is typed in a sandbox; see `Network.confine_programs`."""
         self.unit = unit
         self.folder = folder
         self.canvas = Canvas(unit.topology)
         self.results: list[Outcome] = []
         self._clock = clock
         self._say = say
-        self._lab = LabNetwork(unit, folder, seed=seed, clock=clock)
+        self._confines = confines
+        self._lab = LabNetwork(unit, folder, seed=seed, clock=clock, confines=confines)
         self._records = StepRecords()
         self._started: dict[str, StartedCommand] = {}
         self._typed: dict[int, tuple[Outcome, LabShell]] = {}
@@ -97,6 +100,15 @@ class StepRunner:
             with suppress(WanlabError):
                 self._records.end_all(self._lab.network)
         return self._records.records
+
+    @property
+    def programs(self) -> list[dict[str, str]]:
+        """The programs of the checks, as they were before anything was typed."""
+        return self._lab.programs
+
+    def end_confinement(self) -> list[str]:
+        """End everything that was typed; return the programs that it has changed for itself."""
+        return self._lab.end_confinement()
 
     def run_topology(self) -> None:
         """Do what the GUI's Run does."""
@@ -161,7 +173,10 @@ class StepRunner:
 
     def _topology_file(self, name: str) -> Path:
         folder = posixpath.join(student_files.HOME, student_files.topology_folder_of(self.unit))
-        return student_files.host_path(self.folder, posixpath.join(folder, name))
+        path = student_files.host_path(self.folder, posixpath.join(folder, name))
+        if self._confines and not path.resolve().is_relative_to(self.folder.resolve()):
+            raise WanlabError(f"{name} is not in the home folder")
+        return path
 
     # -- typing -----------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from .outcome import TEXT
-from .report import OPEN, REPRODUCED, FigureReport, GradeReport, StepReport, UnitReport
+from .report import OPEN, REPRODUCED, CheckReport, FigureReport, GradeReport, StepReport, UnitReport
 
 WIDTH = 80
 GAP = "  "
@@ -49,15 +49,24 @@ def check_lines(report: GradeReport) -> Iterator[str]:
     """Yield the grade: a line for each check, hints for those that are missed, and the points."""
     for check in report["checks"]:
         mark = "passed" if check["passed"] else "MISSED"
-        value = "" if check["value"] is None else f": {check['value_text']} (band {check['band']})"
+        value = "" if check["value"] is None else f": {check['value_text']} ({band(check)})"
         yield f"{mark}  {check['points']:g} of {check['of']:g}  {check['what']}{value}"
         if not check["passed"]:
             yield f"        hint: {check['hint']}"
             if check["reason"]:
                 yield f"        ({check['reason']})"
+        elif not check["counts"]:
+            yield "        (its points count once all that is measured is right)"
+    for path in report.get("changed_programs", ()):
+        yield f"programs changed: {path} (the checks used the original)"
     for problem in report.get("problems", ()):
         yield f"note: {problem}"
     yield f"{report['points']:g} of {report['of']:g} points"
+
+
+def band(check: CheckReport) -> str:
+    """Return what a check asks for: "right: 900 to 960", "right: 0", "any value is right"."""
+    return f"right: {check['band']}" if check["band"] != "any" else "any value is right"
 
 
 # -- the table ------------------------------------------------------------------------------------

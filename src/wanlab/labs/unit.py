@@ -153,6 +153,10 @@ class Check:
     """The command whose output is read, if no flows are measured."""
     terminal: str = CLIENT
     """Where that command is typed."""
+    through: tuple[str, ...] = ()
+    """Ports that everything measured must have left through, by the kernel's counters."""
+    is_guard: bool = False
+    """The untouched network passes it, so its points count only with all that is measured."""
 
 
 @dataclass(frozen=True)

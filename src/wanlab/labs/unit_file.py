@@ -64,12 +64,13 @@ def read(folder: Path) -> Unit:
     return _checked(document.data, document, path, lambda fields: _unit(fields, folder))
 
 
-def read_work(path: Path) -> Work:
+def read_work(path: Path, *, is_trusted: bool = True) -> Work:
     """Read a solution; raise UnitError with everything that is wrong in it.
 
-    It is a mapping, or a list of steps, which may end with {hint: ...}.
+    It is a mapping, or a list of steps, which may end with {hint: ...}. A file that is not trusted
+    may not repeat parts by reference, because a short file could then become arbitrarily large.
     """
-    document = _document(path)
+    document = _document(path, allow_references=is_trusted)
     data = document.data
     if isinstance(data, list):
         last = data[-1] if data else None
@@ -95,13 +96,15 @@ def _checked(
     return value
 
 
-def _document(path: Path) -> YamlDocument:
+def _document(path: Path, *, allow_references: bool = True) -> YamlDocument:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise WanlabError(f"cannot read {path}: it is not UTF-8 text") from None
     # Some units repeat steps by reference; they are our own files, so no text is too large.
-    return parse_yaml(text, str(path), allow_references=True)
+    return parse_yaml(text, str(path), allow_references=allow_references)
 
 
 # -- the whole file -------------------------------------------------------------------------------
@@ -330,6 +333,8 @@ def _check(fields: Fields) -> Check:
         flows=flows,
         state=fields.word("state") or "",
         terminal=fields.word("in") or CLIENT,
+        through=fields.words("through"),
+        is_guard=bool(fields.value("guard")),
     )
     fields.refuse_rest()
     return check

@@ -40,6 +40,8 @@ Say = Callable[[str], None]
 SET_ENV = "set_env.sh"
 SUBMISSION = ".submission.sh"
 QUICK_S = 2
+MAX_OUTPUT_CHARACTERS = 10_000
+"""Of each step of a submission, in its report."""
 
 
 def solution_of(unit: Unit, seed: int) -> Path | None:
@@ -203,16 +205,17 @@ def grade_work(
     with tempfile.TemporaryDirectory(prefix="wanlab-check-") as temporary:
         folder = (keep or Path(temporary)).resolve()
         student_files.install(folder, [unit])
-        steps = _steps_of(script, folder) if script else ()
+        steps = _submission(script, folder) if script else ()
         if quick:
             steps = [replace(step, lines=tuple(map(_shortened, step.lines))) for step in steps]
-        with StepRunner(unit, folder, seed=seed, clock=clock, say=say) as runner:
+        with StepRunner(unit, folder, seed=seed, clock=clock, say=say, confines=True) as runner:
             before: list[Outcome] = []
             if unit.kind == "lab":
                 runner.run_topology()
             else:
                 before = runner.perform([*beginning(unit), *environment_step(unit)])
             outcomes = runner.perform(steps)
+            programs, changed = runner.programs, runner.end_confinement()
             runner.run_topology()
             marks = grade.grade(unit, runner.network, say)
     report = grade.report(unit, marks, seed)
@@ -222,13 +225,27 @@ def grade_work(
         for problem in outcome.problems
         if outcome.step.text
     ]
+    for outcome in outcomes:
+        outcome.output = _bounded(outcome.output)
     report["outputs"] = [outcome.report() for outcome in outcomes]
+    report["programs"] = [
+        {"path": program["path"], "sha256": program["sha256"]} for program in programs
+    ]
+    report["changed_programs"] = changed
     return report
 
 
-def _steps_of(script: Path, folder: Path) -> Sequence[Step]:
+def _bounded(output: str) -> str:
+    if len(output) <= MAX_OUTPUT_CHARACTERS:
+        return output
+    return f"{output[:MAX_OUTPUT_CHARACTERS]}\n... ({len(output):,} characters in all)"
+
+
+def _submission(script: Path, folder: Path) -> Sequence[Step]:
+    """Return the steps of a submission. They compare nothing: that would read the grader's files."""
     if script.suffix in (".yaml", ".yml"):
-        return read_work(script).steps
+        steps = read_work(script, is_trusted=False).steps
+        return [replace(step, expect=(), says=(), record=None) for step in steps]
     try:
         text = script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -107,6 +107,35 @@ class AgentClient:
     def are_busy(self, numbers: Sequence[int]) -> list[bool]:
         return cast("list[bool]", self._call("are_busy", numbers=list(numbers)))
 
+    # -- the sandbox ------------------------------------------------------------------------------
+
+    def confine(
+        self, working_folder: str, home: str, visible: Sequence[str], hidden: Sequence[str]
+    ) -> None:
+        """Start every process in a sandbox from now on: see `wanlab.agent.sandbox`."""
+        self._call(
+            "confine",
+            working_folder=working_folder,
+            home=home,
+            visible=list(visible),
+            hidden=list(hidden),
+        )
+
+    def end_confinement(self) -> None:
+        """Kill all processes of the sandbox, and start processes outside of it again."""
+        self._call("end_confinement")
+
+    def program_files(self, names: Iterable[str], path: str) -> list[dict[str, str]]:
+        """Return where programs are found in PATH, and the digests of their files."""
+        return cast(
+            "list[dict[str, str]]", self._call("program_files", names=list(names), path=path)
+        )
+
+    def changed_programs(self, programs: Sequence[dict[str, str]], path: str) -> list[str]:
+        """Return the programs that the sandbox's processes have changed for themselves."""
+        programs = list(programs)
+        return cast("list[str]", self._call("changed_programs", programs=programs, path=path))
+
     # -- nodes ------------------------------------------------------------------------------------
 
     def adopt(self, nodes: Mapping[str, NamespacePaths]) -> None:

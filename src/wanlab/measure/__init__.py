@@ -3,7 +3,7 @@
 from . import iperf3, iperf3_text, ping, traffic
 from .captures import Capture
 from .flows import Flows
-from .ports import Ports
+from .ports import Ports, Sent, sent_through
 from .processor import Cpu, Softnet
 from .queues import Queues
 from .readings import Sampler
@@ -21,11 +21,13 @@ __all__ = [
     "Retransmissions",
     "Sampler",
     "Sampling",
+    "Sent",
     "Softnet",
     "Sojourns",
     "iperf3",
     "iperf3_text",
     "ping",
     "sample",
+    "sent_through",
     "traffic",
 ]

@@ -17,7 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Unpack
 
+from wanlab.errors import RequirementError
 from wanlab.machine import Clock, Machine, MachineKind
+from wanlab.machine.guest_environment import required_folders
 from wanlab.notebook import time_line
 from wanlab.operations import ROOT, Operation
 from wanlab.plan import Wire
@@ -264,6 +266,37 @@ class Network:
         runs in the background.
         """
         return self.machine.agent.are_busy([process.number for process in processes])
+
+    # -- programs of others -----------------------------------------------------------------------
+
+    def confine_programs(self, home: str = "", hidden: Sequence[str | Path] = ()) -> None:
+        """Start every program in a sandbox from now on, until `end_confinement`.
+
+        Programs there change nodes, links and kernel parameters as all programs do, but files only
+        for themselves: what runs after the sandbox has ended finds its files as they were. They see
+        the computer's programs and the working folder, which is at `home`, too; `hidden` names more
+        paths to hide. RequirementError unless the machine is embedded.
+        """
+        if not self.options.traits.boots_kernel:
+            raise RequirementError(
+                "programs can be confined only in the embedded machine",
+                "leave out --machine native",
+            )
+        folder = self.options.guest_folder
+        visible = [*required_folders(), *self.options.visible_folders]
+        self.machine.agent.confine(folder, home or folder, visible, [str(p) for p in hidden])
+
+    def end_confinement(self) -> None:
+        """Kill everything that runs in the sandbox; start programs outside of it again."""
+        self.machine.agent.end_confinement()
+
+    def program_files(self, names: Sequence[str]) -> list[dict[str, str]]:
+        """Return the path of each program in the machine, and the SHA-256 of its file."""
+        return self.machine.agent.program_files(names, self.environment["PATH"])
+
+    def changed_programs(self, programs: Sequence[dict[str, str]]) -> list[str]:
+        """Return the paths of programs that differ in the sandbox, and of what they load."""
+        return self.machine.agent.changed_programs(programs, self.environment["PATH"])
 
     # -- time -------------------------------------------------------------------------------------
 

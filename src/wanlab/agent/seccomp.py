@@ -1,0 +1,126 @@
+"""Restricts a process for good: which system calls it may make, and which capabilities it has.
+
+The filter is for programs that run as root in a machine and must not reach what lies outside their
+sandbox (see `sandbox`). Linux, Documentation/userspace-api/seccomp_filter.rst; capabilities(7).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+
+from . import system
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_PR_CAPBSET_DROP, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 24, 22, 2
+_CAPABILITY_VERSION_3 = 0x20080522
+_AUDIT_ARCH_X86_64 = 0xC000003E
+_X32_BIT = 0x40000000
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
+_PRETEND = 0x00050000
+"""Return 0 without doing anything."""
+_NUMBER, _ARCHITECTURE, _MOUNT_FLAGS = 0, 4, 16 + 3 * 8
+"""Offsets in struct seccomp_data."""
+
+_MOUNT, _UNMOUNT = 165, 166
+_MS_MOVE = 8192
+REFUSED_CALLS = {
+    "pivot_root": 155, "acct": 163, "swapon": 167, "swapoff": 168, "reboot": 169,
+    "init_module": 175, "delete_module": 176, "quotactl": 179, "kexec_load": 246,
+    "perf_event_open": 298, "name_to_handle_at": 303, "open_by_handle_at": 304,
+    "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "open_tree": 428, "move_mount": 429,
+    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
+    "quotactl_fd": 443,
+}  # fmt: skip
+DROPPED_CAPABILITIES = {
+    "dac_read_search": 2, "sys_module": 16, "sys_rawio": 17, "sys_pacct": 20, "sys_boot": 22,
+    "sys_time": 25, "mknod": 27, "mac_override": 32, "mac_admin": 33, "syslog": 34,
+    "wake_alarm": 35, "perfmon": 38, "bpf": 39,
+}  # fmt: skip
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    ]
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction))]
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapabilityWord(ctypes.Structure):
+    _fields_ = [
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    ]
+
+
+def restrict() -> None:
+    """Restrict the calling process and all that it starts. OSError if the kernel refuses."""
+    _drop_capabilities()
+    program = _filter()
+    if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
+        raise OSError(ctypes.get_errno(), "set the filter of system calls")
+
+
+def _drop_capabilities() -> None:
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    words = (_CapabilityWord * 2)()
+    if _libc.capget(ctypes.byref(header), words):
+        raise OSError(ctypes.get_errno(), "read the capabilities")
+    for number in DROPPED_CAPABILITIES.values():
+        if _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), f"drop capability {number}")
+        word, keep = words[number // 32], ~(1 << number % 32)
+        word.effective &= keep
+        word.permitted &= keep
+        word.inheritable &= keep
+    if _libc.capset(ctypes.byref(header), words):
+        raise OSError(ctypes.get_errno(), "drop capabilities")
+
+
+def _filter() -> _Program:
+    """Return the program for x86-64.
+
+    A mount that shows files under another name is refused. Others, and unmounting, do nothing and
+    report success: `ip netns exec` mounts a /sys of its own, and works without it.
+    """
+    if os.uname().machine != "x86_64":
+        raise OSError(errno.ENOSYS, "the filter of system calls is for x86-64")
+    numbers = sorted(REFUSED_CALLS.values())
+    # Each jump counts the instructions to skip. The last three return: allow, refuse, pretend.
+    count = len(numbers)
+    instructions = [
+        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
+        _Instruction(_JUMP_IF_EQUAL, 1, 0, _AUDIT_ARCH_X86_64),
+        _Instruction(_RETURN, 0, 0, _KILL),
+        _Instruction(_LOAD, 0, 0, _NUMBER),
+        _Instruction(_JUMP_IF_AT_LEAST, count + 5, 0, _X32_BIT),
+        _Instruction(_JUMP_IF_EQUAL, 0, 2, _MOUNT),
+        _Instruction(_LOAD, 0, 0, _MOUNT_FLAGS),
+        _Instruction(
+            _JUMP_IF_ANY_BIT, count + 2, count + 3, system.MS_BIND | _MS_MOVE | system.MS_REMOUNT
+        ),
+        _Instruction(_JUMP_IF_EQUAL, count + 2, 0, _UNMOUNT),
+        *(
+            _Instruction(_JUMP_IF_EQUAL, count - index, 0, number)
+            for index, number in enumerate(numbers)
+        ),
+        _Instruction(_RETURN, 0, 0, _ALLOW),
+        _Instruction(_RETURN, 0, 0, _REFUSE),
+        _Instruction(_RETURN, 0, 0, _PRETEND),
+    ]
+    array = (_Instruction * len(instructions))(*instructions)
+    return _Program(len(instructions), array)
