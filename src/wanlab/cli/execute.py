@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
@@ -170,12 +170,7 @@ class Interrupts:
             }
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]

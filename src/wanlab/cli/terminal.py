@@ -17,7 +17,7 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 
 from wanlab import Network, Process
 
@@ -75,12 +75,7 @@ class OurTerminal:
         self._set_raw()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     @contextlib.contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from wanlab import Network
 from wanlab.errors import MachineError, RequirementError, WanlabError
@@ -71,12 +70,7 @@ class StepRunner:
     def __enter__(self) -> StepRunner:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lab.close()
 
     @property

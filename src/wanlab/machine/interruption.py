@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -37,12 +37,7 @@ class Interruption:
             self._handler = handler
             signal.signal(signal.SIGINT, self._note)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if self._depth or self._handler is None:
             return

@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 from wanlab.agent import system
 from wanlab.agent.links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, Netlink
@@ -82,12 +81,7 @@ class LocalView:
     def __enter__(self) -> LocalView:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def nodes(self) -> list[str]:

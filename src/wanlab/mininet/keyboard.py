@@ -13,7 +13,7 @@ import select
 import signal
 import termios
 import tty
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO
 
 from wanlab.errors import RequirementError
@@ -43,12 +43,7 @@ class Keyboard:
             tty.setraw(self._keys, termios.TCSANOW)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._keys is not None:
             signal.signal(signal.SIGWINCH, self._handler)
             termios.tcsetattr(self._keys, termios.TCSANOW, self._before)

@@ -13,7 +13,6 @@ import socket
 import struct
 import time
 from dataclasses import dataclass
-from types import TracebackType
 
 from .namespace import inside
 
@@ -46,12 +45,7 @@ class Pinger:
     def __enter__(self) -> Pinger:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for opened in self._sockets.values():
             opened.close()
 
