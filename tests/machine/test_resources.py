@@ -14,6 +14,7 @@ from wanlab.machine.embedded.resources import (
 )
 
 HUGE_BYTES = 1 << 60
+NOWHERE = Path("/no/working/folder")
 
 
 def test_the_first_folder_with_enough_space_is_chosen(
@@ -21,12 +22,12 @@ def test_the_first_folder_with_enough_space_is_chosen(
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/no/such/folder")
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/nor/this", str(tmp_path)))
-    assert choose_memory_folder(1 << 20) == tmp_path
+    assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
 
 
 def test_the_users_own_choice_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert choose_memory_folder(1 << 20) == tmp_path
+    assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
 
 
 def test_without_space_the_error_says_what_is_wrong_with_each_folder(
@@ -36,26 +37,36 @@ def test_without_space_the_error_says_what_is_wrong_with_each_folder(
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/no/such/folder", "/proc"))
     monkeypatch.setattr(resources, "format_size", lambda size: "much" if size > 1e18 else "little")
     with pytest.raises(RequirementError) as caught:
-        choose_memory_folder(HUGE_BYTES)
+        choose_memory_folder(HUGE_BYTES, NOWHERE)
     assert caught.value.what == (
         f"no folder can hold much of memory for the machine: {tmp_path}: only little free; "
-        "/no/such/folder: No such file or directory; /proc: only little free"
+        "/no/such/folder: No such file or directory; /proc: only little free; "
+        "/no/working/folder: No such file or directory"
     )
     assert "set TMPDIR" in caught.value.hint
+
+
+def test_the_working_folder_is_the_last_resort(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container with a read-only root it may be the only folder that can be written to."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
+    assert choose_memory_folder(1 << 20, tmp_path) == tmp_path
 
 
 def test_a_folder_that_cannot_be_written_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
     with pytest.raises(RequirementError, match="/proc: No such file or directory"):
-        choose_memory_folder(0)
+        choose_memory_folder(0, NOWHERE)
 
 
 def test_choosing_a_folder_leaves_nothing_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    choose_memory_folder(1 << 20)
+    choose_memory_folder(1 << 20, NOWHERE)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from wanlab.errors import RequirementError, WanlabError
+from wanlab.errors import MachineError, RequirementError, WanlabError
 
 from .guest_environment import ENVIRONMENT
 
@@ -153,7 +153,7 @@ def _embedded() -> Iterator[Finding]:
         return f"Linux {found.release}, manifest {found.manifest_hash[:12]}"
 
     def folder() -> str:
-        path = choose_memory_folder(MEMORY_BYTES)
+        path = choose_memory_folder(MEMORY_BYTES, Path.cwd())
         return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
 
     def memory() -> str:
@@ -165,11 +165,12 @@ def _embedded() -> Iterator[Finding]:
     yield finding("memory folder", folder, is_needed=True)
     yield finding("memory", memory, is_needed=True)
     yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
-    yield finding("ptrace", _ptrace, "allow ptrace (kernel.yama.ptrace_scope below 3)", True)
+    yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
+    yield finding("overcommit", _overcommit, is_needed=True)
     yield finding(
         "personality",
         _personality,
-        "allow personality(ADDR_NO_RANDOMIZE): without, runs may not repeat",
+        f"runs with equal inputs may differ: allow personality(ADDR_NO_RANDOMIZE); {UNCONFINED}",
     )
     yield finding("open files", _open_files, "raise the hard limit (ulimit -Hn) to 4096 or more")
     yield finding(
@@ -211,9 +212,54 @@ PTRACE_TRACEME = 0
 ADDR_NO_RANDOMIZE = 0x0040000
 
 
+UNCONFINED = "a container may need --security-opt seccomp=unconfined"
+YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
+# Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
+# machine's kernel does.
+YAMA_FORBIDS = {
+    "2": "as root: sysctl kernel.yama.ptrace_scope=1, or give the container --cap-add SYS_PTRACE",
+    "3": "as root: write kernel.yama.ptrace_scope=1 into /etc/sysctl.d/10-ptrace.conf, then reboot "
+    "(3 cannot be changed while the computer runs)",
+}
+
+
 def _ptrace() -> str:
-    _in_child(lambda libc: libc.ptrace(PTRACE_TRACEME, 0, 0, 0))
+    try:
+        _in_child(lambda libc: libc.ptrace(PTRACE_TRACEME, 0, 0, 0))
+    except OSError as error:
+        try:
+            scope = YAMA.read_text(encoding="ascii").strip()
+        except OSError:
+            scope = ""
+        if scope in YAMA_FORBIDS:
+            what = f"forbidden by kernel.yama.ptrace_scope={scope}"
+            raise RequirementError(what, YAMA_FORBIDS[scope]) from None
+        raise RequirementError(
+            f"the processes of a machine cannot be traced: {error.strerror}",
+            f"allow ptrace; {UNCONFINED}, or --cap-add SYS_PTRACE before Linux 4.8",
+        ) from None
     return "allowed"
+
+
+VM = Path("/proc/sys/vm")
+MEMINFO = Path("/proc/meminfo")
+STRICT = "2"
+# The machine's memory is a shared file, which does not count; wanlab and the kernel's own data do.
+COMMITTED_BYTES = 256 << 20
+
+
+def _overcommit() -> str:
+    """Linux, Documentation/mm/overcommit-accounting.rst."""
+    if (VM / "overcommit_memory").read_text(encoding="ascii").strip() != STRICT:
+        return "allowed"
+    sizes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
+    limit, used = (int(sizes[name].split()[0]) << 10 for name in ("CommitLimit", "Committed_AS"))
+    if limit - used < COMMITTED_BYTES:
+        raise RequirementError(
+            f"forbidden (vm.overcommit_memory=2), and only {max(0, limit - used) >> 20} MiB are left",
+            "end other programs, or as root: sysctl vm.overcommit_ratio=90 (or more swap)",
+        )
+    return f"forbidden (vm.overcommit_memory=2), {(limit - used) / GIB:.1f} GiB are left"
 
 
 def _personality() -> str:
@@ -257,10 +303,28 @@ def _boot() -> str:
     from .embedded import EmbeddedMachine
 
     began = time.monotonic()
-    machine = EmbeddedMachine(Path(tempfile.gettempdir()), memory_bytes=MEMORY_BYTES)
+    try:
+        machine = EmbeddedMachine(_trial_folder(), memory_bytes=MEMORY_BYTES)
+    except MachineError as error:  # its hint is this command
+        raise RequirementError(error.what, "see what is missing above") from None
     took_s = time.monotonic() - began
     machine.close()
     return f"{took_s:.2f} s"
+
+
+def _trial_folder() -> Path:
+    """Return a working folder for the trial: a temporary one, or the current one.
+
+    In a container, the current folder may be the only one with space for the machine's memory.
+    """
+    from .embedded.resources import choose_memory_folder
+
+    try:
+        folder = Path(tempfile.gettempdir())
+        choose_memory_folder(MEMORY_BYTES, folder)
+    except (FileNotFoundError, RequirementError):
+        return Path.cwd()
+    return folder
 
 
 # -- the native machine -------------------------------------------------------------------------------
@@ -272,7 +336,7 @@ def _native() -> Iterator[Finding]:
     machines: list[NativeMachine] = []
 
     def namespaces() -> str:
-        machines.append(NativeMachine(Path(tempfile.gettempdir())))
+        machines.append(NativeMachine(_trial_folder()))
         return "a user namespace" if machines[0].has_user_namespace else "as root"
 
     finding = partial(_check, "native")

@@ -30,6 +30,8 @@ DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
 IDLE_PID = "0"
 HALT_REAL_S = 5.0
+BOOT_REAL_S = 120.0
+"""Longer than any boot takes, on a computer with many times more to do than processors."""
 
 StallReport = Callable[[str], None]
 
@@ -67,7 +69,7 @@ class EmbeddedMachine:
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
         check_memory_available(memory_bytes)
-        memory_folder = choose_memory_folder(memory_bytes)
+        memory_folder = choose_memory_folder(memory_bytes, folder)
         self._cpu = ClaimedCpu()
         self._closed = False
         try:
@@ -94,7 +96,7 @@ class EmbeddedMachine:
         )
         self.agent = self._conversation.agent
         try:
-            self._conversation.await_agent()
+            self._await_agent()
             self.agent.prepare(
                 environment=self.environment,
                 embedded_root={
@@ -174,6 +176,21 @@ class EmbeddedMachine:
 
     # -- inside -----------------------------------------------------------------------------------
 
+    def _await_agent(self) -> None:
+        """Wait until the machine has booted. A kernel that never does so is given up."""
+        deadline = self._loop.give_up_at_real_s = time.monotonic() + BOOT_REAL_S
+        try:
+            self._conversation.await_agent()
+            if not self.channel.is_ready:  # the loop gave up
+                raise self._explain_end()
+        except MachineError as error:
+            what = error.what
+            if time.monotonic() >= deadline:
+                what = f"the machine's kernel has not started within {BOOT_REAL_S:.0f} s"
+            hint = error.hint or "`wanlab doctor` checks what this computer lacks"
+            raise MachineError(what, hint, error.console) from None
+        self._loop.give_up_at_real_s = None
+
     def _send(self, data: bytes) -> None:
         self._loop.send(data)
 
@@ -216,6 +233,11 @@ def explain_end(status: int | None, console: str) -> MachineError:
         return MachineError(
             f"this computer lacks what the machine's kernel needs: {lacking[1]}",
             "sandboxes that emulate ptrace cannot run it; `wanlab doctor` checks this computer",
+        )
+    if "check_ptrace : expected SIGSTOP" in console:  # start_up.c: PTRACE_TRACEME was refused
+        return MachineError(
+            "this computer does not let the machine's kernel trace its own processes (ptrace)",
+            "`wanlab doctor` says which setting forbids it",
         )
     panic = re.search(r"Kernel panic - not syncing: (.*)", console)
     if panic:

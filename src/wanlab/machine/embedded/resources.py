@@ -19,11 +19,14 @@ from wanlab.units import format_size
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
-def choose_memory_folder(memory_bytes: int) -> Path:
-    """Return a folder for the kernel's memory file. RequirementError says what is wrong with each."""
+def choose_memory_folder(memory_bytes: int, working_folder: Path) -> Path:
+    """Return a folder for the kernel's memory file. RequirementError says what is wrong with each.
+
+    The working folder comes last: in a container it may be the only one that can be written to.
+    """
     reasons = []
     named = os.environ.get("TMPDIR")
-    for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS))):
+    for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS, str(working_folder)))):
         reason = _why_not(name, memory_bytes)
         if reason is None:
             return Path(name)
