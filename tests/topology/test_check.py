@@ -251,19 +251,6 @@ def test_only_switches_have_ports_in_vlans() -> None:
     ]
 
 
-def test_two_open_vswitches_of_one_identity_are_a_problem() -> None:
-    assert problems_of([Switch("s1", kind="ovs"), Switch("leaf1", kind="ovs")]) == [
-        "switch leaf1: switch leaf1 has datapath id 1, as switch s1 does (give each its own)"
-    ]
-
-
-def test_two_controllers_at_one_place_are_a_problem() -> None:
-    assert problems_of([Controller("c0"), Controller("c1"), Controller("c2", kind="remote")]) == [
-        "controller c1: 127.0.0.1:6633 is taken by controller c0 "
-        "(give each controller its own port)"
-    ]
-
-
 def test_a_link_to_nowhere_suggests_the_nearest_node() -> None:
     assert problems_of(links=[link("h1", "h22")]) == [
         'link h1-h22: there is no node "h22" (did you mean h2?)'
@@ -398,21 +385,6 @@ def test_a_port_name_that_follows_from_a_long_node_name_is_checked() -> None:
 def test_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
     nodes = (*HOSTS, Switch("s1"))
     assert problems_of(nodes, [link("h1", port)]) == [f"link h1-{port.node}: {problem}"]
-
-
-def test_an_automatic_address_that_is_taken_is_a_problem() -> None:
-    assert problems_of((Host("h1", ip="10.0.0.2/8"), Host("h2"))) == [
-        "host h2: host h2 has 10.0.0.2, as host h1 does (give each its own)"
-    ]
-
-
-def test_a_router_may_not_take_the_address_of_a_host() -> None:
-    nodes = (Host("h1"), Router("r1"))
-    taken = [link("h1", Port("r1", ip="10.0.0.1/24", mac="00:00:00:00:00:01"))]
-    assert problems_of(nodes, taken) == [
-        "link h1-r1: router r1 has 10.0.0.1, as host h1 does (give each its own)",
-        ("link h1-r1: router r1 has 00:00:00:00:00:01, as host h1 does (give each its own)"),
-    ]
 
 
 def test_a_host_and_its_first_port_must_agree() -> None:

@@ -65,6 +65,8 @@ def run_in(
     """
     desktop.offer(network)
     with network:
+        for warning in network.warnings:
+            print(f"wanlab: warning: {warning}", file=sys.stderr)
         if options.paces_to_real:
             network.pace_to_real()
         try:

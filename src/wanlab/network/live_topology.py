@@ -26,7 +26,7 @@ from wanlab.plan import plan
 from wanlab.plan.change import reshape, schedule_changes
 from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
-from wanlab.topology import ensure
+from wanlab.topology import duplicate_warnings, ensure
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate
@@ -64,7 +64,10 @@ class LiveTopology:
         self._outside_connections = outside_connections
         self._kernel: KernelFeatures | None = None
         self.plan = self.plan_for(topology)
-        self.warnings = list(compatibility_warnings(topology, runtime.options.clock))
+        self.warnings = [
+            *compatibility_warnings(topology, runtime.options.clock),
+            *duplicate_warnings(topology),
+        ]
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
 
     # -- nodes and ports --------------------------------------------------------------------------
@@ -197,6 +200,7 @@ class LiveTopology:
         self._runtime.perform(added)
         self.plan = operations
         self.topology = topology
+        self.add_warnings(list(duplicate_warnings(topology)))
         self.allow_outside_connections()
         self.announce()
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}

@@ -6,7 +6,7 @@ QoS of type "linux-noop" it leaves a port's queueing disciplines to us and to th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from wanlab.operations import (
     ROOT,
@@ -23,6 +23,7 @@ from wanlab.operations import (
     StartOvs,
     StartRelay,
 )
+from wanlab.topology.duplicates import listening_address
 from wanlab.topology.model import Controller, Port, Switch, Topology
 
 RECONNECT_AFTER_MS = 1000
@@ -43,7 +44,7 @@ def make_ovs(topology: Topology) -> Iterator[Operation]:
     switches = [switch for switch in topology.switches if switch.kind == "ovs"]
     if switches:
         yield StartOvs()
-    for controller in topology.controllers:
+    for controller in _listeners(topology):
         if controller.is_ours:
             yield StartController(controller.name, controller.address, controller.port)
         elif controller.kind == "outside":
@@ -75,13 +76,26 @@ def join_late(topology: Topology) -> Iterator[Operation]:
                 yield JoinOvs(what, ("add-port", switch.name, interface))
             else:
                 yield JoinBridge(interface, switch.name)
-    for controller in topology.controllers:
-        count = sum(
-            controller.name in switch.controllers and switch.kind == "ovs"
+    for controller in _listeners(topology):
+        address = listening_address(controller)
+        served = {node.name for node in topology.controllers if listening_address(node) == address}
+        # Its log tells switches apart by their datapath IDs, which need not differ.
+        datapaths = {
+            switch.dpid
             for switch in topology.switches
-        )
-        if controller.is_ours and count:
-            yield AwaitSwitches(controller.name, count)
+            if switch.kind == "ovs" and served.intersection(switch.controllers)
+        }
+        if controller.is_ours and datapaths:
+            yield AwaitSwitches(controller.name, len(datapaths))
+
+
+def _listeners(topology: Topology) -> list[Controller]:
+    """Return the controllers that we start, or connect to outside: one at each address."""
+    by_address: dict[tuple[str, int], Controller] = {}
+    for controller in topology.controllers:
+        if (address := listening_address(controller)) is not None:
+            by_address.setdefault(address, controller)
+    return list(by_address.values())
 
 
 def _join(topology: Topology, stp: bool) -> Iterator[Operation]:
@@ -126,7 +140,9 @@ def vlan_lines(port: Port) -> tuple[str, ...]:
 
 def ovs_arguments(switch: Switch, topology: Topology) -> Iterator[str]:
     """Yield the arguments that make a switch, or change it, in one transaction."""
-    controllers = [node for node in topology.controllers if node.name in switch.controllers]
+    controllers = _distinct(
+        node for node in topology.controllers if node.name in switch.controllers
+    )
     yield from ("--may-exist", "add-br", switch.name)
     yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
     connections = list(map(_connection, controllers))
@@ -137,6 +153,11 @@ def ovs_arguments(switch: Switch, topology: Topology) -> Iterator[str]:
         yield from ("--", f"--id={name}", "create", "Controller", *columns)
     yield from ("--", "set", "bridge", switch.name, f"controller=[{','.join(names)}]")
     yield from _reports(switch)
+
+
+def _distinct(controllers: Iterable[Controller]) -> list[Controller]:
+    """Keep one of the controllers that are connected to at the same address."""
+    return list({tuple(_connection(c)): c for c in reversed(list(controllers))}.values())[::-1]
 
 
 def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:

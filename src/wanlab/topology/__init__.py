@@ -3,6 +3,7 @@
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import QUEUE_KINDS, check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
+from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
 from wanlab.topology.model import (
     Conditions,
@@ -44,6 +45,7 @@ __all__ = [
     "check",
     "draw",
     "dumps",
+    "duplicate_warnings",
     "ensure",
     "link",
     "load",

@@ -37,7 +37,7 @@ def resolve(topology: Topology) -> Topology:
 
     def addressed(port: Port) -> Port:
         node = nodes.get(port.node)
-        mac = port.mac or _automatic_mac(positions.get(port.node, 0), port.number or 0)
+        mac = _mac(port.mac) or _automatic_mac(positions.get(port.node, 0), port.number or 0)
         if isinstance(node, Host) and port is first_ports[port.node]:
             # The node already has the explicit addresses of its first port.
             return replace(port, ip=node.ip or None, mac=node.mac)
@@ -115,7 +115,7 @@ def _with_address(node: Node, topology: Topology) -> Node:
     ip = (
         node.ip or first.ip or (automatic_ip(topology.ip_base, number) if node.ip is None else None)
     )
-    mac = node.mac or first.mac or _colons(number)
+    mac = _mac(node.mac) or _mac(first.mac) or _colons(number)
     return replace(node, ip=_with_prefix(ip, topology.ip_base) or "", mac=mac)
 
 
@@ -124,6 +124,11 @@ def _with_prefix(ip: str | None, ip_base: str) -> str | None:
     if ip is None or "/" in ip or ip_interface(ip).version != IPv4Interface(ip_base).version:
         return ip
     return f"{ip}/{IPv4Interface(ip_base).network.prefixlen}"
+
+
+def _mac(mac: str | None) -> str | None:
+    """Return a MAC address; one of zeros means none."""
+    return None if mac is not None and mac.replace(":", "").strip("0") == "" else mac
 
 
 def _automatic_mac(position: int, number: int) -> str:

@@ -74,9 +74,8 @@ def check(topology: Topology) -> list[Problem]:
             report("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
     _check_names_are_unique(findings)
     _check_switch_ports(findings)
-    _check_controllers_are_apart(findings)
     if not findings.problems:
-        _check_addresses_are_unique(findings)
+        _check_addresses_agree(findings)
     return findings.problems
 
 
@@ -355,20 +354,8 @@ def _check_names_are_unique(findings: _Findings) -> None:
             check_name(report, field, port.name or "")
 
 
-def _check_controllers_are_apart(findings: _Findings) -> None:
-    """Controllers that we start all listen in the machine's root namespace."""
-    seen = _Seen()
-    for index, node in enumerate(findings.topology.nodes):
-        if not isinstance(node, Controller) or not (node.is_ours or node.kind == "outside"):
-            continue
-        address = node.address if node.is_ours else "127.0.0.1"  # a relay stands for it
-        if first := seen.before((address, node.port), str(node)):
-            what = f"{address}:{node.port} is taken by {first}"
-            findings.of_node(index)("port", what, "give each controller its own port")
-
-
-def _check_addresses_are_unique(findings: _Findings) -> None:
-    """Compare resolved addresses, so that automatic and explicit ones cannot collide."""
+def _check_addresses_agree(findings: _Findings) -> None:
+    """Compare what a host and its first port say, and look for hosts without an address."""
     topology = addresses.number_ports(addresses.number_nodes(findings.topology))
     for index, host in enumerate(topology.nodes):
         if isinstance(host, Host):
@@ -377,23 +364,6 @@ def _check_addresses_are_unique(findings: _Findings) -> None:
     if findings.problems:
         return
     resolved = addresses.resolve(topology)
-    seen = _Seen()
-    for index, node in enumerate(resolved.nodes):
-        if isinstance(node, Host):
-            report = findings.of_node(index)
-            _check_free(report, seen, "ip", node.ip, node)
-            _check_free(report, seen, "mac", node.mac, node)
-        if isinstance(node, Switch) and node.dpid is not None:
-            dpid = f"datapath id {int(node.dpid, 16):x}"
-            _check_free(findings.of_node(index), seen, "dpid", dpid, node)
-    for index, link in enumerate(resolved.links):
-        for end, port in zip(("a", "b"), link.ports, strict=True):
-            node = resolved.node(port.node)
-            if isinstance(node, Host) and port == resolved.ports(node.name)[0]:
-                continue  # counted with its host
-            report = findings.of_link(index)
-            _check_free(report, seen, f"{end}_port", port.ip, node)
-            _check_free(report, seen, f"{end}_port", port.mac, node)
     for index, node in enumerate(resolved.nodes):
         if isinstance(node, Host) and node.default_route:
             _check_gateway(findings.of_node(index), node, resolved)
@@ -438,14 +408,6 @@ def _check_switch_ports(findings: _Findings) -> None:
                 what = f"the switch has {count} ports, but a Linux bridge has {MAX_BRIDGE_PORTS}"
                 hint = 'use several switches, as in tree,2,71, or kind "ovs", Open vSwitch'
                 findings.of_node(index)("name", what, hint)
-
-
-def _check_free(report: Report, seen: _Seen, field: str, address: str | None, node: Node) -> None:
-    if not address:
-        return
-    plain = address.split("/")[0].lower()
-    if first := seen.before(plain, str(node)):
-        report(field, f"{node} has {plain}, as {first} does", "give each its own")
 
 
 class _Seen:
