@@ -41,6 +41,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
         "nodes.py",
         pytest.param("links.py", marks=counts_every_byte),
         "mistakes.py",
+        "ignored.py",
         "examples.py",
     ],
 )
@@ -51,9 +52,18 @@ def test_a_script_finds_everything_as_it_should_be(net: Network, script: str) ->
     assert "s1" not in net.root.run("ip -br link").output
 
 
+def test_what_mininet_ignores_is_an_error_if_the_user_asks_for_strictness(net: Network) -> None:
+    assert "done" in run(net, "ignored.py", "strict")
+
+
 @pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
 def test_open_vswitches_obey_their_controllers(net: Network) -> None:
     assert "done" in run(net, "openflow.py")
+
+
+@pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
+def test_sessions_first_errors_and_controllers_are_as_in_mininet(net: Network) -> None:
+    assert "done" in run(net, "sessions.py")
 
 
 @pytest.mark.parametrize("between", ["bridges", "routers"])

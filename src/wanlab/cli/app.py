@@ -186,6 +186,8 @@ def python(
       --line-rate RATE            speed of a cable (1Gbps)
       --memory SIZE               memory of the machine, such as 4GB
       --allow-connect ADDRESS:PORT   allow it to connect there on your computer (to a controller)
+      --venv FOLDER               virtual environment to use (default: the active one)
+      --strict                    make an error of each warning about what has no effect
 
     Exit status: that of the script.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from wanlab import Network
 
@@ -14,10 +15,20 @@ class ExecOptions:
     paces_to_real: time never passes faster than on a real clock.
     stdin_is_for_prompt: our standard input, if it is not a terminal, holds lines for the program's
     prompt.
+    variables: environment variables that the program has beside the machine's.
+    path: folders that come first in its PATH.
     """
 
     paces_to_real: bool = False
     stdin_is_for_prompt: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+
+    def environment(self, network: Network) -> dict[str, str]:
+        """Return the variables to set, in a machine that is running."""
+        if not self.path:
+            return dict(self.variables)
+        return {**self.variables, "PATH": ":".join([*self.path, network.environment["PATH"]])}
 
     def runs_at_prompt(self, network: Network) -> bool:
         """Whether time passes while a prompt waits for a line."""

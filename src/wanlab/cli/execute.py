@@ -96,7 +96,7 @@ def _run_with_streams(
             process = start(
                 command,
                 stdin=lines is None,
-                environment=VARIABLES if lines else None,
+                environment={**options.environment(network), **(VARIABLES if lines else {})},
                 on_output=output.write,
                 on_stderr=errors.write,
                 merge_stderr=is_same_file(1, 2),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -14,8 +15,9 @@ from typing import Any
 from wanlab import Network, Topology, shapes
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 from wanlab.mininet import options
+from wanlab.mininet.strict import STRICT
 
-from . import execute
+from . import execute, topologies, virtual_environment
 from .editor import prepare
 from .exec_options import ExecOptions
 
@@ -45,7 +47,11 @@ def run_mn(arguments: Sequence[str]) -> int:
     for text in values.custom:
         for name in [text] if Path(text).is_file() else text.split(","):
             _check_is_visible(name, split.machine)
-    defaults = {} if _is_native(split.machine) else {"memory": _memory(values.topo)}
+    topology = _drawn(values.topo)
+    if topology is not None:
+        options.refuse_beside_file(values, parser)
+    is_shape = topology is None and not _is_native(split.machine)
+    defaults = {"memory": _memory(values.topo)} if is_shape else {}
     machine = {**defaults, **split.machine}
     if remote := options.remote_controllers(values.controller):
         machine["allow-connect"] = ",".join(
@@ -53,8 +59,12 @@ def run_mn(arguments: Sequence[str]) -> int:
         )
     # Without --custom, tests need no installed libraries: skipping them saves a tenth of a second.
     bare = [] if values.custom or not values.test else ["-S"]
-    command = [sys.executable, SAFE_PATH, *bare, "-m", "mininet", *split.rest]
-    return _run(machine, command, stdin_is_for_prompt=True)
+    command = [SAFE_PATH, *bare, "-m", "mininet", *split.rest]
+    if topology is not None:
+        command.append("--attach")
+    return _run(
+        replace(split, machine=machine), command, topology or Topology(), stdin_is_for_prompt=True
+    )
 
 
 def run_python(arguments: Sequence[str]) -> int:
@@ -68,23 +78,46 @@ def run_python(arguments: Sequence[str]) -> int:
         raise WanlabError(f"there is no option {name}", did_you_mean(name, options.MACHINE_NAMES))
     if split.rest and not split.rest[0].startswith("-"):
         _check_is_visible(split.rest[0], split.machine)
-    return _run(split.machine, [sys.executable, *split.rest], stdin_is_for_prompt=False)
+    return _run(split, list(split.rest), Topology(), stdin_is_for_prompt=False)
 
 
-def _run(machine: Mapping[str, str], command: list[str], *, stdin_is_for_prompt: bool) -> int:
-    chosen: dict[str, Any] = {} if _is_native(machine) else {"line_rate": options.LINE_RATE}
-    chosen |= {name.replace("-", "_"): value for name, value in machine.items()}
+def _run(
+    split: options.SplitArguments,
+    arguments: list[str],
+    topology: Topology,
+    *,
+    stdin_is_for_prompt: bool,
+) -> int:
+    """Run Python with these arguments in a machine that carries this topology."""
+    chosen: dict[str, Any] = {} if _is_native(split.machine) else {"line_rate": options.LINE_RATE}
+    chosen |= {name.replace("-", "_"): value for name, value in split.machine.items()}
     paces_to_real = chosen.pop("pace", "") == "real"
     if "allow_connect" in chosen:
         chosen["allow_connect"] = chosen["allow_connect"].split(",")
     if "seed" in chosen:
         chosen["seed"] = int(chosen["seed"])
-    network = Network(Topology(), **chosen)
-    exec_options = ExecOptions(paces_to_real=paces_to_real, stdin_is_for_prompt=stdin_is_for_prompt)
+    variables = {STRICT: "1"} if split.is_strict else {}
+    python, path = sys.executable, list[str]()
+    if (venv := virtual_environment.chosen(chosen.pop("venv", None))) is not None:
+        chosen["visible_folders"] = venv.folders
+        python, path = venv.python, [venv.programs]
+        variables["VIRTUAL_ENV"] = str(venv.folder)
+    network = Network(topology, **chosen)
+    exec_options = ExecOptions(
+        paces_to_real=paces_to_real,
+        stdin_is_for_prompt=stdin_is_for_prompt,
+        variables=variables,
+        path=tuple(path),
+    )
     if sys.stdin.isatty():
         # Import the line editor while the machine boots.
         Thread(target=prepare, daemon=True).start()
-    return execute.run_in(network, network.root.start, command, exec_options)
+    return execute.run_in(network, network.root.start, [python, *arguments], exec_options)
+
+
+def _drawn(topo: str) -> Topology | None:
+    """Return the topology of a file that --topo names; None for a shape."""
+    return topologies.read(topo) if topologies.is_file(topo) else None
 
 
 def _memory(topo: str) -> str:

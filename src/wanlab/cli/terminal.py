@@ -45,7 +45,7 @@ def run_in_terminal(
         process = start(
             command,
             terminal=ours.size(),
-            environment=variables | VARIABLES,
+            environment={**options.environment(network), **variables, **VARIABLES},
             on_output=output.write,
         )
         session = TerminalSession(network, process, output, ours, options)

@@ -13,9 +13,11 @@ FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml")
 
 def read(text: str) -> Topology:
     """Read a file, if the text looks like a file name or the file exists; otherwise a shape."""
-    if text.endswith(FILE_SUFFIXES) or "/" in text or Path(text).exists():
-        return load(text)
-    return shapes.from_text(text)
+    return load(text) if is_file(text) else shapes.from_text(text)
+
+
+def is_file(text: str) -> bool:
+    return text.endswith(FILE_SUFFIXES) or "/" in text or Path(text).exists()
 
 
 def script(text: str, wire: str) -> str:

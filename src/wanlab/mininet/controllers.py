@@ -20,7 +20,7 @@ from .hosts import NODE_PARAMETERS, IntfOrName, Node
 from .live_network import NodeOfNetwork, live_network
 from .log import info, warn
 from .options import OPENFLOW_PORTS
-from .parameters import is_ours
+from .parameters import caution, is_ours
 from .switches import OVSBridge, OVSSwitch
 
 BUNDLED_COMMAND = "wanlab-controller"
@@ -92,6 +92,10 @@ class Controller(Node):
         """Start it; the bundled controller only if there are switches that need one."""
         if self.is_bundled and not live_network().has_node(needs_controller):
             return
+        if (other := self._other_at_port()) is not None:
+            what = f"{self.name} is not started: {other.name} listens on port {self.port}"
+            caution(WanlabError(what, "give each controller its own port="))
+            return
         self.checkListening()
         if self.cdir is not None:
             self.cmd("cd", self.cdir)
@@ -101,6 +105,15 @@ class Controller(Node):
         self._runs = True
         if self.is_bundled:
             self._wait()
+
+    def _other_at_port(self) -> Controller | None:
+        """Return a controller of this script that was started at the same address and port."""
+        for node in live_network().nodes:
+            if not isinstance(node, Controller) or node is self or not node._runs:
+                continue
+            if (node.IP(), node.port) == (self.IP(), self.port):
+                return node
+        return None
 
     def _arguments(self) -> str:
         return self.cargs % self.port if "%" in self.cargs else self.cargs
@@ -137,7 +150,10 @@ def connects(address: str, port: int) -> bool:
     """Whether a TCP connection can be made."""
     with socket.socket() as attempt:
         attempt.settimeout(CONNECT_TIMEOUT_S)
-        return attempt.connect_ex((address, port)) == 0
+        try:
+            return attempt.connect_ex((address, port)) == 0
+        except OSError:  # nobody knows a host of this name
+            return False
 
 
 ControllerClass = Callable[..., "Controller | None"]

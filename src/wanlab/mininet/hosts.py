@@ -13,6 +13,7 @@ import select
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from subprocess import PIPE
@@ -26,9 +27,9 @@ from .link import Intf, Link
 from .live_network import live_network
 from .log import debug, info, warn
 from .macs import next_mac
-from .namespace import KernelInterface, run_batch
+from .namespace import KernelInterface
 from .node_shell import INTERRUPT, NodeShell
-from .parameters import Params, apply, refuse_unknown
+from .parameters import Params, apply, caution_unknown, run_or_warn
 from .util import decode, words_of
 
 # What bash writes when a command goes to the background: "[1] 1234".
@@ -58,7 +59,7 @@ class Node:
     parameters: ClassVar[set[str]] = NODE_PARAMETERS
 
     def __init__(self, name: str, inNamespace: bool = True, **params: Any) -> None:
-        refuse_unknown(name, type(self), params, self.parameters, PARAMETERS_OF_OTHERS)
+        caution_unknown(name, type(self), params, self.parameters, PARAMETERS_OF_OTHERS)
         self.checkSetup()
         self.name: str = name
         self.inNamespace: bool = inNamespace
@@ -77,11 +78,6 @@ class Node:
         self._undecoded = b""
         self._has_private_directories = False
         self._pending_ip_commands: list[str] = []
-        if self.privateDirs and not inNamespace:
-            raise WanlabError(
-                f"{name}: private directories need a node with its own namespace",
-                "leave out inNamespace=False",
-            )
         live_network().add_node(self)
 
     # -- as part of the live network --------------------------------------------------------------
@@ -112,7 +108,7 @@ class Node:
         """Run the `ip` commands that had to wait until the node exists in the kernel."""
         if self._pending_ip_commands:
             commands, self._pending_ip_commands = self._pending_ip_commands, []
-            run_batch(self.namespace_name, "ip", commands)
+            run_or_warn(self.namespace_name, "ip", commands)
 
     @property
     def is_live(self) -> bool:
@@ -275,6 +271,9 @@ class Node:
     def cmd(self, *args: object, verbose: bool = False, **kwargs: object) -> str:
         """Run a command in the shell and return its output. `lastStatus` is its exit status."""
         (info if verbose else debug)(f"*** {self.name} : {args}\n")
+        if not live_network().has(self):
+            warn(f"({self.name} exited - ignoring cmd{args})\n")
+            return ""
         self.sendCmd(*args, **kwargs)
         return self.waitOutput(verbose)
 
@@ -308,7 +307,10 @@ class Node:
         return bool(self.readbuf) or self._live_shell().is_readable(timeoutms)
 
     def popen(self, *args: object, **kwargs: Any) -> subprocess.Popen[Any]:
-        """Start a process in this node: a `subprocess.Popen` whose pid is that of the program."""
+        """Start a process in this node: a `subprocess.Popen` whose pid is that of the program.
+
+        It has a session of its own, so that os.killpg ends it and not the script.
+        """
         kwargs.pop("mncmd", None)
         kwargs = {"stdout": PIPE, "stderr": PIPE, **kwargs}
         if kwargs.pop("shell", False):
@@ -320,6 +322,11 @@ class Node:
         folder = kwargs.pop("cwd", None)
         if not self.namespace_name and folder is not None:
             kwargs["cwd"] = folder
+        prepare = kwargs.pop("preexec_fn", None)
+        if prepare is None:
+            kwargs["start_new_session"] = True
+        else:  # it may call os.setsid, which works only once
+            kwargs["preexec_fn"] = partial(_start_session, prepare)
         return self._popen(self._wrap(command, folder), **kwargs)
 
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[Any]:
@@ -450,7 +457,7 @@ class Node:
         """Run lines of `ip` now, or as soon as the node exists in the kernel."""
         if self.is_live:
             live_network().create_pending()
-            run_batch(self.namespace_name, "ip", list(lines))
+            run_or_warn(self.namespace_name, "ip", list(lines))
         else:
             self._pending_ip_commands += lines
 
@@ -535,6 +542,12 @@ class Node:
     def __repr__(self) -> str:
         interfaces = ",".join(f"{intf.name}:{intf.IP()}" for intf in self.intfList())
         return f"<{type(self).__name__} {self.name}: {interfaces} pid={self.pid}> "
+
+
+def _start_session(prepare: Callable[[], object]) -> None:
+    prepare()
+    if os.getsid(0) != os.getpid():
+        os.setsid()
 
 
 def _split_incomplete(data: bytes) -> tuple[bytes, bytes]:

@@ -6,9 +6,11 @@ it only remembers its settings. Subclasses override `config`.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from ipaddress import IPv4Interface, ip_interface
 from typing import Any, ClassVar, Protocol
 
 from wanlab.errors import CommandError, RequirementError, WanlabError
@@ -16,11 +18,18 @@ from wanlab.errors import CommandError, RequirementError, WanlabError
 from .live_network import LinkOfNetwork, NodeOfNetwork, live_network
 from .log import info
 from .namespace import KernelInterface, run_batch
-from .parameters import Params, apply, refuse_unknown
+from .parameters import (
+    ParameterValueError,
+    Params,
+    apply,
+    caution,
+    caution_unknown,
+    run_or_warn,
+)
 from .shaping import Shaping, shaping
-from .util import ipParse
 
 USE_TCLINK = "a plain link has no limits: use cls=TCLink, or Mininet(link=TCLink)"
+PASS_DIRECTLY = "pass what is in it to addLink directly: addLink(h1, h2, cls=TCLink, bw=10)"
 TC_PARAMETERS = {
     *("bw", "delay", "jitter", "loss", "max_queue_size", "speedup", "gro", "txo", "rxo"),
     *("use_hfsc", "use_tbf", "use_htb", "latency_ms", "enable_ecn", "enable_red"),
@@ -99,11 +108,12 @@ class Intf:
         """The name that wanlab created it with."""
         self.node = node
         self.link = link
-        self.mac = mac
+        self.mac = mac if mac and not _problem_of_mac(mac) else None
         self.ip: str | None = None
         self.prefixLen: int | None = None
         self.is_live = link is None or link.is_foreign
         self._pending_tc_commands: list[str] = []
+        self._pending_ip_commands: list[str] = []
         if name == "lo":
             self.ip, self.prefixLen = "127.0.0.1", 8
         elif link is None:
@@ -137,7 +147,10 @@ class Intf:
         return self.mac
 
     def address_with_prefix(self) -> str | None:
-        return f"{self.ip}/{self.prefixLen}" if self.ip and self.prefixLen is not None else None
+        """Return its address for a topology."""
+        if not self.ip or self.prefixLen is None or self._has_network_address():
+            return None
+        return f"{self.ip}/{self.prefixLen}"
 
     def isUp(self, setUp: bool = False) -> bool:
         """Return whether it is up; with `setUp` set it up first."""
@@ -179,36 +192,64 @@ class Intf:
 
     def setIP(self, ipstr: str, prefixLen: int | None = None) -> str:
         """Set the address: 10.0.0.1/8, or the address and the length of its prefix."""
-        address, slash, prefix = ipstr.partition("/")
-        if slash:
-            prefixLen = int(prefix)
-        if prefixLen is None:
+        if "/" not in ipstr and prefixLen is None:
             raise WanlabError(f"{self.name}: {ipstr} has no prefix", f"as in {ipstr}/8")
-        if ":" in address:
-            self.run_ip(f"addr replace {address}/{prefixLen} dev {self.name}")
+        try:
+            new = ip_interface(ipstr if "/" in ipstr else f"{ipstr}/{prefixLen}")
+        except ValueError:
+            what = f"{self.name}: {ipstr!r} is not an address and is not set, as in Mininet"
+            caution(ParameterValueError(what, "write it as in 10.0.0.1/8"))
             return ""
-        if len(address.split(".")) != 4:
-            raise WanlabError(f"{self.name}: {ipstr!r} is not an address", "as in 10.0.0.1/8")
-        ipParse(address)
-        is_new = (address, prefixLen) != (self.ip, self.prefixLen)
-        self.ip, self.prefixLen = (address, prefixLen) if address != "0.0.0.0" else (None, None)
+        length = new.network.prefixlen
+        if new.version == 6:
+            self._run_ip(f"addr replace {new.ip}/{length} dev {self.name}")
+            return ""
+        address = str(new.ip)
+        is_new = (address, length) != (self.ip, self.prefixLen)
+        self.ip, self.prefixLen = (address, length) if address != "0.0.0.0" else (None, None)
         if self.is_live and is_new:
-            self._interface().set_address(address, prefixLen)
+            self._interface().set_address(address, length)
         return ""
 
+    def _run_ip(self, line: str) -> None:
+        """Run a line of `ip` now, or as soon as the interface exists."""
+        if self.is_live:
+            self.run_ip(line)
+        else:
+            self._pending_ip_commands.append(line)
+
     def setMAC(self, macstr: str) -> str:
-        if len(macstr.split(":")) != 6:
-            raise WanlabError(f"{self.name}: {macstr!r} is not a MAC address")
+        if problem := _problem_of_mac(macstr):
+            what = (
+                f"{self.name}: the MAC address {macstr!r} {problem}; it is not set, as in Mininet"
+            )
+            caution(ParameterValueError(what, "write it as in 00:00:00:00:00:01"))
+            return ""
         is_new = self.mac != macstr
         self.mac = macstr
         if self.is_live and is_new:
             self._interface().set_mac(macstr)
         return ""
 
-    def apply_mac(self) -> None:
-        """Set the MAC address of an interface just created for a node that was live before."""
-        if self.mac is not None:
+    def on_created(self, node_was_live: bool) -> None:
+        """Set what the topology could not: the MAC address, if the node was live before its first
+        link, and addresses that only the kernel accepts."""
+        if node_was_live and self.mac is not None:
             self._interface().set_mac(self.mac)
+        if self._has_network_address():
+            assert self.ip is not None
+            assert self.prefixLen is not None
+            self._interface().set_address(self.ip, self.prefixLen)
+        commands, self._pending_ip_commands = self._pending_ip_commands, []
+        if commands:
+            run_or_warn(self.node.namespace, "ip", commands)
+
+    def _has_network_address(self) -> bool:
+        """Whether its address is that of the network itself, which topologies refuse."""
+        if not self.ip or self.prefixLen is None or self.prefixLen > 30:
+            return False
+        network = IPv4Interface(f"{self.ip}/{self.prefixLen}").network
+        return str(network.network_address) == self.ip
 
     def restore_kernel_name(self) -> None:
         """Rename it back, because wanlab removes it by the name that it was created with."""
@@ -279,8 +320,8 @@ class Intf:
         **params: object,
     ) -> Params:
         """Apply these parameters and return the results. Subclasses may override it."""
-        hints = dict.fromkeys(TC_PARAMETERS, USE_TCLINK)
-        refuse_unknown(self.name, type(self), params, self.parameters, hints)
+        hints = {**dict.fromkeys(TC_PARAMETERS, USE_TCLINK), "linkopts": PASS_DIRECTLY}
+        caution_unknown(self.name, type(self), params, self.parameters, hints)
         results: Params = {}
         self.setParam(results, "setMAC", mac=mac)
         self.setParam(results, "setIP", ip=ip)
@@ -317,6 +358,16 @@ class Intf:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+def _problem_of_mac(mac: str) -> str:
+    """Return why the kernel refuses a MAC address, or ""."""
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,2}(:[0-9A-Fa-f]{1,2}){5}", mac):
+        return "is not one"
+    octets = [int(octet, 16) for octet in mac.split(":")]
+    if not any(octets):
+        return "is none"
+    return "is multicast" if octets[0] & 1 else ""
 
 
 class TCIntf(Intf):
@@ -383,7 +434,7 @@ class TCIntf(Intf):
             if speed_bps is not None and self.link is not None and not self.link.is_foreign:
                 live_network().network.set_port_speed(self.kernel_name, speed_bps)
             reset = [f"qdisc del dev {self.name} root"] if self._has_qdisc() else []
-            run_batch(self.node.namespace, "tc", reset + lines)
+            run_or_warn(self.node.namespace, "tc", reset + lines)
         return ["" for _ in lines]
 
     def speed_bps(self) -> int | None:

@@ -23,10 +23,11 @@ from functools import cache
 from typing import Protocol
 
 import wanlab
+from wanlab.errors import WanlabError
 from wanlab.topology import Controller, Link
 
 from .log import debug, lg, warn
-from .namespace import run_batch
+from .parameters import caution, run_or_warn
 
 MIN_DESCRIPTOR_LIMIT = 16_384
 # Audit events (PEP 578) of everything that starts a program.
@@ -62,7 +63,7 @@ class EndOfLink(Protocol):
 
     def pop_tc_commands(self) -> list[str]: ...
 
-    def apply_mac(self) -> None: ...
+    def on_created(self, node_was_live: bool) -> None: ...
 
 
 class LinkOfNetwork(Protocol):
@@ -162,11 +163,20 @@ class LiveNetwork:
             exists = self._exists_already(node.name)
             (self._live_nodes if exists else self._pending_nodes)[node.name] = node
 
+    def has(self, node: NodeOfNetwork) -> bool:
+        """Whether a node is in the network: not removed, and not one that could not be made."""
+        nodes = (self._live_nodes.get(node.name), self._pending_nodes.get(node.name))
+        return any(known is node for known in nodes)
+
     def is_live(self, node: NodeOfNetwork) -> bool:
         return self._live_nodes.get(node.name) is node
 
+    @property
+    def nodes(self) -> list[NodeOfNetwork]:
+        return [*self._pending_nodes.values(), *self._live_nodes.values()]
+
     def has_node(self, matches: Callable[[NodeOfNetwork], bool]) -> bool:
-        return any(map(matches, [*self._pending_nodes.values(), *self._live_nodes.values()]))
+        return any(map(matches, self.nodes))
 
     def add_link(self, link: LinkOfNetwork) -> None:
         with self._lock:
@@ -196,15 +206,16 @@ class LiveNetwork:
         self.network.add(
             *[node.as_wanlab_node() for node in nodes], *[link.as_wanlab_link() for link in links]
         )
+        for warning in self.network.warnings:
+            caution(WanlabError(warning))
         self._log_new_operations(known)
         ends = [end for link in links for end in link.ends()]
-        # A node that was live before its first link may have been given a MAC address.
-        on_live_nodes = [end for end in ends if end.node.name in self._live_nodes]
+        on_live_nodes = {id(end) for end in ends if end.node.name in self._live_nodes}
         self._live_nodes |= {node.name: node for node in nodes}
         for end in ends:
             end.is_live = True
-        for end in on_live_nodes:
-            end.apply_mac()
+        for end in ends:
+            end.on_created(node_was_live=id(end) in on_live_nodes)
         self._run_tc_commands(ends)
 
     def _log_new_operations(self, known: set[str]) -> None:
@@ -223,7 +234,7 @@ class LiveNetwork:
             commands.extend(end.pop_tc_commands())
         for namespace, commands in by_namespace.items():
             if commands:
-                run_batch(namespace, "tc", commands)
+                run_or_warn(namespace, "tc", commands)
 
     # -- removing ---------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import optparse
+import os
 import sys
 import time
 import traceback
@@ -24,7 +25,7 @@ from . import options as mn_options
 from .cli import CLI
 from .link import Link, OVSLink, TCLink, TCULink
 from .log import error, info, lg, setLogLevel
-from .net import Mininet
+from .net import Mininet, asks_for_openflow
 from .node import (
     Controller,
     CPULimitedHost,
@@ -40,6 +41,7 @@ from .node import (
     Switch,
 )
 from .nodelib import NAT, LinuxBridge
+from .strict import STRICT
 from .topo import (
     LinearTopo,
     MinimalTopo,
@@ -124,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if values.clean:
         print("nothing to clean: everything in this machine ends with the machine")
         return 0
+    if values.strict:
+        os.environ[STRICT] = "1"
     setLogLevel(values.verbosity)
     if values.verbosity not in ("debug", "info", "output"):
         error(f"*** Warning: with --verbosity {values.verbosity} the prompt shows no output\n")
@@ -192,12 +196,19 @@ class MnRun:
         return 1 if self._has_failed else 0
 
     def _attach(self) -> int:
-        """Run the prompt for the network that this machine already carries."""
+        """Run tests or the prompt on the network that this machine already carries."""
         from .attached import attach, detach
 
         net = attach()
         try:
-            self._note(CLI(net))
+            if self._values.pre:
+                self._run_script(net, self._values.pre)
+            if self._values.test:
+                self._test(net)
+            else:
+                self._note(CLI(net))
+            if self._values.post:
+                self._run_script(net, self._values.post)
         finally:
             detach(net)
         return 1 if self._has_failed else 0
@@ -206,11 +217,12 @@ class MnRun:
         values = self._values
         self._check(TOPOS, values.topo, "topo", "Invalid topo name ")
         self._check_topo_parameters(values.topo)
-        switch, controllers = self._switch_and_controllers()
+        topo = buildTopo(TOPOS, values.topo)
+        switch, controllers = self._switch_and_controllers(topo)
         if values.pin and values.host.partition(",")[0] not in ("cfs", "rt"):
             self._parser.error("--pin needs --host cfs or --host rt")
         return Mininet(
-            topo=buildTopo(TOPOS, values.topo),
+            topo=topo,
             switch=switch,
             host=self._class(HOSTS, values.host, "host"),
             controller=controllers,
@@ -225,9 +237,12 @@ class MnRun:
         )
 
     def _switch_and_controllers(
-        self,
-    ) -> tuple[Callable[..., Switch], list[Controller | Callable[..., Controller | None]]]:
-        """Choose bridges without a controller, or Open vSwitches if a controller is asked for."""
+        self, topo: Topo
+    ) -> tuple[Callable[..., Switch] | None, list[Controller | Callable[..., Controller | None]]]:
+        """Choose bridges without a controller, or Open vSwitches if a controller is asked for.
+
+        A switch of --custom that asks for OpenFlow becomes an Open vSwitch, as in a script.
+        """
         name = self._values.switch
         kind = name.partition(",")[0]
         controllers = [text for text in self._values.controller if text != "none"]
@@ -239,6 +254,9 @@ class MnRun:
         if kind == "default" and controllers:
             name = "ovsk" + name.removeprefix("default")
         switch = self._class(SWITCHES, name, "switch")
+        is_left_open = kind == "default" and not self._values.controller
+        if is_left_open and any(asks_for_openflow(topo.nodeInfo(s)) for s in topo.switches()):
+            return None, [DefaultController]
         if not controllers:
             learns = kind in ("default", *WITHOUT_CONTROLLER) or bool(self._values.controller)
             return switch, [NullController if learns else DefaultController]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -65,14 +66,15 @@ MISSING_IN_KERNEL = (
 )
 
 
-def run_batch(namespace: str, program: str, lines: list[str]) -> None:
+def run_batch(namespace: str, program: str, lines: list[str], *, force: bool = False) -> None:
     """Run lines of `ip` or `tc` in a namespace, in one process.
 
-    Raises CommandError, which names the line that failed.
+    Raises CommandError, which names the line that failed; with `force` after the other lines have
+    been run, too.
     """
     with inside(namespace):
         process = subprocess.Popen(
-            [program, "-batch", "-"],
+            [program, *(["-force"] if force else []), "-batch", "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -80,8 +82,8 @@ def run_batch(namespace: str, program: str, lines: list[str]) -> None:
         )
     output, _ = process.communicate("".join(f"{line}\n" for line in lines))
     if process.returncode != 0:
-        number = output.rpartition("Command failed -:")[2].strip()
-        line = lines[int(number) - 1] if number.isdigit() else "; ".join(lines)
+        numbers = re.findall(r"Command failed -:(\d+)", output)
+        line = lines[int(numbers[0]) - 1] if numbers else "; ".join(lines)
         hint = MISSING_IN_KERNEL if "kind is unknown" in output else ""
         raise CommandError(f"`{program} {line}` failed", hint, output=output)
 

@@ -11,6 +11,7 @@ OpenFlow: a remote controller, a controller class of your own, or a parameter su
 
 from __future__ import annotations
 
+import contextlib
 import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -150,8 +151,7 @@ class Mininet(Trials):
 
     def _switch_class(self, params: Params) -> SwitchClass:
         """Return the default class of a switch: a bridge, unless something needs OpenFlow."""
-        has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
-        if has_openflow_parameter or params.get("failMode", "standalone") != "standalone":
+        if asks_for_openflow(params):
             return OVSSwitch
         controllers = [*self._controller_choices(), *self.controllers]
         return OVSSwitch if any(map(needs_openflow, controllers)) else LinuxBridge
@@ -448,7 +448,9 @@ class Mininet(Trials):
         """Remove the nodes of a network that could not be built."""
         with live_network().removing_together():
             for node in self.values():
-                node.terminate()
+                # A node's own `terminate` may fail too; the first error is the one to report.
+                with contextlib.suppress(Exception):
+                    node.terminate()
 
     def waitConnected(self, timeout: float | bool | None = None, delay: float = 0.5) -> bool:
         """Wait until all switches are connected; return whether they are.
@@ -558,6 +560,15 @@ class Mininet(Trials):
         for term in self.terms:
             term.terminate()
         self.terms = []
+
+
+def asks_for_openflow(params: Params) -> bool:
+    """Whether parameters of a switch say that it is an Open vSwitch, which a controller controls."""
+    cls = params.get("cls")
+    if cls is not None:
+        return isinstance(cls, type) and issubclass(cls, OVSSwitch) and cls is not OVSBridge
+    has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
+    return has_openflow_parameter or params.get("failMode", "standalone") != "standalone"
 
 
 class UnknownNode(TopologyError, KeyError):

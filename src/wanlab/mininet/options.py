@@ -21,7 +21,7 @@ MININET_VERSION = "2.3.1"
 LINE_RATE = "1Gbps"
 OPENFLOW_PORTS = (6653, 6633)
 LEVELS = "debug|info|output|warning|warn|error|critical"
-TOPO_HELP = "linear|minimal|reversed|single|torus|tree[,param=value...]"
+TOPO_HELP = "linear|minimal|reversed|single|torus|tree[,param=value...], or a file (.mn, .yaml)"
 SWITCH_HELP = "default|lxbr|ovs|ovsbr|ovsk[,param=value...]"
 HOST_HELP = "cfs|proc|rt[,param=value...]"
 CONTROLLER_HELP = "default|none|ovsc|ref|remote|ryu[,param=value...]"
@@ -96,6 +96,11 @@ MACHINE_OPTIONS = (
         "allow programs in the machine to connect there on your computer; several separated by commas"
         " (addresses of --controller remote are allowed anyway)",
     ),
+    MachineOption(
+        "venv",
+        "FOLDER",
+        "virtual environment whose Python and packages scripts use (default: the active one)",
+    ),
 )
 VALUES: Mapping[str, tuple[str, ...]] = {
     f"--{option}": tuple(help.partition("[")[0].split("|"))
@@ -109,6 +114,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     )
 }
 """Values of Mininet's own options, for the completion of command lines."""
+STRICT_HELP = "make an error of each warning about something that has no effect"
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -240,6 +246,7 @@ def parser() -> Options:
         help="inside a machine: run the prompt for the network that it was started with, which goes on"
         " afterwards",
     )
+    group.add_option("--strict", action="store_true", help=STRICT_HELP)
     for option in MACHINE_OPTIONS:
         group.add_option(f"--{option.name}", metavar=option.metavar, help=option.help)
     options.add_option_group(group)
@@ -272,6 +279,23 @@ NO_SERVERS = (
     "one machine carries the whole network, and it has room for as many hosts as a server; to run "
     "several networks at once, start several machines"
 )
+OF_DRAWN_NETWORKS = "the file says what its nodes and links are: write it there"
+NOT_WITH_FILES = (
+    *("switch", "host", "link", "controller", "custom", "mac", "arp", "ipbase", "nat", "pin"),
+)
+"""Options that say how to build a network from a shape."""
+
+
+def refuse_beside_file(values: optparse.Values, options: Options) -> None:
+    """Report an option that has no effect on a topology from a file; the program exits with 2."""
+    for name in NOT_WITH_FILES:
+        value = getattr(values, name)
+        # optparse appends to the default of an option that may be repeated.
+        is_given = bool(value) if isinstance(value, list) else value != options.defaults.get(name)
+        if is_given:
+            options.error(f"--{name} has no effect with --topo {values.topo}: {OF_DRAWN_NETWORKS}")
+
+
 UNSUPPORTED = {
     "innamespace": "switches and controllers are in the machine's root namespace, because Open vSwitch"
     " and the bridges of a kernel are shared; for a node that forwards in its own namespace use a host",
@@ -296,18 +320,24 @@ class SplitArguments:
 
     machine: Mapping[str, str]
     rest: tuple[str, ...]
+    is_strict: bool = False
 
 
 def split(arguments: Sequence[str], *, only_first: bool = False) -> SplitArguments:
-    """Split off the machine's options; with `only_first`, only those before the first other argument.
+    """Split off the machine's options; with `only_first`, only those before the first other argument,
+    and --strict.
 
     Raises ValueError if one has no value or a wrong one.
     """
     machine: dict[str, str] = {}
     rest: list[str] = []
+    is_strict = False
     words = iter(arguments)
     for word in words:
         name, equals, value = word.partition("=")
+        if word == "--strict" and only_first and not rest:
+            is_strict = True
+            continue
         if name not in MACHINE_NAMES or (only_first and rest):
             rest.append(word)
             continue
@@ -317,7 +347,7 @@ def split(arguments: Sequence[str], *, only_first: bool = False) -> SplitArgumen
             except StopIteration:
                 raise ValueError(f"{name} option requires 1 argument") from None
         machine[name.removeprefix("--")] = _checked(name.removeprefix("--"), value)
-    return SplitArguments(machine, tuple(rest))
+    return SplitArguments(machine, tuple(rest), is_strict)
 
 
 def _checked(name: str, value: str) -> str:

@@ -1,19 +1,27 @@
-"""Keyword parameters of nodes, interfaces and links.
+"""Keyword parameters of nodes, interfaces and links, and what happens to those without an effect.
 
-Mininet ignores a parameter that it does not know. Here it is a mistake, reported with the nearest
-known name. A class of the user's own may take any parameter, so only our classes are checked.
+Mininet ignores a parameter that it does not know, and goes on after a value that it cannot use. A
+script that worked there must work here, so both are warnings, each shown once. With `--strict` they
+are errors. A class of the user's own may take any parameter, so only our classes are checked.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from wanlab.errors import WanlabError, did_you_mean
+from wanlab.errors import CommandError, WanlabError, did_you_mean
+
+from .log import warn
+from .namespace import run_batch
+from .strict import STRICT
 
 PACKAGE = __name__.rpartition(".")[0]
 
 Params = dict[str, object]
 """Parameters by name, or the results of setting them."""
+
+_shown: set[str] = set()
 
 
 class ParameterError(WanlabError, TypeError):
@@ -27,6 +35,24 @@ class ParameterValueError(WanlabError, ValueError):
 def is_ours(cls: type) -> bool:
     """Whether a class belongs to this package, not to the user's script."""
     return f"{cls.__module__}.".startswith(f"{PACKAGE}.")
+
+
+def caution(error: WanlabError, key: str = "") -> None:
+    """Warn of something that Mininet accepts and that has no effect; with --strict raise the error.
+
+    Of several cautions with the same key only the first is shown. Without a key it is the text.
+    """
+    if os.environ.get(STRICT):
+        raise error
+    once(_shown, key or str(error), warn, f"*** Warning: {error}\n")
+
+
+def run_or_warn(namespace: str, program: str, lines: list[str]) -> None:
+    """Run lines of `ip` or `tc` in a namespace. As in Mininet, a failure is reported and no more."""
+    try:
+        run_batch(namespace, program, lines, force=True)
+    except CommandError as error:
+        caution(error)
 
 
 def apply(
@@ -55,14 +81,14 @@ def apply(
     return result
 
 
-def refuse_unknown(
+def caution_unknown(
     owner: str,
     cls: type,
     params: Iterable[str],
     known: Iterable[str],
     hints: Mapping[str, str],
 ) -> None:
-    """Raise ParameterError for a parameter that one of our classes does not take.
+    """Warn once of each parameter that one of our classes ignores.
 
     `owner` names the node or interface in the message. `hints` tells, for parameters of other
     classes, what to use instead.
@@ -73,7 +99,8 @@ def refuse_unknown(
     for name in params:
         if name not in allowed:
             hint = hints.get(name) or did_you_mean(name, sorted(allowed))
-            raise ParameterError(f"{owner}: {cls.__name__} takes no {name}", hint)
+            what = f"{owner}: {name} has no effect, because {cls.__name__} takes no such parameter"
+            caution(ParameterError(what, hint), key=f"{cls.__name__} {name}")
 
 
 def once(shown: set[str], name: str, show: Callable[[str], None], text: str) -> None:

@@ -18,11 +18,13 @@ import re
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex
 
-from .parameters import ParameterValueError
+from .parameters import ParameterValueError, caution
 
 MTU_BITS = 1500 * 8
 RED = "limit 1000000 min 30000 max 35000 avpkt 1500 burst 20"
 _TIME = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(\w*)\s*")
+# As in netem's manual: 10ms 2ms 25% distribution normal
+_TIME_AND_WORDS = re.compile(r"\s*(?P<time>[\d.]+[a-z]*)\s+(?P<words>[\w.%]+(?:\s+[\w.%]+)*)\s*")
 _TIME_UNITS = (
     "s",
     "sec",
@@ -146,59 +148,67 @@ def shaping(
     max_queue_size: object = None,
     **flags: object,
 ) -> Shaping:
-    """Check the parameters of an interface. Raises ParameterValueError, which is a ValueError."""
-    conditions = Shaping(
-        bw=_bandwidth(interface, bw),
-        delay=_time(interface, "delay", delay),
-        jitter=_time(interface, "jitter", jitter),
-        loss=_number(interface, "loss", loss, "percent: loss=1 is 1 %", minimum=0, maximum=100),
-        latency_ms=_number(interface, "latency_ms", latency_ms, "milliseconds", minimum=0),
-        max_queue_size=_packets(interface, max_queue_size),
-        **{name: bool(value) for name, value in flags.items()},
+    """Read the parameters of an interface.
+
+    A value that Mininet or `tc` would report and ignore is left out, with a warning. Raises
+    ParameterValueError, which is a ValueError, for what is no number where Mininet needs one.
+    """
+    rate_mbps = _bandwidth(interface, bw)
+    loss_percent = _number(interface, "loss", loss, "percent: loss=1 is 1 %")
+    packets = _packets(interface, max_queue_size)
+    latency = _number(interface, "latency_ms", latency_ms, "milliseconds")
+    is_set = {name: bool(value) for name, value in flags.items()}
+    if latency is not None and latency < 0:
+        _ignore(interface, "latency_ms", latency_ms, "it must be 0 or more milliseconds")
+        latency = None
+    if rate_mbps is None:
+        _drop_what_needs_bw(interface, is_set, latency)
+        latency = None
+    if is_set.get("use_tbf") and is_set.get("use_hfsc"):
+        _ignore(interface, "use_tbf", True, "use_hfsc takes precedence")
+        is_set["use_tbf"] = False
+    time = _time(interface, "delay", delay)
+    variation = _time(interface, "jitter", jitter)
+    if loss_percent is not None and not 0 <= loss_percent <= 100:
+        advice = "from 0 to 100; delay, jitter and max_queue_size are ignored with it"
+        _ignore(interface, "loss", loss, advice)
+        loss_percent = time = variation = packets = None
+    return Shaping(
+        bw=rate_mbps,
+        delay=time,
+        jitter=variation,
+        loss=loss_percent,
+        latency_ms=latency,
+        max_queue_size=packets,
+        **is_set,
     )
-    if conditions.bw is None:
-        _refuse_without_bw(interface, conditions)
-    if conditions.use_tbf and conditions.use_hfsc:
-        raise ParameterValueError(
-            f"{interface}: use_tbf and use_hfsc exclude each other", "choose one"
-        )
-    return conditions
 
 
-def _refuse_without_bw(interface: str, conditions: Shaping) -> None:
-    """Refuse parameters that have no effect without a bandwidth."""
-    parameters = {
-        "use_hfsc": conditions.use_hfsc,
-        "use_tbf": conditions.use_tbf,
-        "enable_ecn": conditions.enable_ecn,
-        "enable_red": conditions.enable_red,
-        "latency_ms": conditions.latency_ms is not None,
-    }
-    for name, is_set in parameters.items():
-        if is_set:
-            raise ParameterValueError(
-                f"{interface}: {name} needs a bandwidth", "add bw=10 (Mbit/s)"
-            )
+def _ignore(interface: str, name: str, value: object, advice: str) -> None:
+    """Warn that a parameter is ignored, as in Mininet."""
+    what = f"{interface}: {name}={value!r} has no effect, as in Mininet"
+    caution(ParameterValueError(what, advice), key=f"{name}={value!r}: {advice}")
+
+
+def _drop_what_needs_bw(interface: str, is_set: dict[str, bool], latency_ms: float | None) -> None:
+    """Drop the parameters that have no effect without a bandwidth."""
+    for name in ("use_hfsc", "use_tbf", "enable_ecn", "enable_red"):
+        if is_set.get(name):
+            _ignore(interface, name, True, "it needs a bandwidth: add bw=10 (Mbit/s)")
+            is_set[name] = False
+    if latency_ms is not None:
+        _ignore(interface, "latency_ms", latency_ms, "it needs use_tbf and a bandwidth")
 
 
 def _bandwidth(interface: str, bw: object) -> float | None:
-    number = _number(interface, "bw", bw, "Mbit/s: bw=10 is 10 Mbit/s", minimum=0)
-    if number == 0:
-        raise ParameterValueError(
-            f"{interface}: bw=0 would let no packet pass", "leave bw out for a link without a limit"
-        )
+    number = _number(interface, "bw", bw, "Mbit/s: bw=10 is 10 Mbit/s")
+    if number is not None and number <= 0:
+        _ignore(interface, "bw", bw, "leave bw out for a link without a limit")
+        return None
     return number
 
 
-def _number(
-    interface: str,
-    name: str,
-    value: object,
-    unit: str,
-    *,
-    minimum: float,
-    maximum: float = float("inf"),
-) -> float | None:
+def _number(interface: str, name: str, value: object, unit: str) -> float | None:
     if value is None:
         return None
     try:
@@ -207,43 +217,51 @@ def _number(
         number = float(value)
     except (TypeError, ValueError):
         raise ParameterValueError(f"{interface}: {name}={value!r} is not a number", unit) from None
-    if isinstance(value, bool) or not minimum <= number <= maximum or number == float("inf"):
-        limits = f"{minimum} to {maximum}" if maximum < float("inf") else f"{minimum} or more"
-        raise ParameterValueError(
-            f"{interface}: {name}={value!r} is not possible", f"{limits}, in {unit}"
-        )
+    if isinstance(value, bool) or not -float("inf") < number < float("inf"):
+        raise ParameterValueError(f"{interface}: {name}={value!r} is not possible", unit)
     return number
 
 
 def _packets(interface: str, value: object) -> int | None:
-    number = _number(interface, "max_queue_size", value, "packets", minimum=1)
-    if number is not None and number != int(number):
-        raise ParameterValueError(
-            f"{interface}: max_queue_size={value!r} is not a number of packets"
-        )
-    return None if number is None else int(number)
+    number = _number(interface, "max_queue_size", value, "packets")
+    if number is None:
+        return None
+    if number < 0:
+        _ignore(interface, "max_queue_size", value, "a number of packets")
+        return None
+    if number < 1:
+        what = f"{interface}: max_queue_size={value!r} lets no packet through"
+        hint = "leave it out for netem's 1000 packets"
+        caution(ParameterValueError(what, hint), key=f"max_queue_size={value!r}")
+    elif number != int(number):
+        what = f"{interface}: max_queue_size={value!r} counts as {int(number)} packets"
+        hint = "write a whole number"
+        caution(ParameterValueError(what, hint), key=f"max_queue_size={value!r}")
+    return int(number)
 
 
 def _time(interface: str, name: str, value: object) -> str | None:
-    """Check a time, which needs a unit: tc reads a bare number as microseconds, which nobody means."""
+    """Return a time as netem reads it: with its unit, and with netem's words that may follow it."""
     if value is None:
         return None
-    match = _TIME.fullmatch(str(value))
+    text = str(value)
+    match = _TIME.fullmatch(text)
+    if match is None and (followed := _TIME_AND_WORDS.fullmatch(text)) is not None:
+        time = _time(interface, name, followed["time"])
+        return None if time is None else f"{time} {' '.join(followed['words'].split())}"
     if isinstance(value, bool) or match is None:
-        raise ParameterValueError(
-            f"{interface}: {name}={value!r} is not a time", f"as in {name}='5ms'"
-        )
+        _ignore(interface, name, value, f"it is not a time: write it as in {name}='5ms'")
+        return None
     number, unit = match.groups()
     if not unit:
         if float(number) == 0:
             return "0ms"
-        raise ParameterValueError(
-            f"{interface}: {name}={value!r} has no unit",
-            f"write {name}='{number}ms' for milliseconds; Mininet would read it as "
-            f"microseconds, {name}='{number}us'",
-        )
+        what = f"{interface}: {name}={value!r} has no unit, and tc reads it as microseconds"
+        hint = f"write {name}='{number}ms' or {name}='{number}us'"
+        caution(ParameterValueError(what, hint), key=f"{name}={value!r}")
+        return f"{number}us"
     if unit not in _TIME_UNITS:
-        raise ParameterValueError(
-            f"{interface}: {name}={value!r} has an unknown unit of time", f"as in {name}='5ms'"
-        )
+        advice = f"{unit!r} is not a unit of time: write it as in {name}='5ms'"
+        _ignore(interface, name, value, advice)
+        return None
     return f"{number}{unit}"

@@ -21,6 +21,7 @@ from wanlab.errors import CommandError, RequirementError, WanlabError
 from .hosts import NODE_PARAMETERS, IntfOrName, Node
 from .link import Intf
 from .live_network import live_network
+from .parameters import ParameterValueError, caution
 from .util import errRun
 
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
@@ -157,10 +158,10 @@ class OVSSwitch(Switch):
         self.batch = batch
         self._controllers: list[ControllerAddress] = []
         if stp and failMode != "standalone":
-            raise WanlabError(
-                f"{name}: the spanning tree protocol needs failMode='standalone'",
-                "OVSSwitch(..., failMode='standalone', stp=True), or OVSBridge",
-            )
+            what = f"{name}: stp has no effect without failMode='standalone', as in Mininet"
+            hint = "OVSSwitch(..., failMode='standalone', stp=True), or OVSBridge"
+            caution(ParameterValueError(what, hint))
+            self.stp = False
 
     @classmethod
     def convert_from_bridge(cls, bridge: Switch) -> None:
