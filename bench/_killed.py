@@ -16,7 +16,7 @@ from typing import Any
 
 FOLDERS = ("/tmp", "/dev/shm", "/run")
 WORK, HOME, OUTPUT = Path("/tmp/work"), Path("/tmp/home"), Path("/tmp/output")
-HANG_S = 40.0
+HANG_S = 90.0
 SECOND_CTRL_C_S = 2.0
 TERMINATE_S = 15.0  # a program may go on without a guest process
 GRACE_S = 15.0  # a worker gives its run time to end
@@ -68,6 +68,8 @@ PROGRAMS: dict[str, tuple[list[str], float]] = {
 
 def main(kill: dict[str, Any]) -> dict[str, Any]:
     mount_folders()
+    for number in (signal.SIGINT, signal.SIGHUP):  # which a shell's background ignores
+        signal.signal(number, signal.SIG_DFL)
     arguments, watched_s = PROGRAMS[kill["program"]]
     before = mounts()
     number = signal.Signals[kill["signal"]]

@@ -7,7 +7,7 @@ namespaces is compared with what was there before (`_killed.py`).
     program     exec, mn, python, lab, web, sweep, native (exec on the computer's kernel)
     target      wanlab's process, its process group, the kernel's process, or one guest process
     left        what remains. After SIGKILL the note of the machine may, until `wanlab clean`
-    hangs       programs that had not ended 40 s after the signal
+    hangs       programs that had not ended 90 s after the signal
     tracebacks  in the output of wanlab itself
 """
 
@@ -21,7 +21,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from _report import Report
@@ -29,7 +29,7 @@ from _report import Report
 PROGRAMS = ("exec", "mn", "python", "lab", "web", "sweep", "native")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
 TARGETS = ("wanlab", "wanlab", "group", "kernel", "guest")
-PATIENCE_S = 150.0
+PATIENCE_S = 300.0
 NAMESPACES = ("--pid", "--fork", "--kill-child", "--mount", "--net", "--ipc", "--mount-proc")
 COUNTS = ("hits", "hangs", "left", "tracebacks")
 
@@ -44,6 +44,21 @@ class Kill:
     moment: float
 
 
+@dataclass
+class Tally:
+    """The outcomes of one program's kills."""
+
+    times: int = 0
+    gone_s: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: dict[str, float] | None) -> None:
+        self.times += 1
+        if outcome is not None:
+            self.gone_s = max(self.gone_s, outcome["gone_s"])
+            self.counts.update({name: int(outcome[name]) for name in COUNTS})
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--times", type=int, default=100)
@@ -51,21 +66,19 @@ def main() -> int:
     arguments.add_argument("--programs", default=",".join(PROGRAMS), help="of which to kill")
     options = arguments.parse_args()
     report = Report("kill")
-    table = report.table("kills", ("program", "times", *COUNTS, "gone_s"))
+    programs = options.programs.split(",")
+    tallies = {program: Tally() for program in programs}
     wrong: list[dict[str, object]] = []
-    for program in options.programs.split(","):
-        kills = [kill for kill in choose(options.times, options.seed) if kill.program == program]
-        outcomes = [outcome for kill in kills if (outcome := perform(kill, wrong))]
-        counts = Counter[str]()
-        for outcome in outcomes:
-            counts += Counter({name: outcome[name] for name in COUNTS})
-        gone_s = max([outcome["gone_s"] for outcome in outcomes], default=0.0)
-        table.add(
-            program=program,
-            times=len(kills),
-            **{name: counts[name] for name in COUNTS},
-            gone_s=round(gone_s, 2),
-        )
+    try:
+        for kill in choose(options.times, options.seed):
+            if kill.program in tallies:
+                tallies[kill.program].add(perform(kill, wrong))
+    except KeyboardInterrupt:
+        report.note("interrupted: the table has what was done until now")
+    table = report.table("kills", ("program", "times", *COUNTS, "gone_s"))
+    for program, tally in tallies.items():
+        counts = {name: tally.counts[name] for name in COUNTS}
+        table.add(program=program, times=tally.times, **counts, gone_s=round(tally.gone_s, 2))
     report.more["wrong"] = wrong
     return report.finish(is_met=not wrong)
 

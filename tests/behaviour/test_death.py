@@ -16,6 +16,7 @@ import pytest
 from wanlab import Network, shapes
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine.embedded import EmbeddedMachine, find_image, loop
+from wanlab.machine.embedded.boot import BootOptions, KernelProcess
 from wanlab.machine.stale import find_stale
 
 pytestmark = pytest.mark.machine
@@ -301,3 +302,44 @@ def test_on_the_real_clock_time_passes_by_itself(start: Start) -> None:
     net.run_for("300ms")
     assert 0.3 <= time.monotonic() - begun < 1
     assert net["h1"].run("sleep 0.2").seconds == pytest.approx(0.2, abs=0.15)
+
+
+def test_a_suspended_kernel_is_named_and_can_continue(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = start(shapes.single(2))
+    machine, pid = net.machine, kernel_pid(net)
+    assert isinstance(machine, EmbeddedMachine)
+    messages: list[str] = []
+
+    def let_continue(message: str) -> None:
+        messages.append(message)
+        monkeypatch.setattr(loop, "STALL_REAL_S", 10.0)
+        os.kill(pid, signal.SIGCONT)
+
+    monkeypatch.setattr(machine, "_on_stall", let_continue)
+    monkeypatch.setattr(loop, "STALL_REAL_S", 0.05)
+    monkeypatch.setattr(loop, "RECEIVE_REAL_S", 0.1)
+    os.kill(pid, signal.SIGSTOP)
+    assert net["h1"].run("echo on").output == "on\n"
+    assert f"process {pid}, has been suspended" in messages[0]
+
+
+def test_a_signal_while_the_kernel_starts_leaves_no_suspended_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not end when its sockets are closed, as one that runs does."""
+    started: list[int] = []
+
+    class SuspendedKernel(KernelProcess):
+        def __init__(self, options: BootOptions) -> None:
+            super().__init__(options)
+            started.append(self.pid)
+            os.kill(self.pid, signal.SIGSTOP)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("wanlab.machine.embedded.machine.KernelProcess", SuspendedKernel)
+    with pytest.raises(KeyboardInterrupt):
+        EmbeddedMachine(tmp_path)
+    assert not any(map(is_running, started))
+    assert len(started) == 1

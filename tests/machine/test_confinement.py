@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from wanlab import Network, Topology
+from wanlab.machine.embedded import confinement as confinement_module
 from wanlab.machine.embedded.confinement import (
     FORBIDDEN_CALLS,
     Confinement,
     landlock_version,
+    missing_parts,
     prepare_confinement,
+    warn_once,
 )
 
 needs_landlock = pytest.mark.skipif(not landlock_version(), reason="no Landlock here")
@@ -127,3 +131,46 @@ def test_a_confined_process_cannot_free_itself(confinement: Confinement, tmp_pat
     statement = f"os.execv('/bin/sh', ['sh', '-c', 'echo x > {outside}/new; echo ended'])"
     assert attempt(confinement, statement) == "ended"
     assert list(outside.iterdir()) == []
+
+
+class Forbidding:
+    """The C library in a container that forbids prctl and Landlock."""
+
+    def prctl(self, *arguments: object) -> int:
+        return -1
+
+    def syscall(self, *arguments: object) -> int:
+        return -1
+
+
+def test_what_a_computer_does_not_offer_is_said_once_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(confinement_module, "_libc", Forbidding())
+    monkeypatch.setattr(confinement_module, "_has_warned", False)
+    assert missing_parts() == ["no_new_privs", "landlock", "seccomp"]
+    warn_once(missing_parts())
+    warn_once(missing_parts())
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "wanlab: this computer does not offer no_new_privs, landlock, seccomp, so only wanlab's own"
+    )
+
+
+@needs_landlock
+def test_where_everything_is_offered_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert missing_parts() == []
+    warn_once([])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.machine
+def test_a_machine_starts_unconfined_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(confinement_module, "_libc", Forbidding())
+    monkeypatch.setattr(confinement_module, "_has_warned", False)
+    with Network(Topology(), folder=tmp_path) as net:
+        assert net.root.run("echo up").output == "up\n"
+        assert net.warnings == []
+    assert "does not offer no_new_privs, landlock, seccomp" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 from wanlab import Network, shapes
 from wanlab.machine import embedded
-from wanlab.machine.interruption import Interruption
+from wanlab.machine.interruption import Interruption, signals_blocked
 
 EMBEDDED = embedded.__path__[0]
 
@@ -125,3 +125,23 @@ def test_wherever_an_interrupt_meets_the_machine_the_network_goes_on() -> None:
             assert net.now_ns == before_ns + 1_000_000
         assert met == 60
         assert "1 received" in net["h2"].run("ping -c 1 10.0.0.1").output
+
+
+def test_a_second_interrupt_counts_beside_the_first() -> None:
+    """A handler that ends the program at the second Ctrl-C must be called twice."""
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    with Interruption():
+        press()
+        assert pressed == []
+        press()
+        assert len(pressed) == 2
+    assert len(pressed) == 2
+
+
+def test_a_signal_waits_while_signals_are_blocked() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals_blocked():
+        press()
+        done.append(1)
+    assert done == [1]

@@ -118,3 +118,28 @@ def test_a_claim_is_gone_with_the_process_that_held_it(cpus: list[int]) -> None:
     claim = ClaimedCpu()
     assert claim.number == int(done.stdout)
     claim.release()
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("ulimit -n 20", "only 20 open files are allowed"),
+        ("ulimit -v 1000000", "the address space is limited to 976 MiB"),
+        ("ulimit -f 1000", "the size of files is limited to 0 MiB"),
+    ],
+)
+def test_limits_that_are_too_low_are_named_before_the_machine_starts(limit: str, said: str) -> None:
+    program = "from wanlab.machine.embedded.resources import check_limits; check_limits(1 << 30)"
+    done = subprocess.run(
+        ["sh", "-c", f'{limit}; exec "$0" -c "$1"', sys.executable, program],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert said in done.stderr.splitlines()[-1]
+
+
+def test_a_control_group_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "available_memory_bytes", lambda: 60 << 20)
+    with pytest.raises(RequirementError, match="this control group allows only 60 MiB more"):
+        resources.check_limits(1 << 20)

@@ -62,7 +62,8 @@ def prepare(
     """Build the root described above and move into it.
 
     `kernel_config` is a path on the computer. `built_in` names the drivers in the kernel, for modprobe.
-    `guest_folder` is where the working folder is mounted; empty means at its own path.
+    `guest_folder` is where the working folder is mounted; empty means at its own path. Without
+    `working_folder` none is mounted.
     """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read(kernel_config)  # it may be below /tmp, which is hidden next
@@ -92,10 +93,12 @@ def prepare(
 
     mount_point = guest_folder or working_folder
     for folder in visible_folders:
-        if folder.startswith(HIDDEN) and not f"{folder}/".startswith(f"{mount_point}/"):
+        is_inside = working_folder and f"{folder}/".startswith(f"{mount_point}/")
+        if folder.startswith(HIDDEN) and not is_inside:
             os.makedirs(root + folder, exist_ok=True)
             system.mount("visible", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
-    _mount_working_folder(root, working_folder, mount_point)
+    if working_folder:
+        _mount_working_folder(root, working_folder, mount_point)
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
     _replace(

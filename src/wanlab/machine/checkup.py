@@ -145,8 +145,14 @@ def _version(running: subprocess.Popen[bytes]) -> str:
 
 
 def _embedded() -> Iterator[Finding]:
+    from .control_group import memory_groups
     from .embedded.image import find_image
-    from .embedded.resources import check_memory_available, choose_memory_folder
+    from .embedded.resources import (
+        RAISE_MEMORY_LIMIT,
+        check_limits,
+        check_memory_available,
+        choose_memory_folder,
+    )
 
     def image() -> str:
         found = find_image()
@@ -157,7 +163,12 @@ def _embedded() -> Iterator[Finding]:
         return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
 
     def memory() -> str:
+        check_limits(MEMORY_BYTES)
         check_memory_available(MEMORY_BYTES)
+        for group in memory_groups():
+            if group.available_bytes < MEMORY_BYTES:
+                limit = f"this control group allows {group.limit_bytes >> 20} MiB"
+                raise RequirementError(f"{limit}: larger networks are killed", RAISE_MEMORY_LIMIT)
         return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
 
     finding = partial(_check, "embedded")
@@ -178,6 +189,11 @@ def _embedded() -> Iterator[Finding]:
         _landlock,
         "use Linux 5.13 or newer with Landlock enabled: without it the user's files are protected "
         "by wanlab's kernel alone (docs/security.md)",
+    )
+    yield finding(
+        "seccomp",
+        _seccomp,
+        "allow prctl(PR_SET_NO_NEW_PRIVS) and seccomp filters (docs/security.md)",
     )
     yield finding("boot", _boot, is_needed=True)
 
@@ -278,12 +294,22 @@ def _open_files() -> str:
 
 
 def _landlock() -> str:
-    from .embedded.confinement import landlock_version
+    from .embedded.confinement import landlock_version, missing_parts
 
     version = landlock_version()
     if not version:
         raise RequirementError("this computer's kernel does not offer Landlock")
+    if "landlock" in missing_parts():
+        raise RequirementError(f"version {version}, but it cannot be used here")
     return f"version {version}"
+
+
+def _seccomp() -> str:
+    from .embedded.confinement import missing_parts
+
+    if missing := [part for part in missing_parts() if part != "landlock"]:
+        raise RequirementError(f"{' and '.join(missing)} cannot be set here")
+    return "allowed"
 
 
 def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:

@@ -3,19 +3,32 @@
 Python raises KeyboardInterrupt between any two instructions: for example after the kernel was found to
 be waiting and before it is allowed to go on. Then each side would wait for the other for ever. So a
 SIGINT during a conversation is only noted, and its handler (of Python, a notebook or a command line)
-runs at the next point at which the conversation may be left. A second SIGINT is not held back.
+runs at the next point at which the conversation may be left. A second SIGINT is not held back, and
+then the handler runs for both.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
+
+
+@contextlib.contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Let signals that end a program wait until the body is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Interruption:
@@ -63,7 +76,7 @@ class Interruption:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._is_allowed or self._is_noted:
-            self._is_noted = False
+            self.allow()  # each counts: a handler may ask for two
             self._handle(number, frame)
         else:
             self._is_noted = True

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from wanlab.errors import RequirementError
+
+# What a machine makes for itself: over these folders nothing of the computer's may be mounted.
+OWN_FOLDERS = ("/", "/boot", "/dev", "/etc", "/proc", "/run", "/sys")
+OWN_TREES = ("/dev", "/proc", "/sys", "/run/wanlab")
+SHARED_IN_OWN_TREES = ("/dev/shm", "/dev/mqueue")
+
+_reported: set[Path] = set()
 
 
 def check_working_folder(folder: Path) -> Path:
@@ -22,3 +30,28 @@ def check_working_folder(folder: Path) -> Path:
             "run wanlab in a folder of your own",
         )
     return resolved
+
+
+def _is_own(path: Path) -> bool:
+    if any(map(path.is_relative_to, SHARED_IN_OWN_TREES)):
+        return False
+    return str(path) in OWN_FOLDERS or any(map(path.is_relative_to, OWN_TREES))
+
+
+def can_be_shared(folder: Path, guest_folder: str = "") -> bool:
+    """Whether a machine can share this folder; if not, say so on standard error, once.
+
+    A container's usual folder is `/`. There programs run, but what they write is lost.
+    """
+    mount_point = Path(guest_folder or folder)
+    # With `/` the kernel could write everywhere, wherever the folder is mounted.
+    if folder != Path("/") and not _is_own(mount_point):
+        return True
+    if folder not in _reported:
+        _reported.add(folder)
+        print(
+            f"wanlab: a machine cannot share {folder}: files that programs write there are lost "
+            "(run wanlab in a folder of your own to keep them)",
+            file=sys.stderr,
+        )
+    return False

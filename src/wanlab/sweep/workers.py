@@ -25,6 +25,7 @@ from typing import TypedDict
 
 from wanlab.errors import WanlabError
 from wanlab.network.options import BASE_MEMORY_BYTES
+from wanlab.run.memory import available_bytes
 from wanlab.run.source import SourceCode
 from wanlab.run.worker import Job, source_parts
 
@@ -255,14 +256,6 @@ class Workers:
         busy = [worker for worker in self._workers if worker.job is not None]
         promised = sum(max(0, need - worker.used_bytes()) for worker in busy)
         return available_bytes() - promised - RESERVE_BYTES
-
-
-def available_bytes() -> int:
-    """Return how much memory can be used without swapping (proc(5), MemAvailable)."""
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise WanlabError("/proc/meminfo does not say how much memory is available")
 
 
 def _children(pid: int) -> Sequence[int]:

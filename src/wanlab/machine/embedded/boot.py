@@ -21,7 +21,7 @@ from wanlab.errors import RequirementError
 
 from ..agent_process import agent_folder
 from ..loop import Pipes
-from .confinement import prepare_confinement
+from .confinement import prepare_confinement, warn_once
 from .image import Image
 
 # 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
@@ -48,7 +48,8 @@ class BootOptions:
     image: Image
     memory_bytes: int
     memory_folder: Path
-    working_folder: Path
+    working_folder: Path | None
+    """Where the kernel may write; None: nowhere."""
     cpu: int
     virtual: bool
     seed: int
@@ -130,7 +131,9 @@ class KernelProcess:
             channel_out.fileno(),
         )
 
-        confinement = prepare_confinement([options.working_folder, options.memory_folder])
+        writable = [folder for folder in (options.working_folder,) if folder is not None]
+        confinement = prepare_confinement([*writable, options.memory_folder])
+        report_end, child_end = os.pipe()
 
         def prepare_child() -> None:
             os.sched_setaffinity(0, {options.cpu})
@@ -138,7 +141,7 @@ class KernelProcess:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             raise_open_files_limit()
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
-            confinement.apply()
+            os.write(child_end, " ".join(confinement.apply()).encode() or b" ")
 
         try:
             self._process = subprocess.Popen(
@@ -159,9 +162,13 @@ class KernelProcess:
                 "build it again with: wanlab kernel build",
             ) from None
         finally:
+            os.close(child_end)
+            missing = os.read(report_end, 100).decode().split()
+            os.close(report_end)
             confinement.close()
             for end in kernel_ends:
                 end.close()
+        warn_once(missing)
 
     @property
     def pid(self) -> int:
@@ -183,12 +190,26 @@ class KernelProcess:
         except subprocess.TimeoutExpired:
             return None
 
+    def is_suspended(self) -> bool:
+        """Whether the kernel has been stopped, as by SIGSTOP."""
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] in "Tt"
+
     def end(self) -> None:
-        """End the kernel and all its processes, whatever it is doing."""
+        """End the kernel and all its processes, whatever it is doing.
+
+        It also ends if we are interrupted meanwhile: a suspended kernel does not end by itself.
+        """
         self.pipes.close()
-        if self.wait(0.2) is None:
-            self._process.kill()
-            self.wait(END_REAL_S)
+        try:
+            self.wait(0.2)
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+        self.wait(END_REAL_S)
 
     def close(self) -> None:
         self.end()

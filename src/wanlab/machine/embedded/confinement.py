@@ -19,6 +19,7 @@ import ctypes
 import errno
 import functools
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,10 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction))]
 
 
+PARTS = ("no_new_privs", "landlock", "seccomp")
+"""What a confinement consists of. Old kernels lack Landlock; a container may forbid any of them."""
+
+
 def landlock_version() -> int:
     """Return the version of Landlock that this computer's kernel offers; 0 if there is none."""
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION)))
@@ -129,12 +134,19 @@ class Confinement:
 
     ruleset: int | None
 
-    def apply(self) -> None:
-        """Restrict the calling process for good. Runs between fork and exec."""
-        _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        if self.ruleset is not None and _libc.syscall(_RESTRICT_SELF, self.ruleset, 0):
-            raise OSError(ctypes.get_errno(), "landlock_restrict_self")
-        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(_filter()), 0, 0)
+    def apply(self) -> list[str]:
+        """Restrict the calling process for good, as far as this computer allows.
+
+        Return the members of PARTS that are missing. Runs between fork and exec.
+        """
+        missing = []
+        if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+            missing.append("no_new_privs")
+        if self.ruleset is None or _libc.syscall(_RESTRICT_SELF, self.ruleset, 0):
+            missing.append("landlock")
+        if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(_filter()), 0, 0):
+            missing.append("seccomp")
+        return missing
 
     def close(self) -> None:
         if self.ruleset is not None:
@@ -157,7 +169,7 @@ def prepare_confinement(writable: Iterable[Path]) -> Confinement:
         _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(_size(version)), 0)
     )
     if ruleset < 0:
-        raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
+        return Confinement(None)
     os.set_inheritable(ruleset, False)
     rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
     try:
@@ -167,6 +179,38 @@ def prepare_confinement(writable: Iterable[Path]) -> Confinement:
         os.close(ruleset)
         raise
     return Confinement(ruleset)
+
+
+def missing_parts() -> list[str]:
+    """Return the members of PARTS that a machine's kernel would have to do without on this computer."""
+    confinement = prepare_confinement([])
+    try:
+        child = os.fork()
+        if child == 0:
+            try:
+                missing = confinement.apply()
+                os._exit(sum(1 << index for index, part in enumerate(PARTS) if part in missing))
+            finally:
+                os._exit(255)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        confinement.close()
+    return [part for index, part in enumerate(PARTS) if status & 1 << index]
+
+
+def warn_once(missing: Iterable[str]) -> None:
+    """Say on standard error, once per process, what keeps the kernel from being confined."""
+    global _has_warned
+    if (names := ", ".join(missing)) and not _has_warned:
+        _has_warned = True
+        print(
+            f"wanlab: this computer does not offer {names}, so only wanlab's own kernel keeps "
+            "programs in a network from your files (see docs/security.md)",
+            file=sys.stderr,
+        )
+
+
+_has_warned = False
 
 
 def _size(version: int) -> int:

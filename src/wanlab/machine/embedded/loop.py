@@ -22,8 +22,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from wanlab.errors import MachineError
-
 from ..interruption import Interruption
 from ..loop import ConnectionClosed, Pipes, receive
 from .calendar import Calendar
@@ -230,9 +228,12 @@ class VirtualLoop:
         del self._outgoing[:sent]
         self._calendar.expect_event_now()
         while not self._calendar.is_booked_now:
-            if not self._selector.select(self._timeout_real_s(STALL_REAL_S)):
-                raise MachineError("the kernel did not notice the data that was sent to its agent")
-            self._receive_from_calendar()
+            if self._selector.select(self._timeout_real_s(STALL_REAL_S)):
+                self._receive_from_calendar()
+            elif self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
+                raise ConnectionClosed
+            else:  # the kernel may be suspended, and continue hours later
+                self._on_stall(STALL_REAL_S)
 
     def _has_unread_data(self) -> bool:
         """Whether the agent has not yet read what was sent before. The kernel may have noted that there

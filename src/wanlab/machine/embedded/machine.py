@@ -15,16 +15,24 @@ from wanlab.errors import CommandError, MachineError, PeerError, RequirementErro
 
 from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, notes
 from ..channel import Channel
+from ..control_group import memory_groups
 from ..conversation import Conversation
 from ..guest_environment import ENVIRONMENT, guest_environment, required_folders
+from ..interruption import signals_blocked
 from ..loop import ConnectionClosed, RealLoop
 from ..traits import EMBEDDED
-from ..working_folder import check_working_folder
+from ..working_folder import can_be_shared, check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import Calendar
 from .image import find_image
 from .loop import VirtualLoop
-from .resources import ClaimedCpu, check_memory_available, choose_memory_folder
+from .resources import (
+    RAISE_MEMORY_LIMIT,
+    ClaimedCpu,
+    check_limits,
+    check_memory_available,
+    choose_memory_folder,
+)
 
 DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
@@ -68,39 +76,46 @@ class EmbeddedMachine:
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
+        is_shared = can_be_shared(folder, guest_folder)
+        check_limits(memory_bytes)
         check_memory_available(memory_bytes)
-        memory_folder = choose_memory_folder(memory_bytes, folder)
-        self._cpu = ClaimedCpu()
+        memory_folder = choose_memory_folder(memory_bytes, folder if is_shared else None)
+        self._memory_kills = _count_memory_kills()
         self._closed = False
-        try:
-            self._kernel = KernelProcess(
-                BootOptions(
-                    image=self.image,
-                    memory_bytes=memory_bytes,
-                    memory_folder=memory_folder,
-                    working_folder=folder,
-                    cpu=self._cpu.number,
-                    virtual=clock == "virtual",
-                    seed=seed,
-                    line_rate_mbps=line_rate_bps // 1_000_000,
+        with contextlib.ExitStack() as failed:
+            self._cpu = ClaimedCpu()
+            failed.callback(self._cpu.release)
+            with signals_blocked():  # a suspended kernel that nobody knows would stay for ever
+                self._kernel = KernelProcess(
+                    BootOptions(
+                        image=self.image,
+                        memory_bytes=memory_bytes,
+                        memory_folder=memory_folder,
+                        working_folder=folder if is_shared else None,
+                        cpu=self._cpu.number,
+                        virtual=clock == "virtual",
+                        seed=seed,
+                        line_rate_mbps=line_rate_bps // 1_000_000,
+                    )
                 )
+                failed.callback(self._kernel.close)
+            self._note = notes.write("embedded", self._kernel.pid)
+            failed.callback(notes.remove, self._note)
+            self.channel = Channel(self._send)
+            self._loop = self._make_loop()
+            self._conversation = Conversation(
+                self._loop,
+                self.channel,
+                explain_end=self._explain_end,
+                console=self._kernel.console,
             )
-        except BaseException:
-            self._cpu.release()
-            raise
-        self._note = notes.write("embedded", self._kernel.pid)
-        self.channel = Channel(self._send)
-        self._loop = self._make_loop()
-        self._conversation = Conversation(
-            self._loop, self.channel, explain_end=self._explain_end, console=self._kernel.console
-        )
-        self.agent = self._conversation.agent
-        try:
+            failed.callback(self._conversation.close)
+            self.agent = self._conversation.agent
             self._await_agent()
             self.agent.prepare(
                 environment=self.environment,
                 embedded_root={
-                    "working_folder": str(folder),
+                    "working_folder": str(folder) if is_shared else "",
                     "host_name": host_name,
                     "kernel_config": str(self.image.config),
                     "built_in": self.image.built_in(),
@@ -109,9 +124,7 @@ class EmbeddedMachine:
                 },
                 guest_environment=guest_environment({**self.describe(), **(about or {})}),
             )
-        except BaseException:
-            self.close()
-            raise
+            failed.pop_all()
 
     def _make_loop(self) -> VirtualLoop | RealLoop:
         if self.clock == "real":
@@ -207,9 +220,25 @@ class EmbeddedMachine:
             self._loop.run(self.now_ns + READY_NS, lambda: False)
 
     def _explain_end(self) -> MachineError:
-        return explain_end(self._kernel.wait(2.0), self._kernel.console())
+        status = self._kernel.wait(2.0)
+        for group in memory_groups():
+            if status == -signal.SIGKILL and group.count_kills() > self._memory_kills:
+                return MachineError(
+                    "the machine's kernel was killed because of the memory limit of its control "
+                    f"group, {group.limit_bytes >> 20} MiB",
+                    RAISE_MEMORY_LIMIT,
+                )
+        return explain_end(status, self._kernel.console())
 
     def _report_stall(self, real_s: float) -> None:
+        if self._kernel.is_suspended():
+            self._on_stall(
+                f"the machine's kernel, process {self._kernel.pid}, has been suspended for "
+                f"{real_s:.0f} s (let it continue: kill -CONT {self._kernel.pid})"
+            )
+            return
+        if not self.channel.is_ready:
+            return  # a slow boot; the signal below would kill a kernel that does not handle it yet
         before = len(self._kernel.console())
         self._kernel.signal(signal.SIGUSR2)
         time.sleep(0.2)
@@ -223,6 +252,10 @@ class EmbeddedMachine:
             f"{stall}process {pid} ({name.strip()}) computes without a pause "
             "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
         )
+
+
+def _count_memory_kills() -> int:
+    return max((group.count_kills() for group in memory_groups()), default=0)
 
 
 def explain_end(status: int | None, console: str) -> MachineError:

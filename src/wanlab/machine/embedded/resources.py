@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import resource
 import socket
 import tempfile
 from pathlib import Path
@@ -16,17 +17,26 @@ from pathlib import Path
 from wanlab.errors import RequirementError
 from wanlab.units import format_size
 
+from ..control_group import available_memory_bytes
+
+MIN_OPEN_FILES = 30
+ADDRESS_SPACE_BYTES = 256 << 20
+"""What the kernel's process maps beside its memory."""
+MIN_MEMORY_BYTES = 100 << 20
+"""What a machine of two nodes takes."""
+RAISE_MEMORY_LIMIT = "give the container, job or unit more memory"
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
-def choose_memory_folder(memory_bytes: int, working_folder: Path) -> Path:
+def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path:
     """Return a folder for the kernel's memory file. RequirementError says what is wrong with each.
 
     The working folder comes last: in a container it may be the only one that can be written to.
     """
     reasons = []
     named = os.environ.get("TMPDIR")
-    for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS, str(working_folder)))):
+    last = "" if working_folder is None else str(working_folder)
+    for name in dict.fromkeys(filter(None, (named, *MEMORY_FOLDERS, last))):
         reason = _why_not(name, memory_bytes)
         if reason is None:
             return Path(name)
@@ -65,6 +75,35 @@ def check_memory_available(memory_bytes: int) -> None:
                     f"{format_size(available)} are available",
                     "end other programs, or ask for less with memory=",
                 )
+
+
+def check_limits(memory_bytes: int) -> None:
+    """RequirementError if limits of this process (`ulimit`) are too low for a machine."""
+    _, open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if open_files != resource.RLIM_INFINITY and open_files < MIN_OPEN_FILES:
+        raise RequirementError(
+            f"only {open_files} open files are allowed, and a machine needs {MIN_OPEN_FILES}",
+            "raise the limit: ulimit -n 1024",
+        )
+    for number, what, option, more_bytes in (
+        (resource.RLIMIT_AS, "address space", "-v", ADDRESS_SPACE_BYTES),
+        (resource.RLIMIT_FSIZE, "size of files", "-f", 0),
+    ):
+        limit_bytes, _ = resource.getrlimit(number)
+        needed_bytes = memory_bytes + more_bytes
+        if limit_bytes != resource.RLIM_INFINITY and limit_bytes < needed_bytes:
+            raise RequirementError(
+                f"the {what} is limited to {limit_bytes >> 20} MiB, "
+                f"and a machine needs {needed_bytes >> 20} MiB",
+                f"raise the limit: ulimit {option} unlimited",
+            )
+    available_bytes = available_memory_bytes()
+    if available_bytes is not None and available_bytes < MIN_MEMORY_BYTES:
+        raise RequirementError(
+            f"this control group allows only {available_bytes >> 20} MiB more memory, "
+            f"and a machine needs at least {MIN_MEMORY_BYTES >> 20} MiB",
+            RAISE_MEMORY_LIMIT,
+        )
 
 
 class ClaimedCpu:
