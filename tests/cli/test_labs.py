@@ -10,18 +10,36 @@ from typing import Any
 
 import pytest
 
-from wanlab.cli.lesson import for_terminal
 from wanlab.cli.series import expected_s
-from wanlab.labs import catalog
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog, lesson
 
-LESSON = "Why?\n\n<details><summary>Answer</summary>\n\nBecause.\n\n</details>\n\nNext.\n"
+
+def test_a_lesson_is_shown_without_answers_however_it_is_printed(wanlab: Any) -> None:
+    cure = b"tbf rate 500mbit burst 500000 limit"
+    for options in ((), ("--text",)):
+        shown = wanlab("lab", "show", "prob1", "--seed", "3", *options).output
+        assert b"500 Mbit/s" in shown
+        assert cure not in shown
+        assert b"wanlab lab show prob1 --hint 1" in shown
+    assert cure in wanlab("lab", "show", "prob1", "--seed", "3", "--answers").output
+    assert b"What can be wrong" in wanlab("lab", "show", "prob1", "--instructor").output
 
 
-def test_answers_stay_hidden_until_they_are_asked_for() -> None:
-    hidden = for_terminal(LESSON, "6", with_answers=False)
-    assert "Because" not in hidden
-    assert "wanlab lab show 6 --answers" in hidden
-    assert "**Answer.** Because." in for_terminal(LESSON, "6", with_answers=True)
+def test_hints_are_shown_one_at_a_time(wanlab: Any) -> None:
+    first = wanlab("lab", "show", "prob1", "--hint", "1").output
+    assert b"First hint" in first
+    assert b"Second hint" not in first
+    assert b"--hint 2" in first
+    assert "its hints: 1 to 2" in wanlab("lab", "show", "prob1", "--hint", "3").errors
+
+
+def test_answers_can_be_switched_off(wanlab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(lesson.SWITCH, "no")
+    with pytest.raises(WanlabError, match="switched off"):
+        lesson.refuse_answers()
+    monkeypatch.setenv(lesson.SWITCH, "yes")
+    lesson.refuse_answers()
 
 
 def test_units_are_listed_for_programs(wanlab: Any) -> None:
@@ -33,8 +51,9 @@ def test_units_are_listed_for_programs(wanlab: Any) -> None:
 
 def test_a_lesson_is_shown_as_it_is_written_to_a_pipe(wanlab: Any) -> None:
     name = next(n for n in catalog.names() if (catalog.folder_of(n) / "lesson.md").is_file())
-    text = (catalog.folder_of(name) / "lesson.md").read_bytes()
-    assert wanlab("lab", "show", name).output == text
+    unit = catalog.find(name)
+    text = lesson.for_students(lesson.read(unit), unit)
+    assert wanlab("lab", "show", name).output.decode() == text
 
 
 @pytest.mark.parametrize("verb", ["show", "run", "check", "start"])

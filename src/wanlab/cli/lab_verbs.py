@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Clock, Json, Seed
+from .options import Clock, Json, Seed, Units
 
 lab = typer.Typer(
     help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
@@ -35,15 +35,42 @@ def lab_list(as_json: Json = False) -> None:
 @lab.command("show")
 def lab_show(
     unit: UnitName,
-    text: Annotated[bool, typer.Option("--text", help="Print the Markdown source.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Print it as Markdown.")] = False,
+    hint: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Show only this hint, from 1.", metavar="NUMBER", min=1),
+    ] = None,
     answers: Annotated[
-        bool, typer.Option("--answers", help="Show the answers to the questions too.")
+        bool, typer.Option("--answers", help="Show hints and answers too (for teachers).")
     ] = False,
+    instructor: Annotated[
+        bool,
+        typer.Option("--instructor", help="Show the instructor's edition: solutions, times."),
+    ] = False,
+    seed: Seed = 1,
+    units: Units = None,
 ) -> None:
-    """Show the lesson of a unit."""
+    """Show the lesson of a unit.
+
+    Hints and answers are left out. Where WANLAB_ANSWERS=no is set, --answers and --instructor are
+    refused.
+
+    \b
+    wanlab lab show 6
+    wanlab lab show prob1 --seed 4711 --hint 1
+    wanlab lab show prob1 --instructor > prob1.md
+    """
     from . import lesson
 
-    raise typer.Exit(lesson.show(unit, as_text=text, with_answers=answers))
+    lesson.show(
+        unit,
+        as_text=text,
+        hint=hint,
+        with_answers=answers,
+        for_instructors=instructor,
+        seed=seed,
+        units=units,
+    )
 
 
 @lab.command("start")

@@ -1,43 +1,46 @@
-"""`wanlab lab show`: shows a lesson in the terminal. Answers are hidden unless they are requested."""
+"""`wanlab lab show`: shows a lesson, one of its hints, or the instructor's edition."""
 
 from __future__ import annotations
 
-import re
+import os
 import sys
+from pathlib import Path
 
-from wanlab.errors import WanlabError
-from wanlab.labs import catalog
-
-DETAILS = re.compile(r"<details>\s*(?:<summary>(.*?)</summary>)?(.*?)</details>", re.DOTALL)
+from wanlab.labs import catalog, instructor, lesson, unit_file
 
 
-def show(name: str, *, as_text: bool, with_answers: bool) -> int:
-    """Print a lesson as Markdown, or format it if standard output is a terminal."""
-    path = catalog.folder_of(name) / "lesson.md"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        catalog.find(name)  # raises if there is no such unit
-        raise WanlabError(f"{name} has no lesson") from None
+def show(
+    name: str,
+    *,
+    as_text: bool,
+    hint: int | None,
+    with_answers: bool,
+    for_instructors: bool,
+    seed: int,
+    units: Path | None,
+) -> None:
+    """Print Markdown, formatted if standard output is a terminal."""
+    unit = unit_file.for_seed(catalog.find(name, units), seed)
+    if with_answers or for_instructors:
+        lesson.refuse_answers()
+    if for_instructors:
+        text = instructor.edition(unit, seed)
+    elif hint is not None:
+        text = lesson.hint(unit, hint)
+    elif with_answers:
+        text = lesson.with_answers(lesson.read(unit))
+    else:
+        text = lesson.for_students(lesson.read(unit), unit)
     if as_text or not sys.stdout.isatty():
         print(text, end="")
-        return 0
+        return
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console()
+    if hint is not None:
+        console.print(Markdown(text))
+        return
+    os.environ.setdefault("LESS", "-R")  # without it, less shows colours as codes
     with console.pager(styles=True):
-        console.print(Markdown(for_terminal(text, name, with_answers=with_answers)))
-    return 0
-
-
-def for_terminal(text: str, name: str, *, with_answers: bool) -> str:
-    """Replace the folded parts of a page, which hold answers, by the answers or by how to see them."""
-
-    def answer(match: re.Match[str]) -> str:
-        title = (match[1] or "Answer").strip()
-        if with_answers:
-            return f"**{title}.** {match[2].strip()}"
-        return f"*({title}: wanlab lab show {name} --answers)*"
-
-    return DETAILS.sub(answer, text)
+        console.print(Markdown(text))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Optional
 
 import typer
 
@@ -28,3 +29,7 @@ WireOption = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Units = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--units", help="Use the units in FOLDER, not the course's.", metavar="FOLDER"),
+]

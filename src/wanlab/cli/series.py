@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import tempfile
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wanlab.errors import RequirementError
-from wanlab.labs import catalog, summary, unit_file, unit_process
+from wanlab.labs import catalog, durations, summary, unit_file, unit_process
 from wanlab.labs.report import UnitReport
 from wanlab.labs.unit import Unit
 
@@ -28,9 +27,6 @@ POLL_INTERVAL_S = 0.1
 REPORT_INTERVAL_S = {True: 1.0, False: 30.0}
 """By whether standard error is a terminal, where the line is overwritten."""
 END_TIMEOUT_S = 20.0
-DEFAULT_FLOW_S = 10.0  # iperf3 without -t
-TYPICAL_SCRIPT_S = 60.0  # the flows in a file that the prompt reads
-OPTION = r"\s-{}\s*([\d.]+)"
 
 
 @dataclass
@@ -167,26 +163,11 @@ def expected_s(unit: Unit) -> float:
     """Estimate how much network time a unit takes, by the durations in its commands."""
     steps = list(unit.steps)
     for file in sorted(unit.folder.glob("solution*.yaml"))[:1]:
-        steps += unit_file.read_work(file).steps
+        steps += unit_file.read_work(file, unit.values).steps
     lines = [line for step in steps for line in step.lines]
     lines += [flow.command for check in unit.check for flow in check.flows]
     waits_s = sum((step.for_ns or 0) / 1e9 for step in steps)
-    return waits_s + sum(_seconds_in(line) for line in lines)
-
-
-def _seconds_in(line: str) -> float:
-    if "iperf3" in line and " -c " in line:
-        return _option(line, "t", DEFAULT_FLOW_S) + _option(line, "O", 0.0)
-    if line.startswith("source "):
-        return TYPICAL_SCRIPT_S
-    if line.startswith("ping "):
-        return _option(line, "c", 0.0)
-    return 0.0
-
-
-def _option(line: str, letter: str, default: float) -> float:
-    match = re.search(OPTION.format(letter), line)
-    return float(match[1]) if match else default
+    return waits_s + sum(durations.seconds_in(line) for line in lines)
 
 
 def write_summary(

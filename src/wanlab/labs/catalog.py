@@ -34,19 +34,38 @@ def folder_of(name: str, course: Path = COURSE) -> Path:
     return course / FOLDERS[kind].format(int(match[2]))
 
 
-def names(course: Path = COURSE) -> Iterator[str]:
-    """Yield the names of all units that have a lab.yaml."""
+def names(course: Path | None = None) -> Iterator[str]:
+    """Yield the names of all units that have a lab.yaml; those of a teacher's folder by name."""
+    if course is not None:
+        yield from sorted(path.parent.name for path in course.glob("*/lab.yaml"))
+        return
     for name in ORDER:
-        if (folder_of(name, course) / "lab.yaml").is_file():
+        if (folder_of(name) / "lab.yaml").is_file():
             yield name
 
 
-def find(name: str, course: Path = COURSE) -> Unit:
-    """Return the unit of a name; raise WanlabError if there is none."""
-    folder = folder_of(name, course)
+def find(name: str, course: Path | None = None) -> Unit:
+    """Return the unit of a name; raise WanlabError if there is none.
+
+    `course` is a teacher's folder of units; a unit there is named as its folder.
+    """
+    if course is not None:
+        return _find_in(name, course.resolve())
+    folder = folder_of(name)
     if not (folder / "lab.yaml").is_file():
-        raise WanlabError(f"there is no unit {name} here", did_you_mean(name, names(course)))
+        raise WanlabError(f"there is no unit {name} here", did_you_mean(name, names()))
     return _read(folder)
+
+
+def _find_in(name: str, course: Path) -> Unit:
+    known = list(names(course))
+    if not known:
+        raise WanlabError(
+            f"there is no unit in {course}", "each is a folder with a lab.yaml: wanlab lab new NAME"
+        )
+    if name not in known:
+        raise WanlabError(f"there is no unit {name} in {course}", did_you_mean(name, known))
+    return read(course / name, own_name=name)
 
 
 def with_labs(unit: Unit) -> Iterator[Unit]:

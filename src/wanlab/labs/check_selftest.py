@@ -71,7 +71,7 @@ def cases(unit: Unit) -> Iterator[Case]:
         for seed in solved:
             yield Case(unit, SOLUTION, file, seed)
     for file in sorted((unit.folder / "wrong").glob("*.yaml")):
-        work = read_work(file)
+        work = read_work(file, unit.values)
         yield Case(unit, WRONG, file, work.seed or work.variant or 1, work.hints)
 
 
@@ -113,5 +113,8 @@ def _reasons(case: Case, report: GradeReport) -> Iterator[str]:
         return
     if report["passed"]:
         yield "it passes"
+    if case.kind == START and report["points"]:
+        earned = [c["what"] for c in report["checks"] if c["points"]]
+        yield f"the untouched network earns points (guard: true is missing): {'; '.join(earned)}"
     hints = " ".join(check["hint"] for check in missed)
     yield from (f"no hint says {hint!r}" for hint in case.hints if hint not in hints)

@@ -10,12 +10,15 @@ It is the lab's working folder, which the machine shares with the computer under
 
 from __future__ import annotations
 
+import base64
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from wanlab import Network
 
+from . import lesson, seed_values
 from .unit import Unit
 
 HOME = "/home/admin"
@@ -26,7 +29,9 @@ LINK = (
     'mkdir -p /home && { [ "$1" = /home/admin ] || { if [ -d /home/admin ] && ! [ -L /home/admin ]; then'
     ' mount --bind "$1" /home/admin; else ln -sfn "$1" /home/admin; fi; }; }'
 )
+UNPACK = "sys.stdout.buffer.write(zlib.decompress(base64.decodebytes(sys.stdin.buffer.read())))"
 NOT_FOR_STUDENTS = {
+    "instructor.md",
     "__init__.py",
     "__pycache__",
     "solution.yaml",
@@ -38,6 +43,8 @@ NOT_FOR_STUDENTS = {
 
 def folder_of(unit: Unit) -> str:
     """Return the folder where a unit's terminals open, relative to the home folder."""
+    if unit.own_name:
+        return unit.own_name
     if unit.kind == "lab":
         return ""
     folder, name = FOLDERS[unit.kind]
@@ -72,15 +79,41 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
 
 
 def install(home: Path, units: Iterable[Unit]) -> None:
-    """Copy the files that are missing; files that a student has changed stay."""
+    """Copy the files that are missing; files that a student has changed stay.
+
+    What depends on the seed is written every time.
+    """
     for unit in units:
         for name, source in files_of(unit):
             target = home / name
-            if target.exists():
+            is_drawn = unit.draws and source.name in ("set_env.sh", "lesson.md")
+            if target.exists() and not is_drawn:
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+            if source.name == "lesson.md":
+                text = source.read_text(encoding="utf-8")
+                target.write_text(lesson.for_students(text, unit), encoding="utf-8")
+            elif is_drawn:
+                text = source.read_text(encoding="utf-8")
+                target.write_text(_packed_script(text, unit), encoding="utf-8")
+            else:
+                shutil.copyfile(source, target)
             target.chmod(0o755 if target.suffix == ".sh" else 0o644)
+
+
+def _packed_script(text: str, unit: Unit) -> str:
+    """Return set_env.sh with the seed's values, packed: whoever opens it does not read the fault."""
+    script = seed_values.shell_assignments(unit.values) + text
+    packed = base64.encodebytes(zlib.compress(script.encode(), 9)).decode()
+    return (
+        "#!/bin/sh\n"
+        f"# {unit.heading}: sets up the network. It may be run again, and begins anew.\n"
+        "# What it does is what you are to find out, so it is packed.\n"
+        f"unpack='import base64,sys,zlib;{UNPACK}'\n"
+        "script=$(wanlab-python -I -S -c \"$unpack\" <<'END'\n"
+        f"{packed}END\n"
+        ')\nexec /bin/sh -c "$script" set_env.sh\n'
+    )
 
 
 def link_home(network: Network) -> None:

@@ -191,15 +191,23 @@ class Unit:
     decisions: tuple[Decision, ...] = ()
     variants: tuple[Mapping[str, object], ...] = ()
     """The faults of a problem, one of which the seed chooses."""
+    own_name: str = ""
+    """Of a unit in a teacher's folder: the name of its folder."""
+    draws: bool = False
+    """Whether the seed also draws values, so that another seed needs another `Unit`."""
+    values: Mapping[str, int | float | str] = field(default_factory=dict)
+    """What the seed has drawn: see `seed_values`."""
 
     @property
     def name(self) -> str:
         """The name on the command line: 6, ex3, prob1."""
+        if self.own_name:
+            return self.own_name
         return f"{KINDS[self.kind] if self.kind != 'lab' else ''}{self.number}"
 
     @property
     def heading(self) -> str:
-        return f"{TITLES[self.kind]} {self.number}: {self.title}"
+        return self.title if self.own_name else f"{TITLES[self.kind]} {self.number}: {self.title}"
 
     @property
     def topology(self) -> Path:

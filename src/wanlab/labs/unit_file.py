@@ -6,7 +6,7 @@ A word that is not known is an error with its position: `line 31 (steps[6].expec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from wanlab.fields import Fields, Problems
 from wanlab.measure.metrics import parse_metric
 from wanlab.yaml_text import YamlDocument, parse_yaml
 
+from . import seed_values
 from .durations import parse_duration
 from .sources import parse_source
 from .unit import (
@@ -57,21 +58,37 @@ class Work:
     seed: int | None = None
 
 
-def read(folder: Path) -> Unit:
-    """Read the unit in a folder; raise UnitError with everything that is wrong in its lab.yaml."""
+def read(folder: Path, seed: int = 1, own_name: str = "") -> Unit:
+    """Read the unit in a folder, with the values that a seed draws.
+
+    `own_name` is the name of a unit in a teacher's folder.
+
+    Raise UnitError with everything that is wrong in its lab.yaml.
+    """
     path = folder / "lab.yaml"
     document = _document(path)
-    return _checked(document.data, document, path, lambda fields: _unit(fields, folder))
+    values = _values(document, path, seed)
+    data = seed_values.fill(document.data, values) if values else document.data
+    unit = _checked(data, document, path, lambda fields: _unit(fields, folder, values))
+    return replace(unit, own_name=own_name)
 
 
-def read_work(path: Path, *, is_trusted: bool = True) -> Work:
+def for_seed(unit: Unit, seed: int) -> Unit:
+    """Return a unit with the values that a seed draws."""
+    return read(unit.folder, seed, unit.own_name) if unit.draws else unit
+
+
+def read_work(
+    path: Path, values: seed_values.Values | None = None, *, is_trusted: bool = True
+) -> Work:
     """Read a solution; raise UnitError with everything that is wrong in it.
 
-    It is a mapping, or a list of steps, which may end with {hint: ...}. A file that is not trusted
-    may not repeat parts by reference, because a short file could then become arbitrarily large.
+    It is a mapping, or a list of steps, which may end with {hint: ...}. `values` fill its
+    placeholders. A file that is not trusted may not repeat parts by reference, because a short file
+    could then become arbitrarily large.
     """
     document = _document(path, allow_references=is_trusted)
-    data = document.data
+    data = seed_values.fill(document.data, values) if values else document.data
     if isinstance(data, list):
         last = data[-1] if data else None
         if isinstance(last, Mapping) and set(last) <= {"hint", "hints"}:
@@ -107,10 +124,42 @@ def _document(path: Path, *, allow_references: bool = True) -> YamlDocument:
     return parse_yaml(text, str(path), allow_references=allow_references)
 
 
+# -- what the seed draws --------------------------------------------------------------------------
+
+
+def _values(document: YamlDocument, path: Path, seed: int) -> dict[str, seed_values.Value]:
+    """Draw the values of a seed, and calculate those that follow from them."""
+    if not isinstance(document.data, Mapping) or "draw" not in document.data:
+        return {}
+
+    def read_values(fields: Fields) -> dict[str, seed_values.Value]:
+        draws = fields.mapping("draw")
+        lists: dict[str, list[object]] = {}
+        for name in draws:
+            lists[name] = [value for _, value in draws.items(name)]
+            if not lists[name] and isinstance(draws.value(name), list):
+                draws.problem(name, "there is nothing to draw")
+        count = len(tuple(fields.mappings("variants")))
+        values: dict[str, seed_values.Value] = {"variant": (seed - 1) % count + 1} if count else {}
+        if not fields.problems:
+            values |= seed_values.draw(path.parent.name, lists, seed)
+        calculations = fields.mapping("calculate")
+        for name in calculations if not fields.problems else ():
+            try:
+                values[name] = seed_values.calculate(str(calculations.value(name)), values)
+            except WanlabError as error:
+                calculations.problem(name, error.what, error.hint)
+        return seed_values.with_texts_filled(values)
+
+    return _checked(document.data, document, path, read_values)
+
+
 # -- the whole file -------------------------------------------------------------------------------
 
 
-def _unit(fields: Fields, folder: Path) -> Unit:
+def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
+    for word in ("draw", "calculate"):
+        fields.value(word)
     fields.require("title", "goal", "file", "kind")
     kind = fields.word("kind") or ""
     if kind and kind not in KINDS:
@@ -137,6 +186,8 @@ def _unit(fields: Fields, folder: Path) -> Unit:
         check=tuple(_check(item) for item in fields.mappings("check")),
         decisions=tuple(_decision(item) for item in fields.mappings("decisions")),
         variants=tuple(item.rest() for item in fields.mappings("variants")),
+        draws=bool(values),
+        values=values,
     )
     fields.refuse_rest()
     return unit

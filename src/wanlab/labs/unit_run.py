@@ -28,13 +28,14 @@ from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
 
 from . import grade, page, pictures, student_files, table
+from .instructor import solution_of
 from .outcome import Outcome, count
 from .report import STATUSES, GradeReport, StepReport, UnitReport, all_steps, transcript
 from .results_folder import results_folder
 from .runner import StepRunner
 from .step_samples import StepRecord
 from .unit import CLIENT, Step, Unit
-from .unit_file import read_work
+from .unit_file import for_seed, read_work
 
 Say = Callable[[str], None]
 SET_ENV = "set_env.sh"
@@ -42,16 +43,6 @@ SUBMISSION = ".submission.sh"
 QUICK_S = 2
 MAX_OUTPUT_CHARACTERS = 10_000
 """Of each step of a submission, in its report."""
-
-
-def solution_of(unit: Unit, seed: int) -> Path | None:
-    """Return the file of steps that solves the variant of this seed, if there is one."""
-    variant = unit.variant(seed)
-    names = [f"solution-{variant}.yaml"] if variant else []
-    for name in [*names, "solution.yaml"]:
-        if (unit.folder / name).is_file():
-            return unit.folder / name
-    return None
 
 
 def environment_step(unit: Unit) -> tuple[Step, ...]:
@@ -89,6 +80,7 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
     it has measured in a folder whose name ends in .partial; the exception's note names it.
     """
     find_image()  # without a kernel, fail before a folder is made
+    unit = for_seed(unit, seed)
     final = results / unit.run_name(seed)
     began = time.monotonic()
     with results_folder(final) as folder:
@@ -128,7 +120,7 @@ def _perform(
     check: GradeReport | None = None
     solution = solution_of(unit, seed)
     if solution is not None:
-        solved = runner.perform([*environment_step(unit), *read_work(solution).steps])
+        solved = runner.perform([*environment_step(unit), *read_work(solution, unit.values).steps])
     if unit.check and (solution is not None or unit.kind == "lab"):
         runner.run_topology()
         check = grade.report(unit, grade.grade(unit, runner.network, say), seed)
@@ -202,10 +194,11 @@ def grade_work(
     Without a script, grade the state that the unit begins with. `keep` is the folder that becomes
     /home/admin. With `quick`, measurements of the work itself, which are not graded, last QUICK_S.
     """
+    unit = for_seed(unit, seed)
     with tempfile.TemporaryDirectory(prefix="wanlab-check-") as temporary:
         folder = (keep or Path(temporary)).resolve()
         student_files.install(folder, [unit])
-        steps = _submission(script, folder) if script else ()
+        steps = _submission(unit, script, folder) if script else ()
         if quick:
             steps = [replace(step, lines=tuple(map(_shortened, step.lines))) for step in steps]
         with StepRunner(unit, folder, seed=seed, clock=clock, say=say, confines=True) as runner:
@@ -241,10 +234,12 @@ def _bounded(output: str) -> str:
     return f"{output[:MAX_OUTPUT_CHARACTERS]}\n... ({len(output):,} characters in all)"
 
 
-def _submission(script: Path, folder: Path) -> Sequence[Step]:
+def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
     """Return the steps of a submission. They compare nothing: that would read the grader's files."""
     if script.suffix in (".yaml", ".yml"):
-        steps = read_work(script, is_trusted=False).steps
+        is_ours = script.is_relative_to(unit.folder)
+        values = unit.values if is_ours else None
+        steps = read_work(script, values, is_trusted=is_ours).steps
         return [replace(step, expect=(), says=(), record=None) for step in steps]
     try:
         text = script.read_text(encoding="utf-8")

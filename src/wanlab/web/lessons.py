@@ -15,7 +15,7 @@ import msgspec
 
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, student_files, unit_process
+from wanlab.labs import catalog, grade, lesson, student_files, unit_process
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
@@ -103,11 +103,13 @@ class Lessons:
     def page(self, name: str) -> LessonPage:
         """Return the lesson of a unit."""
         unit = catalog.find(name)
-        lesson = unit.folder / "lesson.md"
+        text = lesson.read(unit) if (unit.folder / "lesson.md").is_file() else ""
+        if not lesson.answers_are_allowed():
+            text = lesson.for_students(text, unit)
         return LessonPage(
             unit=unit.name,
             heading=unit.heading,
-            markdown=lesson.read_text(encoding="utf-8") if lesson.is_file() else "",
+            markdown=text,
             steps=tuple(_lesson_step(step) for step in unit.steps),
             has_topology=unit.topology.is_file(),
             has_check=bool(unit.check),

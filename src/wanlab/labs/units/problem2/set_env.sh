@@ -1,6 +1,6 @@
 #!/bin/sh
-# Problem 2: 1 Gbit/s, 20 ms and losses of 0.1 % from s1 to s2.
-# The delay line holds 10000 packets instead of its usual 1000: 20 ms of 1 Gbit/s are 1667.
+# Problem 2: a path with losses, whose sender, rate, delay and losses the seed has drawn (lab.yaml).
+# The delay line holds 10000 packets instead of its usual 1000, which are too few for some paths.
 set -eu
 
 if ! [ -e /sys/class/net/s1-eth2 ]; then
@@ -9,10 +9,17 @@ if ! [ -e /sys/class/net/s1-eth2 ]; then
 fi
 
 # It may be run again: what an earlier run, or its user, has left goes first.
-for port in s1-eth2 s1-eth1 s2-eth1 s2-eth2; do
-  tc qdisc del dev "$port" root 2>/dev/null || true
+for other in s1-eth2 s1-eth1 s2-eth1 s2-eth2; do
+  tc qdisc del dev "$other" root 2>/dev/null || true
 done
-tc qdisc add dev s1-eth2 root handle 1: netem limit 10000 delay 20ms loss 0.1%
-tc qdisc add dev s1-eth2 parent 1: handle 2: tbf rate 1gbit burst 500000 limit 2621440
+tc qdisc add dev "$port" root handle 1: netem limit 10000 delay "${delay}ms" loss "$loss%"
+tc qdisc add dev "$port" parent 1: handle 2: tbf rate "${rate}mbit" burst 500000 limit "$bdp"
+for host in h1 h2; do
+  wanlab-node "$host" sysctl -q -w net.ipv4.tcp_congestion_control=cubic
+  for buffer in tcp_rmem tcp_wmem; do
+    wanlab-node "$host" sysctl -q -w "net.ipv4.$buffer=10240 87380 $bdp"
+  done
+done
 
-echo "The environment is ready."
+echo "The environment is ready: $sender sends to $receiver through $port,"
+echo "$rate Mbit/s, $delay ms, losses of $loss %. The hosts have memory for 12 BDPs: $most bytes."
