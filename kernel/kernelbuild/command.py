@@ -53,10 +53,20 @@ def _parser() -> argparse.ArgumentParser:
         "config", help="print the full configuration, checked; build nothing"
     )
     verify = commands.add_parser(
-        "verify", help="compare an image with the recipe; the kernel is built again for that"
+        "verify",
+        help="compare an image with the recipe; the kernel is built again for that",
+        description="Tell whether an image is the one that this recipe makes. The kernel is built "
+        "again in a temporary folder (below TMPDIR), which takes as long as a build, and every file "
+        "is compared byte by byte. The compiler, linker and C library must be those of the image. "
+        "The exit status is 0 if all files are equal, 1 if not.",
     )
     verify.add_argument("folder", type=Path, nargs="?", help="the image (default: the built one)")
-    verify.add_argument("--quick", action="store_true", help="compare the inputs, build nothing")
+    verify.add_argument(
+        "--quick",
+        action="store_true",
+        help="build nothing: check the image for damage, and compare its "
+        "source, patches and options with the recipe's",
+    )
     for command in (build, config, verify):
         command.add_argument(
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"

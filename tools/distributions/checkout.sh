@@ -1,0 +1,37 @@
+#!/bin/bash
+# checkout.sh SUITE [ARGUMENTS OF PYTEST]: `./dev demo` and `./dev test` from nothing.
+#
+# Makes a fresh Debian (with UBUNTU_MIRROR=ADDRESS a fresh Ubuntu) as try.sh does, with nothing but
+# git and sudo, and clones this checkout's HEAD there: for a user with sudo, in a folder with spaces,
+# commas and letters beyond ASCII; and for root, in /root. It builds the kernel once, as the user.
+# The second `./dev demo` must find nothing to do. It takes half an hour and leaves nothing behind.
+set -euo pipefail
+
+suite=${1:?usage: checkout.sh SUITE [ARGUMENTS OF PYTEST]}
+shift
+here=$(cd "$(dirname "$0")/../.." && pwd)
+. "$here/tools/distributions/system.sh"
+
+make_system "ca-certificates,git,sudo"
+# Security updates, too: the kernel's source is one.
+[ -n "${UBUNTU_MIRROR:-}" ] || cp -a /etc/apt/sources.list.d/debian.sources "$root/etc/apt/sources.list.d/" 2>/dev/null || true
+echo "student ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/student"
+git clone -q --bare "$here" "$root/srv/wanlab.git"
+inside git config --system --add safe.directory /srv/wanlab.git
+
+folder="/home/student/wan lab, größer, 実験"
+has_nothing_to_do() { # COMMAND: ./dev demo says so
+    "$@" 2>&1 | tee "$root.log.errors"
+    grep -q "setup: nothing to do" "$root.log.errors"
+}
+must "user: clone" as_user "mkdir '$folder' && git clone -q /srv/wanlab.git '$folder/wanlab'"
+must "user: ./dev demo" as_user "cd '$folder/wanlab' && ./dev demo"
+step "user: ./dev demo again" has_nothing_to_do as_user "cd '$folder/wanlab' && ./dev demo"
+step "user: ./dev test" as_user "cd '$folder/wanlab' && ./dev test ${*@Q}"
+# The kernel is the same for everybody; a second build would only take time.
+inside mkdir -p /root/.cache/wanlab
+inside cp -a /home/student/.cache/wanlab/kernels /root/.cache/wanlab/
+must "root: clone" inside git clone -q /srv/wanlab.git /root/wanlab
+must "root: ./dev demo" inside sh -c "cd /root/wanlab && ./dev demo"
+step "root: ./dev test" inside sh -c "cd /root/wanlab && ./dev test ${*@Q}"
+exit $failed

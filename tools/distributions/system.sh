@@ -1,0 +1,72 @@
+# system.sh: functions of try.sh and checkout.sh, which source it. `suite` and `here` are set.
+#
+# make_system PACKAGES    install a fresh Debian or Ubuntu into $root, removed at the end
+# step NAME COMMAND...    run a command that must succeed, and print its seconds
+# must NAME COMMAND...    the same, and end if it fails: nothing after it would make sense
+# inside COMMAND...       run a command as root in the new system
+# as_user LINE            run a line of shell as the user `student` in the new system
+# The last line of a script is: exit $failed
+
+[ "$(id -u)" = 0 ] || { echo "$0: debootstrap and chroot need root" >&2; exit 2; }
+command -v debootstrap >/dev/null || { echo "$0: install debootstrap first" >&2; exit 2; }
+
+failed=0
+python=python3
+debootstrap_options=(--variant=minbase)
+debootstrap_recipe=() # of an older release, for those that are younger than debootstrap
+if [ -n "${UBUNTU_MIRROR:-}" ]; then
+    mirror=$UBUNTU_MIRROR
+    debootstrap_options+=(--components=main,universe)
+    [ "$suite" != jammy ] || python=python3.11 # its python3 is 3.10
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] ||
+        debootstrap_recipe=(/usr/share/debootstrap/scripts/jammy)
+else
+    mirror=$(apt-get indextargets --format '$(SITE)' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+fi
+
+root=$(mktemp -d /var/tmp/wanlab-try-XXXXXX)
+chmod 755 "$root"
+end() {
+    ! mountpoint -q "$root" || umount --recursive "$root" || umount --recursive --lazy "$root"
+    rm -rf --one-file-system "$root"
+    rm -f "$root.log" "$root.log.errors"
+}
+trap end EXIT
+
+step() {
+    local name=$1 started=$SECONDS
+    shift
+    if "$@" >"$root.log" 2>&1; then
+        echo "$suite: $name: ok ($((SECONDS - started)) s)"
+    else
+        echo "$suite: $name: FAILED after $((SECONDS - started)) s"
+        tail -n 30 "$root.log"
+        failed=1
+    fi
+}
+
+must() {
+    step "$@"
+    [ "$failed" = 0 ] || exit 1
+}
+
+inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+as_user() { inside su - student -c "export LANG=C.UTF-8; $*"; }
+
+make_system() {
+    must "install the system" debootstrap "${debootstrap_options[@]}" --include="$1" \
+        "$suite" "$root" "$mirror" "${debootstrap_recipe[@]}"
+    mount --bind "$root" "$root"
+    mount --make-private "$root"
+    mount --bind /dev "$root/dev"
+    mount -t tmpfs -o size=64m shm "$root/dev/shm" # as in a container
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --make-rslave "$root/sys"
+    cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
+    # As this computer reaches its package index: its settings, and its certificates.
+    for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+        [ ! -f $file ] || cp $file "$root$file"
+    done
+    inside useradd -m -s /bin/bash student
+}
