@@ -96,6 +96,8 @@ def test_a_machine_runs_in_a_container_with_the_default_limits_of_docker() -> No
         (line,) = [line for line in output.splitlines() if "personality" in line]
         assert line.startswith("  absent")
         assert "--security-opt seccomp=unconfined" in line
+        # A limit of 2 GB is enough for a small network, so the doctor only mentions it.
+        assert "absent   memory limit   this control group allows 2048 MiB" in output
         assert list(folder.iterdir()) == []
     finally:
         shutil.rmtree(folder)

@@ -165,16 +165,20 @@ def _embedded() -> Iterator[Finding]:
     def memory() -> str:
         check_limits(MEMORY_BYTES)
         check_memory_available(MEMORY_BYTES)
+        return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
+
+    def memory_limit() -> str:
         for group in memory_groups():
             if group.available_bytes < MEMORY_BYTES:
                 limit = f"this control group allows {group.limit_bytes >> 20} MiB"
                 raise RequirementError(f"{limit}: larger networks are killed", RAISE_MEMORY_LIMIT)
-        return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
+        return "the control group allows enough"
 
     finding = partial(_check, "embedded")
     yield finding("kernel", image, is_needed=True)
     yield finding("memory folder", folder, is_needed=True)
     yield finding("memory", memory, is_needed=True)
+    yield finding("memory limit", memory_limit)
     yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
     yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
     yield finding("overcommit", _overcommit, is_needed=True)
