@@ -36,6 +36,15 @@ def test_a_flow_of_a_size_carries_that_many_bytes(net: Network) -> None:
     assert 0.38 < max(flow.completion_ns for flow in found.flows) / 1e9 < 0.6
 
 
+@pytest.mark.parametrize("kind", ["bulk h2 --bytes 3KB", "udp h2 --time 100ms"])
+def test_packets_carry_the_code_point_that_was_chosen(net: Network, kind: str) -> None:
+    dump = net["h2"].start("tcpdump -n -v -c 3 -i h2-eth0 src host h1 and not arp")
+    net.run_for("1s")
+    net["h1"].run(f"wanlab-traffic {kind} --dscp 46")
+    dump.wait()
+    assert dump.output.count("(tos 0xb8") == 3  # EF: 46, above the two bits of ECN
+
+
 def test_a_flow_of_some_time_ends_then_and_fills_the_link(net: Network) -> None:
     found = run(net, "bulk h2 --time 2s")
     (flow,) = found.flows
@@ -112,6 +121,7 @@ def test_losses_and_late_datagrams_are_reported(net: Network) -> None:
         ("request h2 --time 0s", '"0s" must be more than 0'),
         ("udp h2 --rate 0bps", '"0bps" must be more than 0'),
         ("bulk h2 --bytes 0B", '"0B" must be more than 0'),
+        ("bulk h2 --dscp 64", '"64" is not a code point; code points end at 63'),
         ("bulk h2 --port 70000", '"70000" is not a port'),
         ("serve --port 70000", '"70000" is not a port'),
         ("serve -x", "unknown option -x; there are --port, -D"),

@@ -63,6 +63,13 @@ def port(text: str) -> int:
     return number
 
 
+def code_point(text: str) -> int:
+    number = whole_number(text)
+    if number > 63:
+        raise UsageError(f'"{text}" is not a code point; code points end at 63')
+    return number
+
+
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f'"{text}" is not a whole number of at least 1')

@@ -35,10 +35,11 @@ Receive (serve; with -D in the background, returning when it listens), or send t
   udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost
 SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
 cumulative probabilities.
-TrafficOptions of all senders:
+Options of all senders:
   --seed N          seed of the random numbers (1)
   --congestion NAME congestion control of the sender (request: of both sides)
   --pacing RATE     maximum rate, enforced packet by packet
+  --dscp N          differentiated services code point of what it sends, 0 to 63 (0)
   --port N          port that `serve` listens on (5202)
   --json            print JSON with the times of each flow
 """
@@ -51,11 +52,12 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     "time": arguments.positive(arguments.time),
     "bytes": arguments.positive(arguments.size),
     "port": arguments.port,
+    "dscp": arguments.code_point,
     "seed": arguments.whole_number,
     "congestion": str,
     "sizes": parse_sizes,
 }
-_SHARED_OPTIONS = ("seed", "congestion", "pacing", "port")
+_SHARED_OPTIONS = ("seed", "congestion", "pacing", "port", "dscp")
 _OPTIONS_OF_KIND = {
     "bulk": ("flows", "time", "bytes"),
     "onoff": ("flows", "time", "on", "off"),
@@ -142,7 +144,8 @@ def _send(kind: str, host: str, options: TrafficOptions) -> int:
 
     def sender() -> Sender:
         """Make the sender, whose time begins now: all random numbers have been drawn."""
-        return Sender(address, family, congestion, options.number("pacing", 0))
+        pacing_bps, dscp = options.number("pacing", 0), options.number("dscp", 0)
+        return Sender(address, family, congestion, pacing_bps, dscp)
 
     if kind == "udp":
         return _print_datagrams(report, _send_datagrams(sender(), options), options)

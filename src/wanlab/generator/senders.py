@@ -63,10 +63,13 @@ class Transfer:
 class Sender:
     """The destination and the options that all connections of one run share."""
 
-    def __init__(self, address: Address, family: int, congestion: str, pacing_bps: int) -> None:
+    def __init__(
+        self, address: Address, family: int, congestion: str, pacing_bps: int, dscp: int = 0
+    ) -> None:
         self._address, self._family = address, family
         self._congestion = congestion.encode()
         self._pacing_bytes_ps = max(1, pacing_bps // 8) if pacing_bps else 0
+        self._traffic_class = dscp << 2  # RFC 2474: the two lower bits are ECN's
         disable_timer_slack()
         self._began_ns = now_ns()
         self._running = 0
@@ -194,6 +197,7 @@ class Sender:
         The server waits for late datagrams for `patience_ns`.
         """
         udp = Socket(self._family, _socket.SOCK_DGRAM)
+        self._mark(udp)
         udp.connect(self._address)
         packet = bytearray(size)
         with self._connection(DATAGRAMS, number, patience_ns) as control:
@@ -222,6 +226,7 @@ class Sender:
         connection = Socket(self._family, _socket.SOCK_STREAM)
         try:
             set_congestion(connection, self._congestion)
+            self._mark(connection)
             if self._pacing_bytes_ps:
                 rate = self._pacing_bytes_ps.to_bytes(8, "little")
                 connection.setsockopt(SOL_SOCKET, SO_MAX_PACING_RATE, rate)
@@ -231,6 +236,13 @@ class Sender:
             connection.close()
             raise
         return connection
+
+    def _mark(self, sending: Socket) -> None:
+        """Set the code point of what a socket sends; an IPv6 socket may send IPv4, too."""
+        if self._traffic_class:
+            sending.setsockopt(_socket.IPPROTO_IP, _socket.IP_TOS, self._traffic_class)
+            if self._family == _socket.AF_INET6:
+                sending.setsockopt(_socket.IPPROTO_IPV6, _socket.IPV6_TCLASS, self._traffic_class)
 
     def _send_stream(self, connection: Socket, transfer: Transfer, size: int) -> None:
         """Send `size` bytes, and note what the server reports."""
