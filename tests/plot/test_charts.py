@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from wanlab import plot
@@ -188,3 +189,24 @@ def test_the_short_unit_has_one_to_three_digits(
     values: list[list[float]], unit: str, short: str
 ) -> None:
     assert short_unit(values, unit) == short
+
+
+def test_a_repaired_hole_does_not_raise_the_throughput_above_the_link() -> None:
+    """20 Mbit/s; the acknowledged bytes stand still for 200 ms, in which everything else arrives."""
+    times_ns = np.arange(0, 2_000_000_000, 10_000_000)
+    delivered = np.floor(times_ns / 1e9 * 20e6 / 8 / 1514)
+    acked = delivered * 1448
+    acked[80:100] = acked[80]
+    table = Table.of(
+        {
+            "time_ns": times_ns,
+            "flow": ["10.0.0.1:2 > 10.0.0.3:5201"] * len(times_ns),
+            "rtt_us": np.full(len(times_ns), 20_000),
+            "bytes_acked": acked.astype(np.int64),
+            "delivered_packets": delivered.astype(np.int64),
+        }
+    )
+    assert table.series("bytes_acked").rate().values.max() > 300e6
+    (line,) = plot.throughput(Record(Provenance(wanlab="1"), {"tcp": table}), table="tcp").lines
+    assert line.values.min() > 20 * 1448 / 1514 * 0.97
+    assert line.values.max() < 20

@@ -49,7 +49,7 @@ def sweep(
     design = _design(experiment, values, repeats, full)
     task = Sweep(experiment, design, output=output)
     try:
-        with _shown(task) as listener:
+        with shown(task) as listener:
             results = task.run(
                 jobs=jobs,
                 uses_cache=not no_cache,
@@ -70,7 +70,7 @@ def sweep(
     for reason in () if no_report else results.missing_figures():
         print(f"Warning: figure not drawn: {reason}", file=sys.stderr)
     if as_json:
-        print(json.dumps(_as_json(results, page), indent=2))
+        print(json.dumps(results_as_json(results, page), indent=2))
     else:
         _print(results, page)
     return 1 if results.failures else 0
@@ -155,7 +155,7 @@ def _design(
 
 
 @contextmanager
-def _shown(task: Sweep) -> Iterator[Callable[[SweepProgress], None]]:
+def shown(task: Sweep) -> Iterator[Callable[[SweepProgress], None]]:
     """Show progress on standard error: a bar on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
         yield _ProgressLines()
@@ -222,6 +222,8 @@ def _print(results: Results, page: Path | None) -> None:
     print(f"{len(results.results)} runs done; the table is in {results.folder / 'results.parquet'}")
     if page is not None:
         print(f"the report is in {page}")
+    if warning := results.seeds_without_effect():
+        print(f"Warning: {warning}")
     for failure in results.failures[:MAX_FAILURES_SHOWN]:
         print(f"failed: {failure.title(results.varied)}: {failure}")
     more = len(results.failures) - MAX_FAILURES_SHOWN
@@ -231,7 +233,7 @@ def _print(results: Results, page: Path | None) -> None:
         print(f"{len(results.failures)} runs failed; to repeat them, use --retry-failed")
 
 
-def _as_json(results: Results, page: Path | None) -> dict[str, object]:
+def results_as_json(results: Results, page: Path | None) -> dict[str, object]:
     return {
         "experiment": results.experiment,
         "folder": str(results.folder),

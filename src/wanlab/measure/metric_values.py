@@ -17,6 +17,9 @@ class Metric:
 
     value: float
     unit: str = ""
+    least: float | None = None
+    """The lowest possible value, if the experiment knows it; no confidence band is drawn below."""
+    most: float | None = None
 
 
 def _no_file(name: str) -> bytes:

@@ -31,6 +31,10 @@ _UNITS = {
 # iperf3 counts these over an interval; its other columns are states at the interval's end.
 _INTERVAL_COLUMNS = {"bytes", "bits_per_second", "retransmits", "packets", "lost_packets"}
 
+# A mean over fewer segments than this may exceed the link's rate by counting one segment too many:
+# of 1514 bytes, 66 are headers, which is as much as 3 segments in 64.
+_MIN_SEGMENTS = 64
+
 # Connections that carry less than this share of the busiest one are not drawn: they only control
 # a test (iperf3 opens a control connection).
 _MIN_SHARE = 0.01
@@ -39,12 +43,12 @@ _MIN_SHARE = 0.01
 def throughput(record: Record, *, table: str = "iperf3", unit: str = "Mbit/s") -> Panel:
     """Return the throughput of each stream in each interval.
 
-    From a table of TCP states ("tcp") it is the data acknowledged between two readings.
+    From a table of TCP states ("tcp") it is the data delivered, averaged over a round trip.
     """
     series = [
         (label, steps(flow, "bits_per_second"))
         if "bits_per_second" in flow
-        else (label, flow.series("bytes_acked").rate())
+        else (label, delivery_rate(flow))
         for label, flow in flows_of(record[table])
     ]
     return _panel_of(record, "Throughput", unit, series)
@@ -200,6 +204,42 @@ def over_time(table: Table, column: str) -> Series:
     if "end_s" in table and column in _INTERVAL_COLUMNS:
         return steps(table, column)
     return table.series(column, time=_time(table))
+
+
+def delivery_rate(flow: Table) -> Series:
+    """Return the rate at which a flow's data arrived, from its sender's states (table "tcp").
+
+    `bytes_acked` grows by a whole window at once when a lost segment has been repaired, so its rate
+    would exceed the link's. `delivered_packets` also counts what arrived behind the hole, as selective
+    acknowledgements report it (tcp_sock.delivered, net/ipv4/tcp_rate.c). The curve is its growth, in
+    mean segments of the flow, over the last round trip, and over no fewer than 64 segments: counting
+    whole segments in shorter intervals would exceed the link's rate, too.
+    """
+    acked = flow.series("bytes_acked")
+    if "delivered_packets" not in flow or len(flow) < 2:
+        return acked.rate()
+    packets = np.asarray(flow["delivered_packets"], np.float64)
+    count = packets[-1] - packets[0]
+    if count <= 0:
+        return acked.rate()
+    times_s = acked.times_s
+    total_bytes = (packets - packets[0]) * float(acked.values[-1] - acked.values[0]) / count
+    window_s = _averaging_time_s(flow, times_s, count)
+    starts_s = times_s - np.maximum(window_s, np.diff(times_s, prepend=times_s[0]))
+    is_whole = (starts_s >= times_s[0]) & (np.diff(times_s, prepend=-np.inf) > 0)
+    growth = total_bytes - np.interp(starts_s, times_s, total_bytes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = 8 * growth / (times_s - starts_s)
+    return Series("delivery rate", "bit/s", times_s[is_whole], rates[is_whole])
+
+
+def _averaging_time_s(flow: Table, times_s: Values, packets: float) -> float:
+    """Return a round trip, or the time of 64 segments at the mean rate, whichever is longer."""
+    duration_s = float(times_s[-1] - times_s[0])
+    rtts_us = np.asarray(flow["rtt_us"], np.float64) if "rtt_us" in flow else np.zeros(1)
+    known = rtts_us[rtts_us > 0]
+    rtt_s = float(np.median(known)) / 1e6 if len(known) else 0.0
+    return min(max(rtt_s, _MIN_SEGMENTS * duration_s / packets), duration_s / 4)
 
 
 def where_known(series: Series, *, unknown: float = 0) -> Series:

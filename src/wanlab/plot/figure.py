@@ -24,6 +24,7 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter
 from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
@@ -113,8 +114,10 @@ def comparison(
     return _draw(runs, width=width, title=title, same_scale=same_scale)
 
 
-def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
-    """Draw the empirical CDF of each panel's lines."""
+def distribution(
+    panels: Sequence[Panel], *, title: str = "", is_logarithmic: bool = False
+) -> Figure:
+    """Draw the empirical CDF of each panel's lines, over a logarithmic axis if asked to."""
     if not panels:
         raise WanlabError("there is nothing to draw", "pass at least one panel")
     columns = min(len(panels), 2)
@@ -130,6 +133,9 @@ def distribution(panels: Sequence[Panel], *, title: str = "") -> Figure:
                 label = f"{limit.label} {limit.value:.3g} {panel.unit}"
                 axes.axvline(limit.value, label=label, **_LIMIT)
             axes.set_ylim(0, 1.02)
+            if is_logarithmic:
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
             axes.set_xlabel(f"{panel.title} ({panel.unit or 'count'})")
             draw_legend(axes, _TIMELINE_WIDTH / columns)
         for axes in grid[::columns]:

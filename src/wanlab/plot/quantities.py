@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wanlab.errors import RecordError, did_you_mean
-from wanlab.plot.charts import common_panel, flows_of, over_time, steps, where_known
+from wanlab.plot.charts import common_panel, delivery_rate, flows_of, over_time, steps, where_known
 from wanlab.plot.panel import Panel
 from wanlab.record import Record, Series, Table
 
@@ -67,7 +67,7 @@ def _throughput(record: Tables) -> Iterator[Curve]:
             yield Curve(label, steps(flow, "bits_per_second"))
     elif _has(record, "tcp", "bytes_acked"):
         for label, flow in flows_of(record["tcp"]):
-            yield Curve(label, flow.series("bytes_acked").rate())
+            yield Curve(label, delivery_rate(flow))
 
 
 def _ports(record: Tables) -> Iterator[Curve]:

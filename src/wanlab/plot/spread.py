@@ -9,6 +9,7 @@
 mean +- t(n-1) s / sqrt(n), with Student's t because n is small (Jain, The Art of Computer Systems
 Performance Analysis, ch. 13). It says how much another set of seeds would move the mean, and nothing
 about errors that all runs share. A single run has no band; identical runs have one of width zero.
+Where the interval reaches beyond what is possible, as it may with few runs, the band is clipped.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ Groups = Mapping[str, Sequence[Sequence[float]]]
 """For each group, and each tick of the axis, the values of the runs."""
 
 
+Bounds = Mapping[str, Sequence[tuple[float, float]]]
+"""For each group, and each tick of the axis, the lowest and the highest possible value."""
+EVERYTHING = (float("-inf"), float("inf"))
+
+
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half the width of its 95 % confidence interval; NaN if undefined."""
     known = np.asarray([value for value in values if np.isfinite(value)], np.float64)
@@ -82,9 +88,18 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def spread(
-    groups: Groups, x: Scale, *, label: str, title: str = "", warnings: Sequence[str] = ()
+    groups: Groups,
+    x: Scale,
+    *,
+    label: str,
+    title: str = "",
+    warnings: Sequence[str] = (),
+    bounds: Bounds | None = None,
 ) -> Figure:
-    """Draw a line through each group's means, with confidence bands; points and bars over words."""
+    """Draw a line through each group's means, with confidence bands; points and bars over words.
+
+    The bands end at the `bounds` of their group and tick: no throughput is above the link's rate.
+    """
     figure, axes = _figure(groups, title, warnings)
     with style():
         for number, (name, cells) in enumerate(groups.items()):
@@ -95,13 +110,16 @@ def spread(
             line = LINE_STYLES[number % len(LINE_STYLES)]
             marker = MARKERS[number % len(MARKERS)]
             half = np.nan_to_num(halves[known])
+            possible = np.asarray((bounds or {}).get(name) or [EVERYTHING] * len(cells), np.float64)
+            low = np.maximum(means[known] - half, np.minimum(possible[known, 0], means[known]))
+            high = np.minimum(means[known] + half, np.maximum(possible[known, 1], means[known]))
             colour = line["color"]
             if not x.is_measured:  # no line, because nothing lies between two words
                 offset = (number - (len(groups) - 1) / 2) * GROUP_OFFSET
                 axes.errorbar(
                     places + offset,
                     means[known],
-                    half,
+                    np.stack([means[known] - low, high - means[known]]),
                     fmt=marker,
                     color=colour,
                     label=name,
@@ -119,7 +137,6 @@ def spread(
                 markersize=4,
                 **line,
             )
-            low, high = means[known] - half, means[known] + half
             axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
         _finish(axes, x, label)
         _begin_at_zero(axes, [interval(values)[0] for cells in groups.values() for values in cells])

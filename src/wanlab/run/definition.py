@@ -42,6 +42,8 @@ class Definition:
     """A larger design for when there is more time: `wanlab sweep --full`."""
     plots: tuple[str, ...] = ()
     """Figures of a sweep, such as "lines goodput over buffer by algorithm" (see `sweep.charts`)."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Words for metrics and parameters in figures: {"share_of_bbr": "BBR's share"}."""
     files: tuple[str, ...] = ()
     """Files that it reads, beside its own: `run.file` gives their paths."""
     programs: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class Definition:
         design: Design | None = None,
         full: Design | None = None,
         plots: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
         files: Sequence[str] = (),
         programs: Sequence[str] = (),
     ) -> Self:
@@ -73,6 +76,7 @@ class Definition:
             design=design or Design(),
             full=full,
             plots=tuple(plots),
+            labels=dict(labels or {}),
             files=tuple(files),
             programs=tuple(programs),
             origin_file=_file_of(function),

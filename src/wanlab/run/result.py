@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from wanlab import record as records
 from wanlab.errors import RecordError, WanlabError
@@ -47,7 +47,8 @@ class StoredResult(TypedDict):
     parameters: Parameters
     seed: int
     key: str
-    metrics: Mapping[str, tuple[float | None, str]]
+    metrics: Mapping[str, Sequence[Any]]
+    """Value and unit; then the lowest and highest possible value, if the experiment names one."""
     warnings: Sequence[str]
 
 
@@ -158,15 +159,24 @@ def write_result(
         "seed": task.seed,
         "key": task.key,
         # JSON has no NaN, so a metric that could not be measured is null.
-        "metrics": {
-            name: [None if math.isnan(metric.value) else metric.value, metric.unit]
-            for name, metric in metrics.items()
-        },
+        "metrics": {name: _stored_metric(metric) for name, metric in metrics.items()},
         "warnings": list(record.provenance.warnings),
         "record": record.digest(),
         "origin": origin,
     }
     (folder / RESULT).write_text(as_ordered_json(data), encoding="utf-8")
+
+
+def _stored_metric(metric: Metric) -> list[float | str | None]:
+    value = None if math.isnan(metric.value) else metric.value
+    has_bounds = (metric.least, metric.most) != (None, None)
+    return [value, metric.unit, *([metric.least, metric.most] if has_bounds else [])]
+
+
+def _metric(
+    value: float | None, unit: str, least: float | None = None, most: float | None = None
+) -> Metric:
+    return Metric(float("nan") if value is None else float(value), unit, least, most)
 
 
 def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
@@ -200,10 +210,7 @@ def read_result(folder: Path, *, is_cached: bool = False) -> Result | None:
             parameters=stored["parameters"],
             seed=stored["seed"],
             key=stored["key"],
-            metrics={
-                name: Metric(float("nan") if value is None else float(value), unit)
-                for name, (value, unit) in stored["metrics"].items()
-            },
+            metrics={name: _metric(*parts) for name, parts in stored["metrics"].items()},
             warnings=tuple(stored["warnings"]),
             is_cached=is_cached,
         )

@@ -114,10 +114,19 @@ class Run:
             self._samplings.append(sampling)
             yield sampling
 
-    def metric(self, name: str, value: float, unit: str = "") -> None:
+    def metric(
+        self,
+        name: str,
+        value: float,
+        unit: str = "",
+        *,
+        least: float | None = None,
+        most: float | None = None,
+    ) -> None:
         """Set a metric; the table of a sweep has a column for each.
 
-        `value` is finite, or NaN if it could not be measured.
+        `value` is finite, or NaN if it could not be measured. `least` and `most` say what is possible,
+        such as the rate of the link: figures clip confidence bands there.
         """
         if not _NAME.fullmatch(name):
             raise WanlabError(
@@ -136,7 +145,7 @@ class Run:
             number = math.inf
         if math.isinf(number):
             raise WanlabError(f"the metric {name} must be a finite number, not {value!r}")
-        self.metrics[name] = Metric(number, unit)
+        self.metrics[name] = Metric(number, unit, least, most)
 
     def keep(self, name: str, content: Table | bytes | str | Path) -> None:
         """Put a table, raw output, or a file of the run's folder (a Path) into the record."""

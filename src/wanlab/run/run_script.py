@@ -135,7 +135,7 @@ class RunScript:
             output = RunOutput(processes, sampling.tables())
             for name, extract in self.metrics.items():
                 metric = extract(output)
-                run.metric(name, metric.value, metric.unit)
+                run.metric(name, metric.value, metric.unit, least=metric.least, most=metric.most)
 
     def _values(self, run: Run, parameters: Parameters) -> dict[str, Value]:
         """Return the values of the placeholders: the parameters, with sizes in BDP as bytes."""

@@ -35,7 +35,7 @@ from .design import DESIGN_KEYS
 YAML = (".yaml", ".yml")
 GENERATED_FILE = "experiment.py"
 """The file that is written for an experiment without one."""
-IRRELEVANT_KEYS = {*DESIGN_KEYS, "full", "plots", "about"}
+IRRELEVANT_KEYS = {*DESIGN_KEYS, "full", "plots", "labels", "about"}
 """Keys of a YAML file that do not change the result of a run."""
 
 

@@ -55,7 +55,7 @@ from .run_script import (
 )
 
 NETWORK_OPTIONS = ("machine", "clock", "wire", "nic", "sysctls", "memory", "line_rate")
-KEYS_WITHOUT_PLACEHOLDERS = ("about", "plots")
+KEYS_WITHOUT_PLACEHOLDERS = ("about", "plots", "labels")
 
 AnyDefinition = TypeVar("AnyDefinition", bound=Definition)
 
@@ -94,6 +94,9 @@ def _read_definition(
         design=_read_design(fields, name, parameters),
         full=_read_design(full, name, parameters) if "full" in fields else None,
         plots=fields.words("plots"),
+        labels={
+            name: fields.mapping("labels").text(name) or "" for name in fields.mapping("labels")
+        },
         files=tuple(dict.fromkeys(files)),
         programs=fields.words("needs"),
         origin_file=path,

@@ -13,7 +13,7 @@ not named would be averaged over silently. That is an error, unless the sentence
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,11 @@ import numpy as np
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.plot import spread
-from wanlab.record.record import UNITS
 from wanlab.run.design import Value
 from wanlab.run.result import Result
 from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 
+from .captions import KINDS_OF_UNIT, axis_label, capitalised, title, words
 from .result_set import ResultSet
 from .sentence import Chart, check_chart, parse_chart
 
@@ -40,7 +40,7 @@ _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(\D*)")
 
 
 def draw(sentence: str, results: ResultSet) -> Figure:
-    """Draw the figure that a sentence asks for, with the sentence as its title.
+    """Draw the figure that a sentence asks for, with a title in words (see `captions`).
 
     Raises WanlabError if there are no results, or if they do not have what the sentence names.
     """
@@ -49,19 +49,21 @@ def draw(sentence: str, results: ResultSet) -> Figure:
         raise WanlabError("there is nothing to draw", "no run has succeeded")
     check_chart(chart, results.experiment, results.results[0].parameters, results.varied)
     unit, values_of = _quantity(chart, results.results)
-    label = f"{_words(chart.quantity)} ({unit})" if unit else _words(chart.quantity)
-    warnings = _warnings(results.results)
+    label = axis_label(chart.quantity, unit, results.labels)
+    heading = title(chart, results.labels)
+    warnings = _warnings(results)
     if chart.kind == "cdf":
         groups = {
             name: [value for result in group for value in values_of(result)]
             for name, group in _groups(results.results, chart.by)
         }
-        return spread.shares(groups, label=label, title=sentence, warnings=warnings)
-    scale = axis(chart.over[0], [result.parameters[chart.over[0]] for result in results.results])
+        return spread.shares(groups, label=label, title=heading, warnings=warnings)
+    parameters = [result.parameters[chart.over[0]] for result in results.results]
+    scale = axis(chart.over[0], parameters, results.labels)
     x_values = _distinct(results.results, chart.over[0])
     if chart.kind == "heat":
         y_values = _distinct(results.results, chart.over[1])
-        y_scale = axis(chart.over[1], y_values)
+        y_scale = axis(chart.over[1], y_values, results.labels)
         cells = [
             [
                 _values(results.results, values_of, {chart.over[0]: x, chart.over[1]: y})
@@ -69,16 +71,19 @@ def draw(sentence: str, results: ResultSet) -> Figure:
             ]
             for y in y_values
         ]
-        return spread.heat(cells, scale, y_scale, label=label, title=sentence, warnings=warnings)
-    rows = {
-        ", ".join(filter(None, [quantity, name])): [
-            _values(group, values, {chart.over[0]: x}) for x in x_values
-        ]
-        for name, group in _groups(results.results, chart.by)
-        for quantity, values in _each_quantity(chart, results.results, values_of)
-    }
-    draw_rows = spread.spread if chart.kind == "lines" else spread.boxes
-    return draw_rows(rows, scale, label=label, title=sentence, warnings=warnings)
+        return spread.heat(cells, scale, y_scale, label=label, title=heading, warnings=warnings)
+    rows: dict[str, list[list[float]]] = {}
+    bounds: dict[str, list[tuple[float, float]]] = {}
+    for group_name, group in _groups(results.results, chart.by):
+        for quantity, values in _each_quantity(chart, results.results, values_of):
+            text = words(quantity, results.labels) if quantity else ""
+            name = ", ".join(filter(None, [text, group_name]))
+            cells_of_runs = [_at(group, {chart.over[0]: x}) for x in x_values]
+            rows[name] = [[v for result in cell for v in values(result)] for cell in cells_of_runs]
+            bounds[name] = [_bounds(cell, quantity or chart.quantity) for cell in cells_of_runs]
+    if chart.kind == "box":
+        return spread.boxes(rows, scale, label=label, title=heading, warnings=warnings)
+    return spread.spread(rows, scale, label=label, title=heading, warnings=warnings, bounds=bounds)
 
 
 def missing_figures(results: ResultSet) -> Iterator[str]:
@@ -144,7 +149,7 @@ def _each_quantity(
         yield "", values_of
         return
     for name in names:
-        yield _words(name), _quantity(replace(chart, quantity=name), results)[1]
+        yield name, _quantity(replace(chart, quantity=name), results)[1]
 
 
 def _groups(results: Sequence[Result], by: Sequence[str]) -> Iterator[tuple[str, list[Result]]]:
@@ -163,12 +168,30 @@ def _value_label(name: str, value: Value) -> str:
 
 def _values(results: Sequence[Result], values_of: ValuesOf, point: dict[str, Value]) -> list[float]:
     """Return the values of all runs with these parameters."""
+    return [value for result in _at(results, point) for value in values_of(result)]
+
+
+def _at(results: Sequence[Result], point: dict[str, Value]) -> list[Result]:
+    """Return the runs with these parameters."""
     return [
-        value
+        result
         for result in results
         if all(result.parameters[name] == value for name, value in point.items())
-        for value in values_of(result)
     ]
+
+
+def _bounds(results: Sequence[Result], name: str) -> tuple[float, float]:
+    """Return the lowest and the highest possible value of a metric.
+
+    The experiment may name both. Rates, times, sizes and shares are never below 0.
+    """
+    metrics = [result.metrics[name] for result in results if name in result.metrics]
+    is_physical = all(metric.unit in KINDS_OF_UNIT or metric.most is not None for metric in metrics)
+    least = 0.0 if is_physical else float("-inf")
+    return (
+        min((least if m.least is None else m.least for m in metrics), default=least),
+        max((float("inf") if m.most is None else m.most for m in metrics), default=float("inf")),
+    )
 
 
 def _distinct(results: Sequence[Result], name: str) -> list[Value]:
@@ -180,14 +203,14 @@ def _distinct(results: Sequence[Result], name: str) -> list[Value]:
     return [values[index] for index in order]
 
 
-def axis(name: str, values: Sequence[Value]) -> spread.Scale:
+def axis(name: str, values: Sequence[Value], labels: Mapping[str, str] = {}) -> spread.Scale:
     """Return the positions of a parameter's values on an axis, and the texts there."""
     distinct: list[Value] = list(dict.fromkeys(values))
     numeric = _numbers(distinct)
-    label = _words(name)
+    label = capitalised(words(name, labels))
     if numeric is None:
-        words = tuple(str(value) for value in distinct)
-        return spread.Scale(label, tuple(range(len(words))), words, False)
+        names = tuple(str(value) for value in distinct)
+        return spread.Scale(label, tuple(range(len(names))), names, False)
     unit, numbers, texts = numeric
     order = sorted(range(len(numbers)), key=lambda index: numbers[index])
     return spread.Scale(
@@ -222,21 +245,14 @@ def _numbers(values: Sequence[Value]) -> tuple[str, list[float], list[str]] | No
     return None
 
 
-def _words(name: str) -> str:
-    """Return a name as an axis shows it, without the unit at its end."""
-    words = name.replace(",", ", ").replace("_", " ").replace(".", ": ").split(" ")
-    if len(words) > 1 and words[-1] in UNITS:
-        words.pop()
-    return " ".join(words)
-
-
-def _warnings(results: Sequence[Result]) -> list[str]:
+def _warnings(results: ResultSet) -> list[str]:
     """Return each warning once, with the number of runs that have it."""
     counts: dict[str, int] = {}
     for result in results:
         for warning in result.warnings:
             counts[warning] = counts.get(warning, 0) + 1
-    return [f"{warning} (in {count} of {len(results)} runs)" for warning, count in counts.items()]
+    said = [f"{warning} (in {count} of {len(results)} runs)" for warning, count in counts.items()]
+    return [*said, *filter(None, [results.seeds_without_effect()])]
 
 
 def file_name(sentence: str, number: int) -> str:

@@ -14,7 +14,7 @@ results = buffers.sweep()                        its design, on all cores: resul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
@@ -85,6 +85,7 @@ def experiment(
     design: Design | None = None,
     full: Design | None = None,
     plots: Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
     files: Sequence[str] = (),
     programs: Sequence[str] = (),
 ) -> Callable[[Function], Experiment]: ...
@@ -97,19 +98,26 @@ def experiment(
     design: Design | None = None,
     full: Design | None = None,
     plots: Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
     files: Sequence[str] = (),
     programs: Sequence[str] = (),
 ) -> Experiment | Callable[[Function], Experiment]:
     """Make an experiment of a function: `run` first, then its parameters, each with a default.
 
-    `design`: what a sweep varies; `full`: a larger design; `plots`: figures of a sweep; `files`: what
-    the experiment reads beside its own file; `programs`: what it starts besides ping, iperf3 and the
-    like.
+    `design`: what a sweep varies; `full`: a larger design; `plots`: figures of a sweep; `labels`: words
+    for metrics and parameters in figures; `files`: what the experiment reads beside its own file;
+    `programs`: what it starts besides ping, iperf3 and the like.
     """
 
     def decorate(function: Function) -> Experiment:
         return Experiment.of_function(
-            function, design=design, full=full, plots=plots, files=files, programs=programs
+            function,
+            design=design,
+            full=full,
+            plots=plots,
+            labels=labels,
+            files=files,
+            programs=programs,
         )
 
     return decorate if function is None else decorate(function)

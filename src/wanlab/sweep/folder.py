@@ -21,7 +21,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -60,6 +60,7 @@ class SweepIndex(TypedDict):
     about: str
     varied: Sequence[str]
     plots: Sequence[str]
+    labels: Mapping[str, str]
     runs: Sequence[IndexedRun]
 
 
@@ -112,6 +113,7 @@ class SweepFolder:
         tasks: Sequence[Task],
         source: SourceCode,
         plots: Sequence[str],
+        labels: Mapping[str, str],
     ) -> None:
         """Write what the sweep consists of, and the experiment's files."""
         index: SweepIndex = {
@@ -120,6 +122,7 @@ class SweepFolder:
             "about": about,
             "varied": list(tasks[0].varied) if tasks else [],
             "plots": list(plots),
+            "labels": dict(labels),
             "runs": [
                 {"parameters": dict(task.parameters), "seed": task.seed, "key": task.key}
                 for task in tasks

@@ -128,6 +128,7 @@ def _failures(results: ResultSet) -> Iterator[str]:
 def _provenance(results: ResultSet) -> Iterator[str]:
     """Yield warnings, and the provenance of the first run: only parameters and seeds differ."""
     warnings = sorted({warning for result in results for warning in result.warnings})
+    warnings += filter(None, [results.seeds_without_effect()])
     if warnings:
         yield "<h2>Warnings</h2>"
         yield from (f'<p class="warning">{html.escape(warning)}</p>' for warning in warnings)

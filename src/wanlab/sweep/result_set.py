@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -28,11 +28,26 @@ class ResultSet:
     failures: tuple[Failure, ...] = ()
     missing: int = 0
     """How many runs have not been performed yet."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The experiment's words for its metrics and parameters."""
 
     @cached_property
     def table(self) -> Table:
         """A row per successful run: parameters, seed, metrics with their units, and warnings."""
         return table_of(self.results)
+
+    def seeds_without_effect(self) -> str:
+        """Return a sentence if every point was repeated and all repeats are equal; otherwise ""."""
+        names = tuple(self.results[0].parameters) if self.results else ()
+        points = group_by_parameters(self.results, names).values()
+        if not points or min(map(len, points)) < 2:
+            return ""
+        if any(result.metrics != point[0].metrics for point in points for result in point):
+            return ""
+        return (
+            f"the seeds change nothing: {len(self.results)} runs have {len(points)} different results,"
+            " because nothing in them is random"
+        )
 
     def __repr__(self) -> str:
         counts = f"{len(self.results)} runs, {len(self.failures)} failed, {self.missing} missing"

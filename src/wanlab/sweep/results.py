@@ -8,7 +8,7 @@ results.report()                                 an HTML page with everything
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,12 +58,22 @@ def read_results(folder: str | Path) -> Results:
     varied = tuple(index["varied"])
     tasks = [Task(run["parameters"], run["seed"], run["key"], varied) for run in index["runs"]]
     return results_in(
-        sweep_folder, index["experiment"], index["about"], tasks, tuple(index["plots"])
+        sweep_folder,
+        index["experiment"],
+        index["about"],
+        tasks,
+        tuple(index["plots"]),
+        index.get("labels", {}),  # folders of older versions have none
     )
 
 
 def results_in(
-    folder: SweepFolder, name: str, about: str, tasks: Sequence[Task], plots: tuple[str, ...]
+    folder: SweepFolder,
+    name: str,
+    about: str,
+    tasks: Sequence[Task],
+    plots: tuple[str, ...],
+    labels: Mapping[str, str],
 ) -> Results:
     """Return what a sweep's folder has of these tasks."""
     outcomes = [(folder.result(task), task) for task in tasks]
@@ -80,4 +90,5 @@ def results_in(
         results=results,
         failures=tuple(failures),
         missing=len(tasks) - len(results) - len(failures),
+        labels=dict(labels),
     )

@@ -119,6 +119,7 @@ class Sweep:
                 self.tasks,
                 self.experiment.source,
                 self.plots,
+                self.experiment.labels,
             )
             work.collect_known_runs(retry_failed)
             if work.waiting:
@@ -139,6 +140,7 @@ class Sweep:
             self.experiment.about,
             self.tasks,
             self.plots,
+            self.experiment.labels,
         )
 
     def _repr_html_(self) -> str:
