@@ -76,12 +76,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "experiments": {"run", "sweep", "measure"},
     "labs": FACE,
     # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
-    "cli": FACE | {"labs", "mininet", "web"},
+    "standard_tests": FACE,
+    "cli": FACE | {"labs", "standard_tests", "mininet", "web"},
     "mininet": FACE,
     "web": FACE | {"labs"},
     "pytest_plugin": FACE,
 }
-FACES = {"labs", "cli", "mininet", "web", "pytest_plugin"}
+FACES = {"labs", "standard_tests", "cli", "mininet", "web", "pytest_plugin"}
 
 MAX_LINES = 600
 FORBIDDEN_NAMES = {

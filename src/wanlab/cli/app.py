@@ -10,12 +10,14 @@ from wanlab import __version__
 
 from . import completions
 from .browser import web
+from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
 from .kernel_verbs import kernel
 from .lab_verbs import lab
 from .options import Json, WireOption
 from .passed_on import ALL_ARGUMENTS, PassedOn
 from .plot_verb import plot
+from .test_verb import run_test
 
 # \b makes click keep the line breaks of a paragraph.
 app = typer.Typer(
@@ -30,6 +32,7 @@ app = typer.Typer(
     wanlab plan topology.mn                        print a network as a shell script
     wanlab plot results/RUN/RECORD                 draw what was measured
     wanlab sweep buffers.py                        run an experiment with all its values
+    wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
     wanlab doctor                                  check what this computer needs
     """,
     no_args_is_help=True,
@@ -221,6 +224,7 @@ def plan(
 
 
 app.command("plot")(plot)
+app.command("capture", cls=WithCommand)(capture)
 
 
 @app.command("top")
@@ -270,6 +274,7 @@ def top(
 
 app.command("run")(run_experiment)
 app.command("sweep")(sweep_experiment)
+app.command("test")(run_test)
 app.add_typer(lab, name="lab")
 app.add_typer(kernel, name="kernel")
 

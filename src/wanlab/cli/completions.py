@@ -104,6 +104,15 @@ def queues(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 @_quietly
+def standard_tests(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the tests of `wanlab test`."""
+    from wanlab.standard_tests import catalog
+
+    yield "list", "print all tests"
+    yield from ((test.name, test.about) for test in catalog.TESTS.values())
+
+
+@_quietly
 def quantities(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield what `wanlab plot --what` draws; after a comma, one more."""
     from wanlab.plot import quantities as known

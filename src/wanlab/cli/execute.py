@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 from wanlab import Network, Process, Topology
@@ -57,14 +58,19 @@ def run(
 
 
 def run_in(
-    network: Network, start: Callable[..., Process], command: list[str], options: ExecOptions
+    network: Network,
+    start: Callable[..., Process],
+    command: list[str],
+    options: ExecOptions,
+    around: AbstractContextManager[object] | None = None,
 ) -> int:
     """Start the network and a command in it; return the command's exit status as a shell does.
 
-    `start` starts the command; its keyword arguments are those of Node.start.
+    `start` starts the command; its keyword arguments are those of Node.start. `around` is entered when
+    the network runs.
     """
     desktop.offer(network)
-    with network:
+    with network, around or nullcontext():
         for warning in network.warnings:
             print(f"wanlab: warning: {warning}", file=sys.stderr)
         if options.paces_to_real:

@@ -10,6 +10,7 @@ clock starts at 2026-01-01 00:00:00 UTC at boot; the file's comment says when th
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import struct
 import subprocess
@@ -46,8 +47,10 @@ Packet = tuple[int, int, int, int, bytes]
 class Capture:
     """Capture the packets of some ports into a file.
 
-    file        default: the first port's name and ".pcapng", in the network's folder
+    file        a path, or an open binary file such as a pipe to Wireshark; default: the first port's
+                name and ".pcapng", in the network's folder
     snaplen     keep at most this many bytes of each packet; 96 are enough for TCP headers
+    max_packets the maximum number of packets; later ones are left out
     max_bytes   the maximum size of the file, 1 GiB by default; later packets are left out
     filter      a filter expression of tcpdump, such as "tcp port 5201"
     ring_bytes  memory of the machine for each port; it must hold the packets of 20 ms
@@ -56,8 +59,9 @@ class Capture:
     def __init__(
         self,
         *ports: str,
-        file: str | Path | None = None,
+        file: str | Path | BinaryIO | None = None,
         snaplen: int = WHOLE_PACKET,
+        max_packets: int | None = None,
         max_bytes: str | int = MAX_BYTES,
         filter: str = "",
         ring_bytes: str | int = RING_BYTES,
@@ -69,7 +73,9 @@ class Capture:
         if not 1 <= snaplen <= WHOLE_PACKET:
             raise WanlabError(f"snaplen={snaplen}", f"from 1 to {WHOLE_PACKET} bytes")
         self._ports = ports
-        self._path = None if file is None else Path(file)
+        self._path = Path(file) if isinstance(file, str | Path) else None
+        self._stream = None if isinstance(file, str | Path) else file
+        self._max_packets = max_packets
         self._snaplen = snaplen
         self._max_bytes = parse_size(max_bytes)
         self._filter = filter
@@ -87,7 +93,7 @@ class Capture:
 
     @property
     def file(self) -> Path:
-        """The path of the file."""
+        """The path of the file; it is not used if packets go to an open file."""
         if self._path is None:
             assert self._network is not None, "not before it is used"
             return Path(self._network.folder) / f"{self._ports[0]}.pcapng"
@@ -118,11 +124,26 @@ class Capture:
         ]
 
     def began(self, beginning: Beginning) -> None:
-        self._file = self.file.open("wb")
+        self._file = self._stream or self.file.open("wb")
         comment = f"captured on a network's {self._clock_words(beginning)}"
         self._writer = PcapngFile(self._file, f"wanlab {VERSION}", comment)
         for name in self._ports:
             self._writer.add_interface(name, self._snaplen, self._filter)
+
+    @property
+    def packets(self) -> int:
+        """How many packets have been written."""
+        return sum(self._counts)
+
+    @property
+    def _name(self) -> str:
+        return "the capture" if self._stream is not None else self.file.name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more packets will be written: there are enough, or nobody reads them."""
+        has_enough = self._max_packets is not None and sum(self._counts) >= self._max_packets
+        return has_enough or self._writer is None
 
     def _clock_words(self, beginning: Beginning) -> str:
         """Describe the clock that the times in the file are from."""
@@ -158,8 +179,18 @@ class Capture:
                 if room < 0:
                     break
                 fitting += 1
+        wanted = fitting
+        if self._max_packets is not None:
+            wanted = min(fitting, max(0, self._max_packets - sum(self._counts)))
         self._left_out += len(batch) - fitting
-        writer.write(batch[:fitting])
+        fitting = wanted
+        try:
+            writer.write(batch[:fitting])
+            assert self._file is not None
+            self._file.flush()  # for those who read the file while it grows
+        except BrokenPipeError:  # Wireshark was closed
+            self._writer = None
+            return
         for packet in batch[:fitting]:
             self._counts[packet[1]] += 1
         if fitting:
@@ -167,11 +198,16 @@ class Capture:
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         self._write_batch()
-        assert self._writer is not None
+        if self._writer is None:
+            return []
         assert self._file is not None
         for place, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
             self._writer.add_statistics(place, self._last_ns, count + dropped, dropped)
-        self._file.close()
+        if self._stream is None:
+            self._file.close()
+        else:
+            with contextlib.suppress(BrokenPipeError):
+                self._file.flush()
         self._writer = None
         warnings = [
             f"capture of {name}: {count} packets were lost because the ring was full"
@@ -180,7 +216,7 @@ class Capture:
         ]
         if self._left_out:
             warnings.append(
-                f"{self.file.name} is full ({self._max_bytes} bytes): later packets are left out"
+                f"{self._name} is full ({self._max_bytes} bytes): later packets are left out"
             )
         return warnings
 

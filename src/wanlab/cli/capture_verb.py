@@ -1,0 +1,128 @@
+"""`wanlab capture`, with its options and help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+import typer
+from typer.core import TyperCommand
+
+from . import completions
+from .options import WireOption
+
+COMMAND = "wanlab.command"
+SEPARATOR = "--"
+
+
+class WithCommand(TyperCommand):
+    """A command whose arguments after -- are another command, kept apart from its own arguments."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments before --, and put the others into the context."""
+        place = args.index(SEPARATOR) if SEPARATOR in args else len(args)
+        ctx.meta[COMMAND] = args[place + 1 :]
+        return super().parse_args(ctx, args[:place])
+
+
+def capture(
+    context: typer.Context,
+    expression: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(help="What to capture, as for tcpdump: tcp port 5202.", metavar="FILTER"),
+    ] = None,
+    at: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "-i",
+            "--at",
+            help="A port (s1-eth2), a node (h1: all its ports) or a link (s1-s2); repeatable.",
+            metavar="PLACE",
+            autocompletion=completions.ports,
+        ),
+    ] = None,
+    topo: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="A topology file, or a shape such as single,4 (default: the network we are in).",
+            metavar="TOPOLOGY",
+            autocompletion=completions.topologies,
+        ),
+    ] = None,
+    node: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="The node to run the command on (default: the root namespace).",
+            metavar="NODE",
+            autocompletion=completions.nodes,
+        ),
+    ] = None,
+    write: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "-w",
+            "--write",
+            help="Write pcapng to FILE; - is standard output (default: print packets as text).",
+            metavar="FILE",
+        ),
+    ] = None,
+    snaplen: Annotated[
+        int,
+        typer.Option(
+            "-s", "--snaplen", help="Keep this many bytes of each packet.", metavar="BYTES"
+        ),
+    ] = 262_144,
+    count: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-c", "--count", min=1, help="Keep this many packets.", metavar="NUMBER"),
+    ] = None,
+    time: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Inside a network: end after this time (10s).", metavar="TIME"),
+    ] = None,
+    pace: Annotated[
+        str,
+        typer.Option(
+            help="fast, or real: time is never faster than a real clock.",
+            metavar="PACE",
+            autocompletion=completions.one_of("fast", "real"),
+        ),
+    ] = "fast",
+    wire: WireOption = "mtu",
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
+    ] = None,
+) -> None:
+    """Capture packets at ports of a network.
+
+    \b
+    wanlab capture --topo single,2 --at s1-eth1 -- wanlab-node h1 ping -c 3 h2
+    wanlab capture --topo net.mn --at s1-s2 -w out.pcapng -s 96 tcp -- bash test.sh
+    wanlab capture --topo net.mn --at s1-s2 -w - -- bash test.sh | wireshark -k -i -
+    wanlab capture --at h1 -w out.pcapng           in a terminal inside a network, until Ctrl-C
+
+    With -w -, and without -w, the output of the command goes to standard error. Times are those of the
+    machine's clock. To watch a running network live, capture into a file inside it, and outside run
+    `tail -c +1 -f out.pcapng | wireshark -k -i -`.
+
+    Exit status: that of the command.
+    """
+    from . import capture as command_module
+    from . import topologies
+
+    options: dict[str, object] = {"wire": topologies.one_of("wire", wire, ("mtu", "gso"))}
+    raise typer.Exit(
+        command_module.run(
+            context.meta[COMMAND],
+            topo=topo,
+            places=at or [],
+            node=node,
+            write=write,
+            snaplen=snaplen,
+            count=count,
+            expression=" ".join(expression or []),
+            time=time,
+            pace=pace,
+            network_options={**options, "seed": seed},
+        )
+    )

@@ -1,0 +1,123 @@
+"""`wanlab test`: runs ready-made tests, prints their table, and draws their figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from wanlab import Design, Sweep
+from wanlab.errors import WanlabError
+from wanlab.experiments import Experiment
+from wanlab.standard_tests import catalog
+
+from . import sweeps, topologies
+
+Value = str | int | float | bool
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def show_list() -> int:
+    """Print the tests with what they send."""
+    width = max(map(len, catalog.TESTS))
+    for test in catalog.TESTS.values():
+        print(f"{test.name:{width}}  {test.about}")
+    print(f"{'tcp_Nup':{width}}  N TCP flows up, for any N; tcp_Ndown: down")
+    return 0
+
+
+def run(
+    name: str,
+    *,
+    topo: str | None,
+    values: dict[str, str | None],
+    seconds: int,
+    flows: int,
+    client: str,
+    server: str,
+    wire: str,
+    seeds: int,
+    jobs: int | None,
+    output: Path | None,
+    ending: str,
+    no_cache: bool,
+    as_json: bool,
+) -> int:
+    """Perform a test with all values and seeds; return 1 if a run failed."""
+    from wanlab.standard_tests.experiment import standard_test
+
+    test = catalog.find(name)
+    axes = _axes(values)
+    if topo is not None and (given := [f"--{option}" for option in axes if option != "congestion"]):
+        raise WanlabError(
+            f"{' and '.join(given)} cannot be combined with --topo",
+            "they describe the bottleneck of the default topology; put them into your own",
+        )
+    if ending not in FORMATS:
+        raise WanlabError(f"--format {ending}: unknown format", f"use one of: {', '.join(FORMATS)}")
+    fixed: dict[str, Value] = {
+        **{"test": test.name, "seconds": seconds, "flows": flows},
+        **{"client": client, "server": server},
+        "wire": topologies.one_of("wire", wire, ("mtu", "gso")),
+        "topology": _as_text(topo) if topo else "",
+    }
+    design = Design(axes, ({k: v for k, v in fixed.items() if v != ""},), repeats=seeds)
+    folder = output or Path("results") / test.name
+    return _perform(standard_test, design, folder, jobs, ending, no_cache, as_json)
+
+
+def _perform(
+    experiment: Experiment,
+    design: Design,
+    folder: Path,
+    jobs: int | None,
+    ending: str,
+    no_cache: bool,
+    as_json: bool,
+) -> int:
+    task = Sweep(experiment, design, output=folder)
+    with sweeps.shown(task) as listener:
+        results = task.run(jobs=jobs, uses_cache=not no_cache, retry_failed=True, progress=listener)
+    for failure in results.failures:
+        print(f"failed: {failure.title(results.varied)}: {failure}")
+    if not results.results:
+        return 1
+    from wanlab.standard_tests import figures, summary
+
+    test = str(results.results[0].parameters["test"])
+    drawn = figures.draw(results, results.folder / test, ending)
+    if as_json:
+        print(
+            json.dumps(
+                {**sweeps.results_as_json(results, None), "figures": list(map(str, drawn))},
+                indent=2,
+            )
+        )
+    else:
+        print(summary.text(results))
+        for path in drawn:
+            print(f"figure: {_short(path)}")
+        print(f"records: {_short(results.folder / 'runs')}")
+    return 1 if results.failures else 0
+
+
+def _axes(values: dict[str, str | None]) -> dict[str, Sequence[Value]]:
+    """Return the values of each option that was given: "fifo,fq_codel" are two."""
+    axes: dict[str, Sequence[Value]] = {}
+    for name, text in values.items():
+        if text is not None:
+            axes[name] = list(dict.fromkeys(part.strip() for part in text.split(",")))
+            if not all(axes[name]):
+                raise WanlabError(f"--{name} {text}: a value is empty")
+    return axes
+
+
+def _as_text(topo: str) -> str:
+    from wanlab.topology import dumps, resolve
+
+    return dumps(resolve(topologies.read(topo)), "test.mn")
+
+
+def _short(path: Path) -> Path:
+    """Return the path from the working folder, if it is below it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

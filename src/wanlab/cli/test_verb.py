@@ -1,0 +1,152 @@
+"""`wanlab test`, with its options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from . import completions
+from .options import Json, WireOption
+
+LIST = "list"
+
+
+def run_test(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="rrul, tcp_nup, ping, ...; `list` prints all.",
+            metavar="TEST",
+            autocompletion=completions.standard_tests,
+        ),
+    ],
+    queue: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Queue of the bottleneck (fifo), or several to compare: fifo,fq_codel.",
+            metavar="QUEUES",
+            autocompletion=completions.queues,
+        ),
+    ] = None,
+    rate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Rate of the bottleneck (10Mbps).", metavar="RATES"),
+    ] = None,
+    delay: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Delay of the bottleneck in each direction (10ms).", metavar="DELAYS"),
+    ] = None,
+    buffer: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Limit of its queue: 2bdp or 64KB (that of the queue).", metavar="SIZES"),
+    ] = None,
+    congestion: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Congestion control (cubic), or several to compare: cubic,bbr.",
+            metavar="NAMES",
+            autocompletion=completions.one_of("bbr", "cubic", "dctcp", "htcp", "reno", "vegas"),
+        ),
+    ] = None,
+    topo: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Another topology: a file or a shape (default: a dumbbell).",
+            metavar="TOPOLOGY",
+            autocompletion=completions.topologies,
+        ),
+    ] = None,
+    client: Annotated[
+        str,
+        typer.Option(
+            help="The host to test from (the first).",
+            metavar="NODE",
+            autocompletion=completions.nodes,
+        ),
+    ] = "",
+    server: Annotated[
+        str,
+        typer.Option(
+            help="The host to test to (the last).",
+            metavar="NODE",
+            autocompletion=completions.nodes,
+        ),
+    ] = "",
+    time: Annotated[int, typer.Option(min=1, help="Seconds of load.", metavar="SECONDS")] = 30,
+    flows: Annotated[
+        int, typer.Option(min=1, help="Flows of tests with several.", metavar="NUMBER")
+    ] = 4,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Repeat it with this many seeds.", metavar="NUMBER")
+    ] = 1,
+    wire: WireOption = "mtu",
+    jobs: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "-o", "--output", help="Keep the results in FOLDER (results/TEST).", metavar="FOLDER"
+        ),
+    ] = None,
+    ending: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="Format of the figures.",
+            metavar="ENDING",
+            autocompletion=completions.one_of(".png", ".pdf", ".svg"),
+        ),
+    ] = ".png",
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a ready-made test of a path under load, as Flent does.
+
+    \b
+    wanlab test list
+    wanlab test rrul --queue fq_codel
+    wanlab test rrul --queue fifo,fq_codel,cake --rate 20Mbps --delay 15ms --seeds 5
+    wanlab test tcp_8up --topo network.mn --client h1 --server h4
+
+    Pings run alone for 5 s, under load, and alone again. The command prints a table and draws
+    throughput and ping over time and the distribution of the pings. Options with several values
+    compare them. Runs are cached; see docs/tests.md.
+
+    Exit status: 0, or 1 if a run failed.
+    """
+    from . import standard_tests
+
+    if name == LIST:
+        raise typer.Exit(standard_tests.show_list())
+    raise typer.Exit(
+        standard_tests.run(
+            name,
+            topo=topo,
+            values={
+                "queue": queue,
+                "rate": rate,
+                "delay": delay,
+                "buffer": buffer,
+                "congestion": congestion,
+            },
+            seconds=time,
+            flows=flows,
+            client=client,
+            server=server,
+            wire=wire,
+            seeds=seeds,
+            jobs=jobs,
+            output=output,
+            ending=ending,
+            no_cache=no_cache,
+            as_json=as_json,
+        )
+    )
