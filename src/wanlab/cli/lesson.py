@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -34,13 +33,6 @@ def show(
     if as_text or not sys.stdout.isatty():
         print(text, end="")
         return
-    from rich.console import Console
-    from rich.markdown import Markdown
+    from .lesson_page import show as show_page
 
-    console = Console()
-    if hint is not None:
-        console.print(Markdown(text))
-        return
-    os.environ.setdefault("LESS", "-R")  # without it, less shows colours as codes
-    with console.pager(styles=True):
-        console.print(Markdown(text))
+    show_page(text, unit.folder, is_paged=hint is None)

@@ -1,0 +1,154 @@
+"""Mermaid diagrams as boxes and lines of text, for terminals.
+
+termaid draws them. It does not read all that Mermaid does, so flowcharts are parsed here and handed to
+it in its own words. A diagram that it cannot draw completely, or that is wider than the terminal,
+becomes a list of its arrows: "h1 --- s1".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_NODE = re.compile(
+    r'\s*([A-Za-z]\w*)(?:(?:\(\(|\[\(|\(|\[|\{)(?:"([^"]*)"|(.*?))(?:\)\)|\)\]|\)|\]|\}))?'
+)
+_ARROW = re.compile(
+    r'\s*(?:(--)\s+"?([^"\n]*?)"?\s+(---|-->)|(-\.)\s+"?([^"\n]*?)"?\s+(\.->)|(---|-->|-\.->))'
+)
+_BREAK = re.compile(r"\s*<br\s*/?>\s*")
+_GROUP = re.compile(r'subgraph\s+(\w+)(?:\["?(.*?)"?\])?')
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A line between two nodes."""
+
+    start: str
+    end: str
+    kind: str
+    label: str = ""
+
+
+@dataclass
+class Flowchart:
+    """The content of a flowchart, without its layout."""
+
+    direction: str = "LR"
+    nodes: dict[str, str] = field(default_factory=dict)
+    arrows: list[Arrow] = field(default_factory=list)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    """The nodes of each subgraph by its title."""
+
+
+def as_text(source: str, width: int) -> str:
+    """Return a diagram as lines of at most `width` columns; the source itself if it is unknown."""
+    if not source.lstrip().startswith("flowchart"):
+        drawn = _drawn(source)
+        return drawn if drawn and _width(drawn) <= width else source.rstrip()
+    chart = parse(source)
+    drawn = _drawn(_in_simple_words(chart)) if _is_simple(chart) else ""
+    labels = [*chart.nodes.values(), *(arrow.label for arrow in chart.arrows)]
+    is_complete = all(word in drawn for label in labels for word in label.split())
+    lines = [drawn] if drawn and is_complete and _width(drawn) <= width else _listed(chart)
+    for title, members in chart.groups.items():
+        lines.append(f"{title}: {', '.join(_name(chart, member) for member in members)}")
+    return "\n".join(lines)
+
+
+def parse(source: str) -> Flowchart:
+    """Parse a flowchart: nodes with their labels, arrows, and subgraphs."""
+    chart = Flowchart()
+    group: list[str] | None = None
+    for line in source.strip().splitlines():
+        statement = line.strip()
+        if statement.startswith("flowchart"):
+            chart.direction = statement.split()[1]
+        elif match := _GROUP.match(statement):
+            group = chart.groups.setdefault(match[2] or match[1], [])
+        elif statement == "end":
+            group = None
+        elif statement and not statement.startswith("direction"):
+            for name in _read_chain(statement, chart):
+                if group is not None and name not in group:
+                    group.append(name)
+    return chart
+
+
+def _read_chain(statement: str, chart: Flowchart) -> list[str]:
+    """Read `a --- b --- c`; return its nodes."""
+    names: list[str] = []
+    position, arrow = 0, None
+    while match := _NODE.match(statement, position):
+        name = match[1]
+        label = match[2] or match[3]
+        chart.nodes[name] = _BREAK.sub("\n", label) if label else chart.nodes.get(name, name)
+        if arrow is not None:
+            text = _BREAK.sub(" ", arrow[2] or arrow[5] or "")
+            kind = arrow[3] or arrow[7] or "-.->"
+            chart.arrows.append(Arrow(names[-1], name, kind, text))
+        names.append(name)
+        arrow = _ARROW.match(statement, match.end())
+        if arrow is None:
+            break
+        position = arrow.end()
+    return names
+
+
+def _is_simple(chart: Flowchart) -> bool:
+    """Whether every arrow leads from a column to the next one: others cross or hide each other."""
+    columns = _columns(chart)
+    return chart.direction == "LR" and all(
+        columns[arrow.end] == columns[arrow.start] + 1 for arrow in chart.arrows
+    )
+
+
+def _columns(chart: Flowchart) -> dict[str, int]:
+    """Return the longest way to each node; with a circle, as many steps as there are nodes."""
+    columns = dict.fromkeys(chart.nodes, 0)
+    for _ in chart.nodes:
+        for arrow in chart.arrows:
+            columns[arrow.end] = max(columns[arrow.end], columns[arrow.start] + 1)
+    return columns
+
+
+def _in_simple_words(chart: Flowchart) -> str:
+    """Return the flowchart in the part of Mermaid that termaid reads."""
+    lines = ["flowchart LR"]
+    lines += [f'{name}["{_escaped(label)}"]' for name, label in chart.nodes.items()]
+    for arrow in chart.arrows:
+        label = f'|"{arrow.label}"|' if arrow.label else ""
+        lines.append(f"{arrow.start} {arrow.kind}{label} {arrow.end}")
+    return "\n".join(lines)
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\n", "\\n")
+
+
+def _drawn(source: str) -> str:
+    """Return what termaid draws, or "" if it cannot."""
+    import termaid
+
+    try:
+        drawn: str = termaid.render(source, padding_x=1, padding_y=0, gap=2)
+    except Exception:  # a young library, whose errors are of any type
+        return ""
+    return "\n".join(line.rstrip() for line in drawn.strip("\n").splitlines())
+
+
+def _listed(chart: Flowchart) -> list[str]:
+    """Return a line for each arrow."""
+    lines = []
+    for arrow in chart.arrows:
+        text = f"{_name(chart, arrow.start)}  {arrow.kind}  {_name(chart, arrow.end)}"
+        lines.append(f"{text}    ({arrow.label})" if arrow.label else text)
+    return lines
+
+
+def _name(chart: Flowchart, node: str) -> str:
+    return " ".join(chart.nodes[node].split())
+
+
+def _width(text: str) -> int:
+    return max(map(len, text.splitlines()), default=0)

@@ -1,0 +1,112 @@
+"""LaTeX formulas as a line of Unicode, for terminals: "√(3/2) MSS/(RTT √L)".
+
+pylatexenc knows the symbols. What it prints without brackets (fractions, roots, powers of sums) is
+replaced here, because without them a formula would say something else.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+SUPERSCRIPTS = dict(zip("0123456789+-=()nit", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵗ", strict=True))
+SUBSCRIPTS = dict(
+    zip("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True)
+)
+_SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\w|[^\s{}\w]))")
+UNDERSCORE = "\ue000"
+"""Stands for an underscore that does not begin an index."""
+_PLAIN = tuple(
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (r"\{,\}", ","),  # 12{,}500
+        (r"\\,", " "),
+        (r"\\%", "%"),
+        (r"\\[dt]frac(?![a-z])", r"\\frac"),
+        (r"\\frac(\d)(\d+|\\[a-z]+|[a-z])", r"\\frac{\1}{\2}"),
+        (r"\\math(?:it|rm)(?![a-z])", r"\\text"),
+        (r"\\_", UNDERSCORE),
+        (r"([_^])\\text\{([^{}]*)\}", r"\1{\2}"),
+        (r"\\(?:left|right|[bB]ig[lr])(?![a-z])", ""),
+        (r"\\bmod(?![a-z])", r"\\ \\text{mod}\\ "),
+        (r"\\underbrace\{((?:[^{}]|\{[^{}]*\})*)\}_\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1 (\2)"),
+    )
+)
+"""What pylatexenc does not know, in what it knows. The words below a brace follow in brackets."""
+_FACTOR = re.compile(r"(?<![\w./])(\d+/\d+)(?=\s?[^\W\d]|\()")
+"""A fraction before what it multiplies."""
+_SPACES = re.compile(r"\s+")
+_OPERATOR = re.compile(r"\s*([=≈≤≥<⇒⟹←±·])\s*")
+
+
+def as_line(latex: str) -> str:
+    """Return a formula as one line of text."""
+    for pattern, plain in _PLAIN:
+        latex = pattern.sub(plain, latex)
+    text = str(_converter().latex_to_text(latex))
+    text = _OPERATOR.sub(r" \1 ", _with_scripts(text))
+    text = _SPACES.sub(" ", text.replace("{", "").replace("}", "")).replace("( ", "(").strip()
+    return _FACTOR.sub(r"(\1)", text).replace(UNDERSCORE, "_")
+
+
+@cache
+def _converter() -> Any:
+    """Return pylatexenc's converter with our fractions and roots."""
+    from pylatexenc.latex2text import (
+        LatexNodes2Text,
+        MacroTextSpec,
+        get_default_latex_context_db,
+    )
+
+    def parts(node: Any, converter: Any) -> list[str]:
+        arguments = node.nodeargd.argnlist if node.nodeargd else []
+        texts = (converter.nodelist_to_text([one]) if one is not None else "" for one in arguments)
+        return [_without_braces(text) for text in texts]
+
+    def fraction(node: Any, l2tobj: Any) -> str:
+        above, below = parts(node, l2tobj)[-2:]
+        return f" {_bracketed(above)}/{_bracketed(below)}"
+
+    def root(node: Any, l2tobj: Any) -> str:
+        degree, content = (["", *parts(node, l2tobj)])[-2:]
+        sign = {"3": "∛", "4": "∜"}.get(degree.strip("[] "), "√")
+        return f"{sign}{_bracketed(content)}"
+
+    database = get_default_latex_context_db()
+    database.add_context_category(
+        "lessons",
+        prepend=True,
+        macros=[
+            MacroTextSpec("frac", simplify_repl=fraction),
+            MacroTextSpec("sqrt", simplify_repl=root),
+        ],
+    )
+    return LatexNodes2Text(database, math_mode="text", keep_braced_groups=True)
+
+
+def _without_braces(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].strip() if re.fullmatch(r"\{[^{}]*\}", text) else text
+
+
+def _bracketed(text: str) -> str:
+    """Return the text, in brackets if it is more than one number, name or power."""
+    inner = text.strip()
+    is_simple = re.fullmatch(r"[\w.,βσμρα]+(?:[\^_]\{?\w+\}?)*", inner) is not None
+    return inner if is_simple else f"({inner})"
+
+
+def _with_scripts(text: str) -> str:
+    """Write powers and indices as small characters where Unicode has all of them."""
+
+    def small(match: re.Match[str]) -> str:
+        content = match[2] if match[2] is not None else match[3]
+        table = SUPERSCRIPTS if match[1] == "^" else SUBSCRIPTS
+        if content and all(letter in table for letter in content):
+            return "".join(table[letter] for letter in content)
+        if re.fullmatch(r"\w*", content):
+            return f"{match[1]}{content}"
+        return f"{match[1]}({content})"
+
+    return _SCRIPT.sub(small, text)

@@ -1,0 +1,92 @@
+"""A lesson for a terminal: formulas in Unicode, diagrams as boxes, figures by name, and a pager.
+
+The result is Markdown, which rich formats.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.pager import Pager
+
+from .drawings import as_text
+from .formulas import as_line
+
+MAX_WIDTH = 100
+"""Longer lines are hard to read."""
+_CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+_DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_DISPLAYED = re.compile(r"^([ ]*)\$\$(.+?)\$\$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"\$\$?([^$]+)\$\$?")
+_FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+_SPECIAL = re.compile(r"([\\*_\[\]<>`#])")
+
+
+def show(markdown: str, folder: Path, *, is_paged: bool = True) -> None:
+    """Show a lesson of a folder on the terminal, page by page if it is long."""
+    width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
+    console = Console(width=width)
+    page = Markdown(for_terminal(markdown, folder, width))
+    if not is_paged:
+        console.print(page)
+        return
+    with console.pager(pager=ColourPager(), styles=True):
+        console.print(page)
+
+
+def for_terminal(markdown: str, folder: Path, width: int) -> str:
+    """Return Markdown that a terminal can show: no LaTeX, no Mermaid, no images."""
+
+    def diagram(match: re.Match[str]) -> str:
+        return f"```text\n{as_text(match[1], width - 2)}\n```"
+
+    parts = _CODE.split(_DIAGRAM.sub(diagram, markdown))
+    return "".join(
+        part if number % 2 else _prose(part, folder) for number, part in enumerate(parts)
+    )
+
+
+def _prose(text: str, folder: Path) -> str:
+    """Replace formulas and figures in what is not code."""
+
+    def displayed(match: re.Match[str]) -> str:
+        return f"\n{match[1]}> {_literal(as_line(match[2]))}\n"
+
+    def inline(match: re.Match[str]) -> str:
+        return _literal(as_line(match[1]))
+
+    def figure(match: re.Match[str]) -> str:
+        return f"**Figure:** {match[1]} ({_literal(str(folder / match[2]))}; `wanlab web` shows it)"
+
+    return _FIGURE.sub(figure, _INLINE.sub(inline, _DISPLAYED.sub(displayed, text)))
+
+
+def _literal(text: str) -> str:
+    """Return a text in which Markdown finds nothing to format."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+class ColourPager(Pager):
+    """The user's pager; less shows colours only if it is told to, and Debian's default is less."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._environment = environment
+
+    def show(self, content: str) -> None:
+        """Show the text, or print it if there is no pager."""
+        command = shlex.split(self._environment.get("PAGER", "")) or ["less"]
+        if shutil.which(command[0], path=self._environment.get("PATH")) is None:
+            print(content, end="")
+            return
+        # less reads this variable however it is started; others ignore it.
+        options = f"{self._environment.get('LESS', '')} -R".strip()
+        environment = {**self._environment, "LESS": options}
+        subprocess.run(command, input=content.encode(), env=environment, check=False)
