@@ -17,6 +17,9 @@ _STEP = re.compile(rb"  [A-Z][A-Z0-9_.+]* +\S")
 _TAIL_LINES = 30
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 5.0
+# Programs of which the configuration notes the version if they are installed. The image contains
+# its configuration, so it would depend on them, although nothing is built with them.
+_NOT_USED = ("RUSTC", "BINDGEN", "PAHOLE")
 
 
 def environment(timestamp: str) -> dict[str, str]:
@@ -46,7 +49,8 @@ def run_make(
     If this process is interrupted or killed, make and its children end too.
     """
     # The compiler's warnings stay in the log: they concern code that is not wanlab's.
-    command = ["make", "ARCH=um", f"CC={compiler}", f"HOSTCC={compiler}", *targets]
+    absent = [f"{name}=none" for name in _NOT_USED]
+    command = ["make", "ARCH=um", f"CC={compiler}", f"HOSTCC={compiler}", *absent, *targets]
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,

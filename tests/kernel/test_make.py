@@ -54,6 +54,22 @@ def test_make_sees_nothing_of_ours_that_would_change_the_kernel(
     }
 
 
+def test_programs_that_build_nothing_do_not_change_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The configuration, which the image contains, would name the version of an installed rustc."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("rustc", "bindgen", "pahole"):
+        (programs / name).write_text("#!/bin/sh\necho 1.2.3\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    variables = "RUSTC = rustc\nBINDGEN = bindgen\nPAHOLE = pahole\n"
+    versions = "; ".join(f"$({name}) 2>&1 || true" for name in ("RUSTC", "BINDGEN", "PAHOLE"))
+    make(tmp_path, f"{variables}all:\n\t@({versions}) > versions\n")
+    assert "1.2.3" not in (tmp_path / "versions").read_text()
+
+
 def test_an_interrupt_ends_make_and_what_it_started(tmp_path: Path) -> None:
     descriptors: list[int] = []
 
