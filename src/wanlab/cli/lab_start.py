@@ -8,13 +8,15 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wanlab import Network, Process, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, student_files
+from wanlab.labs import catalog, hand_in, student_files, unit_file
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.unit import Unit
@@ -25,16 +27,31 @@ from .topologies import one_of
 
 SHELL = "bash --norc --noprofile -i"
 SOCKET = "wanlab"
+LOGS = f"{student_files.HOME}/{hand_in.TRANSCRIPTS}"
+# After each command: its exit status, the terminal (from its prompt), and its line of the history.
+NOTE_COMMAND = (
+    '__status=$?; printf \'%s\\t%s\\t%s\\n\' "$__status" "${PS1%%:*}" "$(history 1)"'
+    f" >> {LOGS}/{hand_in.COMMANDS}"
+)
 
 
-def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux: bool) -> int:
+def start(
+    name: str,
+    *,
+    seed: int,
+    clock: str,
+    folder: Path | None,
+    without_tmux: bool,
+    units: Path | None = None,
+) -> int:
     """Start a unit's network; return the exit status of its prompt."""
     one_of("clock", clock, ("virtual", "real"))
-    unit = catalog.find(name)
+    unit = unit_file.for_seed(catalog.find(name, units), seed)
     home = (folder or Path(unit.folder.name)).resolve()
     try:
         home.mkdir(parents=True, exist_ok=True)
         student_files.install(home, catalog.with_labs(unit))
+        (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
     except OSError as error:
         raise WanlabError(
             f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
@@ -49,14 +66,27 @@ def start(name: str, *, seed: int, clock: str, folder: Path | None, without_tmux
     command = tmux(unit, network, greeting) if uses_tmux else list(PROMPT)
     if not topology.nodes:
         print(f"the network is empty: save a topology as {drawn} and start again", file=sys.stderr)
-    starter = partial(_start, network, student_files.environment(seed))
+    variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
+    log = None if uses_tmux else home / hand_in.TRANSCRIPTS / "mininet"
+    starter = partial(_start, network, variables, log)
     return execute.run_in(network, starter, command, ExecOptions(stdin_is_for_prompt=True))
 
 
 def _start(
-    network: Network, variables: dict[str, str], command: list[str], **options: Any
+    network: Network,
+    variables: dict[str, str],
+    log: Path | None,
+    command: list[str],
+    **options: Any,
 ) -> Process:
-    """Start a command in the home folder, with the variables of the unit's terminals."""
+    """Start a command in the home folder, with the variables of the unit's terminals.
+
+    What it shows is added to `log`, if there is one.
+    """
+    if log is not None:
+        for name in ("on_output", "on_stderr"):
+            if options.get(name) is not None:
+                options[name] = partial(_show_and_keep, options[name], log)
     student_files.link_home(network)
     more = options.pop("environment", None) or {}
     environment = {**variables, **more, "PWD": student_files.HOME}
@@ -79,14 +109,34 @@ def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]
     windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
-    windows += [("lesson", f"PAGER='less -R' wanlab lab show {unit.name}; exec {SHELL}")]
+    own = f" --units {shlex.quote(str(unit.folder.parent))}" if unit.own_name else ""
+    windows += [
+        (
+            "lesson",
+            f"PAGER='less -R' wanlab lab show {unit.name} --seed $WANLAB_SEED{own}; exec {SHELL}",
+        )
+    ]
+    session = unit.name
     words = ["tmux", "-L", SOCKET, "-f", "/dev/null"]
     for number, (title, command) in enumerate(windows):
         if number:
             words += [";", "new-window", "-d", "-n", title, command]
         else:
-            words += ["new-session", "-s", unit.name, "-n", title, command]
+            words += ["new-session", "-s", session, "-n", title, command]
+        words += [
+            ";",
+            "pipe-pane",
+            "-t",
+            f"{session}:{title}",
+            f"cat >> {LOGS}/{shlex.quote(title)}",
+        ]
     return [*words, ";", "set", "-g", "mouse", "on", ";", "set", "-g", "status-right", ""]
+
+
+def _show_and_keep(show: Callable[[bytes], None], log: Path, data: bytes) -> None:
+    with suppress(OSError), log.open("ab") as file:
+        file.write(data)
+    show(data)
 
 
 def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> str:

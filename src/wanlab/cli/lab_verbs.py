@@ -25,11 +25,11 @@ UnitName = Annotated[
 
 
 @lab.command("list")
-def lab_list(as_json: Json = False) -> None:
+def lab_list(as_json: Json = False, units: Units = None) -> None:
     """List labs, exercises and problems in the order of the manual."""
     from . import labs
 
-    labs.show_list(as_json=as_json)
+    labs.show_list(as_json=as_json, units=units)
 
 
 @lab.command("show")
@@ -88,6 +88,7 @@ def lab_start(
     no_tmux: Annotated[
         bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
     ] = False,
+    units: Units = None,
 ) -> None:
     """Start the network of a unit, with Mininet's prompt.
 
@@ -98,12 +99,15 @@ def lab_start(
     wanlab lab start prob1 --seed 4 --folder ~/prob1
 
     The home folder has the manual's folders: ~/lab_topologies, ~/NTP_Exercises and ~/NTP_Problems. Your
-    files are kept in FOLDER. To have your work graded, type `wanlab lab check UNIT` in the network.
+    files are kept in FOLDER, and what each terminal shows in FOLDER/transcripts.
+    To have your work graded, type `wanlab lab check UNIT` in the network.
     """
     from . import lab_start as command_module
 
     raise typer.Exit(
-        command_module.start(unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux)
+        command_module.start(
+            unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux, units=units
+        )
     )
 
 
@@ -184,6 +188,7 @@ def lab_check(
         typer.Option(help="Keep the script's /home/admin in FOLDER.", metavar="FOLDER"),
     ] = None,
     as_json: Json = False,
+    units: Units = None,
 ) -> None:
     """Grade a student's work.
 
@@ -201,5 +206,119 @@ def lab_check(
     from . import labs
 
     raise typer.Exit(
-        labs.check(unit, script=script, seed=seed, clock=clock, as_json=as_json, keep=folder)
+        labs.check(
+            unit, script=script, seed=seed, clock=clock, as_json=as_json, keep=folder, units=units
+        )
     )
+
+
+@lab.command("hand-in")
+def lab_hand_in(
+    unit: UnitName,
+    seed: Seed = 1,
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="The folder of lab start (default: ./problem1).", metavar="FOLDER"),
+    ] = None,
+    script: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="The commands that solve the unit (default: FOLDER/prob1.sh).", metavar="FILE"
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", help="The file to write.", metavar="FILE"),
+    ] = None,
+    units: Units = None,
+) -> None:
+    """Pack your work on a unit into one file for your instructor.
+
+    The file has the script, what each terminal showed, and the versions of wanlab and its kernel. If
+    you have not written a script, one is made from the commands that you typed: read it first.
+
+    \b
+    wanlab lab hand-in prob1 --seed 4711 --folder ~/prob1
+    """
+    from . import class_grading
+
+    class_grading.pack(unit, seed=seed, folder=folder, script=script, output=output, units=units)
+
+
+@lab.command("grade")
+def lab_grade(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with one folder per student.", metavar="FOLDER")
+    ],
+    seeds: Annotated[
+        Path, typer.Option(help="CSV with the columns student and seed.", metavar="FILE")
+    ],
+    unit: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Grade this unit (default: all that were handed in).", metavar="UNIT"),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option("-j", "--jobs", min=1, help="Networks in parallel.", metavar="NUMBER"),
+    ] = 1,
+    only: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Grade this student again, and nobody else.", metavar="NAME"),
+    ] = None,
+    due: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help='Mark what is later: "2026-11-20 23:59".', metavar="TIME"),
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(help="Real time for one submission.", metavar="NUMBER", min=0.01)
+    ] = 15,
+    results: Annotated[
+        Path, typer.Option(help="Write tables and feedback to FOLDER.", metavar="FOLDER")
+    ] = Path("grades"),
+    units: Units = None,
+) -> None:
+    """Grade the submissions of a class.
+
+    \b
+    submissions/Ada Lovelace/prob1.sh            or a hand-in, prob1-seed7.zip
+    wanlab lab grade submissions --seeds seeds.csv -j 4
+    wanlab lab grade submissions --seeds seeds.csv --only "Ada Lovelace"
+
+    Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list of
+    submissions that are alike. What has not changed since an earlier run is not graded again.
+
+    Exit status: 0, or 1 if something that was handed in could not be graded.
+    """
+    from . import class_grading
+
+    raise typer.Exit(
+        class_grading.grade(
+            folder,
+            seeds=seeds,
+            chosen=unit or [],
+            units=units,
+            jobs=jobs,
+            minutes=minutes,
+            due=due,
+            only=only or [],
+            results=results,
+        )
+    )
+
+
+@lab.command("new")
+def lab_new(
+    name: Annotated[str, typer.Argument(help="The name of the unit.", metavar="NAME")],
+    units: Annotated[
+        Path, typer.Option("--units", help="The folder of your units.", metavar="FOLDER")
+    ] = Path("units"),
+) -> None:
+    """Write the files of a unit of your own, to start from.
+
+    \b
+    wanlab lab new slow-link --units my-units
+    wanlab lab start slow-link --units my-units
+    """
+    from . import class_grading
+
+    class_grading.new(name, units)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wanlab import Network, __version__
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, report, summary, table
+from wanlab.labs import catalog, report, summary, table, unit_file
 from wanlab.labs.unit import Unit
 
 from .progress import Progress
@@ -22,9 +22,9 @@ INSIDE = Path("/run/wanlab/network.json")
 ALL = "all"
 
 
-def show_list(*, as_json: bool = False) -> None:
+def show_list(*, as_json: bool = False, units: Path | None = None) -> None:
     """List the units in the manual's order; one that cannot be read is shown with its error."""
-    rows = [_row(name) for name in catalog.names()]
+    rows = [_row(name, units) for name in catalog.names(units)]
     if as_json:
         print(json.dumps(rows, indent=2))
         return
@@ -32,9 +32,9 @@ def show_list(*, as_json: bool = False) -> None:
         print(f"{row['name']:>6}  {row['title']}")
 
 
-def _row(name: str) -> dict[str, object]:
+def _row(name: str, units: Path | None) -> dict[str, object]:
     try:
-        unit = catalog.find(name)
+        unit = catalog.find(name, units)
     except WanlabError as error:
         return {"name": name, "title": f"cannot be read: {error}".splitlines()[0]}
     return {
@@ -134,11 +134,18 @@ def _write(path: Path, text: str) -> None:
 
 
 def check(
-    name: str, *, script: Path | None, seed: int, clock: str, as_json: bool, keep: Path | None
+    name: str,
+    *,
+    script: Path | None,
+    seed: int,
+    clock: str,
+    as_json: bool,
+    keep: Path | None,
+    units: Path | None = None,
 ) -> int:
     """Grade a script, or, inside `wanlab lab start`, the network that is running there."""
     one_of("clock", clock, CLOCKS)
-    unit = catalog.find(name)
+    unit = catalog.find(name, units)
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks")
     progress = Progress()
@@ -169,9 +176,11 @@ def _check(
         )
     from wanlab.labs import grade
 
+    seed = int(os.environ.get("WANLAB_SEED", seed))
+    unit = unit_file.for_seed(unit, seed)
     with Network.attach() as network:
         marks = grade.grade(unit, network, progress.say)
-    return grade.report(unit, marks, int(os.environ.get("WANLAB_SEED", seed)))
+    return grade.report(unit, marks, seed)
 
 
 def _coloured(text: str) -> str:

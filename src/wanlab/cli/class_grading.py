@@ -1,0 +1,114 @@
+"""`wanlab lab hand-in`, `grade` and `new`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog, class_run, hand_in, new_unit, submissions
+from wanlab.labs.class_run import ClassOptions, ClassRun
+
+from .progress import Progress
+
+
+def pack(
+    name: str,
+    *,
+    seed: int,
+    folder: Path | None,
+    script: Path | None,
+    output: Path | None,
+    units: Path | None,
+) -> None:
+    """Pack a student's work on a unit into one file."""
+    unit = catalog.find(name, units)
+    home = folder or Path(unit.folder.name)
+    if not home.is_dir():
+        raise WanlabError(
+            f"there is no folder {home}", "name the folder of `wanlab lab start` with --folder"
+        )
+    script = script or hand_in.find_script(unit, home)
+    if script is None:
+        script = home / f"{unit.name}.sh"
+        draft = hand_in.draft(home)
+        text = f"# {unit.heading}: what was typed and changed something.\n{draft}"
+        script.write_text(text, encoding="utf-8")
+        if not draft:
+            raise WanlabError(
+                f"there is no script to hand in, and nothing was typed: wrote an empty {script}",
+                "write the commands that solve the task into it and hand in again",
+            )
+        print(
+            f"there was no script, so {script} was written from what you typed.\n"
+            f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
+        )
+    target = output or Path(f"{unit.name}-seed{seed}.zip")
+    digest = hand_in.pack(unit, seed, home, script, target)
+    print(f"{target}: hand in this file (SHA-256 {digest[: hand_in.SHOWN_DIGITS]})")
+
+
+def grade(
+    folder: Path,
+    *,
+    seeds: Path,
+    chosen: list[str],
+    units: Path | None,
+    jobs: int,
+    minutes: float,
+    due: str | None,
+    only: list[str],
+    results: Path,
+) -> int:
+    """Grade a class; return 0 if everything that was handed in could be graded."""
+    students = submissions.read_students(seeds)
+    options = ClassOptions(
+        folder=folder,
+        students=students,
+        results=results,
+        units=chosen,
+        course=units,
+        jobs=min(jobs, 4 * len(os.sched_getaffinity(0))),
+        real_minutes=minutes,
+        due_s=_time(due),
+        only=only,
+    )
+    run = ClassRun(options, lambda line: None)
+    for name in submissions.strangers(folder, students):
+        print(f"wanlab: {folder / name} belongs to nobody in {seeds}", file=sys.stderr)
+    progress = Progress()
+    run.say = progress.say
+    try:
+        graded = run.run()
+    finally:
+        progress.end()
+    pairs = class_run.alike(run.scripts)
+    class_run.write(options, graded, pairs)
+    for pair in pairs:
+        print(f"{pair.unit}: {pair.first} and {pair.second} are {pair.text}")
+    failed = [result for result in graded if result["error"] and result["handed_in"]]
+    for result in failed:
+        print(f"{result['student']}, {result['unit']}: {result['error']}")
+    handed_in = sum(bool(result["handed_in"]) for result in graded)
+    print(
+        f"{handed_in} of {len(graded)} handed in, {len(failed)} not graded; "
+        f"after {progress.real_s():.0f} s; tables and feedback: {results}"
+    )
+    return 1 if failed else 0
+
+
+def new(name: str, folder: Path) -> None:
+    """Write the files of a unit to start from."""
+    path = new_unit.write(name, folder)
+    print(f"{path}: edit lab.yaml and lesson.md, then: wanlab lab check {name} --units {folder}")
+
+
+def _time(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise WanlabError(f"{text!r} is not a time", 'as in "2026-11-20 23:59"') from None

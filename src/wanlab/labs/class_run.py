@@ -1,0 +1,347 @@
+"""Grades a class: each submission in a process of its own, several in parallel.
+
+    grades/
+      grades.csv          a row for each student and unit
+      moodle-prob1.csv    for Moodle: Upload grading worksheet
+      canvas.csv          for Canvas: Gradebook, Import
+      alike.csv           submissions that are equal or nearly so
+      feedback/NAME.html  the page for each student
+      results/NAME/prob1.json, .key
+
+A grade is kept with a key: script, seed, unit and version. A grade whose key has not changed is not
+made again, so an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab import __version__
+from wanlab.errors import WanlabError, did_you_mean
+
+from . import catalog, feedback, grade_tables, similar, submissions, unit_file, unit_process
+from .feedback import Result
+from .grade import whole
+from .report import GradeReport
+from .submissions import Student, Submission
+from .unit import Unit
+
+POLL_REAL_S = 0.1
+END_REAL_S = 10.0
+MAX_ERROR_CHARACTERS = 300
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ClassOptions:
+    """What to grade, and how. `due_s` is in seconds since the epoch; None is never."""
+
+    folder: Path
+    students: Sequence[Student]
+    results: Path
+    units: Sequence[str] = ()
+    course: Path | None = None
+    jobs: int = 1
+    real_minutes: float = 15
+    due_s: float | None = None
+    only: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One student's work on one unit."""
+
+    student: Student
+    unit: Unit
+    submission: Submission | None
+    error: str = ""
+
+
+@dataclass
+class RunningJob:
+    """A grade that is being made."""
+
+    job: Job
+    process: subprocess.Popen[bytes]
+    folder: tempfile.TemporaryDirectory[str]
+    began: float
+
+
+class ClassRun:
+    """Grades all submissions; `run` returns the results in the order of the list."""
+
+    def __init__(self, options: ClassOptions, say: Say) -> None:
+        self._options = options
+        self.say = say
+        names = [student.name for student in options.students]
+        for name in options.only:
+            if name not in names:
+                raise WanlabError(f"there is no student {name}", did_you_mean(name, names))
+        self._folders = submissions.folders(options.folder, options.students)
+        self._units = [catalog.find(name, options.course) for name in self._unit_names()]
+        for unit in self._units:
+            if not unit.check:
+                raise WanlabError(f"{unit.heading} has no checks")
+        self._results: dict[tuple[str, str], Result] = {}
+        self._running: list[RunningJob] = []
+        self.scripts: dict[str, dict[str, str]] = {unit.name: {} for unit in self._units}
+
+    def _unit_names(self) -> list[str]:
+        known = list(catalog.names(self._options.course))
+        if self._options.units:
+            return list(self._options.units)
+        paths = [path for paths in self._folders.values() for path in paths]
+        found = submissions.units_in(paths, known)
+        if not found:
+            raise WanlabError(
+                f"no student has handed in anything in {self._options.folder}",
+                "as in FOLDER/Ada Lovelace/prob1.sh; name units that nobody handed in with --unit",
+            )
+        return [name for name in known if name in found]
+
+    def run(self) -> list[Result]:
+        """Grade. What is done when it is interrupted is kept."""
+        jobs = [self._job(student, unit) for unit in self._units for student in self._students()]
+        waiting = [job for job in jobs if not self._is_done(job)]
+        kept = len(jobs) - len(waiting)
+        self.say(f"{len(waiting)} to grade, {kept} need nothing")
+        total = len(waiting)
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._options.jobs:
+                    self._start(waiting.pop(0))
+                time.sleep(POLL_REAL_S)
+                for running in list(self._running):
+                    if self._has_ended(running):
+                        done = total - len(waiting) - len(self._running)
+                        result = self._results[running.job.student.name, running.job.unit.name]
+                        self.say(f"{done} of {total}: {_line(result)}")
+        finally:
+            self._end_all()
+        return [
+            self._results[student.name, unit.name]
+            for student in self._options.students
+            for unit in self._units
+        ]
+
+    def _students(self) -> Sequence[Student]:
+        return self._options.students
+
+    def _job(self, student: Student, unit: Unit) -> Job:
+        try:
+            submission = submissions.newest(self._folders[student.name], unit.name, student)
+        except WanlabError as error:
+            return Job(student, unit, None, str(error))
+        if submission is not None:
+            self.scripts[unit.name][student.name] = submission.script
+        return Job(student, unit, submission)
+
+    # -- what is known already --------------------------------------------------------------------
+
+    def _is_done(self, job: Job) -> bool:
+        if job.submission is None:
+            error = job.error or "nothing handed in"
+            self._note(job, self._result(job, None, error))
+            return True
+        wanted = not self._options.only or job.student.name in self._options.only
+        report = self._kept(job)
+        if report is None and not wanted:
+            self._note(job, self._result(job, None, "not graded yet"))
+            return True
+        if report is None or (wanted and self._options.only):
+            return False
+        self._note(job, self._result(job, report, ""))
+        return True
+
+    def _kept(self, job: Job) -> GradeReport | None:
+        path = self._path(job)
+        with suppress(OSError, ValueError):
+            if path.with_suffix(".key").read_text(encoding="utf-8") == self._key(job):
+                report: GradeReport = json.loads(path.read_text(encoding="utf-8"))
+                return report
+        return None
+
+    def _key(self, job: Job) -> str:
+        assert job.submission is not None
+        digest = hashlib.sha256()
+        for part in (__version__, job.unit.name, str(job.student.seed), job.submission.suffix):
+            digest.update(f"{part}\n".encode())
+        digest.update(job.submission.script.encode())
+        for name in ("lab.yaml", "set_env.sh", "topology.mn"):
+            with suppress(OSError):
+                digest.update((job.unit.folder / name).read_bytes())
+        return digest.hexdigest()
+
+    def _path(self, job: Job) -> Path:
+        name = file_name(job.student.name)
+        return self._options.results / "results" / name / f"{job.unit.name}.json"
+
+    # -- grading ----------------------------------------------------------------------------------
+
+    def _start(self, job: Job) -> None:
+        assert job.submission is not None
+        folder = tempfile.TemporaryDirectory(prefix="wanlab-class-")
+        script = Path(folder.name, f"{job.unit.name}{job.submission.suffix}")
+        script.write_text(job.submission.script, encoding="utf-8")
+        command = check_command(job, script, self._options.course)
+        with (
+            Path(folder.name, "stdout").open("wb") as stdout,
+            Path(folder.name, "stderr").open("wb") as stderr,
+        ):
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,  # so that only we receive Ctrl-C
+                preexec_fn=unit_process.end_with_parent,
+            )
+        self._running.append(RunningJob(job, process, folder, time.monotonic()))
+
+    def _has_ended(self, running: RunningJob) -> bool:
+        limit_s = 60 * self._options.real_minutes
+        is_late = time.monotonic() - running.began > limit_s
+        if running.process.poll() is None and not is_late:
+            return False
+        self._running.remove(running)
+        job = running.job
+        if running.process.returncode is None:
+            self._end(running)
+            error = f"not done after {self._options.real_minutes:g} minutes; a loop without an end?"
+            self._note(job, self._result(job, None, error))
+            return True
+        folder = Path(running.folder.name)
+        try:
+            report: GradeReport = json.loads((folder / "stdout").read_text(encoding="utf-8"))
+        except ValueError:
+            text = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+            self._note(job, self._result(job, None, f"not graded: {_reason(text)}"))
+        else:
+            self._keep(job, report)
+            self._note(job, self._result(job, report, ""))
+        running.folder.cleanup()
+        return True
+
+    def _keep(self, job: Job, report: GradeReport) -> None:
+        path = self._path(job)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".key").unlink(missing_ok=True)
+        path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        path.with_suffix(".key").write_text(self._key(job), encoding="utf-8")
+
+    def _end_all(self) -> None:
+        for running in self._running:
+            self._end(running)
+        self._running.clear()
+
+    def _end(self, running: RunningJob) -> None:
+        running.process.terminate()
+        try:
+            running.process.wait(END_REAL_S)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(running.process.pid, signal.SIGKILL)
+            running.process.wait()
+        running.folder.cleanup()
+
+    # -- results ----------------------------------------------------------------------------------
+
+    def _note(self, job: Job, result: Result) -> None:
+        self._results[job.student.name, job.unit.name] = result
+
+    def _result(self, job: Job, report: GradeReport | None, error: str) -> Result:
+        submission, due_s = job.submission, self._options.due_s
+        late_s = submission.handed_in_s - due_s if submission and due_s is not None else 0.0
+        unit = unit_file.for_seed(job.unit, job.student.seed)
+        notes = list(submission.notes) if submission else []
+        changed = report.get("changed_programs", []) if report else []
+        notes += [f"programs changed: {', '.join(changed)}"] if changed else []
+        return {
+            "student": job.student.name,
+            "unit": job.unit.name,
+            "seed": job.student.seed,
+            "title": unit.heading,
+            "points": report["points"] if report else 0,
+            "of": whole(sum(check.points for check in unit.check)),
+            "handed_in": submission.handed_in if submission else "",
+            "late": _duration(late_s) if late_s > 0 else "",
+            "notes": notes,
+            "error": error,
+            "missed": [c["what"] for c in report["checks"] if not c["passed"]] if report else [],
+            "grade": report,
+        }
+
+
+def check_command(job: Job, script: Path, course: Path | None) -> list[str]:
+    """Return the command that grades one script."""
+    command = [sys.executable, "-m", "wanlab.cli", "lab", "check", job.unit.name, "--json"]
+    command += ["--script", str(script), "--seed", str(job.student.seed)]
+    return command if course is None else [*command, "--units", str(course)]
+
+
+def write(options: ClassOptions, results: Sequence[Result], pairs: Sequence[similar.Pair]) -> None:
+    """Write all tables and pages."""
+    units: dict[str, dict[str, Result]] = {}
+    for result in results:
+        units.setdefault(result["unit"], {})[result["student"]] = result
+    files = {
+        "grades.csv": grade_tables.grades(results),
+        "canvas.csv": grade_tables.canvas(options.students, units),
+        "alike.csv": grade_tables.alike(pairs, {s.name: s.seed for s in options.students}),
+    }
+    for unit, of_unit in units.items():
+        files[f"moodle-{unit}.csv"] = grade_tables.moodle(options.students, of_unit)
+    for student in options.students:
+        own = [result for result in results if result["student"] == student.name]
+        files[f"feedback/{file_name(student.name)}.html"] = feedback.page(student.name, own)
+    try:
+        for name, text in files.items():
+            path = options.results / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write to {options.results}: {error.strerror or error}",
+            "use another folder with --results",
+        ) from None
+
+
+def alike(scripts: Mapping[str, Mapping[str, str]]) -> list[similar.Pair]:
+    """Return the pairs that are alike, of all units."""
+    return [pair for unit, of_unit in scripts.items() for pair in similar.pairs(unit, of_unit)]
+
+
+def file_name(student: str) -> str:
+    """Return a student's name as the name of a file."""
+    name = "".join("_" if letter in '/\\:*?"<>|\0' else letter for letter in student)
+    return name.strip(". ") or hashlib.sha256(student.encode()).hexdigest()[:12]
+
+
+def _line(result: Result) -> str:
+    text = result["error"] or f"{result['points']:g} of {result['of']:g}"
+    return f"{result['student']}, {result['unit']}: {text}"
+
+
+def _reason(text: str) -> str:
+    """Return why a check could not grade: the last lines that are not progress."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
+    return " ".join(" ".join(lines).split())[-MAX_ERROR_CHARACTERS:] or "no reason was given"
+
+
+def _duration(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    if minutes < 120:
+        return f"{minutes} min"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{round(hours / 24)} days"

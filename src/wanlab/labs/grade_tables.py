@@ -1,0 +1,133 @@
+"""The tables of a class: all grades, and the files that Moodle and Canvas import.
+
+Moodle (assignment, Upload grading worksheet) wants Identifier ("Participant 4711"), Grade and "Last
+modified (grade)", and reads "Feedback comments". Canvas (Gradebook, Import) wants Student, ID, SIS
+User ID, SIS Login ID and Section, a column for each assignment, and a row "Points Possible". The
+columns that identify a student are those of the list with the seeds, which may be Moodle's worksheet
+or Canvas's export with a column `seed`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+
+from . import feedback
+from .feedback import Result
+from .similar import Pair
+from .submissions import Student
+
+GRADES = (
+    *("student", "unit", "seed", "points", "of", "percent", "handed_in", "late", "missed"),
+    *("notes", "error"),
+)
+MOODLE = (
+    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
+    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
+    "Feedback comments",
+)
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+POINTS_POSSIBLE = "    Points Possible"
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def grades(results: Iterable[Result]) -> str:
+    """Return one row for each student and unit."""
+    return _table(
+        GRADES,
+        (
+            {
+                "student": result["student"],
+                "unit": result["unit"],
+                "seed": result["seed"],
+                "handed_in": result["handed_in"],
+                "points": _number(result["points"]),
+                "of": _number(result["of"]),
+                "percent": _number(round(100 * result["points"] / result["of"], 1))
+                if result["of"]
+                else "",
+                "late": result["late"],
+                "missed": "; ".join(result["missed"]),
+                "notes": "; ".join(result["notes"]),
+                "error": result["error"],
+            }
+            for result in results
+        ),
+    )
+
+
+def moodle(students: Sequence[Student], results: Mapping[str, Result]) -> str:
+    """Return Moodle's worksheet of one unit; `results` are by the students' names."""
+
+    def row(student: Student) -> dict[str, object]:
+        result = results[student.name]
+        was_handed_in = "Submitted for grading" if result["handed_in"] else "No submission"
+        return {
+            "Full name": student.name,
+            "Status": was_handed_in,
+            "Grade can be changed": "Yes",
+            **{name: student.columns[name] for name in MOODLE if name in student.columns},
+            "Grade": _number(result["points"]),
+            "Maximum Grade": _number(result["of"]),
+            "Feedback comments": feedback.comment(result),
+        }
+
+    return _table(MOODLE, map(row, students))
+
+
+def canvas(students: Sequence[Student], units: Mapping[str, Mapping[str, Result]]) -> str:
+    """Return Canvas's gradebook; `units` has the results of each unit by the students' names."""
+    titles = {unit: _title(results) for unit, results in units.items()}
+    possible: dict[str, object] = {"Student": POINTS_POSSIBLE}
+    for unit, results in units.items():
+        possible[titles[unit]] = _number(max((r["of"] for r in results.values()), default=0))
+
+    def row(student: Student) -> dict[str, object]:
+        points = {titles[u]: _number(units[u][student.name]["points"]) for u in units}
+        known = {name: student.columns[name] for name in CANVAS if name in student.columns}
+        return {"Student": student.name, **known, **points}
+
+    return _table((*CANVAS, *titles.values()), [possible, *map(row, students)])
+
+
+def alike(pairs: Iterable[Pair], seeds: Mapping[str, int]) -> str:
+    """Return the submissions that are equal or nearly so, with their seeds."""
+    columns = ("unit", "first", "first_seed", "second", "second_seed", "likeness")
+    return _table(
+        columns,
+        (
+            {
+                "unit": pair.unit,
+                "first": pair.first,
+                "first_seed": seeds[pair.first],
+                "second": pair.second,
+                "second_seed": seeds[pair.second],
+                "likeness": pair.text,
+            }
+            for pair in pairs
+        ),
+    )
+
+
+def _title(results: Mapping[str, Result]) -> str:
+    return next((result["title"] for result in results.values()), "")
+
+
+def _number(number: float) -> str:
+    return f"{number:g}"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """Return a cell that a spreadsheet does not take for a formula: notes may hold anything."""
+    if isinstance(value, str) and value.startswith(FORMULA_SIGNS):
+        return f"'{value}"
+    return value

@@ -1,0 +1,153 @@
+"""A hand-in: what a student did in a unit, packed into one file.
+
+prob1-seed4711.zip
+  manifest.json       unit, seed, versions, when it was packed, and the SHA-256 of each file
+  script.sh           the commands to grade (script.yaml: steps)
+  transcripts/        what each terminal showed, and the commands that were typed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab import __version__
+from wanlab.errors import WanlabError
+from wanlab.machine.embedded import find_image
+
+from .shell import plain
+from .unit import Unit
+
+TRANSCRIPTS = "transcripts"
+COMMANDS = "commands"
+MANIFEST = "manifest.json"
+SUFFIXES = (".sh", ".yaml")
+MAX_BYTES = 1 << 20
+"""Of a script, and of what is kept of each transcript."""
+SHOWN_DIGITS = 12
+TIME = "%Y-%m-%d %H:%M:%S"
+# What only looks or measures is not part of a solution.
+_LOOKING = re.compile(
+    r"(sudo )?(ping|iperf3|ls|cd|cat|less|man|clear|exit|history|wanlab lab|tc (-\S+ )*(qdisc|class|"
+    r"filter)( show| ls|$)|sysctl (?!-w)[\w.]+$|ip (-\S+ )*\w+( show|$)|ethtool -k|set_env|\./set_env|"
+    r"ifconfig|dmesg|plot_|watch|echo|pwd|nano|vi|featherpad)\b"
+)
+_HISTORY = re.compile(r"\s*(\d+)[ *]+(.*)")
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A hand-in that was read."""
+
+    unit: str
+    seed: int
+    script: str
+    suffix: str
+    packed: str
+    wanlab: str
+    is_intact: bool
+    """Whether every file still has the digest that it was packed with."""
+
+
+def pack(unit: Unit, seed: int, home: Path, script: Path, target: Path) -> str:
+    """Write a hand-in and return its SHA-256."""
+    files = {f"script{script.suffix}": _bytes(script)}
+    for file in sorted((home / TRANSCRIPTS).glob("*")):
+        text = plain(_bytes(file)[-MAX_BYTES:].decode(errors="replace"))
+        files[f"{TRANSCRIPTS}/{file.name}"] = text.encode()
+    manifest = {
+        "unit": unit.name,
+        "seed": seed,
+        "packed": time.strftime(TIME),
+        "wanlab": __version__,
+        "kernel": find_image().release,
+        "system": platform.platform(),
+        "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    try:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return hashlib.sha256(target.read_bytes()).hexdigest()
+    except OSError as error:
+        raise WanlabError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def read(path: Path) -> HandIn:
+    """Read a hand-in. WanlabError if it is none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = json.loads(_member(archive, MANIFEST))
+            digests = {str(name): str(digest) for name, digest in manifest["files"].items()}
+            data = {name: _member(archive, name) for name in digests}
+        name = next(name for name in data if name.startswith("script"))
+        return HandIn(
+            unit=str(manifest["unit"]),
+            seed=int(manifest["seed"]),
+            script=data[name].decode(),
+            suffix=Path(name).suffix if Path(name).suffix in SUFFIXES else ".sh",
+            packed=str(manifest["packed"]),
+            wanlab=str(manifest["wanlab"]),
+            is_intact=all(hashlib.sha256(data[n]).hexdigest() == digests[n] for n in data),
+        )
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration) as error:
+        reason = str(error) or "it has no script"
+        raise WanlabError(
+            f"{path} is not a hand-in: {reason}", "it is written by: wanlab lab hand-in UNIT"
+        ) from None
+
+
+def find_script(unit: Unit, home: Path) -> Path | None:
+    """Return the script that a student has written for a unit, if there is one."""
+    for folder in (home, home.parent):
+        for suffix in SUFFIXES:
+            if (folder / f"{unit.name}{suffix}").is_file():
+                return folder / f"{unit.name}{suffix}"
+    return None
+
+
+def draft(home: Path) -> str:
+    """Return the commands that were typed and changed something, as a script for the client.
+
+    Those of a host are run by wanlab-node. Commands that failed or only looked are left out.
+    """
+    try:
+        text = (home / TRANSCRIPTS / COMMANDS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines: list[str] = []
+    before: dict[str, str] = {}
+    for line in text.splitlines():
+        status, _, rest = line.partition("\t")
+        terminal, _, typed = rest.partition("\t")
+        match = _HISTORY.match(typed)
+        # Enter alone shows the command before once more.
+        if match is None or before.get(terminal) == match[1]:
+            continue
+        before[terminal] = match[1]
+        command = match[2].strip()
+        if status != "0" or not command or _LOOKING.match(command):
+            continue
+        node = terminal.rpartition("@")[2] if "@" in terminal else ""
+        lines.append(f"wanlab-node {node} {command}" if node else command)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > 2 * MAX_BYTES:
+        raise ValueError(f"{name} is larger than a hand-in's files are")
+    return archive.read(name)

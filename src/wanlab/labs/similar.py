@@ -1,0 +1,57 @@
+"""Finds equal and nearly equal submissions."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+NEARLY = 0.9
+MIN_LINES = 3
+"""Shorter scripts are alike by chance, unless they are equal."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two students whose submissions for a unit are alike; 1 is equal."""
+
+    unit: str
+    first: str
+    second: str
+    likeness: float
+
+    @property
+    def text(self) -> str:
+        return "equal" if self.likeness == 1 else f"{self.likeness:.0%} alike"
+
+
+def normalized(script: str) -> list[str]:
+    """Return the lines of a script without comments, blank lines, and differences of white space."""
+    lines = (re.sub(r"(^|\s)#.*", "", line) for line in script.splitlines())
+    return [" ".join(line.split()) for line in lines if line.strip()]
+
+
+def pairs(unit: str, scripts: Mapping[str, str]) -> list[Pair]:
+    """Return the pairs of students whose scripts are alike, the most alike first."""
+    lines = {student: normalized(script) for student, script in scripts.items()}
+    found = []
+    for first, second in combinations(sorted(lines), 2):
+        likeness = _likeness(lines[first], lines[second])
+        if likeness >= NEARLY:
+            found.append(Pair(unit, first, second, likeness))
+    return sorted(found, key=lambda pair: (-pair.likeness, pair.first, pair.second))
+
+
+def _likeness(first: Sequence[str], second: Sequence[str]) -> float:
+    if not first or not second:
+        return 0.0
+    if first == second:
+        return 1.0
+    if min(len(first), len(second)) < MIN_LINES:
+        return 0.0
+    matcher = difflib.SequenceMatcher(None, "\n".join(first), "\n".join(second), autojunk=False)
+    if matcher.real_quick_ratio() < NEARLY or matcher.quick_ratio() < NEARLY:
+        return 0.0
+    return min(matcher.ratio(), 0.999)

@@ -1,0 +1,177 @@
+"""A folder of submissions, and the list of students with their seeds.
+
+submissions/Anna Müller/prob1.sh                        a script, or steps (.yaml)
+submissions/Anna Müller/prob1-seed12.zip                a hand-in; the newest file counts
+submissions/Anna Müller_4711_assignsubmission_file/...  as Moodle exports them
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+import unicodedata
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wanlab.errors import InputError, Problem, WanlabError
+
+from . import hand_in
+
+NAME_COLUMNS = ("student", "Student", "name", "Full name")
+SEED = "seed"
+_EXPORTED = re.compile(r"(.+?)_\d+_assignsubmission_\w+?_?")
+
+
+@dataclass(frozen=True)
+class Student:
+    """A row of the list: its other columns go into the tables for Moodle and Canvas."""
+
+    name: str
+    seed: int
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What counts of what a student handed in for a unit."""
+
+    script: str
+    suffix: str
+    file: Path
+    handed_in_s: float
+    """When the file was written, in seconds since the epoch."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def handed_in(self) -> str:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.handed_in_s))
+
+
+def read_students(path: Path) -> list[Student]:
+    """Read the list of students: CSV with a column for names and one called seed.
+
+    Raise InputError with every row that is wrong.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WanlabError(f"cannot read {path}: {error}") from None
+    columns = list(rows[0]) if rows else []
+    name_column = next((name for name in NAME_COLUMNS if name in columns), None)
+    if name_column is None or SEED not in columns:
+        raise WanlabError(
+            f"{path} lacks a column: it has {', '.join(map(str, columns)) or 'no rows'}",
+            f"its first line must be: student,{SEED}",
+        )
+    problems: list[Problem] = []
+    students: list[Student] = []
+    lines: dict[str, int] = {}
+    for line, row in enumerate(rows, 2):
+        name, seed = (row[name_column] or "").strip(), (row[SEED] or "").strip()
+        if not name and not seed:
+            continue
+        # Canvas has a row of points below its heading.
+        if name.startswith("Points Possible"):
+            continue
+        if not name:
+            problems.append(Problem(f"line {line} ({name_column})", "the name is missing"))
+        elif not seed.isdigit():
+            what = f"{seed!r} is not a seed" if seed else f"{name} has no seed"
+            problems.append(Problem(f"line {line} ({SEED})", what, "a whole number, from 0"))
+        elif name in lines:
+            what = f"{name} is on line {lines[name]}, too"
+            problems.append(Problem(f"line {line} ({name_column})", what))
+        else:
+            lines[name] = line
+            rest = {key: value or "" for key, value in row.items() if key and key != SEED}
+            students.append(Student(name, int(seed), rest))
+    if problems:
+        raise InputError(problems, str(path))
+    return students
+
+
+def folders(folder: Path, students: Sequence[Student]) -> dict[str, list[Path]]:
+    """Return the folders of each student; WanlabError if the folder cannot be read."""
+    try:
+        entries = sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        raise WanlabError(f"cannot read {folder}: {error.strerror or error}") from None
+    found: dict[str, list[Path]] = {student.name: [] for student in students}
+    known = {_normal(student.name): student.name for student in students}
+    for path in entries:
+        match = _EXPORTED.fullmatch(path.name)
+        name = known.get(_normal(match[1] if match else path.name))
+        if name is not None:
+            found[name].append(path)
+    return found
+
+
+def strangers(folder: Path, students: Sequence[Student]) -> list[str]:
+    """Return the names of folders that belong to no student of the list."""
+    owned = {path for paths in folders(folder, students).values() for path in paths}
+    return sorted(p.name for p in folder.iterdir() if p.is_dir() and p not in owned)
+
+
+def units_in(paths: Sequence[Path], units: Sequence[str]) -> set[str]:
+    """Return the units for which something is in these folders."""
+    return {unit for unit in units for path in paths if list(_files(path, unit))}
+
+
+def newest(paths: Sequence[Path], unit: str, student: Student) -> Submission | None:
+    """Return the newest submission of a unit; None if there is none.
+
+    WanlabError if it cannot be read.
+    """
+    files = sorted(
+        (file for path in paths for file in _files(path, unit)),
+        key=lambda file: (file.stat().st_mtime, file.name),
+    )
+    if not files:
+        return None
+    file = files[-1]
+    notes = []
+    if len(files) > 1:
+        notes.append(f"{len(files)} submissions; {file.name}, the newest, counts")
+    if file.suffix != ".zip":
+        return Submission(_text(file), file.suffix, file, file.stat().st_mtime, tuple(notes))
+    packed = hand_in.read(file)
+    if packed.seed != student.seed:
+        notes.append(f"made with seed {packed.seed}, graded with {student.seed}")
+    if not packed.is_intact:
+        notes.append("files were changed after packing")
+    return Submission(packed.script, packed.suffix, file, file.stat().st_mtime, tuple(notes))
+
+
+def _files(folder: Path, unit: str) -> list[Path]:
+    names = [folder / f"{unit}{suffix}" for suffix in hand_in.SUFFIXES]
+    scripts = [path for path in names if path.is_file()]
+    packed = []
+    for path in folder.glob("*.zip"):
+        with suppress(WanlabError):
+            if hand_in.read(path).unit == unit:
+                packed.append(path)
+        if path.stem == unit or path.stem.startswith(f"{unit}-"):
+            packed.append(path)
+    return [*scripts, *dict.fromkeys(packed)]
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(data) > hand_in.MAX_BYTES:
+        raise WanlabError(f"{path.name} is larger than 1 MB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise WanlabError(f"{path.name} is not UTF-8 text") from None
+
+
+def _normal(name: str) -> str:
+    """Return a name for comparisons: zip files keep letters and accents apart."""
+    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()

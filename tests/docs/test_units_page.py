@@ -1,0 +1,27 @@
+"""docs/units.md and the example unit: what they say is what `wanlab lab new` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wanlab.labs import catalog, new_unit
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_the_example_is_what_is_written_for_a_new_unit(tmp_path: Path) -> None:
+    new_unit.write("slow-link", tmp_path)
+    assert files(ROOT / "examples" / "units") == files(tmp_path)
+
+
+def test_every_word_of_the_example_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "units.md").read_text()
+    unit = catalog.find("slow-link", ROOT / "examples" / "units")
+    text = (unit.folder / "lab.yaml").read_text()
+    words = {line.split(":")[0] for line in text.splitlines() if line[:1].isalpha()}
+    assert [word for word in words if f"`{word}`" not in page] == []
