@@ -13,8 +13,8 @@ import pytest
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, class_run, hand_in, new_unit, similar, submissions
-from wanlab.labs.class_run import ClassOptions, ClassRun, Job
-from wanlab.labs.feedback import Result
+from wanlab.labs.class_run import ClassOptions, ClassRun, GradingJob
+from wanlab.labs.feedback import StudentResult
 
 ANNA, BEN, CY = "Anna Müller", "Ben", "Cy <b>"
 SEEDS = f"""\
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (ANNA, BEN, CY):
         (tmp_path / "class" / name.replace("/", "_")).mkdir(parents=True)
 
-    def command(job: Job, script: Path, course: Path | None) -> list[str]:
+    def command(job: GradingJob, script: Path, course: Path | None) -> list[str]:
         log = str(tmp_path / "log")
         seed = str(job.student.seed)
         return [sys.executable, str(tmp_path / "checker.py"), str(script), seed, log]
@@ -77,7 +77,7 @@ def options(folder: Path, **more: object) -> ClassOptions:
     )
 
 
-def grade(folder: Path, **more: object) -> dict[str, Result]:
+def grade(folder: Path, **more: object) -> dict[str, StudentResult]:
     chosen = options(folder, **more)
     run = ClassRun(chosen, lambda line: None)
     results = run.run()

@@ -31,7 +31,7 @@ from wanlab import __version__
 from wanlab.errors import WanlabError, did_you_mean
 
 from . import catalog, feedback, grade_tables, similar, submissions, unit_file, unit_process
-from .feedback import Result
+from .feedback import StudentResult
 from .grade import whole
 from .report import GradeReport
 from .submissions import Student, Submission
@@ -59,7 +59,7 @@ class ClassOptions:
 
 
 @dataclass(frozen=True)
-class Job:
+class GradingJob:
     """One student's work on one unit."""
 
     student: Student
@@ -69,10 +69,10 @@ class Job:
 
 
 @dataclass
-class RunningJob:
+class RunningGradingJob:
     """A grade that is being made."""
 
-    job: Job
+    job: GradingJob
     process: subprocess.Popen[bytes]
     folder: tempfile.TemporaryDirectory[str]
     began: float
@@ -93,8 +93,8 @@ class ClassRun:
         for unit in self._units:
             if not unit.check:
                 raise WanlabError(f"{unit.heading} has no checks")
-        self._results: dict[tuple[str, str], Result] = {}
-        self._running: list[RunningJob] = []
+        self._results: dict[tuple[str, str], StudentResult] = {}
+        self._running: list[RunningGradingJob] = []
         self.scripts: dict[str, dict[str, str]] = {unit.name: {} for unit in self._units}
 
     def _unit_names(self) -> list[str]:
@@ -110,7 +110,7 @@ class ClassRun:
             )
         return [name for name in known if name in found]
 
-    def run(self) -> list[Result]:
+    def run(self) -> list[StudentResult]:
         """Grade. What is done when it is interrupted is kept."""
         jobs = [self._job(student, unit) for unit in self._units for student in self._students()]
         waiting = [job for job in jobs if not self._is_done(job)]
@@ -138,18 +138,18 @@ class ClassRun:
     def _students(self) -> Sequence[Student]:
         return self._options.students
 
-    def _job(self, student: Student, unit: Unit) -> Job:
+    def _job(self, student: Student, unit: Unit) -> GradingJob:
         try:
             submission = submissions.newest(self._folders[student.name], unit.name, student)
         except WanlabError as error:
-            return Job(student, unit, None, str(error))
+            return GradingJob(student, unit, None, str(error))
         if submission is not None:
             self.scripts[unit.name][student.name] = submission.script
-        return Job(student, unit, submission)
+        return GradingJob(student, unit, submission)
 
     # -- what is known already --------------------------------------------------------------------
 
-    def _is_done(self, job: Job) -> bool:
+    def _is_done(self, job: GradingJob) -> bool:
         if job.submission is None:
             error = job.error or "nothing handed in"
             self._note(job, self._result(job, None, error))
@@ -164,7 +164,7 @@ class ClassRun:
         self._note(job, self._result(job, report, ""))
         return True
 
-    def _kept(self, job: Job) -> GradeReport | None:
+    def _kept(self, job: GradingJob) -> GradeReport | None:
         path = self._path(job)
         with suppress(OSError, ValueError):
             if path.with_suffix(".key").read_text(encoding="utf-8") == self._key(job):
@@ -172,7 +172,7 @@ class ClassRun:
                 return report
         return None
 
-    def _key(self, job: Job) -> str:
+    def _key(self, job: GradingJob) -> str:
         assert job.submission is not None
         digest = hashlib.sha256()
         for part in (__version__, job.unit.name, str(job.student.seed), job.submission.suffix):
@@ -183,13 +183,13 @@ class ClassRun:
                 digest.update((job.unit.folder / name).read_bytes())
         return digest.hexdigest()
 
-    def _path(self, job: Job) -> Path:
+    def _path(self, job: GradingJob) -> Path:
         name = file_name(job.student.name)
         return self._options.results / "results" / name / f"{job.unit.name}.json"
 
     # -- grading ----------------------------------------------------------------------------------
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: GradingJob) -> None:
         assert job.submission is not None
         folder = tempfile.TemporaryDirectory(prefix="wanlab-class-")
         script = Path(folder.name, f"{job.unit.name}{job.submission.suffix}")
@@ -207,9 +207,9 @@ class ClassRun:
                 start_new_session=True,  # so that only we receive Ctrl-C
                 preexec_fn=unit_process.end_with_parent,
             )
-        self._running.append(RunningJob(job, process, folder, time.monotonic()))
+        self._running.append(RunningGradingJob(job, process, folder, time.monotonic()))
 
-    def _has_ended(self, running: RunningJob) -> bool:
+    def _has_ended(self, running: RunningGradingJob) -> bool:
         limit_s = 60 * self._options.real_minutes
         is_late = time.monotonic() - running.began > limit_s
         if running.process.poll() is None and not is_late:
@@ -233,7 +233,7 @@ class ClassRun:
         running.folder.cleanup()
         return True
 
-    def _keep(self, job: Job, report: GradeReport) -> None:
+    def _keep(self, job: GradingJob, report: GradeReport) -> None:
         path = self._path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_suffix(".key").unlink(missing_ok=True)
@@ -245,7 +245,7 @@ class ClassRun:
             self._end(running)
         self._running.clear()
 
-    def _end(self, running: RunningJob) -> None:
+    def _end(self, running: RunningGradingJob) -> None:
         running.process.terminate()
         try:
             running.process.wait(END_REAL_S)
@@ -257,10 +257,10 @@ class ClassRun:
 
     # -- results ----------------------------------------------------------------------------------
 
-    def _note(self, job: Job, result: Result) -> None:
+    def _note(self, job: GradingJob, result: StudentResult) -> None:
         self._results[job.student.name, job.unit.name] = result
 
-    def _result(self, job: Job, report: GradeReport | None, error: str) -> Result:
+    def _result(self, job: GradingJob, report: GradeReport | None, error: str) -> StudentResult:
         submission, due_s = job.submission, self._options.due_s
         late_s = submission.handed_in_s - due_s if submission and due_s is not None else 0.0
         unit = unit_file.for_seed(job.unit, job.student.seed)
@@ -283,16 +283,18 @@ class ClassRun:
         }
 
 
-def check_command(job: Job, script: Path, course: Path | None) -> list[str]:
+def check_command(job: GradingJob, script: Path, course: Path | None) -> list[str]:
     """Return the command that grades one script."""
     command = [sys.executable, "-m", "wanlab.cli", "lab", "check", job.unit.name, "--json"]
     command += ["--script", str(script), "--seed", str(job.student.seed)]
     return command if course is None else [*command, "--units", str(course)]
 
 
-def write(options: ClassOptions, results: Sequence[Result], pairs: Sequence[similar.Pair]) -> None:
+def write(
+    options: ClassOptions, results: Sequence[StudentResult], pairs: Sequence[similar.Pair]
+) -> None:
     """Write all tables and pages."""
-    units: dict[str, dict[str, Result]] = {}
+    units: dict[str, dict[str, StudentResult]] = {}
     for result in results:
         units.setdefault(result["unit"], {})[result["student"]] = result
     files = {
@@ -328,7 +330,7 @@ def file_name(student: str) -> str:
     return name.strip(". ") or hashlib.sha256(student.encode()).hexdigest()[:12]
 
 
-def _line(result: Result) -> str:
+def _line(result: StudentResult) -> str:
     text = result["error"] or f"{result['points']:g} of {result['of']:g}"
     return f"{result['student']}, {result['unit']}: {text}"
 

@@ -17,7 +17,7 @@ MAX_PROBLEMS = 10
 MAX_PROBLEM_CHARACTERS = 300
 
 
-class Result(TypedDict):
+class StudentResult(TypedDict):
     """The grade of one student in one unit."""
 
     student: str
@@ -37,7 +37,7 @@ class Result(TypedDict):
     grade: GradeReport | None
 
 
-def page(student: str, results: Sequence[Result]) -> str:
+def page(student: str, results: Sequence[StudentResult]) -> str:
     """Return the page of a student, complete in itself."""
     points, of = sum(r["points"] for r in results), sum(r["of"] for r in results)
     parts = [
@@ -54,7 +54,7 @@ def page(student: str, results: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
-def comment(result: Result) -> str:
+def comment(result: StudentResult) -> str:
     """Return one line for the column of comments."""
     if result["error"]:
         text = result["error"]
@@ -66,7 +66,7 @@ def comment(result: Result) -> str:
     return ". ".join([text, *notes])
 
 
-def _section(result: Result) -> str:
+def _section(result: StudentResult) -> str:
     parts = [
         f"<h2>{escape(result['title'])}: {result['points']:g} of {result['of']:g} points</h2>",
         f'<p class="note">{escape(_about(result))}</p>',
@@ -96,7 +96,7 @@ def _section(result: Result) -> str:
     return "\n".join(parts)
 
 
-def _about(result: Result) -> str:
+def _about(result: StudentResult) -> str:
     words = [f"your number (seed): {result['seed']}"]
     words.append(f"handed in {result['handed_in']}" if result["handed_in"] else "not handed in")
     if result["late"]:

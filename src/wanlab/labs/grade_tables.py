@@ -14,7 +14,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 
 from . import feedback
-from .feedback import Result
+from .feedback import StudentResult
 from .similar import Pair
 from .submissions import Student
 
@@ -32,7 +32,7 @@ POINTS_POSSIBLE = "    Points Possible"
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def grades(results: Iterable[Result]) -> str:
+def grades(results: Iterable[StudentResult]) -> str:
     """Return one row for each student and unit."""
     return _table(
         GRADES,
@@ -57,7 +57,7 @@ def grades(results: Iterable[Result]) -> str:
     )
 
 
-def moodle(students: Sequence[Student], results: Mapping[str, Result]) -> str:
+def moodle(students: Sequence[Student], results: Mapping[str, StudentResult]) -> str:
     """Return Moodle's worksheet of one unit; `results` are by the students' names."""
 
     def row(student: Student) -> dict[str, object]:
@@ -76,7 +76,7 @@ def moodle(students: Sequence[Student], results: Mapping[str, Result]) -> str:
     return _table(MOODLE, map(row, students))
 
 
-def canvas(students: Sequence[Student], units: Mapping[str, Mapping[str, Result]]) -> str:
+def canvas(students: Sequence[Student], units: Mapping[str, Mapping[str, StudentResult]]) -> str:
     """Return Canvas's gradebook; `units` has the results of each unit by the students' names."""
     titles = {unit: _title(results) for unit, results in units.items()}
     possible: dict[str, object] = {"Student": POINTS_POSSIBLE}
@@ -110,7 +110,7 @@ def alike(pairs: Iterable[Pair], seeds: Mapping[str, int]) -> str:
     )
 
 
-def _title(results: Mapping[str, Result]) -> str:
+def _title(results: Mapping[str, StudentResult]) -> str:
     return next((result["title"] for result in results.values()), "")
 
 
