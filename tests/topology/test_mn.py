@@ -314,3 +314,29 @@ def test_any_topology_survives_writing_and_reading(topology: Topology) -> None:
 def test_a_file_survives_the_way_through_yaml(topology: Topology) -> None:
     text = mn.dump(topology)
     assert mn.dump(yaml.load(yaml.dump(mn.load(text)))) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ("1.23456789ms", Conditions(delay_ns=1_234_568)),
+        ("0.0000000004s", Conditions()),
+        (
+            "10ms 2ms distribution normal",
+            Conditions(delay_ns=10_000_000, jitter_ns=2_000_000, distribution="normal"),
+        ),
+        (
+            "10ms 2ms 25%",
+            Conditions(delay_ns=10_000_000, jitter_ns=2_000_000, delay_correlation_fraction=0.25),
+        ),
+    ],
+)
+def test_a_delay_is_rounded_and_may_have_netems_words(text: str, conditions: Conditions) -> None:
+    link = link_with(delay=text)
+    assert link.a.conditions == link.b.conditions == conditions
+
+
+@pytest.mark.parametrize("text", ["10ms 2ms distribution flat", "10ms soon", "1.5 parsecs"])
+def test_a_delay_that_netem_does_not_read_is_a_problem(text: str) -> None:
+    with pytest.raises(TopologyError):
+        link_with(delay=text)

@@ -86,7 +86,12 @@ def prepare(
     system.mount("mqueue", f"{root}/dev/mqueue", "mqueue")
     system.mount("tmp", f"{root}/tmp", "tmpfs", options="mode=1777")
     system.mount("run", f"{root}/run", "tmpfs", options="mode=755")
-    for kind, folder in (("tracefs", "/sys/kernel/tracing"), ("cgroup2", "/sys/fs/cgroup")):
+    os.mkdir(f"{root}/run/sshd")  # an SSH server wants it, and its package makes it at boot
+    for kind, folder in (
+        ("tracefs", "/sys/kernel/tracing"),
+        ("debugfs", "/sys/kernel/debug"),
+        ("cgroup2", "/sys/fs/cgroup"),
+    ):
         if os.path.isdir(root + folder):
             system.mount(kind, root + folder, kind)
     links_of_dev(root)

@@ -88,6 +88,7 @@ def _start(
             if options.get(name) is not None:
                 options[name] = partial(_show_and_keep, options[name], log)
     student_files.link_home(network)
+    student_files.keep_settings(network)
     more = options.pop("environment", None) or {}
     environment = {**variables, **more, "PWD": student_files.HOME}
     return network.root.start(

@@ -29,6 +29,11 @@ LINK = (
     'mkdir -p /home && { [ "$1" = /home/admin ] || { if [ -d /home/admin ] && ! [ -L /home/admin ]; then'
     ' mount --bind "$1" /home/admin; else ln -sfn "$1" /home/admin; fi; }; }'
 )
+KEEP_SETTINGS = (
+    'kept="$1/.sysctl.conf"; if [ -e "$kept" ]; then sysctl -q -p "$kept" 2>/dev/null;'
+    ' else cp -L /etc/sysctl.conf "$kept" 2>/dev/null || : > "$kept"; fi;'
+    ' ln -sfn "$kept" /etc/sysctl.conf'
+)
 UNPACK = "sys.stdout.buffer.write(zlib.decompress(base64.decodebytes(sys.stdin.buffer.read())))"
 NOT_FOR_STUDENTS = {
     "instructor.md",
@@ -119,6 +124,11 @@ def _packed_script(text: str, unit: Unit) -> str:
 def link_home(network: Network) -> None:
     """Make the working folder the home folder of the network's terminals."""
     network.root.run(["/bin/sh", "-c", LINK, "sh", str(network.folder)])
+
+
+def keep_settings(network: Network) -> None:
+    """Let /etc/sysctl.conf outlive the machine, and apply what it says, as a computer does at boot."""
+    network.root.run(["/bin/sh", "-c", KEEP_SETTINGS, "sh", str(network.folder)])
 
 
 def host_path(home: Path, name: str) -> Path:

@@ -20,13 +20,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 import wanlab
-from wanlab.errors import WanlabError
+from wanlab.errors import RequirementError, WanlabError
 from wanlab.topology import Controller, Link
 
 from .log import debug, lg, warn
+from .namespace import NAMES
 from .parameters import caution, run_or_warn
 
 MIN_DESCRIPTOR_LIMIT = 16_384
@@ -202,6 +204,7 @@ class LiveNetwork:
                 node.on_created()
 
     def _create(self, nodes: list[NodeOfNetwork], links: list[LinkOfNetwork]) -> None:
+        self._refuse_taken_names(nodes)
         known = {str(operation) for operation in self.network.plan}
         self.network.add(
             *[node.as_wanlab_node() for node in nodes], *[link.as_wanlab_link() for link in links]
@@ -217,6 +220,16 @@ class LiveNetwork:
         for end in ends:
             end.on_created(node_was_live=id(end) in on_live_nodes)
         self._run_tc_commands(ends)
+
+    def _refuse_taken_names(self, nodes: list[NodeOfNetwork]) -> None:
+        """Raise RequirementError for names that another network in this machine has."""
+        taken = [node.name for node in nodes if Path(NAMES, node.namespace_name or "-").exists()]
+        if taken:
+            raise RequirementError(
+                f"this machine carries a network with {', '.join(taken)} already",
+                "its prompt is `mn --attach`; start another network in a machine of its own, with "
+                "wanlab mn on your computer",
+            )
 
     def _log_new_operations(self, known: set[str]) -> None:
         """Show what was done as shell commands, for setLogLevel("debug")."""

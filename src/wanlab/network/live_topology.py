@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
 from wanlab.operations import (
     ROOT,
     ChangeConditions,
@@ -18,6 +18,7 @@ from wanlab.operations import (
     Operation,
     RemoveLink,
     RemoveNamespace,
+    RunStartCommand,
     SetLinkState,
     StartOpportunities,
     StopController,
@@ -146,6 +147,16 @@ class LiveTopology:
         """Note warnings that have not been noted before."""
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
 
+    def perform(self, operations: Sequence[Operation]) -> None:
+        """Perform operations of the plan. A start command that fails is a warning, as in MiniEdit."""
+        self._runtime.perform([o for o in operations if not isinstance(o, RunStartCommand)])
+        for operation in operations:
+            if isinstance(operation, RunStartCommand):
+                try:
+                    self._runtime.perform([operation])
+                except CommandError as error:
+                    self.add_warnings([error.what])
+
     def move_interfaces(self, operations: Sequence[Operation]) -> None:
         """Bring the computer's interfaces that the operations need into the machine."""
         names = [o.interface for o in operations if isinstance(o, MoveInterface)]
@@ -197,7 +208,7 @@ class LiveTopology:
         self.check_kernel(operations)
         added = added_operations(self.plan, operations)
         self.move_interfaces(added)
-        self._runtime.perform(added)
+        self.perform(added)
         self.plan = operations
         self.topology = topology
         self.add_warnings(list(duplicate_warnings(topology)))

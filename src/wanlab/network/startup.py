@@ -58,10 +58,10 @@ class Startup:
         self._plan_for_kernel()
         self._live.move_interfaces(self._live.plan)
         middle = settling_point(self._live.plan)
-        self._runtime.perform(self._live.plan[:middle])
+        self._live.perform(self._live.plan[:middle])
         if settles:
             self._let_pass(until_ns=READY_NS - SECOND_NS)
-        self._runtime.perform(self._live.plan[middle:])
+        self._live.perform(self._live.plan[middle:])
         self._live.verify(self._live.ports)
         self._live.announce()
         self._silent_drops.start_counting()

@@ -12,8 +12,8 @@ from typing import Any
 from wanlab.errors import CommandError
 from wanlab.topology.model import Port
 
-# netem counts in ns, but tc's JSON shows whole microseconds, rounded down twice.
-TOLERANCE_NS = 1_000
+# netem counts in ns, but tc reads and shows whole microseconds, each time rounded down.
+TOLERANCE_NS = 2_000
 
 Qdiscs = Mapping[str, Mapping[str, Any]]
 """Entries of `tc -j qdisc show` for one port, by kind."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from wanlab.operations import (
     FRR_PROGRAMS,
@@ -23,11 +24,11 @@ class RequiredProgram:
 
 
 def required_programs(topology: Topology) -> Iterator[RequiredProgram]:
-    for switch in topology.switches:
-        if switch.kind == "ovs":
-            for program in ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"):
-                yield RequiredProgram(program, "openvswitch-switch", str(switch))
-            break
+    by_kind = (switch for switch in topology.switches if switch.kind == "ovs")
+    by_command = (node for node in topology.nodes if "ovs-vsctl" in (node.start_command or ""))
+    if (first := next(chain(by_kind, by_command), None)) is not None:
+        for program in ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"):
+            yield RequiredProgram(program, "openvswitch-switch", str(first))
     for router in topology.routers:
         if router.frr is not None:
             for program in programs_for(router.frr):

@@ -79,13 +79,19 @@ def shape_lines(port: Port) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _time_of_tc(time_ns: int) -> str:
+    """Write a time without nanoseconds, a unit that netem's part of `tc` does not know."""
+    text = format_time(time_ns)
+    return f"{time_ns / 1000:.3f}us" if text.endswith("ns") else text
+
+
 def netem_words(conditions: Conditions) -> str:
     """Return the parameters of netem; empty if it has nothing to do."""
     words = []
     if conditions.delay_ns or conditions.jitter_ns:
-        words += ["delay", format_time(conditions.delay_ns)]
+        words += ["delay", _time_of_tc(conditions.delay_ns)]
         if conditions.jitter_ns:
-            words.append(format_time(conditions.jitter_ns))
+            words.append(_time_of_tc(conditions.jitter_ns))
             if conditions.delay_correlation_fraction:
                 words.append(percent(conditions.delay_correlation_fraction))
             if conditions.distribution:

@@ -42,7 +42,7 @@ def make_bridges(topology: Topology) -> Iterator[Operation]:
 def make_ovs(topology: Topology) -> Iterator[Operation]:
     """Yield operations that make Open vSwitches without their ports, after their controllers."""
     switches = [switch for switch in topology.switches if switch.kind == "ovs"]
-    if switches:
+    if needs_open_vswitch(topology):
         yield StartOvs()
     for controller in _listeners(topology):
         if controller.is_ours:
@@ -55,6 +55,13 @@ def make_ovs(topology: Topology) -> Iterator[Operation]:
         if switch.ip:
             yield BringUp(ROOT, switch.name)
             yield AddAddress(ROOT, switch.name, switch.ip)
+
+
+def needs_open_vswitch(topology: Topology) -> bool:
+    """Whether a switch is an Open vSwitch, or a start command makes one with ovs-vsctl."""
+    return any(switch.kind == "ovs" for switch in topology.switches) or any(
+        "ovs-vsctl" in (node.start_command or "") for node in topology.nodes
+    )
 
 
 def join_early(topology: Topology) -> Iterator[Operation]:

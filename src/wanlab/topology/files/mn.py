@@ -21,16 +21,14 @@ To lose nothing, each node and link is written as MiniEdit would write it, and t
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
+from wanlab.errors import Problem, TopologyError, did_you_mean
 from wanlab.fields import Fields, FillPlaceholders, Problems
 from wanlab.topology import addresses
 from wanlab.topology.check import accept, ensure
@@ -40,6 +38,13 @@ from wanlab.topology.files.mn_preferences import (
     Preferences,
     preferences_of,
     read_preferences,
+)
+from wanlab.topology.files.mn_values import (
+    NetemDelay,
+    read_delay,
+    read_percentage,
+    read_rate,
+    read_time,
 )
 from wanlab.topology.model import (
     Conditions,
@@ -55,7 +60,6 @@ from wanlab.topology.model import (
     Topology,
 )
 from wanlab.topology.words import words_of
-from wanlab.units import parse_fraction, parse_rate, parse_time
 
 OURS = "wanlab"
 
@@ -425,14 +429,18 @@ def _read_link(item: Fields) -> Link:
         item.require(key)
     opts = item.mapping("opts")
     packets = opts.integer("max_queue_size")
+    delay = opts.parsed("delay", read_delay) or NetemDelay()
+    jitter_ns = opts.parsed("jitter", read_time) or delay.jitter_ns
     both = Conditions(
-        rate_bps=opts.parsed("bw", _rate) or None,
-        delay_ns=opts.parsed("delay", _time) or 0,
-        jitter_ns=opts.parsed("jitter", _time) or 0,
-        loss_fraction=opts.parsed("loss", _percentage) or 0.0,
+        rate_bps=opts.parsed("bw", read_rate) or None,
+        delay_ns=delay.delay_ns,
+        jitter_ns=jitter_ns,
+        delay_correlation_fraction=delay.correlation_fraction,
+        distribution=delay.distribution,
+        loss_fraction=opts.parsed("loss", read_percentage) or 0.0,
         queue=Queue(limit_packets=packets) if packets else None,
     )
-    speedup = opts.parsed("speedup", _rate)
+    speedup = opts.parsed("speedup", read_rate)
 
     def port(key: str, number: str) -> Port:
         node = item.text(key) or ""
@@ -466,42 +474,11 @@ def _packets_alone(queue: Queue | None) -> int | None:
     return packets if queue == Queue(limit_packets=packets) else None
 
 
-def _rate(megabits: object) -> int:
-    return parse_rate(f"{_decimals(megabits, 'rate in Mbit/s')}Mbps")
-
-
-def _time(time: object) -> int:
-    """Parse a time; a number without a unit is in microseconds, as in `tc`."""
-    if isinstance(time, str) and not _is_number(time):
-        return parse_time(time) if time.strip() else 0
-    return parse_time(f"{_decimals(time, 'time')}us")
-
-
-def _percentage(percent: object) -> float:
-    return parse_fraction(f"{_decimals(percent, 'percentage')}%")
-
-
-def _decimals(value: object, noun: str) -> str:
-    """Return a number, or the text of one, as decimals without an exponent."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not _is_number(value):
-        shown = json.dumps(value) if isinstance(value, (str, bool)) else value
-        raise WanlabError(f"{shown} is not a {noun}", "write a number")
-    number = Decimal(str(value).strip())
-    if number < 0:
-        raise WanlabError(f"the {noun} {value} is negative", "write 0 or a positive number")
-    return f"{number:f}"
-
-
-def _is_number(value: str | float) -> bool:
-    return _NUMBER.fullmatch(str(value).strip()) is not None
-
-
 def _number(value: float) -> float:
     """Return whole numbers without a decimal point, as MiniEdit writes them."""
     return int(value) if value.is_integer() else value
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?")
 _ROUTER = "legacyRouter"
 _CONTROLLER_KINDS = {"ref": "learning", "ovsc": "learning"}
 _SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)

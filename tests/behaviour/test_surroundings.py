@@ -1,0 +1,72 @@
+"""What the guides of others type in a Linux computer works in a machine, too."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wanlab import Host, Network, Switch, Topology, link
+from wanlab.labs import student_files
+
+pytestmark = pytest.mark.machine
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    with Network(Topology(), folder=tmp_path_factory.mktemp("home")) as net:
+        yield net
+
+
+def output(net: Network, command: str) -> str:
+    return net.root.run(["bash", "-c", command]).output
+
+
+def test_there_is_a_python(net: Network) -> None:
+    assert output(net, "python -c 'print(6 * 7)'") == "42\n"
+
+
+def test_an_ssh_server_finds_its_folder(net: Network) -> None:
+    assert output(net, "test -d /run/sshd && echo yes") == "yes\n"
+
+
+def test_tcp_probe_is_found_where_guides_look_for_it(net: Network) -> None:
+    for folder in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
+        assert output(net, f"ls -d {folder}/events/tcp/tcp_probe").strip().endswith("tcp_probe")
+
+
+def test_a_module_is_loaded_and_listed(net: Network) -> None:
+    listed = "lsmod | grep -c -w tcp_bic"
+    assert output(net, f"{listed} || true") == "0\n"
+    assert output(net, f"insmod /lib/modules/6.12/tcp_bic.ko; {listed}") == "1\n"
+    assert output(net, "lsmod | head -1").split() == ["Module", "Size", "Used", "by"]
+
+
+def test_sudo_takes_the_password_from_its_input(net: Network) -> None:
+    assert output(net, "printf 'password\\nrest\\n' | sudo -S cat") == "rest\n"
+    assert output(net, "echo all | sudo cat") == "all\n"
+
+
+def test_settings_of_a_lab_outlive_its_machine(tmp_path: Path) -> None:
+    for _ in range(2):
+        with Network(Topology(), folder=tmp_path) as net:
+            student_files.keep_settings(net)
+            forwarding = output(net, "sysctl -n net.ipv4.ip_forward")
+            output(net, "echo net.ipv4.ip_forward=1 | sudo tee -a /etc/sysctl.conf")
+    assert forwarding == "1\n"
+    lines = (tmp_path / ".sysctl.conf").read_text().splitlines()
+    assert lines.count("net.ipv4.ip_forward=1") == 2
+
+
+def test_a_start_command_that_fails_is_a_warning(tmp_path: Path) -> None:
+    nodes = (
+        Host("h1", start_command="echo oops >&2; exit 3"),
+        Host("h2", start_command=f"ovs-vsctl add-br extra && touch {tmp_path}/done"),
+        Switch("s1"),
+    )
+    topology = Topology(nodes=nodes, links=(link("h1", "s1"), link("h2", "s1")))
+    with Network(topology, folder=tmp_path) as net:
+        assert len(net.warnings) == 1
+        assert net.warnings[0].startswith("start command of h1: echo oops >&2; exit 3: ")
+        assert "oops" in net.warnings[0]
+        assert net["h1"].run("ping -c 1 h2").status == 0
+    assert (tmp_path / "done").exists()
