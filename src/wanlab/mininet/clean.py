@@ -7,12 +7,17 @@ Nothing else is left to clean: what a script created in a machine ends with the 
 from __future__ import annotations
 
 import subprocess
+import time as time
 from collections.abc import Callable
+from subprocess import PIPE as PIPE
+from subprocess import CalledProcessError as CalledProcessError
+from subprocess import Popen as Popen
 from typing import ClassVar
 
+from .commands import decode
 from .live_network import live_network
 from .log import info
-from .util import decode
+from .term import cleanUpScreens as cleanUpScreens
 
 
 def sh(cmd: str) -> str:

@@ -7,23 +7,32 @@ To add a command, derive from CLI and define do_NAME(self, line); a true return 
 
 from __future__ import annotations
 
+import atexit as atexit
+import errno as errno
+import os as os
 import re
+import select as select
 import shutil
 import subprocess
 import sys
 import time
 from cmd import Cmd
 from collections.abc import Callable, Iterable
+from os import isatty as isatty
 from pathlib import Path
+from select import POLLIN as POLLIN
+from select import poll as poll
+from subprocess import call as call
 from typing import IO, Any, cast
 
+from .commands import quietRun as quietRun
+from .connections import dumpNodeConnections, dumpPorts
 from .hosts import Node
 from .keyboard import Keyboard
 from .log import error, info, output
 from .prompt import prompt_for
 from .term import makeTerms, runX11
 from .trials import PingResult
-from .util import dumpNodeConnections, dumpPorts
 from .words import Words
 
 CONNECT_TIMEOUT_S = 60.0

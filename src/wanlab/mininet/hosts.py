@@ -23,6 +23,7 @@ import wanlab
 from wanlab.errors import CommandError, WanlabError
 from wanlab.topology import Controller as TopologyController
 
+from .commands import decode, words_of
 from .link import Intf, Link
 from .live_network import live_network
 from .log import debug, info, warn
@@ -30,7 +31,6 @@ from .macs import next_mac
 from .namespace import KernelInterface
 from .node_shell import INTERRUPT, NodeShell
 from .parameters import Params, apply, caution_unknown, run_or_warn
-from .util import decode, words_of
 
 # What bash writes when a command goes to the background: "[1] 1234".
 NEW_JOB = re.compile(r"^\[\d+\] \d+\r?\n")

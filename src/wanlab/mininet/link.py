@@ -6,6 +6,7 @@ TCLink   a wire between two TCIntf: bw, delay, jitter, loss, max_queue_size, ...
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,25 @@ from wanlab.topology import Link as TopologyLink
 
 from .interfaces import MAX_NAME_CHARACTERS, Intf, NodeOfInterface, OVSIntf, TCIntf
 from .live_network import live_network
+from .log import debug, error, info
 from .macs import next_mac
 from .parameters import Params, is_ours
-from .util import makeIntfPair
+from .veth_pairs import makeIntfPair
 
-__all__ = ["Intf", "Link", "OVSIntf", "OVSLink", "TCIntf", "TCLink", "TCULink"]
+__all__ = [
+    "Intf",
+    "Link",
+    "OVSIntf",
+    "OVSLink",
+    "TCIntf",
+    "TCLink",
+    "TCULink",
+    "debug",
+    "error",
+    "info",
+    "makeIntfPair",
+    "re",
+]
 
 IntfClass = Callable[..., Intf]
 

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from .util import macColonHex
+from .addresses import macColonHex
 
 PROGRAMS = Path("/run/wanlab/mininet-programs")
 _numbers = count(1)

@@ -25,7 +25,8 @@ from . import options as mn_options
 from .cli import CLI
 from .link import Link, OVSLink, TCLink, TCULink
 from .log import error, info, lg, setLogLevel
-from .net import Mininet, asks_for_openflow
+from .mn_arguments import buildTopo, customClass, specialClass, splitArgs
+from .net import Mininet
 from .node import (
     Controller,
     CPULimitedHost,
@@ -42,6 +43,7 @@ from .node import (
 )
 from .nodelib import NAT, LinuxBridge
 from .strict import STRICT
+from .switches import asks_for_openflow
 from .topo import (
     LinearTopo,
     MinimalTopo,
@@ -50,7 +52,6 @@ from .topo import (
     Topo,
 )
 from .topolib import TorusTopo, TreeTopo
-from .util import buildTopo, customClass, specialClass, splitArgs
 
 T = TypeVar("T")
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from os import environ as environ
+from sys import exit as exit
 
 from wanlab.errors import RequirementError
 
-from .util import errRun, quietRun
+from .commands import errRun, quietRun
+from .log import debug as debug
+from .log import error as error
+from .log import info as info
 
 OF_KMOD = "ofdatapath"
 OVS_KMOD = "openvswitch"

@@ -12,32 +12,50 @@ OpenFlow: a remote controller, a controller class of your own, or a parameter su
 from __future__ import annotations
 
 import contextlib
+import os as os
+import random as random
+import re as re
 import select
+import signal as signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from itertools import chain as chain
+from itertools import groupby as groupby
+from math import ceil as ceil
+from sys import exit as exit
+from time import sleep as sleep
+from typing import Any, Protocol, TypeVar
 
 from wanlab.errors import Problem, RequirementError, TopologyError, WanlabError, did_you_mean
 
+from .addresses import ipAdd, ipParse, ipStr, netParse
+from .addresses import macColonHex as macColonHex
+from .cli import CLI as CLI
+from .commands import quietRun as quietRun
 from .controllers import Controller, ControllerClass, DefaultController, needs_openflow
 from .hosts import Node
 from .limited import Host
 from .link import Intf, Link
+from .listening import waitListening as waitListening
 from .live_network import live_network
 from .log import debug, error, info, warn
+from .log import output as output
 from .macs import next_mac
 from .nodelib import NAT, LinuxBridge
 from .parameters import Params
-from .switches import OVSBridge, OVSSwitch, Switch, start_together
+from .process_limits import ensureRoot as ensureRoot
+from .process_limits import fixLimits as fixLimits
+from .process_limits import numCores
+from .switches import OVSBridge, OVSSwitch, Switch, asks_for_openflow, start_together
+from .switches import OVSKernelSwitch as OVSKernelSwitch
+from .term import cleanUpScreens as cleanUpScreens
+from .term import makeTerms as makeTerms
+from .throughput import fmtBps as fmtBps
 from .topo import Topo
 from .trials import Trials
-from .util import ipAdd, ipParse, ipStr, macColonHex, netParse, numCores
 
 VERSION = "2.3.1"
-OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
-
-if TYPE_CHECKING:
-    from .cli import CLI
+BaseString = str
 
 T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound=Node)
@@ -536,8 +554,6 @@ class Mininet(Trials):
 
     def interact(self) -> CLI:
         """Start the network, run the prompt, and stop the network."""
-        from .cli import CLI
-
         self.start()
         result = CLI(self)
         self.stop()
@@ -545,8 +561,6 @@ class Mininet(Trials):
 
     def startTerms(self) -> None:
         """Open a terminal window for each node."""
-        from .term import makeTerms
-
         info("*** Running terms\n")
         groups: Sequence[tuple[Sequence[Node], str]] = (
             (self.controllers, "controller"),
@@ -560,15 +574,6 @@ class Mininet(Trials):
         for term in self.terms:
             term.terminate()
         self.terms = []
-
-
-def asks_for_openflow(params: Params) -> bool:
-    """Whether parameters of a switch say that it is an Open vSwitch, which a controller controls."""
-    cls = params.get("cls")
-    if cls is not None:
-        return isinstance(cls, type) and issubclass(cls, OVSSwitch) and cls is not OVSBridge
-    has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
-    return has_openflow_parameter or params.get("failMode", "standalone") != "standalone"
 
 
 class UnknownNode(TopologyError, KeyError):

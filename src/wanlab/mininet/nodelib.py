@@ -11,12 +11,16 @@ from typing import Any, ClassVar
 import wanlab
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
+from .addresses import ipStr, netParse
+from .commands import quietRun as quietRun
 from .hosts import NODE_PARAMETERS, IntfOrName, Node
 from .live_network import live_network
+from .log import info as info
+from .log import warn as warn
+from .moduledeps import pathCheck as pathCheck
 from .namespace import KernelInterface
 from .parameters import Params
 from .switches import SWITCH_PARAMETERS, ControllerAddress, Switch, run_in_root
-from .util import ipStr, netParse
 
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 

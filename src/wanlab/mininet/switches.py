@@ -12,19 +12,20 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import wanlab
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
+from .commands import errRun
 from .hosts import NODE_PARAMETERS, IntfOrName, Node
 from .link import Intf
 from .live_network import live_network
 from .parameters import ParameterValueError, caution
-from .util import errRun
 
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
+OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
 OPEN_VSWITCH_PARAMETERS = {
     *("failMode", "datapath", "inband", "protocols", "reconnectms", "stp", "batch"),
 }
@@ -331,6 +332,15 @@ def start_together(switches: Sequence[OVSSwitch], controllers: Sequence[Controll
         switch.is_started = True
     if arguments:
         switches[0].vsctl(*arguments)
+
+
+def asks_for_openflow(params: Mapping[str, object]) -> bool:
+    """Whether parameters of a switch say that it is an Open vSwitch, which a controller controls."""
+    cls = params.get("cls")
+    if cls is not None:
+        return isinstance(cls, type) and issubclass(cls, OVSSwitch) and cls is not OVSBridge
+    has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
+    return has_openflow_parameter or params.get("failMode", "standalone") != "standalone"
 
 
 class UserSwitch(Switch):

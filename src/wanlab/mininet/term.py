@@ -11,14 +11,17 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterable
+from os import environ as environ
 from pathlib import Path
 
 from wanlab.network import open_request
 
+from .commands import errRun as errRun
+from .commands import quietRun as quietRun
+from .commands import words_of
 from .hosts import Node
 from .live_network import live_network
 from .log import error
-from .util import words_of
 
 
 class NodeTerminal:

@@ -12,7 +12,6 @@ from typing import TypedDict
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
 from .hosts import Node
-from .util import fmtBps
 
 LISTENING = "0A"  # TCP_LISTEN, include/net/tcp_states.h
 MAX_WAIT_S = 5.0
@@ -140,3 +139,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
+
+
+def fmtBps(bps: float, fmt: str = "") -> str:
+    """Return a rate in iperf's format: 9.6 Mbits/sec.
+
+    `fmt` is k, m, g or t for a fixed prefix, and K, M, G or T for bytes.
+    """
+    value, unit = float(bps), "bits/sec"
+    if fmt.isupper() and fmt != "A":
+        value, unit = value / 8, "Bytes/sec"
+    prefixes = "kMGTP"
+    fixed = fmt[:1].upper().replace("K", "k")
+    if fixed and fixed in prefixes:
+        exponent = prefixes.find(fixed) + 1
+    else:
+        exponent = 0
+        while exponent < len(prefixes) and value >= 1000 ** (exponent + 1):
+            exponent += 1
+    prefix = prefixes[exponent - 1] if exponent else ""
+    return f"{value / 1000**exponent:.1f} {prefix}{unit}"

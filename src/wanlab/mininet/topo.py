@@ -12,10 +12,15 @@ from typing import Any, Protocol, TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
 
-from .util import irange, natural, naturalSeq
+from .natural_order import natural, naturalSeq
 
 Info = dict[str, Any]
 """Parameters of a node or a link, as the user has set them."""
+
+
+def irange(start: int, end: int) -> range:
+    """Return the range from start to end, both included."""
+    return range(start, end + 1)
 
 
 class ForeignGraph(Protocol):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wanlab.errors import WanlabError
 
+from .net import Mininet
 from .topo import Topo
-
-if TYPE_CHECKING:
-    from .net import Mininet
 
 
 class TreeTopo(Topo):
@@ -35,8 +33,6 @@ class TreeTopo(Topo):
 
 def TreeNet(depth: int = 1, fanout: int = 2, **kwargs: Any) -> Mininet:
     """Return a Mininet with a TreeTopo. `kwargs` are those of Mininet."""
-    from .net import Mininet
-
     return Mininet(TreeTopo(depth, fanout), **kwargs)
 
 

@@ -1,0 +1,48 @@
+"""Waiting until a server accepts connections."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Protocol
+
+from .interfaces import NodeOfInterface
+from .log import error
+from .namespace import inside
+
+RETRY_INTERVAL_S = 0.5
+
+
+class ServerNode(Protocol):
+    """A node that a server runs on."""
+
+    def IP(self) -> str | None: ...
+
+
+def waitListening(
+    client: NodeOfInterface | None = None,
+    server: str | ServerNode = "127.0.0.1",
+    port: int | str = 80,
+    timeout: float | None = None,
+) -> bool:
+    """Wait until a server accepts connections from a client, which is a node or the root namespace.
+
+    Returns whether it did within `timeout` seconds.
+    """
+    address = server if isinstance(server, str) else server.IP()
+    number = (
+        socket.getservbyname(port) if isinstance(port, str) and not port.isdigit() else int(port)
+    )
+    waited_s = 0.0
+    while True:
+        with inside(client.namespace if client else ""):
+            attempt = socket.socket()
+        with attempt:
+            attempt.settimeout(RETRY_INTERVAL_S)
+            if attempt.connect_ex((address, number)) == 0:
+                return True
+        if timeout is not None and waited_s >= timeout:
+            error(f"could not connect to {server} on port {number}\n")
+            return False
+        time.sleep(RETRY_INTERVAL_S)
+        waited_s += RETRY_INTERVAL_S
