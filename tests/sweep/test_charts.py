@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from wanlab import Design, Run, Sweep, experiment, plot
 from wanlab.errors import WanlabError
 from wanlab.experiments import Metric, Result, Results
+from wanlab.plot import spread
 from wanlab.plot.spread import interval
+from wanlab.sweep.captions import axis_label, title
 from wanlab.sweep.charts import axis, default_figures
 from wanlab.sweep.sentence import Chart, parse_chart
 from wanlab.sweep.table import table_of, write_table
@@ -150,3 +154,53 @@ def test_a_sweeps_own_figures_show_all_that_varies(tmp_path: Path) -> None:
     )
     with pytest.raises(WanlabError, match="no parameter 'c'"):
         Sweep(replace(one, plots=("lines x over c",)), output=tmp_path)
+
+
+# -- words, possible values, and seeds ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("lines goodput over buffer by algorithm", "Goodput over buffer size by algorithm"),
+        ("lines bbr,cubic over rtt", "BBR and CUBIC over RTT"),
+        ("heat goodput over buffer and rate", "Goodput over buffer size and rate"),
+        ("cdf ping.rtt_ms by queue", "Distribution of ping: RTT by queue"),
+        ("lines share_of_bbr over buffer", "BBR's share over buffer size"),
+    ],
+)
+def test_the_title_of_a_figure_is_in_words(sentence: str, expected: str) -> None:
+    assert title(parse_chart(sentence), {"share_of_bbr": "BBR's share"}) == expected
+
+
+def test_an_axis_has_words_and_a_unit() -> None:
+    assert axis_label("goodput", "Mbit/s", {}) == "Goodput (Mbit/s)"
+    assert axis_label("bbr,cubic", "Mbit/s", {}) == "Rate (Mbit/s)"
+    assert axis_label("share", "", {"share": "BBR's share"}) == "BBR's share"
+
+
+def test_a_band_ends_at_what_is_possible() -> None:
+    scale = axis("x", [1, 2])
+    values = {"": [[19.0, 20.0, 19.9], [0.1, 3.0, 0.2]]}
+    free = spread.spread(values, scale, label="y")
+    clipped = spread.spread(values, scale, label="y", bounds={"": [(0.0, 20.0)] * 2})
+
+    def edges(figure: Figure) -> tuple[float, float]:
+        outline = figure.axes[0].collections[0].get_paths()[0]
+        heights = np.asarray(outline.vertices, np.float64)[:, 1]
+        return float(heights.min()), float(heights.max())
+
+    assert edges(free)[0] < 0
+    assert edges(free)[1] > 20
+    assert edges(clipped) == (0.0, 20.0)
+
+
+def test_equal_repeats_are_told(tmp_path: Path) -> None:
+    equal = tuple(result({"buffer": b}, seed, 5.0) for b in ("1bdp", "2bdp") for seed in (1, 2))
+    found = Results(tmp_path, "flows", "", ("buffer",), (), equal)
+    assert found.seeds_without_effect().startswith("the seeds change nothing: 4 runs have 2")
+    warning = found.figure("lines goodput over buffer").get_supxlabel().replace("\n", " ")
+    assert "the seeds change nothing" in warning
+    assert results(tmp_path).seeds_without_effect() == ""
+    once = Results(tmp_path, "flows", "", ("buffer",), (), equal[::2])
+    assert once.seeds_without_effect() == ""

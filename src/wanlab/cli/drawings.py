@@ -131,7 +131,7 @@ def _drawn(source: str) -> str:
     import termaid
 
     try:
-        drawn: str = termaid.render(source, padding_x=1, padding_y=0, gap=2)
+        drawn = str(termaid.render(source, padding_x=1, padding_y=0, gap=2))
     except Exception:  # a young library, whose errors are of any type
         return ""
     return "\n".join(line.rstrip() for line in drawn.strip("\n").splitlines())
