@@ -69,6 +69,7 @@ def calls_of(
         "flush": watches.flush,
         "unwatch": watches.unwatch,
         "probe": agent.probe,
+        "listen": agent.listen,
     }
 
 
@@ -166,6 +167,28 @@ class Agent:
         net = "/proc/1/ns/net" if node == ROOT else f"{root.NETNS_FOLDER}/{node}"
         return {"net": net, "mount": "/proc/self/ns/mnt"}
 
+    def listen(self) -> str:
+        """Answer programs that were forked from the one that this agent works for: they cannot use
+        its channel. Return the address of the socket; its requests are `paths` and `node_paths`."""
+        address = f"{root.RUN_FOLDER}/agent-{os.getpid()}"
+        if self._host_service is None:
+            self._host_service = HostServiceSocket(
+                self._poll,
+                lambda data: None,
+                {"paths": self._paths_for_fork, "node_paths": self._node_paths},
+                address=address,
+            )
+        return address
+
+    def _paths_for_fork(self, node: str) -> object:
+        try:
+            return self._namespaces.paths(node)
+        except (OSError, ValueError) as error:
+            return {"error": str(error)}
+
+    def _node_paths(self) -> object:
+        return {name: self._namespaces.paths(name) for name in (ROOT, *self._namespaces.names())}
+
     def halt(self) -> None:
         if not self._has_kernel:
             self.leave()
@@ -178,6 +201,8 @@ class Agent:
         if self._is_guest and self._is_prepared:
             self._processes.kill_all()
             self._performer.undo()
+            if self._host_service is not None:
+                os.unlink(self.listen())
         sys.exit()
 
     # -- the loop ---------------------------------------------------------------------------------

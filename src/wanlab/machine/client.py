@@ -142,6 +142,10 @@ class AgentClient:
         """Use the namespaces of nodes that another agent made."""
         self._call("adopt", nodes=dict(nodes))
 
+    def listen(self) -> str:
+        """Answer programs that are forked from this one; return the address of the socket."""
+        return cast("str", self._call("listen"))
+
     def paths(self, node: str) -> NamespacePaths:
         return cast("NamespacePaths", self._call("paths", node=node))
 

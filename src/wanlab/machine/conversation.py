@@ -10,10 +10,11 @@ agent is gone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Protocol
 
-from wanlab.errors import MachineError, PeerError, RequirementError
+from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 from wanlab.units import FOREVER_NS
 
 from .channel import Channel
@@ -56,6 +57,7 @@ class Conversation:
         self._console = console
         self._serves = serves
         self._is_closed = False
+        self._owner = os.getpid()
         self.agent = AgentClient(self.call)
 
     def await_agent(self) -> None:
@@ -64,6 +66,7 @@ class Conversation:
 
     def call(self, name: str, /, **arguments: object) -> object:
         """Make a call and wait for its answer. AgentFailure, MachineError."""
+        self.refuse_fork()
         number = self._channel.call(name, **arguments)
         self.run(FOREVER_NS, lambda: self._channel.is_answered(number))
         if not self._channel.is_answered(number):
@@ -74,12 +77,27 @@ class Conversation:
         """Let time pass until `stop()` is true or the clock shows `until_ns`."""
         if self._is_closed:
             raise MachineError("the machine has been closed")
+        self.refuse_fork()
         try:
             self._loop.run(until_ns, self._serving(stop) if self._serves else stop)
         except ConnectionClosed:
             raise self._explain_end() from None
         except PeerError as error:
             raise MachineError(str(error), console=self._console()) from error
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is another process than the one that started the machine."""
+        return os.getpid() != self._owner
+
+    def refuse_fork(self) -> None:
+        """CommandError in a forked process: it would read what is meant for its parent."""
+        if self.is_forked:
+            raise CommandError(
+                f"this network belongs to process {self._owner}, and a process that was forked from "
+                "it cannot use it",
+                "use threads, or start a network in each process",
+            )
 
     def close(self) -> None:
         """Refuse further calls and close the connection."""

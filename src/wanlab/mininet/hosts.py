@@ -129,7 +129,10 @@ class Node:
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Start its shell now. The first command would do so anyway."""
-        if self._shell is not None and not self._shell.has_ended:
+        # Two processes must not type into one terminal. A forked one goes on with the parent's
+        # shell only if a command is running there.
+        shell = self._shell
+        if shell and not shell.has_ended and (shell.is_busy or not shell.is_inherited):
             return
         self._drop_shell()
         shell = NodeShell(f"mininet:{self.name}", self._wrap)

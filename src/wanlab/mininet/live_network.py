@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import resource
 import sys
 import threading
@@ -116,6 +117,11 @@ class LiveNetwork:
         self._is_creating = False
         self._is_attached = False
         self._program_starts = ProgramStarts(self.create_pending)
+        # Another thread may hold the lock while this one forks; in the child there is only this one.
+        os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()
 
     def watch_program_starts(self) -> None:
         """From now on create what is pending before this process starts a program."""

@@ -50,6 +50,7 @@ class NodeShell:
         self._number = 0
         self._is_interrupted = False
         self._is_gone = False
+        self._owner = os.getpid()
         self.is_busy = False
         self.status: int | None = None
         """Exit status of the last command."""
@@ -87,8 +88,16 @@ class NodeShell:
         return self.terminal.fileno()
 
     @property
+    def is_inherited(self) -> bool:
+        """Whether this process was forked from the one that started the shell."""
+        return os.getpid() != self._owner
+
+    @property
     def has_ended(self) -> bool:
-        return self._is_gone or self.process.poll() is not None
+        if self._is_gone or not self.is_inherited:
+            return self._is_gone or self.process.poll() is not None
+        # Only its parent can wait for it; the descriptor is readable once it has ended.
+        return bool(select.select([self._end_descriptor], [], [], 0)[0])
 
     # -- commands ---------------------------------------------------------------------------------
 
@@ -192,8 +201,13 @@ class NodeShell:
     # -- the end ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Hang up: end the shell and its background processes."""
+        """Hang up: end the shell and its background processes. A forked process leaves them to its
+        parent."""
         if self.terminal.closed:
+            return
+        if self.is_inherited:
+            self.terminal.close()
+            os.close(self._end_descriptor)
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGHUP)

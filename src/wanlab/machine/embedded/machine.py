@@ -178,6 +178,10 @@ class EmbeddedMachine:
         """End the machine. What processes wrote to the working folder is kept."""
         if self._closed:
             return
+        if self._conversation.is_forked:  # the machine is the parent's
+            self._closed = True
+            self._conversation.close()
+            return
         try:
             self._halt()
         finally:

@@ -6,16 +6,19 @@ import contextlib
 import json
 import os
 import socket
+import weakref
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
 from wanlab.agent.host_service import FOR_AN_AGENT
-from wanlab.errors import MachineError, RequirementError
+from wanlab.errors import MachineError, RequirementError, WanlabError
 
 from .. import Clock, MachineDescription
 from ..channel import Channel
+from ..client import AgentClient
 from ..conversation import Conversation
 from ..guest_environment import ENVIRONMENT
 from ..loop import CHUNK_BYTES, Pipes, RealLoop
@@ -32,7 +35,12 @@ def is_inside() -> bool:
 
 class HereMachine:
     """Its clock is the machine's: where that is virtual, waiting costs nothing and equal runs are equal.
-    Time passes by itself; `run` waits."""
+    Time passes by itself; `run` waits.
+
+    A process that was forked from the program may use it, too. It cannot share the channel, because
+    each would read the other's answers. So it asks the program's agent for the namespaces of nodes on
+    a socket of its own, and gets an agent of its own when it changes something.
+    """
 
     def __init__(self, working_folder: Path) -> None:
         self.folder = working_folder
@@ -41,20 +49,37 @@ class HereMachine:
         self.traits = here_traits()
         self.clock: Clock = self._about["clock"]
         self.seed: int | None = self._about["seed"]
-        self._socket = request_agent()
         self._closed = False
-        self.channel = Channel(self._send)
-        self._loop = RealLoop(Pipes(None, self._socket, self._socket), self.channel.feed)
+        self._address = ""
+        """Where forked processes ask this program's agent."""
+        self._is_forked = False
+        """Whether this is a forked process without an agent of its own."""
+        self._connect()
+        register(self)
+
+    def _connect(self) -> None:
+        self._socket = request_agent()
+        self._channel = Channel(self._send)
+        self._loop = RealLoop(Pipes(None, self._socket, self._socket), self._channel.feed)
         self._conversation = Conversation(
-            self._loop, self.channel, explain_end=self._explain_end, serves=False
+            self._loop, self._channel, explain_end=self._explain_end, serves=False
         )
-        self.agent = self._conversation.agent
         try:
             self._conversation.await_agent()
-            self.agent.prepare(environment=self.environment)
+            self._conversation.agent.prepare(environment=self.environment)
         except BaseException:
             self.close()
             raise
+
+    @property
+    def channel(self) -> Channel:
+        self._connect_if_forked()
+        return self._channel
+
+    @property
+    def agent(self) -> AgentClient:
+        self._connect_if_forked()
+        return self._conversation.agent
 
     @property
     def now_ns(self) -> int:
@@ -64,10 +89,14 @@ class HereMachine:
         return self._about
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+        self._connect_if_forked()
         self._conversation.run(until_ns, stop)
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        paths = self.agent.paths(node)
+        if self._is_forked:
+            paths = self._ask_former_agent(do="paths", node=node)
+        else:
+            paths = self.agent.paths(node)
         return [
             "nsenter",
             f"--net={paths['net']}",
@@ -89,10 +118,13 @@ class HereMachine:
         """Stalls are detected and ended outside."""
 
     def close(self) -> None:
-        """End the processes in the nodes and remove the nodes."""
+        """End the processes in the nodes and remove the nodes. In a forked process: those that it has
+        made itself."""
         if self._closed:
             return
         self._closed = True
+        if self._is_forked:
+            return
         # The agent undoes what it did, and then closes its end.
         with contextlib.suppress(OSError):
             self._socket.setblocking(True)
@@ -102,11 +134,67 @@ class HereMachine:
                 pass
         self._conversation.close()
 
+    # -- forks ------------------------------------------------------------------------------------
+
+    def prepare_fork(self) -> None:
+        """Let the agent answer the process that is about to be forked."""
+        if not (self._closed or self._is_forked or self._address):
+            with contextlib.suppress(WanlabError):  # its agent has ended
+                self._address = self._conversation.agent.listen()
+
+    def forked(self) -> None:
+        """Leave the channel to the parent."""
+        if not (self._closed or self._is_forked):
+            self._is_forked = True
+            self._conversation.close()
+
+    def _connect_if_forked(self) -> None:
+        if self._is_forked and not self._closed:
+            nodes = self._ask_former_agent(do="node_paths")
+            self._is_forked, self._address = False, ""
+            self._connect()
+            self._conversation.agent.adopt(nodes)
+
+    def _ask_former_agent(self, **request: str) -> Any:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            try:
+                connection.connect(self._address)
+                connection.sendall(json.dumps(request).encode() + b"\n")
+                with connection.makefile("rb") as lines:
+                    answer = json.loads(
+                        lines.readline() or b'{"error": "it has closed the connection"}'
+                    )
+            except OSError as error:
+                answer = {"error": error.strerror or str(error)}
+        if "error" in answer:
+            raise MachineError(
+                f"the network's agent does not answer this forked process: {answer['error']}",
+                "stop the network only when the processes that use it have ended",
+            )
+        return answer
+
     def _send(self, data: bytes) -> None:
         self._loop.send(data)
 
     def _explain_end(self) -> MachineError:
         return MachineError("the network's agent has ended")
+
+
+_machines: weakref.WeakSet[HereMachine] = weakref.WeakSet()
+
+
+def register(machine: HereMachine) -> None:
+    """Tell a machine of every fork from now on."""
+    _install_hooks()
+    _machines.add(machine)
+
+
+@cache
+def _install_hooks() -> None:
+    os.register_at_fork(
+        before=lambda: [machine.prepare_fork() for machine in list(_machines)],
+        after_in_child=lambda: [machine.forked() for machine in list(_machines)],
+    )
 
 
 def request_agent() -> socket.socket:

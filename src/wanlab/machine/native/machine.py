@@ -151,6 +151,8 @@ class NativeMachine:
             return
         self._closed = True
         self._conversation.close()
+        if self._conversation.is_forked:  # the machine is the parent's
+            return
         self._process.close()
         notes.remove(self._note)
         os.close(self._stderr)
