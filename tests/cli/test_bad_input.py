@@ -7,6 +7,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,29 @@ def test_what_cannot_be_done_is_told(wanlab: Any, words: str) -> None:
     assert (ran.status, ran.output, ran.left_behind) == (1, b"", [])
     assert ran.errors.startswith(CASES[words])
     assert "Traceback" not in ran.errors
+
+
+@pytest.mark.parametrize("words", ["plan single,3", "lab list"])
+def test_a_full_standard_output_is_told_in_one_line(words: str) -> None:
+    program = "from wanlab.cli import main; main()"
+    script = 'exec "$0" "$@" > /dev/full'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, "-c", program, *words.split()],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        text=True,
+        check=False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert line.startswith("wanlab: ")
+    assert line.endswith("No space left on device")
+
+
+def test_a_message_does_not_control_the_terminal(wanlab: Any) -> None:
+    ran = wanlab("plan", "\x1b]0;title\x07single")
+    assert "\x1b" not in ran.errors
+    assert "\\x1b]0;title\\x07single" in ran.errors
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wanlab.errors import RecordError
 from wanlab.record import Provenance, Record, Table, read, write
-from wanlab.record.file import from_arrow
+from wanlab.record.file import from_arrow, is_complete
 from wanlab.record.provenance import as_text
 from wanlab.record.record import content_digest
 
@@ -249,3 +249,19 @@ columns = st.dictionaries(
 def test_any_table_survives_arrow(columns: dict[str, list[object]]) -> None:
     table = Table.of(columns)
     assert from_arrow(table.to_arrow()) == table
+
+
+@pytest.mark.parametrize("name", ["provenance.json", "qdisc.parquet", "raw/ping.txt"])
+def test_a_record_that_lacks_a_part_is_not_complete(tmp_path: Path, name: str) -> None:
+    write(RECORD, tmp_path / "record")
+    assert is_complete(tmp_path / "record")
+    (tmp_path / "record" / name).unlink()
+    assert not is_complete(tmp_path / "record")
+
+
+@pytest.mark.parametrize("length", [0, 3, 100])
+def test_a_table_that_was_cut_is_not_complete(tmp_path: Path, length: int) -> None:
+    write(RECORD, tmp_path / "record")
+    table = tmp_path / "record" / "qdisc.parquet"
+    table.write_bytes(table.read_bytes()[:length])
+    assert not is_complete(tmp_path / "record")

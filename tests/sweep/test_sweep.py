@@ -138,14 +138,17 @@ def test_an_interrupted_sweep_ends_its_runs_and_keeps_what_is_done(tmp_path: Pat
 
 def test_a_damaged_or_half_run_is_performed_again(tmp_path: Path, undisturbed: Results) -> None:
     shutil.copytree(undisturbed.folder, tmp_path, dirs_exist_ok=True)
-    first, second, *_ = sorted((tmp_path / "runs").iterdir())
+    first, second, third, *_ = sorted((tmp_path / "runs").iterdir())
     (first / "result.json").write_text("{")
     (second / "result.json").unlink()
+    table = next((third / "record").glob("*.parquet"))
+    table.write_bytes(table.read_bytes()[:-10])
     seen: list[SweepProgress] = []
     results = Sweep(load_experiment(LOSSES), output=tmp_path).run(
         uses_cache=False, progress=seen.append
     )
-    assert seen[-1].cached == 4
+    assert any("is damaged; performing it again" in progress.event for progress in seen)
+    assert seen[-1].cached == 3
     assert len(results) == 6
     assert (tmp_path / TABLE).read_bytes() == (undisturbed.folder / TABLE).read_bytes()
 

@@ -10,6 +10,7 @@ Ctrl-C). `wanlab exec` has that of its command.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -19,6 +20,11 @@ from wanlab.errors import WanlabError
 
 from .signals import STATUS_OF_SIGNAL, EndedBySignal, raise_on_signals
 
+CONDITIONS_OF_THE_COMPUTER = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO, errno.ENOMEM),
+    *(errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM),
+}
+"""What a full disk and its like give anywhere; other errors of the system are mistakes of ours."""
 COMPLETION = "_WANLAB_COMPLETE"
 """The variable with which a shell asks for completions."""
 
@@ -34,6 +40,15 @@ def main() -> None:
         _exit(end.code)
     except BrokenPipeError:
         _exit(STATUS_OF_SIGNAL + signal.SIGPIPE)
+    except OSError as error:
+        if "--debug" in sys.argv or error.errno not in CONDITIONS_OF_THE_COMPUTER:
+            raise
+        where = f": {error.filename}" if error.filename else ""
+        _print_error(f"{error.strerror}{where}", error)
+        _exit(1)
+    except MemoryError as error:
+        _print_error("this program has no memory left", error)
+        _exit(1)
     except WanlabError as error:
         if "--debug" in sys.argv:
             raise
@@ -65,8 +80,15 @@ def _run(arguments: list[str]) -> None:
 
 def _print_error(message: str, error: BaseException) -> None:
     notes = getattr(error, "__notes__", ())
+    text = "".join(map(_visible, "; ".join([message, *notes])))
     with contextlib.suppress(OSError):
-        print("wanlab: " + "; ".join([message, *notes]), file=sys.stderr, flush=True)
+        print(f"wanlab: {text}", file=sys.stderr, flush=True)
+
+
+def _visible(character: str) -> str:
+    """Escape what would control the terminal: messages quote what is in anybody's file."""
+    is_shown = character.isprintable() or character in "\n\t"
+    return character if is_shown else ascii(character)[1:-1]
 
 
 def _exit(status: str | int | None) -> NoReturn:
@@ -74,8 +96,11 @@ def _exit(status: str | int | None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if stream is sys.stdout and error.errno != errno.EPIPE:
+                _print_error(f"cannot write standard output: {error.strerror}", error)
+                status = status or 1
     sys.exit(status)
 
 

@@ -43,10 +43,14 @@ class Machine(Protocol):
 
     clock: Clock
     traits: MachineTraits
-    channel: Channel
-    agent: AgentClient
     environment: dict[str, str]
     """The environment variables that every process starts with."""
+
+    @property
+    def channel(self) -> Channel: ...
+
+    @property
+    def agent(self) -> AgentClient: ...
 
     @property
     def now_ns(self) -> int:

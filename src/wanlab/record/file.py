@@ -36,6 +36,7 @@ from wanlab.record.record import (
 if TYPE_CHECKING:
     import pyarrow
 
+PARQUET_MARK = b"PAR1"
 _INDEX = "provenance.json"
 _INDEX_KEYS = {"format", "digest", "provenance", "tables", "raw"}
 
@@ -91,6 +92,25 @@ def read(folder: str | os.PathLike[str]) -> Record:
             "a part was damaged or edited; the raw outputs may still be usable",
         )
     return record
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether all parts of a record are there and none was cut. Reads little; see `read` for more."""
+    try:
+        index = _read_index(folder)
+        return all(_is_parquet(_table_path(folder, name)) for name in index["tables"]) and all(
+            _raw_path(folder, name).is_file() for name in index["raw"]
+        )
+    except (RecordError, OSError, TypeError):
+        return False
+
+
+def _is_parquet(path: Path) -> bool:
+    """A Parquet file begins and ends with the same four bytes."""
+    with path.open("rb") as file:
+        first = file.read(len(PARQUET_MARK))
+        file.seek(-len(PARQUET_MARK), os.SEEK_END)
+        return first == file.read() == PARQUET_MARK
 
 
 def from_arrow(arrow: "pyarrow.Table") -> Table:

@@ -6,6 +6,7 @@ PDF for papers. The page holds no real times, so the same results give the same 
 
 from __future__ import annotations
 
+import contextlib
 import html
 import io
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wanlab import plot
-from wanlab.errors import WanlabError
+from wanlab.errors import RecordError, WanlabError
 from wanlab.plot.spread import interval
+from wanlab.record import Provenance
 
 from .charts import default_figures, draw, file_name
 from .folder import replace_text
@@ -125,6 +127,14 @@ def _failures(results: ResultSet) -> Iterator[str]:
         yield f"<p><b>{title}</b></p><pre>{html.escape(str(failure))}</pre>"
 
 
+def _first_provenance(results: ResultSet) -> Provenance | None:
+    """Return the provenance of the first run whose record can be read."""
+    for result in results.results:
+        with contextlib.suppress(RecordError):
+            return result.record.provenance
+    return None
+
+
 def _provenance(results: ResultSet) -> Iterator[str]:
     """Yield warnings, and the provenance of the first run: only parameters and seeds differ."""
     warnings = sorted({warning for result in results for warning in result.warnings})
@@ -132,9 +142,9 @@ def _provenance(results: ResultSet) -> Iterator[str]:
     if warnings:
         yield "<h2>Warnings</h2>"
         yield from (f'<p class="warning">{html.escape(warning)}</p>' for warning in warnings)
-    if not results.results:
+    provenance = _first_provenance(results)
+    if provenance is None:
         return
-    provenance = results.results[0].record.provenance
     fixed = [
         f"{name} = {value}"
         for name, value in results.results[0].parameters.items()

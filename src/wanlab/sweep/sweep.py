@@ -9,6 +9,7 @@ which order the runs were performed: it holds no real times, and its rows follow
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,11 @@ from pathlib import Path
 from typing import Protocol
 
 from wanlab.errors import WanlabError
+from wanlab.record.file import is_complete
 from wanlab.run.definition import Definition
 from wanlab.run.design import Design, Parameters
 from wanlab.run.key import Origin, key_of, origin_of
-from wanlab.run.result import Task, write_failure
+from wanlab.run.result import RECORD, Task, write_failure
 from wanlab.run.worker import Job, refuse_in_worker
 
 from .cache import Cache
@@ -34,6 +36,7 @@ from .table import write_table
 from .workers import EndedJob, Workers
 
 TICK_S = 0.5
+FULL_DISK_BYTES = 1 << 20
 MAX_ATTEMPTS = 3
 """How often a run is tried whose worker was lost; after that the run itself is to blame."""
 
@@ -185,7 +188,11 @@ class _Work:
         """Count the runs that the folder or the cache has; the others wait to be performed."""
         folder = self.sweep.folder
         for task in self.sweep.tasks:
-            if folder.result(task):
+            result = folder.result(task)
+            if result and not is_complete(result.folder / RECORD):
+                self._notify(None, f"the record of {task.title()} is damaged; performing it again")
+                result = None
+            if result:
                 self._count(task, finished=1, cached=1)
             elif folder.failure(task) and not retry_failed:
                 self._count(task, failed=1)
@@ -235,7 +242,7 @@ class _Work:
             write_failure(ended.job.folder, task, what, "does the computer have enough memory?")
         failure = folder.keep_failure(task, ended.job.folder)
         self._count(task, failed=1)
-        reason = failure.what.splitlines()[0] if failure else "the reason is unknown"
+        reason = failure.what.splitlines()[0] if failure else _unknown_reason(folder.path)
         self._notify(performers, f"{task.title()} failed: {reason}")
 
     def _named(self, task: Task) -> Task:
@@ -278,3 +285,11 @@ class _Work:
             * left
             / max(1, min(performers.count, len(self.waiting) + len(performers.running)))
         )
+
+
+def _unknown_reason(folder: Path) -> str:
+    """Say why a run may have failed that could not even write why."""
+    free = shutil.disk_usage(folder).free
+    if free < FULL_DISK_BYTES:
+        return f"there is no space left in {folder}; make some, and repeat it with --retry-failed"
+    return "the reason is unknown"

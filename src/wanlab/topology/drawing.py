@@ -18,8 +18,9 @@ A drawing may have mistakes: `read_drawing` reads what it can and reports the re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from math import isfinite
 from typing import Any, TypedDict
 
 from wanlab.errors import Problem
@@ -46,6 +47,12 @@ Drawing = dict[str, Any]
 
 RUN = {"clock": "virtual", "wire": "mtu", "seed": 1, "pace": "real"}
 """The defaults for running a network."""
+RUN_VALUES: Mapping[str, Callable[[object], bool]] = {
+    "clock": lambda value: value in ("virtual", "real"),
+    "wire": lambda value: value in ("mtu", "gso"),
+    "pace": lambda value: value in ("real", "fast"),
+    "seed": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+}
 COLLECTORS = ("netflow", "sflow")
 LINK_WORDS = ("extra", *CONDITION_WORDS)
 """The fields of a link as a whole, as opposed to those of one end or direction."""
@@ -83,7 +90,7 @@ def draw(topology: Topology) -> Drawing:
     if labels or extra.get("labels") == []:
         del extra["labels"]
     run = mapping_in(extra, "run")
-    if run.keys() <= RUN.keys() and isinstance(extra.get("run"), Mapping):
+    if isinstance(extra.get("run"), Mapping) and _is_run(run):
         del extra["run"]
     else:
         run = {}
@@ -125,7 +132,7 @@ def labels_in(extra: Mapping[str, object]) -> list[Label]:
     labels = extra.get("labels")
     if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
         return []
-    return labels
+    return [Label(text=label["text"], x=float(label["x"]), y=float(label["y"])) for label in labels]
 
 
 def _is_label(label: object) -> bool:
@@ -133,7 +140,20 @@ def _is_label(label: object) -> bool:
         isinstance(label, Mapping)
         and label.keys() == {"text", "x", "y"}
         and isinstance(label["text"], str)
+        and all(_is_coordinate(label[key]) for key in ("x", "y"))
     )
+
+
+def _is_coordinate(value: object) -> bool:
+    """Whether a value is a finite number, or the text of one, as MiniEdit writes it."""
+    try:
+        return isinstance(value, str | int | float) and isfinite(float(value))
+    except (ValueError, OverflowError):
+        return False
+
+
+def _is_run(run: Mapping[str, object]) -> bool:
+    return all(word in RUN_VALUES and RUN_VALUES[word](value) for word, value in run.items())
 
 
 def _draw_node(node: Node, ids: Mapping[str, str], preferences: Preferences) -> Drawing:

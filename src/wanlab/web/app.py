@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 from pathlib import Path
 from urllib.parse import quote
@@ -27,6 +28,7 @@ NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
 <p>The page has not been built yet. Run <code>./dev ui</code> to build it.</p>"""
 DATA_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 PDF_POLICY = "frame-ancestors 'self'"
+MAX_UPLOADS = 4  # at once; each is held in memory
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 SHOWN_TYPES = {
     "application/pdf",
@@ -67,6 +69,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
     app.state.laboratory = laboratory
     app.state.static = static
+    app.state.uploads = asyncio.Semaphore(MAX_UPLOADS)
     return app
 
 
@@ -113,8 +116,9 @@ async def _file(request: Request) -> Response:
     path = request.path_params["path"]
     folder = _laboratory(request).folder
     if request.method == "PUT":
-        data = await _body(request, MAX_UPLOAD_BYTES)
-        await run_in_threadpool(folder.write_bytes, path, data)
+        async with request.app.state.uploads:
+            data = await _body(request, MAX_UPLOAD_BYTES)
+            await run_in_threadpool(folder.write_bytes, path, data)
         _laboratory(request).broadcast.push(protocol.FilesPush(paths=(path,)))
         return _json(protocol.SavedFile(path))
     file = folder.resolve(path)

@@ -194,7 +194,10 @@ def _changed(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[E
 
 def document_of(topology: Topology) -> Document:
     """Return the document that draws a topology."""
-    return msgspec.convert(draw(topology), Document)
+    try:
+        return msgspec.convert(draw(topology), Document)
+    except msgspec.ValidationError as error:
+        raise WanlabError(f"this topology cannot be drawn: {error}") from None
 
 
 def read(document: Document) -> tuple[Topology, tuple[DrawingProblem, ...]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
 from pathlib import PurePosixPath
 
@@ -182,7 +184,7 @@ class DocumentEditor:
     def _write(self, topology: Topology, path: str) -> None:
         """Write a topology atomically."""
         file = self._folder.resolve(path)
-        part = file.with_name(f".wanlab-{file.name}")
+        part = file.with_name(f".wanlab-{os.getpid()}{file.suffix}")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             save(topology, part)
@@ -192,7 +194,8 @@ class DocumentEditor:
         except WanlabError as error:
             raise WanlabError(error.what.replace(str(part), path), error.hint) from None
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
 
     def answer_draft(self, command: DraftCommand, by: str = "") -> None:
         """Restore the draft of an earlier server, or discard it."""

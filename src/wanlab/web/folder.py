@@ -19,6 +19,7 @@ from .protocol import FileInfo, Folder
 
 STATE_FOLDER = ".wanlab"
 """Holds drafts and progress."""
+MAX_NAME_BYTES = 255  # NAME_MAX of Linux
 MAX_LISTED_FILES = 2000
 MAX_UPLOAD_BYTES = 16 << 20
 MAX_TOPOLOGY_BYTES = 4 << 20
@@ -47,6 +48,8 @@ class WorkingFolder:
                 raise OutsideError(path)
             if not part.isprintable() or "\ufffd" in part:
                 raise OutsideError(path)
+            if len(os.fsencode(part)) > MAX_NAME_BYTES:
+                raise WanlabError(f"the name {part[:40]}... is too long", "choose a shorter one")
         try:
             real = self.path.joinpath(*parts).resolve()
         except (OSError, RuntimeError):
@@ -109,7 +112,12 @@ class WorkingFolder:
     def state_folder(self) -> Path:
         """The folder for wanlab's own state; created when it is needed."""
         folder = self.path / STATE_FOLDER
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise WanlabError(
+                f"cannot write {folder}: {error.strerror}", "choose another folder with --folder"
+            ) from None
         return folder
 
     def walk(self, max_files: int) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import traceback
 from collections.abc import Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
@@ -137,6 +138,11 @@ class Laboratory:
             return protocol.CommandReply(command.id, result)
         except WanlabError as error:
             return protocol.CommandRefusal(command.id, error_body(error))
+        except Exception as error:  # a mistake of ours: the page must not wait for ever
+            traceback.print_exc()
+            what = f"wanlab has failed: {type(error).__name__}: {error}"
+            hint = "please report this with what the server has printed"
+            return protocol.CommandRefusal(command.id, protocol.ErrorBody(what, hint))
 
     def export(self, form: str) -> tuple[str, str, str]:
         """Return name, text and media type of the document in another format."""

@@ -21,6 +21,7 @@ from wanlab.errors import WanlabError
 from . import commands
 from .app import STATIC, application
 from .auth import AuthMiddleware
+from .connections import LimitedProtocol
 from .folder import WorkingFolder
 from .laboratory import Laboratory
 
@@ -84,7 +85,7 @@ def lock_folder(state_folder: Path) -> Iterator[TextIO]:
 
     The locked file holds the address of the first.
     """
-    with (state_folder / "address").open("a+", encoding="utf-8") as file:
+    with _open_address(state_folder / "address") as file:
         Path(file.name).chmod(0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,6 +101,15 @@ def lock_folder(state_folder: Path) -> Iterator[TextIO]:
             yield file
         finally:
             file.truncate(0)
+
+
+def _open_address(path: Path) -> TextIO:
+    try:
+        return path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write {path}: {error.strerror}", "choose another folder with --folder"
+        ) from None
 
 
 async def _serve(
@@ -125,6 +135,7 @@ async def _serve_locked(
         uvicorn.Config(
             app,
             log_level="warning",
+            http=LimitedProtocol,
             ws="websockets-sansio",
             ws_max_size=MAX_MESSAGE_BYTES,
             lifespan="off",

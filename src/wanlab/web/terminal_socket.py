@@ -16,6 +16,7 @@ from .terminals import Terminal, Viewer
 
 CHUNK_BYTES = 64 << 10
 MAX_KEYS_BYTES = 1 << 20
+MAX_REASON_BYTES = 123  # RFC 6455, 5.5: a control frame holds 125 bytes, two of them the code
 NOT_FOUND, GONE, TRY_AGAIN_LATER = 4404, 4410, 1013
 RESIZE = msgspec.json.Decoder(TerminalResize)
 ACK = msgspec.json.Decoder(OutputAck)
@@ -28,7 +29,8 @@ async def terminal_socket(socket: WebSocket) -> None:
     try:
         terminal = laboratory.session.terminals[socket.path_params["name"]]
     except WanlabError as error:
-        await socket.close(NOT_FOUND, error.what)
+        reason = error.what.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+        await socket.close(NOT_FOUND, reason)
         return
     viewer = terminal.add_viewer()
     sender = asyncio.create_task(_send_output(socket, viewer))
@@ -42,8 +44,8 @@ async def terminal_socket(socket: WebSocket) -> None:
                 laboratory.session.send_keys(terminal, keys[:MAX_KEYS_BYTES])
             elif text is not None:
                 _receive_text(laboratory, terminal, viewer, text)
-    except (WebSocketDisconnect, RuntimeError):
-        pass
+    except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
+        pass  # the browser, or the server, ends the connection
     finally:
         terminal.remove_viewer(viewer)
         sender.cancel()

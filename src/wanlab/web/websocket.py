@@ -40,8 +40,8 @@ async def live_socket(socket: WebSocket) -> None:
             task = asyncio.create_task(_perform(laboratory, browser, text))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-    except (WebSocketDisconnect, RuntimeError):
-        pass
+    except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
+        pass  # the browser, or the server, ends the connection
     finally:
         sender.cancel()
         await laboratory.disconnect(browser)

@@ -191,10 +191,15 @@ def register(machine: HereMachine) -> None:
 
 @cache
 def _install_hooks() -> None:
-    os.register_at_fork(
-        before=lambda: [machine.prepare_fork() for machine in list(_machines)],
-        after_in_child=lambda: [machine.forked() for machine in list(_machines)],
-    )
+    def before() -> None:
+        for machine in list(_machines):
+            machine.prepare_fork()
+
+    def after() -> None:
+        for machine in list(_machines):
+            machine.forked()
+
+    os.register_at_fork(before=before, after_in_child=after)
 
 
 def request_agent() -> socket.socket:

@@ -1,0 +1,129 @@
+"""Whatever stands in a file or an argument, wanlab answers with an error for its user, in time.
+
+Inputs of each kind are made from good ones (`_inputs.py`) and read as wanlab reads them. All that may
+happen is that the input is accepted, or refused with a WanlabError.
+
+    refused, accepted   of the inputs
+    wrong               other exceptions (tracebacks), more than LIMIT_S of processor time, more than
+                        MAX_BYTES of memory
+
+The same seed makes the same inputs. `--keep FOLDER` keeps the wrong ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+from _inputs import KINDS, Kind
+from _report import Report
+
+from wanlab.errors import WanlabError
+
+LIMIT_S = 5.0
+MAX_BYTES = 2 << 30
+
+
+class TookTooLong(BaseException):
+    """An input took more than LIMIT_S of processor time."""
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--times", type=int, default=20_000)
+    arguments.add_argument("--seed", type=int, default=1, help="seed of the inputs")
+    arguments.add_argument("--kinds", default=",".join(KINDS), help="of inputs")
+    arguments.add_argument("--keep", type=Path, help="keep wrong inputs in FOLDER")
+    options = arguments.parse_args()
+    # Large numbers in an input must not take the computer's memory.
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, resource.RLIM_INFINITY))
+    report = Report("fuzz")
+    table = report.table("inputs", ("kind", "number", "refused", "accepted", "wrong", "slowest_s"))
+    names = options.kinds.split(",")
+    wrong: list[dict[str, object]] = []
+    for name in names:
+        times = options.times * KINDS[name].share // sum(KINDS[kind].share for kind in names)
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = Outcome(name)
+            for number in range(times):
+                outcome.attempt(KINDS[name], f"{options.seed}:{name}:{number}", Path(folder))
+        if options.keep:
+            outcome.keep(options.keep)
+        counts = {verdict: outcome.counts[verdict] for verdict in ("refused", "accepted", "wrong")}
+        slowest_s = round(outcome.slowest_s, 2)
+        table.add(kind=name, number=times, **counts, slowest_s=slowest_s)
+        wrong += [{"kind": name, **what} for what in outcome.wrong.values()]
+    report.more["wrong"] = wrong
+    for what in wrong:
+        report.note(f"{what['kind']}, seed {what['seed']}: {what['error']}\n{what['where']}")
+    return report.finish(is_met=not wrong)
+
+
+class Outcome:
+    """What became of the inputs of one kind; of wrong ones that are alike, the first is kept."""
+
+    def __init__(self, name: str) -> None:
+        self.counts: Counter[str] = Counter()
+        self.wrong: dict[str, dict[str, object]] = {}
+        self.slowest_s = 0.0
+        self._name = name
+        self._inputs: dict[str, bytes] = {}
+
+    def attempt(self, kind: Kind, seed: str, folder: Path) -> None:
+        data = kind.make(random.Random(seed))
+        before = _processor_s()
+        error = read_within_limit(kind, data, folder)
+        self.slowest_s = max(self.slowest_s, _processor_s() - before)
+        if error is None:
+            self.counts["accepted"] += 1
+        elif isinstance(error, WanlabError):
+            self.counts["refused"] += 1
+        else:
+            self.counts["wrong"] += 1
+            where = "".join(traceback.format_tb(error.__traceback__)[-2:]).rstrip()
+            key = f"{type(error).__name__}: {where}"
+            what = f"{type(error).__name__}: {str(error)[:200]}"
+            self.wrong.setdefault(key, {"seed": seed, "error": what, "where": where})
+            self._inputs.setdefault(key, data)
+
+    def keep(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, data in enumerate(self._inputs.values()):
+            (folder / f"{self._name}-{number}").write_bytes(data)
+
+
+def read_within_limit(kind: Kind, data: bytes, folder: Path) -> BaseException | None:
+    """Read an input as wanlab does; return the exception, or None if the input is accepted."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TookTooLong(f"more than {LIMIT_S:.0f} s")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    try:
+        kind.read(data, folder)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return error
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return None
+
+
+def _processor_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""What files, names and connections cannot do to the server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from web_client import RefusedCommandError, Server, wait_until
+from websockets.exceptions import ConnectionClosed
+
+from wanlab.topology import loads
+from wanlab.web import connections
+from wanlab.web.document import document_of
+
+EMPTY: dict[str, Any] = {
+    "version": "2",
+    "hosts": [],
+    "switches": [],
+    "links": [],
+    "controllers": [],
+    "application": {},
+}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"labels": [{"text": "a", "x": "1", "y": "2"}]},
+        {"labels": [{"text": "a", "x": None, "y": 2}]},
+        {"labels": [{"text": "a", "x": "nan", "y": 2}]},
+        {"run": {"wire": "x"}},
+        {"run": {"seed": "x"}},
+        {"run": {"seed": True, "clock": []}},
+    ],
+)
+def test_every_file_that_can_be_read_can_be_drawn(more: dict[str, Any]) -> None:
+    document_of(loads(json.dumps({**EMPTY, **more}), "l.mn"))
+
+
+def test_a_label_at_texts_is_drawn_there() -> None:
+    labels = [{"text": "a", "x": "1", "y": "2.5"}]
+    (label,) = document_of(loads(json.dumps({**EMPTY, "labels": labels}), "l.mn")).labels
+    assert (label.x, label.y) == (1.0, 2.5)
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "folder/" + "ä" * 200])
+def test_a_name_that_is_too_long_is_refused(shared_server: Server, path: str) -> None:
+    assert shared_server.get(f"/api/files/{path}").status_code == 400
+    with shared_server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        with pytest.raises(RefusedCommandError, match="too long"):
+            client.do("save", path=f"{path}.mn")
+
+
+def test_a_name_may_have_255_bytes(shared_server: Server) -> None:
+    name = "x" * 252 + ".mn"
+    with shared_server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.do("save", path=name)
+    assert shared_server.get(f"/api/files/{name}").status_code == 200
+    (shared_server.folder / name).unlink()
+
+
+def test_a_terminal_that_does_not_exist_may_have_a_long_name(shared_server: Server) -> None:
+    with shared_server.socket(f"/api/terminals/{'x' * 130}") as opened:
+        with pytest.raises(ConnectionClosed):
+            opened.recv(timeout=20)
+        assert opened.close_code == 4404
+
+
+def test_a_mistake_of_ours_is_answered(shared_server: Server) -> None:
+    """The page would wait for ever."""
+    text = json.dumps({**EMPTY, "links": []})
+    program = ["-c", FAILING]
+    folder = shared_server.folder / "failing"
+    folder.mkdir()
+    with Server(folder, program=program) as server, server.connect_client() as client:
+        with pytest.raises(RefusedCommandError, match="wanlab has failed: KeyError"):
+            client.do("open", path="a.mn", text=text)
+        assert client.do("new") is None
+
+
+FAILING = """
+from wanlab.web import editor
+def fail(topology):
+    raise KeyError(topology.name)
+editor.document_of = fail
+from wanlab.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
+    """Opens connections that never finish the header of their request."""
+    host = urlsplit(server.origin)
+    opened: list[socket.socket] = []
+
+    def open_some(count: int) -> list[socket.socket]:
+        for _ in range(count):
+            connection = socket.create_connection((host.hostname, host.port or 80), 20)
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            opened.append(connection)
+        return opened
+
+    yield open_some
+    for connection in opened:
+        connection.close()
+
+
+def test_half_open_connections_do_not_keep_the_user_out(
+    server: Server, half_open: Callable[[int], list[socket.socket]]
+) -> None:
+    opened = half_open(connections.MAX_WAITING + 40)
+    assert server.get("/api/state").status_code == 200
+    folder = Path(f"/proc/{server.process.pid}/fd")
+    wait_until(lambda: len(list(folder.iterdir())) < connections.MAX_WAITING + 40)
+    with contextlib.suppress(ConnectionResetError):
+        assert opened[0].recv(1) == b""  # the oldest was closed
