@@ -57,7 +57,8 @@ def test_what_is_written_elsewhere_stays_in_memory(outside: Path, tmp_path: Path
     (tmp_path / "work" / "link").symlink_to(outside)
     with Network(TOPOLOGY, folder=tmp_path / "work") as net:
         net["h1"].run(
-            f"mkdir -p {outside}; echo x > {outside}/new; echo y > link/newer; rm -rf /etc"
+            f"mkdir -p {outside}; echo x > {outside}/new; echo y > link/newer; rm -rf /etc",
+            check=False,  # rm cannot open the folders that only root may read
         )
     assert [path.name for path in outside.iterdir()] == ["there"]
     assert (outside / "there").read_text() == "unchanged"
