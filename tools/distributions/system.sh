@@ -17,7 +17,6 @@ debootstrap_recipe=() # of an older release, for those that are younger than deb
 if [ -n "${UBUNTU_MIRROR:-}" ]; then
     mirror=$UBUNTU_MIRROR
     debootstrap_options+=(--components=main,universe)
-    [ "$suite" != jammy ] || python=python3.11 # its python3 is 3.10
     [ -e "/usr/share/debootstrap/scripts/$suite" ] ||
         debootstrap_recipe=(/usr/share/debootstrap/scripts/jammy)
 else

@@ -2,8 +2,8 @@
 # try.sh SUITE [WHEEL]: install wanlab's wheel on a fresh system and start networks there.
 #
 # SUITE is a release of Debian that this computer's apt mirror has (bookworm, trixie, ...). With
-# UBUNTU_MIRROR=ADDRESS it is one of Ubuntu (jammy, noble, ...). It needs root and debootstrap, and
-# leaves nothing behind. The new system has no compiler, no Node and, for the installation of
+# UBUNTU_MIRROR=ADDRESS it is one of Ubuntu (noble, ...; not jammy, whose Python 3.11 is only among its
+# updates, which debootstrap does not read). It needs root and debootstrap, and leaves nothing behind. The new system has no compiler, no Node and, for the installation of
 # wanlab, no network: the wheels that wanlab depends on are fetched before.
 #
 # Networks are started as a user and as root, then under the limits of containers and of hardened
@@ -30,6 +30,10 @@ must "fetch what the wheel depends on" fetch
 must "install the wheel without network or compiler" as_user \
     "$python -m venv 'my venv' && 'my venv/bin/pip' install -q --no-index --find-links /wheels wanlab"
 
+# Root's own: without capabilities, root in a container cannot read a user's home.
+must "install the wheel for root" inside sh -c \
+    "$python -m venv /opt/wanlab && /opt/wanlab/bin/pip install -q --no-index --find-links /wheels wanlab"
+
 folder="/home/student/my, größe 実験"
 wanlab="/home/student/my venv/bin/wanlab"
 as_user "mkdir '$folder'"
@@ -44,9 +48,9 @@ step "user: ptrace_scope 1" as_user "$user timeout 100 $python /limits.py --yama
 step "user: ptrace_scope 2 names the doctor" names_the_doctor \
     as_user "$user timeout 100 $python /limits.py --yama 2 -- '$wanlab' $ping"
 step "user: 256 MB of private memory" as_user "$user ulimit -d 262144 && '$wanlab' $ping"
-step "root: first ping" inside sh -c "cd /root && '$wanlab' $ping"
-step "root: container of Docker" inside sh -c "cd /root && timeout 100 $python /limits.py --docker -- '$wanlab' $ping"
+step "root: first ping" inside sh -c "cd /root && /opt/wanlab/bin/wanlab $ping"
+step "root: container of Docker" inside sh -c "cd /root && timeout 100 $python /limits.py --docker -- /opt/wanlab/bin/wanlab $ping"
 step "root: ptrace_scope 3 names the doctor" names_the_doctor \
-    inside sh -c "cd /root && timeout 100 $python /limits.py --yama 3 -- '$wanlab' $ping"
+    inside sh -c "cd /root && timeout 100 $python /limits.py --yama 3 -- /opt/wanlab/bin/wanlab $ping"
 inside $python -c 'import platform, sys; print("python", sys.version.split()[0], *platform.libc_ver())'
 exit $failed
