@@ -127,6 +127,15 @@ def test_moodle_and_canvas_get_their_columns(folder: Path) -> None:
     assert book[3]["SIS Login ID"] == "'=cy()"
 
 
+def test_units_of_the_same_title_have_columns_of_their_own(folder: Path) -> None:
+    new_unit.write("slow-link-2", folder / "units")
+    hands_in(folder, ANNA, "4")
+    hands_in(folder, ANNA, "1", "slow-link-2.sh")
+    grade(folder)
+    anna = rows(folder, "canvas.csv")[1]
+    assert (anna["A slow link (slow-link)"], anna["A slow link (slow-link-2)"]) == ("4", "1")
+
+
 def test_a_student_gets_hints_and_no_outputs(folder: Path) -> None:
     hands_in(folder, CY, "1")
     grade(folder)
@@ -237,6 +246,18 @@ def test_a_draft_has_what_was_typed_and_changed_something(tmp_path: Path) -> Non
         "wanlab-node h1 sysctl -w net.ipv4.tcp_congestion_control=bbr",
         "sudo tc qdisc change dev s1-eth2 root netem delay 5ms",
     ]
+
+
+def test_a_draft_has_what_was_typed_at_the_prompt(tmp_path: Path) -> None:
+    folder = tmp_path / hand_in.TRANSCRIPTS
+    folder.mkdir()
+    for line in ("h1 ping h2", "h1 sysctl -w a=1", "sh tc qdisc add dev s1-eth2 root sfq", "exit"):
+        hand_in.note_line(folder, ["h1", "h2"], line)
+    assert hand_in.draft(tmp_path).splitlines() == [
+        "wanlab-node h1 sysctl -w a=1",
+        "tc qdisc add dev s1-eth2 root sfq",
+    ]
+    assert (folder / "mininet").read_text().count("\n") == 4
 
 
 SCRIPT = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wanlab import Network
@@ -17,12 +17,14 @@ class ExecOptions:
     prompt.
     variables: environment variables that the program has beside the machine's.
     path: folders that come first in its PATH.
+    on_line: called with each line that a prompt was given.
     """
 
     paces_to_real: bool = False
     stdin_is_for_prompt: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
+    on_line: Callable[[str], None] = lambda line: None
 
     def environment(self, network: Network) -> dict[str, str]:
         """Return the variables to set, in a machine that is running."""

@@ -98,7 +98,8 @@ def _run_with_streams(
     refuse(network)
     try:
         with Interrupts() as interrupts:
-            lines = LineService(network) if options.stdin_is_for_prompt else None
+            is_prompt = options.stdin_is_for_prompt
+            lines = LineService(network, options.on_line) if is_prompt else None
             process = start(
                 command,
                 stdin=lines is None,

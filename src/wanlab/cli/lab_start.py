@@ -67,9 +67,12 @@ def start(
     if not topology.nodes:
         print(f"the network is empty: save a topology as {drawn} and start again", file=sys.stderr)
     variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
-    log = None if uses_tmux else home / hand_in.TRANSCRIPTS / "mininet"
+    transcripts = home / hand_in.TRANSCRIPTS
+    log = None if uses_tmux else transcripts / "mininet"
+    on_line = partial(hand_in.note_line, transcripts, [node.name for node in topology.nodes])
     starter = partial(_start, network, variables, log)
-    return execute.run_in(network, starter, command, ExecOptions(stdin_is_for_prompt=True))
+    options = ExecOptions(stdin_is_for_prompt=True, on_line=on_line)
+    return execute.run_in(network, starter, command, options)
 
 
 def _start(

@@ -36,7 +36,10 @@ class LineSource(Protocol):
 class LineService:
     """Accepts requests for a line. The line is read by `serve`, while time stands still."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(
+        self, network: Network, on_line: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self._on_line = on_line
         self._connection: Connection | None = None
         self.is_used = False
         """Whether a program has requested a line."""
@@ -55,13 +58,14 @@ class LineService:
         assert connection is not None
         self.is_raw_mode = False
         request = connection.request
-        connection.answer(
-            source.read(
-                str(request.get("prompt", "")),
-                cast("Words", request.get("words") or {}),
-                str(request.get("typed", "")),
-            )
+        answer = source.read(
+            str(request.get("prompt", "")),
+            cast("Words", request.get("words") or {}),
+            str(request.get("typed", "")),
         )
+        if "line" in answer:
+            self._on_line(str(answer["line"]))
+        connection.answer(answer)
 
     def _take(self, connection: Connection) -> None:
         if self.is_wanted:

@@ -136,7 +136,7 @@ class TerminalSession:
         self._windows = Windows(network)
         self._runs_at_every_prompt = options.runs_at_prompt(network)
         self._time_slices = TimeSlices(always_short=self._runs_at_every_prompt)
-        self._lines = LineService(network)
+        self._lines = LineService(network, options.on_line)
         self._editor = LineEditor(output, self._let_time_pass)
         self._moved_real_s = time.monotonic()
 

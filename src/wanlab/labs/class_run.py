@@ -266,7 +266,7 @@ class ClassRun:
         unit = unit_file.for_seed(job.unit, job.student.seed)
         notes = list(submission.notes) if submission else []
         changed = report.get("changed_programs", []) if report else []
-        notes += [f"programs changed: {', '.join(changed)}"] if changed else []
+        notes += [f"{feedback.CHANGED}: {', '.join(changed)}"] if changed else []
         return {
             "student": job.student.name,
             "unit": job.unit.name,

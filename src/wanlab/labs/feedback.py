@@ -13,6 +13,7 @@ MORE_STYLE = """
 .points { font-size: 1.3rem; } .passed { color: #14692b; } .missed { color: #b3261e; }
 .hint { background: #fff7e0; padding: .3rem .6rem; }
 """
+CHANGED = "programs changed"
 MAX_PROBLEMS = 10
 MAX_PROBLEM_CHARACTERS = 300
 
@@ -71,7 +72,8 @@ def _section(result: StudentResult) -> str:
         f"<h2>{escape(result['title'])}: {result['points']:g} of {result['of']:g} points</h2>",
         f'<p class="note">{escape(_about(result))}</p>',
     ]
-    parts += [f'<p class="note">{escape(note)}</p>' for note in result["notes"]]
+    notes = [note for note in result["notes"] if not note.startswith(CHANGED)]  # said below
+    parts += [f'<p class="note">{escape(note)}</p>' for note in notes]
     if result["error"]:
         parts.append(f'<p class="missed">{escape(result["error"])}</p>')
     grade = result["grade"]

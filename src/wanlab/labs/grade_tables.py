@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from . import feedback
@@ -79,6 +80,8 @@ def moodle(students: Sequence[Student], results: Mapping[str, StudentResult]) ->
 def canvas(students: Sequence[Student], units: Mapping[str, Mapping[str, StudentResult]]) -> str:
     """Return Canvas's gradebook; `units` has the results of each unit by the students' names."""
     titles = {unit: _title(results) for unit, results in units.items()}
+    counts = Counter(titles.values())  # Canvas knows a column by its title
+    titles = {u: f"{t} ({u})" if counts[t] > 1 else t for u, t in titles.items()}
     possible: dict[str, object] = {"Student": POINTS_POSSIBLE}
     for unit, results in units.items():
         possible[titles[unit]] = _number(max((r["of"] for r in results.values()), default=0))

@@ -14,6 +14,8 @@ import platform
 import re
 import time
 import zipfile
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +33,8 @@ SUFFIXES = (".sh", ".yaml")
 MAX_BYTES = 1 << 20
 """Of a script, and of what is kept of each transcript."""
 SHOWN_DIGITS = 12
+PROMPT_NUMBERS = 100_000
+"""Lines of the prompt are numbered from here, apart from those of the shells' histories."""
 TIME = "%Y-%m-%d %H:%M:%S"
 # What only looks or measures is not part of a solution.
 _LOOKING = re.compile(
@@ -111,6 +115,20 @@ def find_script(unit: Unit, home: Path) -> Path | None:
             if (folder / f"{unit.name}{suffix}").is_file():
                 return folder / f"{unit.name}{suffix}"
     return None
+
+
+def note_line(transcripts: Path, nodes: Sequence[str], line: str) -> None:
+    """Note a line that was typed at mininet>, which is edited outside the machine."""
+    first, _, command = line.strip().partition(" ")
+    terminal = f"root@{first}" if first in nodes else "client" if first == "sh" else ""
+    with suppress(OSError):
+        with (transcripts / "mininet").open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+        if terminal and command:
+            with (transcripts / COMMANDS).open("a+", encoding="utf-8") as file:
+                file.seek(0)
+                number = PROMPT_NUMBERS + sum(1 for _ in file)
+                file.write(f"0\t{terminal}\t{number} {command}\n")
 
 
 def draft(home: Path) -> str:
