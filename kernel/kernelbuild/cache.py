@@ -208,4 +208,7 @@ def building_folder(cache: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:  # the removal takes seconds, and may itself be interrupted
+            shutil.rmtree(folder, ignore_errors=True)

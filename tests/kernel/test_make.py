@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from kernelbuild import requirements
+from kernelbuild.cache import building_folder
 from kernelbuild.errors import BuildError
 from kernelbuild.make import environment, run_make, terminated_as_interrupt
 
@@ -153,6 +155,23 @@ def test_further_signals_do_not_disturb_the_tidying_up(first: signal.Signals) ->
     assert tidied
     after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     assert after == before
+
+
+def test_a_signal_during_the_removal_of_a_finished_build_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = shutil.rmtree
+    interruptions = [signal.SIGTERM]
+
+    def interrupted(folder: Path, *, ignore_errors: bool) -> None:
+        if interruptions:
+            os.kill(os.getpid(), interruptions.pop())
+        remove(folder, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt), terminated_as_interrupt(), building_folder(tmp_path):
+        pass
+    assert (interruptions, list(tmp_path.iterdir())) == ([], [])
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
