@@ -7,7 +7,7 @@ large ones, where most of the queue is CUBIC's (Hock et al., ICNP 2017; Ware et 
 
 from paths import bottleneck, goodput_mbps, rtt_ms
 
-from wanlab import Design, Flows, Run, experiment
+from wanlab import Design, Flows, Run, experiment, units
 
 BUFFERS = ["0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp", "16bdp", "32bdp"]
 
@@ -20,6 +20,7 @@ BUFFERS = ["0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp", "16bdp", "32bdp"
         "lines srtt over buffer",
         "lines share_of_bbr over buffer",
     ],
+    labels={"share_of_bbr": "BBR's share of the goodput", "srtt": "RTT of the CUBIC flow"},
 )
 def sharing(
     run: Run,
@@ -51,8 +52,9 @@ def sharing(
                 net.run_for(int(run.random.uniform(0, 1) * 1e9))
             net.run_until(f"{seconds}s")
         tcp = sampling.tables()["tcp"]
+    link_mbps = units.parse_rate(rate) / 1e6
     bbr, cubic = (goodput_mbps(tcp, host, from_s=seconds / 3) for host in ("h1", "h2"))
-    run.metric("bbr", bbr, "Mbit/s")
-    run.metric("cubic", cubic, "Mbit/s")
-    run.metric("share_of_bbr", bbr / (bbr + cubic))
+    run.metric("bbr", bbr, "Mbit/s", most=link_mbps)
+    run.metric("cubic", cubic, "Mbit/s", most=link_mbps)
+    run.metric("share_of_bbr", bbr / (bbr + cubic), most=1)
     run.metric("srtt", rtt_ms(tcp, "h2", from_s=seconds / 3), "ms")

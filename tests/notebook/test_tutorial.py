@@ -48,16 +48,16 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     shown = [shown_by(cell) for cell in cells(tmp_path / "executed.ipynb")]
-    topology, network, ping, record, figure, what_if, *_, results, curve = shown
+    topology, network, ping, record, figure, what_if, *_, results, curve, delay = shown
     assert topology.startswith("<svg")
     # The table of the cell that showed it follows the network's clock, and its links.
     assert "network dumbbell,2" in network
     assert "queue fq_codel" in network
     assert ping.count("time=20.0 ms") == 2
     assert "iperf3 -c h3 -t 8" in record
-    assert figure.count("<svg") == what_if.count("<svg") == curve.count("<svg") == 1
-    assert "6 of 6 runs" in results
-    assert "goodput (Mbit/s)" in results
+    assert [each.count("<svg") for each in (figure, what_if, curve, delay)] == [1] * 4
+    assert "9 of 9 runs" in results
+    assert "throughput (Mbit/s)" in results
 
 
 def shown_by(cell: dict[str, Any]) -> str:

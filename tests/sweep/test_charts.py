@@ -96,7 +96,7 @@ def test_the_same_results_are_the_same_figure(tmp_path: Path, sentence: str) -> 
 
 def test_an_axis_is_measured_where_its_values_are_quantities() -> None:
     buffers = axis("buffer", ["2bdp", "0.5bdp", "16bdp"])
-    assert (buffers.label, buffers.places) == ("Buffer size (bdp)", (0.5, 2.0, 16.0))
+    assert (buffers.label, buffers.places) == ("Buffer size (BDP)", (0.5, 2.0, 16.0))
     assert buffers.is_logarithmic
     rates = axis("rate", ["1Gbps", "10Mbps"])
     assert rates.texts == ("10Mbps", "1Gbps")

@@ -46,7 +46,12 @@ def words(name: str, labels: Mapping[str, str]) -> str:
     parts = name.replace("_", " ").replace(".", ": ").split(" ")
     if len(parts) > 1 and parts[-1] in UNITS:
         parts.pop()
-    return " ".join(SPELLINGS.get(part.lower(), part) for part in parts)
+    return " ".join(map(spelled, parts))
+
+
+def spelled(word: str) -> str:
+    """Return the word as the field spells it: "BDP", "CoDel"."""
+    return SPELLINGS.get(word.lower(), word)
 
 
 def axis_label(quantity: str, unit: str, labels: Mapping[str, str]) -> str:

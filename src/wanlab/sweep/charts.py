@@ -25,7 +25,7 @@ from wanlab.run.design import Value
 from wanlab.run.result import Result
 from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 
-from .captions import KINDS_OF_UNIT, axis_label, capitalised, title, words
+from .captions import KINDS_OF_UNIT, axis_label, capitalised, spelled, title, words
 from .result_set import ResultSet
 from .sentence import Chart, check_chart, parse_chart
 
@@ -214,7 +214,7 @@ def axis(name: str, values: Sequence[Value], labels: Mapping[str, str] = {}) -> 
     unit, numbers, texts = numeric
     order = sorted(range(len(numbers)), key=lambda index: numbers[index])
     return spread.Scale(
-        f"{label} ({unit})" if unit else label,
+        f"{label} ({spelled(unit)})" if unit else label,
         tuple(numbers[index] for index in order),
         tuple(texts[index] for index in order),
         True,
