@@ -111,12 +111,12 @@ def test_another_spelling_is_kept_as_long_as_it_means_the_same() -> None:
 def test_what_miniedit_has_no_word_for_is_kept_in_ours() -> None:
     topology = shapes.minimal()
     special = link(
-        "h1", Port("s1", mtu=9000), delay="5ms", a_to_b={"loss": "1%"}, b_to_a={"rate": 9}
+        "h1", Port("s1", mtu=9000), delay="5ms", a_to_b={"loss": "1%"}, b_to_a={"rate": 9000}
     )
     text = mn.dump(replace(topology, links=(special,)))
     assert json.loads(text)["links"][0]["opts"] == {
         "delay": "5ms",
-        "wanlab": {"a_to_b": {"loss": "1%"}, "b_to_a": {"rate": "9bps"}, "b_port": {"mtu": 9000}},
+        "wanlab": {"a_to_b": {"loss": "1%"}, "b_to_a": {"rate": "9kbps"}, "b_port": {"mtu": 9000}},
     }
     assert mn.load(text).links == (special,)
 
