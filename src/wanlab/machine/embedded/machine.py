@@ -38,7 +38,7 @@ DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
 IDLE_PID = "0"
 HALT_REAL_S = 5.0
-BOOT_REAL_S = 120.0
+BOOT_REAL_S = 600.0
 """Longer than any boot takes, on a computer with many times more to do than processors."""
 
 StallReport = Callable[[str], None]
