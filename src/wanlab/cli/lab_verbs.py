@@ -196,7 +196,7 @@ def lab_check(
 
     \b
     wanlab lab check prob1 --script solution.sh --seed 4
-    wanlab lab check prob1                 in a terminal of: wanlab lab start prob1
+    wanlab lab check prob1               in a terminal of: wanlab lab start prob1
 
     A script starts in the client's terminal after the unit's environment has been set up. It runs
     commands on hosts with `wanlab-node h1 COMMAND`.

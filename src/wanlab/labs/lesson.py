@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 
 from wanlab.errors import WanlabError
@@ -58,7 +59,7 @@ def for_students(text: str, unit: Unit) -> str:
         if not part.is_hint:
             return ""
         count += 1
-        return f"*({part.title}: `wanlab lab show {unit.name} --hint {count}`)*"
+        return f"*({part.title}: `{_command(unit, count)}`)*"
 
     filled = str(seed_values.fill(text, unit.values))
     return re.sub(r"\n{3,}", "\n\n", DETAILS.sub(placeholder, filled))
@@ -75,8 +76,16 @@ def hint(unit: Unit, number: int) -> str:
     if not 1 <= number <= len(hints):
         available = f"1 to {len(hints)}" if len(hints) > 1 else "1" if hints else "none"
         raise WanlabError(f"{unit.name} has no hint {number}", f"its hints: {available}")
-    more = f"\n\n*(the next: `wanlab lab show {unit.name} --hint {number + 1}`)*"
+    more = f"\n\n*(the next: `{_command(unit, number + 1)}`)*"
     return _shown(hints[number - 1]) + (more if number < len(hints) else "") + "\n"
+
+
+def _command(unit: Unit, number: int) -> str:
+    """Return the command that shows a hint of this unit, for its seed."""
+    words = f"wanlab lab show {unit.name} --hint {number}"
+    if unit.own_name:
+        words += f" --units {shlex.quote(str(unit.folder.parent))}"
+    return f"{words} --seed {unit.values['seed']}" if unit.draws else words
 
 
 def answers_are_allowed() -> bool:

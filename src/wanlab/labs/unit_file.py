@@ -140,7 +140,9 @@ def _values(document: YamlDocument, path: Path, seed: int) -> dict[str, seed_val
             if not lists[name] and isinstance(draws.value(name), list):
                 draws.problem(name, "there is nothing to draw")
         count = len(tuple(fields.mappings("variants")))
-        values: dict[str, seed_values.Value] = {"variant": (seed - 1) % count + 1} if count else {}
+        values: dict[str, seed_values.Value] = {"seed": seed}
+        if count:
+            values["variant"] = (seed - 1) % count + 1
         if not fields.problems:
             values |= seed_values.draw(path.parent.name, lists, seed)
         calculations = fields.mapping("calculate")
