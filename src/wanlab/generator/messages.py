@@ -140,5 +140,4 @@ def has_congestion(name: str) -> bool:
 
 def timeval(nanoseconds: int) -> bytes:
     """Return a `struct timeval`, rounded up to microseconds."""
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return struct.pack("@ll", seconds, -(-rest // 1000))
+    return struct.pack("@ll", *divmod(-(-nanoseconds // 1000), 1_000_000))
