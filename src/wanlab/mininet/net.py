@@ -27,6 +27,7 @@ from time import sleep as sleep
 from typing import Any, Protocol, TypeVar
 
 from wanlab.errors import Problem, RequirementError, TopologyError, WanlabError, did_you_mean
+from wanlab.topology import loop_warnings
 
 from .addresses import ipAdd, ipParse, ipStr, netParse
 from .addresses import macColonHex as macColonHex
@@ -415,6 +416,8 @@ class Mininet(Trials):
             self.build()
         self._convert_bridges()
         live_network().create_pending()
+        for warning in loop_warnings(live_network().network.topology):
+            warn(f"*** Warning: {warning}\n")
         info("*** Starting controller\n")
         for controller in self.controllers:
             info(f"{controller.name} ")

@@ -10,6 +10,7 @@ from wanlab.errors import Problem, RequirementError, TopologyError
 from wanlab.machine import Clock, MachineTraits
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
+from wanlab.topology.loops import loop_warnings
 from wanlab.topology.model import Host, Router, Switch, Topology
 
 
@@ -53,6 +54,7 @@ def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
             f"{', '.join(limited)}: a share of the processors (cpu, cores, scheduler) means nothing on "
             "virtual time, where computing takes no time"
         )
+    yield from loop_warnings(topology)
 
 
 def refuse_missing_programs(topology: Topology) -> None:

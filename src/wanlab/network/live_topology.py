@@ -28,6 +28,7 @@ from wanlab.plan.change import reshape, schedule_changes
 from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import duplicate_warnings, ensure
+from wanlab.topology.loops import loop_warnings
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate
@@ -211,7 +212,7 @@ class LiveTopology:
         self.perform(added)
         self.plan = operations
         self.topology = topology
-        self.add_warnings(list(duplicate_warnings(topology)))
+        self.add_warnings([*duplicate_warnings(topology), *loop_warnings(topology)])
         self.allow_outside_connections()
         self.announce()
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}

@@ -15,6 +15,7 @@ from wanlab.operations import (
     ROOT,
 )
 from wanlab.topology import Topology, ensure, resolve
+from wanlab.topology.loops import loop_warnings
 from wanlab.topology.model import is_in_root
 from wanlab.topology.nic import BY_RULE, Nic
 
@@ -27,7 +28,7 @@ from .script import schedule_script, script
 def plan_script(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> str:
     """Return a shell script that builds the topology by hand, schedules included."""
     resolved = resolve(ensure(topology))
-    parts = [script(plan(resolved, wire=wire, nic=nic))]
+    parts = [script(plan(resolved, wire=wire, nic=nic), loop_warnings(resolved))]
     for port in (port for link in resolved.links for port in link.ports):
         namespace = ROOT if is_in_root(resolved.node(port.node)) else port.node
         repeats = port.conditions.schedule_repeat_ns is not None

@@ -16,9 +16,9 @@ set -e
 """
 
 
-def script(operations: Iterable[Operation]) -> str:
+def script(operations: Iterable[Operation], warnings: Iterable[str] = ()) -> str:
     """Return the whole plan; a comment above the commands of each operation describes it."""
-    parts = [HEAD]
+    parts = [HEAD, *(f"# Warning: {warning}\n" for warning in warnings)]
     for operation in operations:
         parts.append(f"\n{comment(operation.describe())}\n")
         parts += [f"{command}\n" for command in operation.commands()]

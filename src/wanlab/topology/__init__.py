@@ -5,6 +5,7 @@ from wanlab.topology.check import QUEUE_KINDS, check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
+from wanlab.topology.loops import loop_warnings
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -50,6 +51,7 @@ __all__ = [
     "link",
     "load",
     "loads",
+    "loop_warnings",
     "read_drawing",
     "resolve",
     "save",

@@ -1,0 +1,68 @@
+"""Finds loops of switches in which nothing stops broadcasts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .model import Switch, Topology
+
+
+def unprotected_loops(topology: Topology) -> list[list[str]]:
+    """Return the names of the switches of each part of the network that has such a loop.
+
+    A switch with the spanning tree protocol stops every loop that it is in, because the others pass
+    its messages on. What is left without those switches is cut back to its loops: a switch with a
+    single link to the others is in none.
+    """
+    neighbours: dict[str, Counter[str]] = {
+        switch.name: Counter()
+        for switch in topology.switches
+        if not switch.stp and not _is_silent(switch)
+    }
+    for link in topology.links:
+        a, b = link.a.node, link.b.node
+        if a in neighbours and b in neighbours:
+            neighbours[a][b] += 1
+            neighbours[b][a] += 1
+    ends = [name for name, others in neighbours.items() if others.total() <= 1]
+    while ends:
+        name = ends.pop()
+        for other in neighbours.pop(name, Counter()):
+            del neighbours[other][name]
+            if neighbours[other].total() <= 1:
+                ends.append(other)
+    return _parts(neighbours)
+
+
+def loop_warnings(topology: Topology) -> list[str]:
+    """Return a warning for each of these parts."""
+    return [
+        f"the switches {', '.join(names)} form a loop and none of them speaks STP: a broadcast "
+        "circulates for ever (give one of them stp, or remove a link)"
+        if len(names) > 1
+        else f"the switch {names[0]} is linked to itself and does not speak STP: a broadcast "
+        "circulates for ever (give it stp, or remove the link)"
+        for names in unprotected_loops(topology)
+    ]
+
+
+def _is_silent(switch: Switch) -> bool:
+    """Whether it forwards nothing by itself: what a controller has it do cannot be known here."""
+    secure = switch.fail_mode or ("secure" if switch.controllers else "standalone")
+    return switch.kind == "ovs" and secure == "secure" and not switch.controllers
+
+
+def _parts(neighbours: dict[str, Counter[str]]) -> list[list[str]]:
+    """Return the connected parts of a graph, in the order of its nodes."""
+    parts, seen = [], set[str]()
+    for start in neighbours:
+        waiting, part = [start], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in part:
+                part.add(name)
+                waiting += neighbours[name]
+        if start not in seen:
+            parts.append([name for name in neighbours if name in part])
+        seen |= part
+    return parts
