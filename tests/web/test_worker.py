@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from wanlab import Network, shapes
 from wanlab.web import worker
 from wanlab.web.pacer import Clock
 from wanlab.web.worker import NetworkWorker
 
 SECOND_NS = 1_000_000_000
+EXPLODE_REAL_S = 3.0
 
 
 class StandIn:
@@ -83,3 +88,32 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
     assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
     assert moving[-1].speed == pytest.approx(1)
     assert looks_meanwhile == 0  # an order has the network for itself
+
+
+@pytest.mark.machine
+def test_a_fork_bomb_does_not_keep_a_network_from_being_stopped(tmp_path: Path) -> None:
+    """It makes so many processes at one instant that the kernel is not done with them."""
+    ended: list[BaseException | None] = []
+    running = threading.Event()
+    network_worker = NetworkWorker(
+        lambda: Network(shapes.minimal(), folder=tmp_path),
+        on_running=lambda network: running.set(),
+        on_ended=ended.append,
+        on_clock=lambda clock: None,
+        every=lambda network: None,
+    )
+    network_worker.start()
+    assert running.wait(60)
+
+    def explode(network: Network) -> None:
+        command = "bomb() { bomb | bomb & }; bomb"
+        network_worker.follow(network["h1"].start(command, terminal=(24, 80)))
+
+    network_worker.submit(explode).result(60)
+    network_worker.join(EXPLODE_REAL_S)
+    begun = time.monotonic()
+    network_worker.end()
+    while not network_worker.join(0.5):
+        network_worker.end()
+        assert time.monotonic() - begun < 30
+    assert ended == [None]

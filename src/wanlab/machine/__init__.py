@@ -9,7 +9,8 @@ A network does not ask which machine it has: it uses the protocol below, and `tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NotRequired, Protocol, TypedDict
 
 from .channel import AgentFailure, Channel, Listener
@@ -38,6 +39,19 @@ class MachineDescription(TypedDict):
     line_rate_bps: NotRequired[int]
 
 
+@dataclass(frozen=True)
+class Preemption:
+    """A process computed without system calls until it was preempted.
+
+    When that happened depends on the computer, so what follows does not repeat.
+    """
+
+    time_ns: int
+    """On the machine's clock."""
+    pid: int
+    program: str
+
+
 class Machine(Protocol):
     """What a network needs of a machine."""
 
@@ -51,6 +65,11 @@ class Machine(Protocol):
 
     @property
     def agent(self) -> AgentClient: ...
+
+    @property
+    def preemptions(self) -> Sequence[Preemption]:
+        """The first preemption of each process that computed without system calls, in order."""
+        ...
 
     @property
     def now_ns(self) -> int:
@@ -85,6 +104,10 @@ class Machine(Protocol):
         """Kill the process that keeps virtual time from passing."""
         ...
 
+    def kill(self) -> None:
+        """End the kernel at once, from any thread. Calls underway raise MachineError."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -100,4 +123,5 @@ __all__ = [
     "MachineDescription",
     "MachineKind",
     "MachineTraits",
+    "Preemption",
 ]

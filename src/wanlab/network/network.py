@@ -25,7 +25,7 @@ from wanlab.plan import Wire
 from wanlab.topology import ConditionWords, ensure, resolve
 from wanlab.topology.model import Link, Node, Port, Topology
 from wanlab.topology.nic import Nic
-from wanlab.units import parse_time
+from wanlab.units import format_time, parse_time
 
 from .announcement import read_announcement
 from .compatibility import refuse_incompatible
@@ -225,6 +225,13 @@ class Network:
         """
         self.machine.end_stalled_process()
 
+    def kill(self) -> None:
+        """End the machine at once, whatever it is doing; `close` is still needed.
+
+        May be called from another thread, in which calls then raise MachineError.
+        """
+        self.machine.kill()
+
     # -- nodes and processes ----------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> LiveNode:
@@ -387,6 +394,14 @@ class Network:
         commands."""
         self._runtime.perform(operations)
 
+    def _preemption_warnings(self) -> list[str]:
+        """Only the first preemption: nothing after it is repeatable in any case."""
+        return [
+            f"not repeatable from {format_time(max(first.time_ns - self._runtime.epoch_ns, 0))}: "
+            f"{first.program} computed without system calls"
+            for first in self.machine.preemptions[:1]
+        ]
+
     # -- measurements -----------------------------------------------------------------------------
 
     def read(self, sources: Sequence[Sequence[object]]) -> list[bytes]:
@@ -407,6 +422,7 @@ class Network:
 
         namespaces = list(dict.fromkeys(node.namespace for node in self._live.nodes.values()))
         self._live.add_warnings(list(self._silent_drops.warnings(namespaces)))
+        self._live.add_warnings(self._preemption_warnings())
         return provenance_of(
             self.machine,
             self.options,

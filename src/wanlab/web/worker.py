@@ -14,6 +14,7 @@ lesson does.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import threading
@@ -31,6 +32,10 @@ from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer
 Result = TypeVar("Result")
 STALLED_REAL_S = 2.0
 IDLE_REAL_S = 1.0
+# How long what is underway may go on when the network is to end, and then how long its end may take
+# (stop commands). After that the machine is killed: it has too much to do at one instant.
+LEAVE_REAL_S = 3.0
+END_REAL_S = 30.0
 
 
 class NetworkStopped(WanlabError):  # noqa: N818  (a call that was not carried out is no mistake)
@@ -85,6 +90,8 @@ class NetworkWorker:
         self._busy: tuple[Process, ...] = ()
         self._call_began_real_s: float | None = None
         self._advanced_real_s: float | None = None
+        self._ending_since_real_s = 0.0
+        self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
 
     # -- from any thread --------------------------------------------------------------------------
@@ -113,12 +120,16 @@ class NetworkWorker:
         self._wake.set()
 
     def end(self) -> None:
-        """Begin to end the network; `join` waits until it is gone."""
+        """Begin to end the network; `join` waits until it is gone. Call it again to insist."""
         with self._lock:
             if self._life is Life.RUNNING:
                 self._life = Life.ENDING
+                self._ending_since_real_s = time.monotonic()
         self._wake.set()
-        if self.stalled_real_s > STALLED_REAL_S:
+        ending_real_s = time.monotonic() - self._ending_since_real_s
+        if ending_real_s > (END_REAL_S if self._is_closing else LEAVE_REAL_S):
+            self._kill()
+        elif self.stalled_real_s > STALLED_REAL_S:
             self.end_stalled_process()
 
     def join(self, real_s: float | None = None) -> bool:
@@ -143,6 +154,12 @@ class NetworkWorker:
         """End the program that keeps time from passing."""
         if self._network is not None:
             self._network.end_stalled_process()
+
+    def _kill(self) -> None:
+        network = self._network
+        if network is not None:
+            with contextlib.suppress(WanlabError):  # it has ended by itself
+                network.kill()
 
     # -- from calls, in the thread ----------------------------------------------------------------
 
@@ -187,7 +204,11 @@ class NetworkWorker:
                 self._begin(network)
                 while self._life is Life.RUNNING:
                     self._turn(network)
+                self._is_closing = True
                 network.on_time = None  # its stop commands take the time that they need
+        except MachineError as error:
+            if self._life is Life.RUNNING:  # otherwise it was killed because it did not end
+                cause = error
         except BaseException as error:
             cause = error
         finally:

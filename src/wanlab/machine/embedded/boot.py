@@ -180,6 +180,12 @@ class KernelProcess:
         data = os.pread(self._console, CONSOLE_TAIL_BYTES, max(0, size - CONSOLE_TAIL_BYTES))
         return data.decode(errors="replace").replace("\r", "")
 
+    def console_after(self, position: int) -> tuple[str, int]:
+        """Return the whole lines that the kernel printed after `position`, and where they end."""
+        data = os.pread(self._console, CONSOLE_TAIL_BYTES, position)
+        lines = data[: data.rfind(b"\n") + 1]
+        return lines.decode(errors="replace"), position + len(lines)
+
     def signal(self, number: int) -> None:
         self._process.send_signal(number)
 

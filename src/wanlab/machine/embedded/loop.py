@@ -31,11 +31,15 @@ MAX_UNDELIVERED_BYTES = 4 << 20
 # No more than a socket takes in one piece. Each piece wakes the kernel, which asks for the time; a RUN
 # that arrives while it asks for a second one would be lost (`time_travel_handle_message`).
 MAX_SEND_BYTES = 32768
-# What a process's reading of the clock may cost (kernel/patches/0011), and how long to wait at most.
-MAX_CLOCK_READING_NS = 2048
+# What a process that spins pays at a time (kernel/patches/0026), and how long to wait at most.
+MAX_CHARGE_NS = 2048
 MAX_UNSETTLED_NS = 1_000_000
 STALL_REAL_S = 10.0
 RECEIVE_REAL_S = 1.0
+# How often a kernel that has sent nothing is asked whether a process computes without system calls,
+# and how often once one has: the kernel then gives it slices of 10 ms (kernel/patches/0027).
+CHECK_REAL_S = 0.25
+SLICE_REAL_S = 0.01
 POLL_REAL_S = 0.01
 
 
@@ -43,8 +47,10 @@ class VirtualLoop:
     """Turns the calendar.
 
     `on_data` gets the bytes that the agent sends. `on_stall` is called with the real seconds for which
-    virtual time has not passed. `is_stepping` says that something waits for the kernel to be settled, so
-    that it has to be asked back after each event.
+    virtual time has not passed. `check_computing` is called repeatedly while nothing comes from the
+    kernel, and returns whether a process has been found that computes without system calls.
+    `is_stepping` says that something waits for the kernel to be settled, so that it has to be asked
+    back after each event.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class VirtualLoop:
         *,
         on_data: Callable[[bytes], None],
         on_stall: Callable[[float], None],
+        check_computing: Callable[[], bool] = lambda: False,
         is_stepping: Callable[[], bool] = lambda: False,
     ) -> None:
         assert pipes.calendar is not None
@@ -62,6 +69,8 @@ class VirtualLoop:
         self._calendar = calendar
         self._on_data = on_data
         self._on_stall = on_stall
+        self._check_computing = check_computing
+        self._check_real_s = CHECK_REAL_S
         self._is_stepping = is_stepping
         self._outgoing = bytearray()
         self._undelivered: deque[bytes] = deque()
@@ -125,11 +134,11 @@ class VirtualLoop:
     def is_settled(self) -> bool:
         """Whether all work of this instant is done.
 
-        It is when the kernel's next event is further away than a process's reading of the clock takes.
+        It is when the kernel's next event is further away than what a spinning process pays at a time.
         Asked repeatedly, this becomes true after MAX_UNSETTLED_NS in any case, because a process may
-        read the clock without end.
+        spin without end.
         """
-        if self._calendar.next_event_ns - self.now_ns <= MAX_CLOCK_READING_NS:
+        if self._calendar.next_event_ns - self.now_ns <= MAX_CHARGE_NS:
             self._unsettled_since_ns = self._unsettled_since_ns or self.now_ns
             if self.now_ns - self._unsettled_since_ns < MAX_UNSETTLED_NS:
                 return False
@@ -173,12 +182,14 @@ class VirtualLoop:
         while not self._calendar.is_waiting:
             if time.monotonic() - began > RECEIVE_REAL_S:
                 self._interruption.allow()
-            ready = self._selector.select(self._timeout_real_s(RECEIVE_REAL_S))
+            ready = self._selector.select(self._timeout_real_s(self._check_real_s))
             if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
                 raise ConnectionClosed
             if ready:
                 quiet_since = time.monotonic()
-            elif time.monotonic() - quiet_since > STALL_REAL_S:
+            elif self._check_computing():
+                self._check_real_s = SLICE_REAL_S
+            if time.monotonic() - quiet_since > STALL_REAL_S:
                 self._on_stall(time.monotonic() - quiet_since)
                 quiet_since = time.monotonic()
             for key, _ in ready:

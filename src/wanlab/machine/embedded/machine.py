@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
-from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, notes
+from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, Preemption, notes
 from ..channel import Channel
 from ..control_group import memory_groups
 from ..conversation import Conversation
@@ -82,6 +82,8 @@ class EmbeddedMachine:
         memory_folder = choose_memory_folder(memory_bytes, folder if is_shared else None)
         self._memory_kills = _count_memory_kills()
         self._closed = False
+        self.preemptions: list[Preemption] = []
+        self._console_read = 0
         with contextlib.ExitStack() as failed:
             self._cpu = ClaimedCpu()
             failed.callback(self._cpu.release)
@@ -134,6 +136,7 @@ class EmbeddedMachine:
             Calendar(START_OF_DAY_NS),
             on_data=self.channel.feed,
             on_stall=self._report_stall,
+            check_computing=self._check_computing,
             is_stepping=lambda: self.channel.has_requests,
         )
 
@@ -173,6 +176,9 @@ class EmbeddedMachine:
 
     def end_stalled_process(self) -> None:
         self._kernel.signal(signal.SIGUSR1)
+
+    def kill(self) -> None:
+        self._kernel.signal(signal.SIGKILL)
 
     def close(self) -> None:
         """End the machine. What processes wrote to the working folder is kept."""
@@ -223,6 +229,22 @@ class EmbeddedMachine:
             self.channel.call("halt")
             self._loop.run(self.now_ns + READY_NS, lambda: False)
 
+    def _check_computing(self) -> bool:
+        """Have the kernel preempt a process that computes without system calls.
+
+        Return whether there has been one.
+        """
+        self._kernel.signal(signal.SIGURG)
+        lines, self._console_read = self._kernel.console_after(self._console_read)
+        for instant, pid, program in re.findall(r"^preempted: (\d+) (\d+) (.*)$", lines, re.M):
+            preemption = Preemption(int(instant), int(pid), program.strip())
+            self.preemptions.append(preemption)
+            self._on_stall(
+                f"process {pid} ({preemption.program}) computes without system calls: "
+                "the run is not repeatable from here on"
+            )
+        return bool(self.preemptions)
+
     def _explain_end(self) -> MachineError:
         status = self._kernel.wait(2.0)
         for group in memory_groups():
@@ -247,13 +269,14 @@ class EmbeddedMachine:
         self._kernel.signal(signal.SIGUSR2)
         time.sleep(0.2)
         running = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
-        stall = f"virtual time has stood still for {real_s:.0f} s: "
+        stall = f"virtual time has hardly passed for {real_s:.0f} s: "
         pid, name = running[-1] if running else (IDLE_PID, "")
         if pid == IDLE_PID:
             self._on_stall(stall + "the kernel is busy with the network's own packets")
             return
         self._on_stall(
-            f"{stall}process {pid} ({name.strip()}) computes without a pause "
+            f"{stall}process {pid} ({name.strip()}) computes without a pause or makes very many "
+            "system calls "
             "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
         )
 

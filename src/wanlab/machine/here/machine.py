@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
 from wanlab.agent.host_service import FOR_AN_AGENT
 from wanlab.errors import MachineError, RequirementError, WanlabError
 
-from .. import Clock, MachineDescription
+from .. import Clock, MachineDescription, Preemption
 from ..channel import Channel
 from ..client import AgentClient
 from ..conversation import Conversation
@@ -82,6 +82,11 @@ class HereMachine:
         return self._conversation.agent
 
     @property
+    def preemptions(self) -> Sequence[Preemption]:
+        """Known outside only."""
+        return ()
+
+    @property
     def now_ns(self) -> int:
         return self._loop.now_ns
 
@@ -116,6 +121,9 @@ class HereMachine:
 
     def end_stalled_process(self) -> None:
         """Stalls are detected and ended outside."""
+
+    def kill(self) -> None:
+        """It is ended outside."""
 
     def close(self) -> None:
         """End the processes in the nodes and remove the nodes. In a forked process: those that it has

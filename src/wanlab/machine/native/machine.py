@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wanlab.errors import MachineError, RequirementError
 
-from .. import Clock, MachineDescription, notes
+from .. import Clock, MachineDescription, Preemption, notes
 from ..agent_process import AgentProcess
 from ..channel import AgentFailure, Channel
 from ..conversation import Conversation
@@ -85,6 +85,11 @@ class NativeMachine:
     # -- the Machine protocol ---------------------------------------------------------------------
 
     @property
+    def preemptions(self) -> Sequence[Preemption]:
+        """The computer's own kernel shares its processors by itself."""
+        return ()
+
+    @property
     def now_ns(self) -> int:
         return self._loop.now_ns
 
@@ -144,6 +149,9 @@ class NativeMachine:
 
     def end_stalled_process(self) -> None:
         """Nothing keeps the real clock from passing."""
+
+    def kill(self) -> None:
+        """Nothing delays the end of a native machine."""
 
     def close(self) -> None:
         """End the machine and everything in it."""
