@@ -289,6 +289,7 @@ def test_what_the_queue_holds_is_what_it_was_given(start: Start) -> None:
     net["h1"].run("ping -c 1 10.0.0.2")
     net.run_for("1s")
     net["h1"].run(["python3", "-c", SEND_100])
+    net.run_for("100us")  # the last of them are still on the wire of 40 Gbit/s
     (shaper,) = json.loads(net.root.run("tc -s -j qdisc show dev s1-eth2").output)
     assert (shaper["drops"], shaper["qlen"]) == (88, 10)
 

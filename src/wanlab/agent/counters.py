@@ -1,7 +1,6 @@
 """Reads counters and returns them as raw bytes; `wanlab.measure` decodes them outside the machine.
 
-Reading takes no virtual time: no clock is read here and no system call fails. Both would take time in
-the embedded machine (256 ns and 1 us).
+Reading takes no virtual time: the agent is not charged for anything.
 """
 
 from __future__ import annotations

@@ -58,6 +58,7 @@ class Namespaces:
         if node in self._net:
             raise ValueError(f"there is already a node {node}")
         path = f"{NETNS_FOLDER}/{node}"
+        system.name_next_netns(node)
         system.unshare(system.CLONE_NEWNET)
         try:
             os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o444))

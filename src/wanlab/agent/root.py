@@ -45,6 +45,7 @@ PROGRAMS_FOLDER = "/run/wanlab/bin"
 PYTHON_FOLDER = "/run/wanlab/python"
 HOME_FOLDER = "/run/wanlab/home"
 NETNS_FOLDER = "/run/netns"
+COMMAND_LINE_FILE = "/run/wanlab/cmdline"
 ABOUT_FILE = "/run/wanlab/machine.json"
 HIDDEN = ("/tmp/", "/run/", "/dev/")
 
@@ -119,6 +120,7 @@ def prepare(
     os.rmdir("/run/old-root")
 
     _write_built_in(built_in)
+    _hide_command_lines()
     _seal_hostfs()
     system.set_host_name(host_name)
     _allow_algorithms(built_in)
@@ -134,6 +136,14 @@ def install(programs: dict[str, str], packages: dict[str, str], about: dict[str,
     for name, folder in packages.items():
         os.symlink(folder, f"{PYTHON_FOLDER}/{name}")
     _write(ABOUT_FILE, json.dumps(about, indent=2, sort_keys=True) + "\n")
+
+
+def _hide_command_lines() -> None:
+    """Show neither the kernel's command line nor this program's: both hold paths of the computer, so
+    that `ps` would print something else for everybody."""
+    _write(COMMAND_LINE_FILE, "\n")
+    system.mount(COMMAND_LINE_FILE, "/proc/cmdline", flags=system.MS_BIND)
+    system.show_arguments("wanlab-agent")
 
 
 def _seal_hostfs() -> None:

@@ -125,8 +125,6 @@ class Agent:
         self._watches = Watches(counters, namespaces, self._poll, self._send)
         if self._has_kernel:
             system.set_realtime_priority()
-        if embedded_root is not None:
-            system.reseed_random_numbers()
         self._calls = calls_of(self, self._processes, namespaces, counters, self._watches)
         self._calls["halt"] = self.halt
         self._is_prepared = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -26,11 +25,13 @@ MS_SHARED = 1 << 20
 
 MNT_DETACH = 2
 
+PR_SET_MM, PR_SET_MM_ARG_START, PR_SET_MM_ARG_END = 35, 8, 9
+
 RB_POWER_OFF = 0x4321FEDC
 
 SYSLOG_READ_ALL, SYSLOG_SIZE_BUFFER = 3, 10
 
-RNDRESEEDCRNG = 0x5207  # include/uapi/linux/random.h
+NEXT_NETNS_FILE = "/proc/sys/kernel/random/next_netns"
 
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
@@ -66,6 +67,16 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), f"unshare {flags:#x}")
 
 
+def name_next_netns(name: str) -> None:
+    """Name the next network namespace that this process makes, for our kernel's random numbers.
+
+    They are derived from the seed and this name, so that other nodes do not change them. Another kernel
+    has no such file (docs/decisions/0032-streams-of-random-numbers.md).
+    """
+    with contextlib.suppress(FileNotFoundError), open(NEXT_NETNS_FILE, "wb", buffering=0) as file:
+        file.write(name.encode())
+
+
 def setns(descriptor: int, kind: int) -> None:
     _check(_libc.setns(descriptor, kind), f"enter namespace {descriptor}")
 
@@ -73,6 +84,25 @@ def setns(descriptor: int, kind: int) -> None:
 def set_host_name(name: str) -> None:
     data = name.encode()
     _check(_libc.sethostname(data, len(data)), f"set host name {name}")
+
+
+_shown_arguments = ctypes.create_string_buffer(0)
+
+
+def show_arguments(text: str) -> None:
+    """Let /proc and ps show `text` as this process's arguments: its own hold paths of the computer.
+
+    They lie above the heap, so the start is moved first (PR_SET_MM in prctl(2)).
+    """
+    global _shown_arguments
+    _shown_arguments = ctypes.create_string_buffer(text.encode())
+    start = ctypes.addressof(_shown_arguments)
+    for option, address in (
+        (PR_SET_MM_ARG_START, start),
+        (PR_SET_MM_ARG_END, start + ctypes.sizeof(_shown_arguments)),
+    ):
+        result = _libc.prctl(PR_SET_MM, option, ctypes.c_ulong(address), 0, 0)
+        _check(result, "show other arguments")
 
 
 def power_off() -> None:
@@ -89,19 +119,6 @@ def set_realtime_priority() -> None:
     with contextlib.suppress(OSError):
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(1))
-
-
-def reseed_random_numbers() -> None:
-    """Reseed the kernel's random number generator from its pool (random(4)).
-
-    Each folder or file in memory has used a random number, and how many there are depends on paths on
-    this computer; from here on the numbers do not.
-    """
-    descriptor = os.open("/dev/urandom", os.O_WRONLY)
-    try:
-        fcntl.ioctl(descriptor, RNDRESEEDCRNG)
-    finally:
-        os.close(descriptor)
 
 
 def kernel_log() -> bytes:

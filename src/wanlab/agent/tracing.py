@@ -1,10 +1,9 @@
 """Records kernel events as they happen, with a tracefs instance of our own.
 
 Each instance has a ring of pages per CPU. Pages are sent as they are; `wanlab.measure` decodes them
-outside the machine. In the embedded machine the clock "um" (our patch) stamps events without letting
-virtual time pass; the other clocks would let it pass for events that a process causes. A system call
-that fails takes time there, too (1 us). So we check first whether there is something to read, and use
-os.open instead of `open`, which asks whether a file is a terminal.
+outside the machine. In the embedded machine the clock "um" (our patch) stamps events with virtual time.
+We check first whether there is something to read, and use os.open instead of `open`, which asks whether
+a file is a terminal: both save system calls.
 """
 
 from __future__ import annotations
