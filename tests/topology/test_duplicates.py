@@ -60,6 +60,12 @@ def test_a_mac_address_of_zeros_means_none() -> None:
     ]
 
 
+def test_a_host_numbered_0_has_a_mac_address() -> None:
+    nodes = (Host("d1", number=0, ip="10.0.0.9/8"), Host("h1"))
+    topology = resolve(Topology(nodes=nodes, links=(link("d1", "h1"),)))
+    assert topology.links[0].a.mac == "02:00:00:00:00:00"
+
+
 def test_open_vswitches_with_one_datapath_id_are_a_warning() -> None:
     assert warnings_of([Switch("core1", kind="ovs"), Switch("agg1", kind="ovs")]) == [
         "switch core1 and switch agg1 have the datapath ID 1; a controller cannot tell them apart"

@@ -115,7 +115,9 @@ def _with_address(node: Node, topology: Topology) -> Node:
     ip = (
         node.ip or first.ip or (automatic_ip(topology.ip_base, number) if node.ip is None else None)
     )
-    mac = _mac(node.mac) or _mac(first.mac) or _colons(number)
+    # MiniEdit's files may number a host 0, and a MAC address of zeros is none.
+    by_rule = _colons(number) if number else _automatic_mac(0, 0)
+    mac = _mac(node.mac) or _mac(first.mac) or by_rule
     return replace(node, ip=_with_prefix(ip, topology.ip_base) or "", mac=mac)
 
 
