@@ -96,7 +96,7 @@ class Machine(Protocol):
         """Move interfaces of the computer into the machine. RequirementError if that is impossible."""
         ...
 
-    def pace_to_real(self, wanted: bool) -> None:
+    def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         """Keep virtual time from running ahead of the real clock, or stop doing so."""
         ...
 

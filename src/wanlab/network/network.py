@@ -350,9 +350,12 @@ class Network:
         """
         return self._runtime.after(delay, partial(action, *arguments, **keywords))
 
-    def pace_to_real(self, wanted: bool = True) -> None:
-        """Keep virtual time from running ahead of the real clock, for people who watch."""
-        self._runtime.pace_to_real(wanted, "the user")
+    def pace_to_real(self, wanted: bool = True, *, speed: float = 1.0) -> None:
+        """Keep virtual time from running ahead of the real clock, for people who watch.
+
+        `speed`: network seconds per real second at most; 0.01 is slow motion.
+        """
+        self._runtime.pace_to_real(wanted, "the user", speed)
 
     # -- changes ----------------------------------------------------------------------------------
 

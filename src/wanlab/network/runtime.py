@@ -30,7 +30,7 @@ class Runtime:
         """When the network's clock shows 0, on the machine's clock."""
         self._machine: Machine | None = None
         self._timers = Timers()
-        self._pace_reasons: set[str] = set()
+        self._pace_speeds: dict[str, float] = {}
 
     # -- the machine ------------------------------------------------------------------------------
 
@@ -58,15 +58,18 @@ class Runtime:
             self._machine.close()
             self._machine = None
 
-    def pace_to_real(self, wanted: bool, reason: str) -> None:
-        """Keep virtual time from running ahead of the real clock as long as there is a reason
-        to."""
+    def pace_to_real(self, wanted: bool, reason: str, speed: float = 1.0) -> None:
+        """Keep virtual time from running ahead of the real clock as long as there is a reason to.
+
+        Of several speeds (in network seconds per real second) the lowest one counts.
+        """
         if wanted:
-            self._pace_reasons.add(reason)
+            self._pace_speeds[reason] = speed
         else:
-            self._pace_reasons.discard(reason)
+            self._pace_speeds.pop(reason, None)
         if self._machine is not None:
-            self._machine.pace_to_real(bool(self._pace_reasons))
+            speeds = self._pace_speeds.values()
+            self._machine.pace_to_real(bool(speeds), min(speeds, default=1.0))
 
     # -- time -------------------------------------------------------------------------------------
 

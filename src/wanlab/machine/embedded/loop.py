@@ -82,7 +82,7 @@ class VirtualLoop:
         pipes.to_agent.setblocking(False)
         self._interruption = Interruption()
         self._unsettled_since_ns = 0
-        self._is_paced = False
+        self._is_paced, self._speed = False, 1.0
         self._paced_from = (0.0, 0)
         self.give_up_at_real_s: float | None = None
         """On the real clock: a kernel that still runs then counts as lost."""
@@ -145,9 +145,10 @@ class VirtualLoop:
         self._unsettled_since_ns = 0
         return True
 
-    def pace_to_real(self, wanted: bool) -> None:
-        """Keep virtual time from running ahead of the real clock, or stop doing so."""
-        self._is_paced = wanted
+    def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
+        """Keep virtual time from passing faster than `speed` times the real clock, or stop doing
+        so."""
+        self._is_paced, self._speed = wanted, speed
         self._paced_from = (time.monotonic(), self.now_ns)
 
     def _is_due(self, until_ns: int) -> bool:
@@ -155,7 +156,7 @@ class VirtualLoop:
         then, but not so long that something outside the machine would have to wait."""
         real_s, ns = self._paced_from
         due_ns = min(self._calendar.next_event_ns, until_ns)
-        ahead_s = (due_ns - ns) / 1e9 - (time.monotonic() - real_s)
+        ahead_s = (due_ns - ns) / 1e9 / self._speed - (time.monotonic() - real_s)
         if ahead_s > 0:
             time.sleep(min(ahead_s, POLL_REAL_S))
         return ahead_s <= POLL_REAL_S

@@ -171,8 +171,8 @@ class EmbeddedMachine:
             'use the native machine: --machine native (machine="native")',
         )
 
-    def pace_to_real(self, wanted: bool) -> None:
-        self._loop.pace_to_real(wanted)
+    def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
+        self._loop.pace_to_real(wanted, speed)
 
     def end_stalled_process(self) -> None:
         self._kernel.signal(signal.SIGUSR1)

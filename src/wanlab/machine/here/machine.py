@@ -116,7 +116,7 @@ class HereMachine:
             "start the network from outside, on the native machine: --machine native",
         )
 
-    def pace_to_real(self, wanted: bool) -> None:
+    def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         """The machine's pace is set outside."""
 
     def end_stalled_process(self) -> None:

@@ -144,8 +144,8 @@ class NativeMachine:
                     f"{name}: {result.stderr.strip()}", "ip link lists interfaces"
                 )
 
-    def pace_to_real(self, wanted: bool) -> None:
-        self._loop.pace_to_real(wanted)
+    def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
+        self._loop.pace_to_real(wanted, speed)
 
     def end_stalled_process(self) -> None:
         """Nothing keeps the real clock from passing."""
