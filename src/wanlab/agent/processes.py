@@ -450,8 +450,10 @@ def _waits_for_line(process: ChildProcess) -> bool:
 
 
 def _busy_sessions() -> set[int]:
-    """Return the leaders of the sessions in which another process than the leader runs."""
+    """Return the leaders of the sessions in which another process than the leader runs, and their
+    ancestors: at Mininet's prompt, a job in the background belongs to the shell of a node."""
     sessions = set()
+    parents = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -460,9 +462,13 @@ def _busy_sessions() -> set[int]:
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:  # it has ended
             continue
-        state, session = fields[0], int(fields[3])
+        state, parent, session = fields[0], int(fields[1]), int(fields[3])
+        parents[int(name)] = parent
         if state not in IDLE_STATES and session != int(name):
             sessions.add(session)
+    for leader in list(sessions):
+        while (leader := parents.get(leader, 0)) > 1:
+            sessions.add(leader)
     return sessions
 
 
