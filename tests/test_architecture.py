@@ -43,6 +43,7 @@ PUBLIC_MODULES = {
     *("errors", "fields", "units", "version", "yaml_text"),
     *("topology", "topology.layout", "plan", "network", "record", "plot"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
+    "measure.port_conditions",
     *("experiments", "run", "sweep"),
     *("machine.checkup", "machine.embedded", "machine.stale"),
 }

@@ -31,9 +31,20 @@ _TBF: Mapping[str, Callable[[Options], float]] = {
 }
 
 
+_UNITS = {
+    "_percent": "%",
+    "_ms": "ms",
+    "_mbps": "Mbit/s",
+    "_bytes": "B",
+    "_packets": "packets",
+}
+"""By the end of an option's name."""
+
+
 def _qdisc_reader(kind: str, options: Mapping[str, Callable[[Options], float]]) -> MetricReader:
     def build(argument: str | None, path: str) -> Extractor:
-        return lambda step: Metric(options[path](_options(step.output, kind)))
+        unit = next((unit for end, unit in _UNITS.items() if path.endswith(end)), "")
+        return lambda step: Metric(options[path](_options(step.output, kind)), unit)
 
     return MetricReader(build, tuple(options))
 
