@@ -57,6 +57,8 @@ class Mark:
     reason: str
     counts: bool = True
     """False for a guard as long as something that is measured is missed."""
+    unit: str = ""
+    """Of the value."""
 
     @property
     def points(self) -> float:
@@ -70,8 +72,10 @@ class Mark:
             "points": whole(self.points),
             "of": whole(self.check.points),
             "value": self.value,
-            "value_text": "-" if self.value is None else readable(self.value),
-            "band": band_text(self.check.band),
+            "value_text": "-"
+            if self.value is None
+            else f"{readable(self.value)} {self.unit}".strip(),
+            "band": band_text(self.check.band, self.unit),
             "guard": self.check.is_guard,
             "counts": self.counts,
             "hint": "" if self.is_passed else self.check.hint,
@@ -133,10 +137,11 @@ def _mark(check: Check, network: Network, measured: Measurements, ports: Sequenc
         if not check.metric:
             reason = f"the output does not contain {missing[0]}" if missing else ""
             return Mark(check, not missing, None, reason)
-        value = parse_metric(check.metric)(step_output).value
+        metric = parse_metric(check.metric)(step_output)
     except WanlabError as error:
         return Mark(check, False, None, str(error))
-    return Mark(check, check.band.holds(value) and not missing, value, "")
+    is_passed = check.band.holds(metric.value) and not missing
+    return Mark(check, is_passed, metric.value, "", unit=metric.unit)
 
 
 def _measure(

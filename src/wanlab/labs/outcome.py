@@ -155,13 +155,14 @@ def readable(number: float) -> str:
     return f"{number:.4g}"
 
 
-def band_text(band: Band) -> str:
-    """Format a band: "900 to 960", "1 or more"."""
+def band_text(band: Band, unit: str = "") -> str:
+    """Format a band: "900 to 960 Mbit/s", "1 or more"."""
     least, most = (None if n is None else readable(n) for n in (band.at_least, band.at_most))
     if least is None and most is None:
         return "any"
     if (least, most) == (None, "0"):
         return "0"
+    unit = f" {unit}" if unit else ""
     if least is None or most is None:
-        return f"{least} or more" if most is None else f"{most} or less"
-    return least if least == most else f"{least} to {most}"
+        return f"{least}{unit} or more" if most is None else f"{most}{unit} or less"
+    return f"{least}{unit}" if least == most else f"{least} to {most}{unit}"
