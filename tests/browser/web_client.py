@@ -258,6 +258,8 @@ class Terminal(SocketClient):
     def __init__(self, server: Server, name: str, *, acknowledges: bool = True) -> None:
         self.name = name
         self.shown = b""
+        self.history_bytes = 0
+        """How much of the output was printed before this view was opened."""
         self.has_ended = False
         self._acknowledges = acknowledges
         super().__init__(server, f"/api/terminals/{name}")
@@ -265,7 +267,9 @@ class Terminal(SocketClient):
     def _read(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             for data in self._socket:
-                assert isinstance(data, bytes)
+                if isinstance(data, str):
+                    self.history_bytes = json.loads(data)["history"]
+                    continue
                 with self._changed:
                     self.shown += data
                     self._changed.notify_all()

@@ -87,14 +87,16 @@ def test_a_step_that_only_looks_cannot_be_performed() -> None:
 @pytest.mark.machine
 def test_the_server_performs_the_canvas_steps_of_a_lab(client: WebClient) -> None:
     client.do("lesson", unit="1", action="start")
-    with pytest.raises(RefusedCommandError, match="not running"):
-        client.do("lesson", unit="1", action="perform", step=1)  # a terminal
+    assert (client.document["nodes"], client.state["file"]["path"]) == ([], None)
+    client.do("lesson", unit="1", action="perform", step=1)  # a terminal: the empty network runs
+    assert client.state["run"]["phase"] == "running"
     replies = [client.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
     assert [it["title"] for it in client.state["terminals"]["terminals"]] == ["h1", "h2"]
     assert replies[-1] == [it["id"] for it in client.state["terminals"]["terminals"]]
     assert client.state["run"]["phase"] == "running"
+    assert not client.state["run"]["is_stale"]
     lab01 = next(it for it in client.state["lessons"]["lessons"] if it["unit"] == "1")
-    assert lab01["done"] == [*range(10, 15)]
+    assert lab01["done"] == [1, *range(10, 15)]
 
 
 def test_a_step_does_not_discard_unsaved_changes_by_itself(client: WebClient) -> None:

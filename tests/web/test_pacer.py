@@ -19,6 +19,7 @@ from wanlab.web.pacer import (
     PaceEvent,
     Pacer,
     PaceState,
+    Tempo,
 )
 
 MS_NS = 1_000_000
@@ -26,14 +27,14 @@ VIRTUAL = [state for state in PaceState if state is not PaceState.REAL]
 
 
 def idle_pacer() -> Pacer:
-    pacer = Pacer(is_paced=True)
+    pacer = Pacer(Tempo(is_paced=True))
     pacer.note_check(0.0, is_any_busy=False)
     return pacer
 
 
 def pacer_after_checks(count: int, *, is_paced: bool = True) -> Pacer:
     """Busy in every check so far, the last of them at 0 s."""
-    pacer = Pacer(is_paced=is_paced)
+    pacer = Pacer(Tempo(is_paced=is_paced))
     for _ in range(count):
         pacer.note_check(0.0, is_any_busy=True)
     return pacer
@@ -63,7 +64,7 @@ def test_programs_change_nothing_while_paused_stepping_or_on_the_real_clock(
 
 
 def test_time_passes_at_first_so_that_the_first_check_is_made() -> None:
-    pacer = Pacer(is_paced=True)
+    pacer = Pacer(Tempo(is_paced=True))
     assert pacer.may_advance(0)
     assert pacer.end_slice(MIN_SLICE_NS, 0.0)
 
@@ -121,7 +122,7 @@ def test_a_pause_in_the_middle_of_a_step_ends_it() -> None:
 
 
 def test_on_the_real_clock_time_always_passes() -> None:
-    pacer = Pacer(is_paced=True, has_real_clock=True)
+    pacer = Pacer(Tempo(is_paced=True), has_real_clock=True)
     pacer.note_check(0.0, is_any_busy=False)
     assert pacer.may_advance(0)
 
@@ -145,7 +146,7 @@ def test_slices_are_short_again_after_a_key() -> None:
 
 
 def test_nothing_is_checked_before_keys_have_been_read() -> None:
-    pacer = Pacer(is_paced=True)
+    pacer = Pacer(Tempo(is_paced=True))
     pacer.note_keys(10 * MS_NS)
     assert not pacer.end_slice(10 * MS_NS + MIN_SLICE_NS - 1, 1.0)
     assert pacer.end_slice(10 * MS_NS + MIN_SLICE_NS, 1.0)
@@ -175,7 +176,7 @@ def test_a_prompt_is_forgotten_when_the_next_slice_begins() -> None:
 
 
 def test_on_the_real_clock_checks_are_rare_and_slices_constant() -> None:
-    pacer = Pacer(is_paced=True, has_real_clock=True)
+    pacer = Pacer(Tempo(is_paced=True), has_real_clock=True)
     pacer.note_check(0.0, is_any_busy=True)
     assert not pacer.end_slice(MS_NS, CHECK_ON_REAL_CLOCK_REAL_S)
     assert pacer.end_slice(MS_NS, CHECK_ON_REAL_CLOCK_REAL_S + 0.01)
@@ -187,20 +188,20 @@ def test_on_the_real_clock_checks_are_rare_and_slices_constant() -> None:
 
 
 def test_the_speed_is_network_time_by_real_time() -> None:
-    meter, pacer = ClockMeter(0, 0.0), Pacer(is_paced=False)
+    meter, pacer = ClockMeter(0, 0.0), Pacer(Tempo(is_paced=False))
     meter.start(0, 10.0)
     assert meter.report(2_000_000_000, 10.5, pacer).speed == pytest.approx(4)
 
 
 def test_the_speed_is_that_of_the_last_second() -> None:
-    meter, pacer = ClockMeter(0, 0.0), Pacer(is_paced=False)
+    meter, pacer = ClockMeter(0, 0.0), Pacer(Tempo(is_paced=False))
     meter.start(0, 0.0)
     meter.report(8_000_000_000, 2.0, pacer)
     assert meter.report(9_000_000_000, 3.0, pacer).speed == pytest.approx(1)
 
 
 def test_a_clock_that_stands_still_has_no_speed() -> None:
-    meter, pacer = ClockMeter(0, 0.0), Pacer(is_paced=True)
+    meter, pacer = ClockMeter(0, 0.0), Pacer(Tempo(is_paced=True))
     meter.start(0, 0.0)
     meter.report(1_000_000_000, 1.0, pacer)
     assert meter.stop()
@@ -210,7 +211,23 @@ def test_a_clock_that_stands_still_has_no_speed() -> None:
 
 
 def test_reports_are_a_tenth_of_a_second_apart() -> None:
-    meter, pacer = ClockMeter(0, 0.0), Pacer(is_paced=True)
+    meter, pacer = ClockMeter(0, 0.0), Pacer(Tempo(is_paced=True))
     meter.report(0, 5.0, pacer)
     assert not meter.is_report_due(5.05)
     assert meter.is_report_due(5.11)
+
+
+def test_time_that_passes_always_does_not_stop_when_all_is_quiet() -> None:
+    pacer = Pacer(Tempo(runs_always=True))
+    pacer.note_check(1.0, is_any_busy=False)
+    assert pacer.may_advance(0)
+    pacer.set_tempo(Tempo())
+    pacer.note_check(2.0, is_any_busy=False)
+    assert not pacer.may_advance(0)
+
+
+def test_slices_of_slow_motion_take_no_longer_on_the_real_clock() -> None:
+    pacer = Pacer(Tempo(speed=0.1))
+    for number in range(12):
+        pacer.note_check(float(number), is_any_busy=True)
+    assert pacer.begin_slice(0) == MAX_PACED_SLICE_NS // 10

@@ -56,6 +56,31 @@ def test_time_passes_while_something_runs_in_the_background(running: WebClient) 
         assert running.stands_still() - before >= 400_000_000
 
 
+def test_time_passes_while_a_node_of_the_prompt_runs_something_in_the_background(
+    running: WebClient,
+) -> None:
+    with running.terminal("prompt") as prompt:
+        prompt.until("mininet> ")
+        before = running.stands_still()
+        prompt.command("h1 sleep 0.4 &", "mininet> ")
+        assert running.stands_still() - before >= 400_000_000
+    running.do("close_terminal", terminal=prompt.name)
+
+
+def test_time_can_pass_always_and_slowly(running: WebClient) -> None:
+    before = running.stands_still()
+    running.do("let_run", always=True)
+    running.until(lambda: running.state["clock"]["now_ns"] > before + 100_000_000)
+    running.do("pace", pace="real", speed=0.01)
+    running.until(lambda: 0 < running.state["clock"]["speed"] <= 0.011)
+    assert running.state["clock"]["wanted_speed"] == 0.01
+    with pytest.raises(RefusedCommandError, match="x0"):
+        running.do("pace", pace="real", speed=0)
+    running.do("pace", pace="real")
+    running.do("let_run", always=False)
+    running.stands_still()
+
+
 def test_a_paused_network_can_be_stepped(running: WebClient) -> None:
     with running.terminal("h1") as terminal:
         terminal.until(PROMPT)
@@ -86,6 +111,7 @@ def test_a_second_view_of_a_terminal_begins_with_its_output(running: WebClient) 
         terminal.command("echo remem''ber", "remember\r\n")
         with Terminal(running.server, terminal.name) as again:
             again.until("remember\r\n")
+            assert again.history_bytes == len(again.shown)
             again.command("echo $((6*7))", "42\r\n")
             terminal.until("42\r\n")  # both see it
 
@@ -193,7 +219,7 @@ def test_curves_records_and_captures_of_a_flow(running: WebClient) -> None:
     series += [{"kind": kind, "port": "h1-eth0"} for kind in ("cwnd", "rtt")]
     link = link_of(running, "h2")
     running.do("set_link", link=link, options={"rate": "10Mbps"})
-    running.do("watch", series=series, interval_ms=100)
+    running.do("watch", series=series)
     running.do("record", on=True, name="flow")
     path = running.do("capture", port="s1-eth2", on=True)["path"]
     before = len(running.pushes)
@@ -206,6 +232,8 @@ def test_curves_records_and_captures_of_a_flow(running: WebClient) -> None:
     running.do("capture", port="s1-eth2", on=False)
     running.do("record", on=False)
     running.do("watch", series=[])
+    kept = {(it["kind"], it["port"]) for it in running.do("history", series=series)}
+    assert kept == {(it["kind"], it["port"]) for it in series}
     columns = [
         column
         for push in running.pushes[before:]
@@ -298,10 +326,10 @@ def test_a_dead_machine_is_reported_and_another_one_starts(server: Server) -> No
 
 def test_a_lesson_opens_its_network_types_steps_and_keeps_progress(server: Server) -> None:
     with server.connect_client() as client:
-        client.do("lesson", unit="1", action="start")
-        assert client.state["lessons"]["open_unit"] == "1"
-        assert client.state["file"]["path"].startswith("lab01/lab_topologies/")
-        page = json.loads(server.get("/api/lessons/1").text)
+        client.do("lesson", unit="2", action="start")
+        assert client.state["lessons"]["open_unit"] == "2"
+        assert client.state["file"]["path"].startswith("lab02/lab_topologies/")
+        page = json.loads(server.get("/api/lessons/2").text)
         assert page["markdown"].startswith("#")
         step = next(
             it for it in page["steps"] if it["can_type"] and "ping" in " ".join(it["lines"])
@@ -311,13 +339,14 @@ def test_a_lesson_opens_its_network_types_steps_and_keeps_progress(server: Serve
         typed = client.do("lesson", unit="1", action="type", step=step["n"])
         with Terminal(server, typed[0]) as terminal:
             terminal.until("bytes from")
-            terminal.command("\x03pwd", "/lab01\r\n")
-        client.do("lesson", unit="1", action="progress", step=step["n"])
+            # The shell gets what follows Ctrl-C; at Mininet's prompt it may go to the command.
+            terminal.command("\x03pwd -P", "/lab02\r\n")
+        client.do("lesson", unit="2", action="progress", step=step["n"])
         with pytest.raises(RefusedCommandError) as refused:
-            client.do("lesson", unit="2", action="start", discard=True)
+            client.do("lesson", unit="1", action="start", discard=True)
         assert refused.value.code == "running"
         server.end()
     with Server(server.folder) as again, again.connect_client() as client:
         client.until(lambda: bool(client.state["lessons"]["lessons"]))
         infos = {it["unit"]: it for it in client.state["lessons"]["lessons"]}
-        assert infos["1"]["done"] == [step["n"]]
+        assert step["n"] in infos["2"]["done"]

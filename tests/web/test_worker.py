@@ -35,7 +35,7 @@ class StandIn:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def pace_to_real(self, is_paced: bool) -> None:
+    def pace_to_real(self, is_paced: bool, *, speed: float) -> None:
         pass
 
     def read(self, wanted: list[Any]) -> None:

@@ -183,7 +183,7 @@ class StepRunner:
                 self._typed[step.n] = (result, shell)
             return
         self._begin_sampling(result, [later for later in steps if later.n > step.n])
-        commands = _commands(step.lines)
+        commands = step.commands
         for number, line in enumerate(commands, start=1):
             is_last = number == len(commands)
             for shell in shells:
@@ -385,12 +385,6 @@ class StepRunner:
                 command.shell.wait(GRACE_NS)
             with suppress(WanlabError):
                 self._conclude(command.result, [command.shell])
-
-
-def _commands(lines: Sequence[str]) -> list[str]:
-    """Return what is typed at once: lines that one command is made of are."""
-    is_one = any("<<" in line or line.endswith("\\") for line in lines)
-    return ["\n".join(lines)] if is_one else list(lines)
 
 
 def _check_status(step: Step, shell: LabShell, result: Outcome) -> None:

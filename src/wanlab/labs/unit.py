@@ -100,6 +100,12 @@ class Step:
         return f"step {self.n} ({self.at})" if self.at else f"step {self.n}"
 
     @property
+    def commands(self) -> list[str]:
+        """What is typed at once: several lines may be one command."""
+        is_one = any("<<" in line or line.endswith("\\") for line in self.lines)
+        return ["\n".join(self.lines)] if is_one else list(self.lines)
+
+    @property
     def text(self) -> str:
         """The step as a reader performs it: the prompt and the command, or the action in the GUI."""
         where = ",".join(self.where)

@@ -21,6 +21,9 @@ from .words import Words, suggestions
 
 # Set if the host service can be asked for lines.
 HOST_PROMPT_VARIABLE = "WANLAB_PROMPT"
+# Set in terminals that read marks: the prompt writes which line was typed, and when it has ended, as
+# VS Code's shell integration does (OSC 633).
+MARKS_VARIABLE = "WANLAB_MARKS"
 CHUNK = 65536
 
 
@@ -90,7 +93,16 @@ class TerminalPrompt:
         readline.set_completer(complete)
         readline.set_completer_delims(" \t")
         readline.parse_and_bind("tab: complete")
-        return input(prompt)
+        _mark("D;mininet")
+        line = input(prompt)
+        _mark(f"E;{line}")
+        return line
+
+
+def _mark(text: str) -> None:
+    if MARKS_VARIABLE in os.environ:
+        sys.stdout.write(f"\33]633;{text}\a")
+        sys.stdout.flush()
 
 
 class StreamPrompt:

@@ -21,7 +21,6 @@ class Browser:
         self.name = name
         self.series: tuple[WatchedSeries, ...] = ()
         """What it draws."""
-        self.interval_ms = 100
         self.is_lost = False
         """Whether it has fallen too far behind; it may connect again."""
         self._queue: deque[bytes] = deque()

@@ -118,6 +118,12 @@ class SetLinkCommand(Command, frozen=True, tag="set_link"):
     end: End | None = None
 
 
+class TakeTcCommand(Command, frozen=True, tag="take_tc"):
+    """Take over into the document what `tc` has set at the ports of a running link."""
+
+    link: str
+
+
 class LinkUpCommand(Command, frozen=True, tag="link_up"):
     """Unplug a link of the running network, or plug it in again."""
 
@@ -129,6 +135,14 @@ class PaceCommand(Command, frozen=True, tag="pace"):
     """Let virtual time pass no faster than the real clock, or as fast as it can be computed."""
 
     pace: Pace
+    speed: float = 1.0
+    """Network seconds per real second, for the pace "real"."""
+
+
+class LetRunCommand(Command, frozen=True, tag="let_run"):
+    """Let virtual time pass always, or only while a command runs."""
+
+    always: bool
 
 
 class PauseCommand(Command, frozen=True, tag="pause"):
@@ -146,7 +160,7 @@ class StepCommand(Command, frozen=True, tag="step"):
 class WatchedSeries(msgspec.Struct, frozen=True):
     """A quantity of a port ("s1-eth2") that a browser draws.
 
-    cwnd and rtt are those of the TCP flows of the port's host; without a port, of all hosts.
+    cwnd and rtt are those of the TCP flows of the port's host. Without a port, those of all ports.
     """
 
     kind: SeriesKind
@@ -157,8 +171,12 @@ class WatchCommand(Command, frozen=True, tag="watch"):
     """Name everything that this browser draws from now on; an empty list ends it."""
 
     series: tuple[WatchedSeries, ...]
-    interval_ms: int = 100
-    """Between two samples, in the network's time."""
+
+
+class HistoryCommand(Command, frozen=True, tag="history"):
+    """Ask for the samples of the last minutes; the reply is a list of columns."""
+
+    series: tuple[WatchedSeries, ...]
 
 
 class RecordCommand(Command, frozen=True, tag="record"):
@@ -213,6 +231,7 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
 COMMANDS = (
     *(EditCommand, UndoCommand, RedoCommand, NewCommand, OpenCommand, SaveCommand, DraftCommand),
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
-    *(SetLinkCommand, LinkUpCommand, PaceCommand, PauseCommand, StepCommand, WatchCommand),
+    *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
+    *(PaceCommand, LetRunCommand, PauseCommand, StepCommand),
     *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
 )

@@ -1,13 +1,15 @@
-"""Live curves: what browsers draw is sampled, and sent to them in batches.
+"""Live curves: everything that can be drawn is sampled all the time, and kept for a while.
 
-Samplers read at regular instants of the network's time. A batch holds all samples since the last
-one. A rate needs the reading before, so the last reading of a batch is kept for the next.
+So a chart that is opened late shows what has passed. Samplers read at regular instants of the
+network's time, less often in large networks. New samples of what browsers draw are sent to them in
+batches. A rate needs the reading before, so the last reading of a batch is kept for the next.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,87 +19,81 @@ from wanlab.errors import WanlabError
 from wanlab.record import Table
 
 from .commands import SeriesKind, WatchedSeries
+from .curve_memory import CurveMemory, thinned
 from .protocol import SampleColumn, SamplesPush
 
-MAX_POINTS = 60
-"""Of one curve in one batch: time may pass much faster than anybody can see."""
+INTERVAL_MS = 100
+SOURCES_PER_INTERVAL = 150
+"""Ports and hosts that are sampled every 100 ms; more are sampled less often."""
 MIN_SHARE = 0.01
 """Of the bytes of the busiest flow; flows with fewer are control connections."""
-MIN_INTERVAL_MS, MAX_INTERVAL_MS = 5, 10_000
+MIN_FLOW_BYTES = 20_000
+"""Control connections of iperf3 carry less, too."""
 
 Values = NDArray[np.float64]
 Sampler = Flows | Ports | Queues
-FLOW_SERIES: tuple[tuple[SeriesKind, str, str, float], ...] = (
+OF_PORTS: tuple[tuple[SeriesKind, str, str], ...] = (
+    ("throughput", "port", "bit/s"),
+    ("queue", "queue", "B"),
+    ("drops", "drops", "packets"),
+)
+OF_FLOWS: tuple[tuple[SeriesKind, str, str, float], ...] = (
     ("cwnd", "snd_cwnd_bytes", "B", 1.0),
     ("rtt", "rtt_us", "s", 1e-6),
 )
 
 
+class FlowKey(NamedTuple):
+    """A TCP flow as one of its two hosts sees it."""
+
+    node: str
+    flow: str
+
+
 class Curves:
-    """Samples what browsers draw, and sends it with `push`. Lives in the network's thread."""
+    """Samples a network, and sends with `push` what browsers draw. Lives in the network's thread."""
 
-    def __init__(self, push: Callable[[SamplesPush], None]) -> None:
+    def __init__(self, network: Network, push: Callable[[SamplesPush], None]) -> None:
+        self._network = network
         self._push = push
-        self._series: tuple[WatchedSeries, ...] = ()
-        self._interval_ms = 100
-        self._sampling: Sampling | None = None
-        self._samplers: list[Sampler] = []
-        self._began_ns = 0
+        self._watched: frozenset[WatchedSeries] = frozenset()
+        self._memory = CurveMemory()
         self._drops: dict[str, float] = {}
-        self._nodes: dict[str, str] = {}
-
-    def watch(self, network: Network, series: Iterable[WatchedSeries], interval_ms: int) -> None:
-        """Sample these series from now on, and no others. Unknown ports are ignored."""
-        known = {port.name: port.node for link in network.topology.links for port in link.ports}
-        watched = tuple(one for one in dict.fromkeys(series) if not one.port or one.port in known)
-        interval_ms = min(max(interval_ms, MIN_INTERVAL_MS), MAX_INTERVAL_MS)
-        if (watched, interval_ms) == (self._series, self._interval_ms):
-            return
-        self.collect(network)
-        self.end()
-        self._series, self._interval_ms = watched, interval_ms
-        self._nodes = {str(name): node for name, node in known.items()}
-        self._samplers = list(self._samplers_for(network))
-        if not self._samplers:
-            return
+        self._acked: dict[FlowKey, float] = {}
+        ports = [port for link in network.topology.links for port in link.ports]
+        hosts = [host.name for host in network.topology.hosts if not host.in_root]
+        self._port_of = {port.node: str(port.name) for port in reversed(ports)}
+        names = [str(port.name) for port in ports]
+        self._samplers: list[Sampler] = [Ports(*names), Queues(*names)] if names else []
+        self._samplers += [Flows(*hosts)] if names and hosts else []
         self._began_ns = network.now_ns
-        self._drops.clear()
-        sampling = Sampling(network, self._samplers, every=interval_ms * 10**6)
-        sampling.begin()
-        self._sampling = sampling
+        self._sampling: Sampling | None = None
+        if self._samplers:
+            interval_ms = INTERVAL_MS * -(-(len(ports) + len(hosts)) // SOURCES_PER_INTERVAL)
+            self._sampling = Sampling(network, self._samplers, every=interval_ms * 10**6)
+            self._sampling.begin()
+
+    def watch(self, series: Iterable[WatchedSeries]) -> None:
+        """Send new samples of these series from now on, and of no others."""
+        self.collect()
+        self._watched = frozenset(series)
+
+    def history(self, series: Iterable[WatchedSeries]) -> tuple[SampleColumn, ...]:
+        """Return what is kept of these series."""
+        self.collect()
+        return tuple(self._memory.columns(series))
 
     def end(self) -> None:
         """Stop sampling."""
         sampling, self._sampling = self._sampling, None
-        self._samplers = []
-        self._series = ()
         if sampling is not None:
             with contextlib.suppress(WanlabError):
                 sampling.end()
 
-    def _ports(self, *kinds: SeriesKind) -> list[str]:
-        return list(
-            dict.fromkeys(one.port for one in self._series if one.kind in kinds and one.port)
-        )
-
-    def _samplers_for(self, network: Network) -> Iterator[Sampler]:
-        if ports := self._ports("throughput"):
-            yield Ports(*ports)
-        if ports := self._ports("queue", "drops"):
-            yield Queues(*ports)
-        if nodes := self._nodes_with_flows(network):
-            yield Flows(*nodes)
-
-    def _nodes_with_flows(self, network: Network) -> list[str]:
-        watched = [one for one in self._series if one.kind in ("cwnd", "rtt")]
-        if any(not one.port for one in watched):
-            return [host.name for host in network.topology.hosts if not host.in_root]
-        return list(dict.fromkeys(self._nodes[one.port] for one in watched))
-
     # -- batches ----------------------------------------------------------------------------------
 
-    def collect(self, network: Network) -> None:
-        """Send the samples taken since the last call."""
+    def collect(self) -> None:
+        """Keep the samples taken since the last call, and send those that are watched."""
         if self._sampling is None:
             return
         self._sampling.flush()
@@ -108,22 +104,20 @@ class Curves:
             sampler.readings[:] = [
                 reading for reading in sampler.readings if reading.time_ns == last
             ]
-        columns = tuple(self._columns(tables)) if tables else ()
-        if columns:
-            self._push(SamplesPush(columns=columns))
+        new = [column for column in self._columns(tables) if self._memory.add(column)]
+        if watched := tuple(thinned(column) for column in new if self._is_watched(column)):
+            self._push(SamplesPush(columns=watched))
+
+    def _is_watched(self, column: SampleColumn) -> bool:
+        return (
+            WatchedSeries(column.kind, column.port) in self._watched
+            or WatchedSeries(column.kind) in self._watched
+        )
 
     def _columns(self, tables: dict[str, Table]) -> Iterator[SampleColumn]:
-        watched = {(one.kind, one.port) for one in self._series}
         quantities = plot.quantities.QUANTITIES
-        of_ports: tuple[tuple[SeriesKind, str, str], ...] = (
-            ("throughput", "port", "bit/s"),
-            ("queue", "queue", "B"),
-            ("drops", "drops", "packets"),
-        )
-        for kind, name, unit in of_ports:
+        for kind, name, unit in OF_PORTS:
             for curve in quantities[name].find(tables):
-                if (kind, curve.label) not in watched:
-                    continue
                 times_s, values = curve.series.times_s, curve.series.values
                 if kind == "drops":
                     values = self._drops.get(curve.label, 0.0) + values
@@ -132,31 +126,28 @@ class Curves:
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:
-            yield from self._flow_columns(tables["tcp"], watched)
+            yield from self._flow_columns(tables["tcp"])
 
-    def _flow_columns(
-        self, table: Table, watched: set[tuple[SeriesKind, str]]
-    ) -> Iterator[SampleColumn]:
-        nodes, flows = list(table["node"]), list(table["flow"])
+    def _flow_columns(self, table: Table) -> Iterator[SampleColumn]:
         times_s = np.asarray(table["time_ns"]) / 1e9
         first = times_s[0] if len(times_s) else 0.0
-        ports_of = {node: port for port, node in self._nodes.items() if node in nodes}
-        port_of_node = {self._nodes[port]: port for _, port in watched if port}
-        keys = np.array([f"{node} {flow}" for node, flow in zip(nodes, flows, strict=True)])
         acked_bytes = np.asarray(table["bytes_acked"], float)
-        busiest = acked_bytes.max(initial=0.0)
-        for key in dict.fromkeys(keys.tolist()):
-            if acked_bytes[keys == key].max() < max(MIN_SHARE * busiest, 1.0):
-                continue  # a control connection, or the receiving side
-            node, _, flow = key.partition(" ")
-            port = port_of_node.get(node) or ports_of.get(node, "")
-            rows = (keys == key) & (times_s > first)
-            for kind, column, unit, scale in FLOW_SERIES:
-                if ((kind, port) in watched or (kind, "") in watched) and column in table:
+        rows_of: dict[FlowKey, list[int]] = {}
+        for row, (node, flow) in enumerate(zip(table["node"], table["flow"], strict=True)):
+            rows_of.setdefault(FlowKey(str(node), str(flow)), []).append(row)
+        self._acked = {key: float(acked_bytes[rows].max()) for key, rows in rows_of.items()}
+        busiest = max(self._acked.values(), default=0.0)
+        for key in sorted(rows_of, key=lambda key: -self._acked[key]):
+            if self._acked[key] < max(MIN_SHARE * busiest, MIN_FLOW_BYTES):
+                break  # control connections, and the receiving sides
+            port = self._port_of.get(key.node, "")
+            rows = np.array([row for row in rows_of[key] if times_s[row] > first], dtype=int)
+            for kind, column, unit, scale in OF_FLOWS:
+                if column in table:
                     values = np.asarray(table[column], dtype=float)[rows] * scale
                     if kind == "rtt":
                         values = np.where(values > 0, values, np.nan)
-                    yield from self._column(kind, port, flow, unit, times_s[rows], values)
+                    yield from self._column(kind, port, key.flow, unit, times_s[rows], values)
 
     def _column(
         self,
@@ -167,11 +158,7 @@ class Curves:
         times_s: Values,
         values: Values,
     ) -> Iterator[SampleColumn]:
-        if not len(times_s):
-            return
-        times, numbers = times_s + self._began_ns / 1e9, values.astype(float)
-        if len(times) > MAX_POINTS:
-            keep = np.linspace(0, len(times) - 1, MAX_POINTS).astype(int)
-            times, numbers = times[keep], numbers[keep]
-        plain = tuple(None if value != value else value for value in numbers.round(9).tolist())
-        yield SampleColumn(kind, port, flow, unit, tuple(times.round(6).tolist()), plain)
+        if len(times_s):
+            times = times_s + self._began_ns / 1e9
+            plain = tuple(None if v != v else v for v in values.astype(float).round(9).tolist())
+            yield SampleColumn(kind, port, flow, unit, tuple(times.round(6).tolist()), plain)

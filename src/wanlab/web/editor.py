@@ -25,6 +25,7 @@ from .commands import (
 )
 from .document import History, document_of, ports_of, read
 from .drafts import Drafts
+from .drawing_advice import advice
 from .folder import MAX_TOPOLOGY_BYTES, WorkingFolder
 from .model import Document
 from .protocol import (
@@ -103,10 +104,9 @@ class DocumentEditor:
 
     def sound_topology(self) -> Topology:
         """Return the topology. TopologyError with all problems if there are any."""
-        if self.problems:
-            raise TopologyError(
-                [_topology_problem(self.document, problem) for problem in self.problems]
-            )
+        faults = [problem for problem in self.problems if problem.severity == "error"]
+        if faults:
+            raise TopologyError([_topology_problem(self.document, fault) for fault in faults])
         return self.topology
 
     # -- edits ------------------------------------------------------------------------------------
@@ -246,10 +246,13 @@ class DocumentEditor:
 
     def _update_topology(self) -> None:
         self.topology, problems = read(self.document)
+        is_sound = not problems
+        if is_sound:
+            problems = advice(self.document, self.topology)
         if problems != self.problems:
             self.problems = problems
             self._broadcast.push(self.problems_snapshot())
-        if not problems:  # otherwise the ports of the last sound revision stay
+        if is_sound:  # otherwise the ports of the last sound revision stay
             ports = ports_of(self.document, self.topology)
             if ports != self._ports:
                 self._ports = ports

@@ -20,14 +20,16 @@ from wanlab.topology import dumps
 
 from . import canvas_steps, commands, protocol
 from .broadcast import Broadcast, Browser
-from .editor import DocumentEditor, RefusedError
+from .editor import UNTITLED, DocumentEditor, RefusedError
 from .folder import WorkingFolder
 from .lesson_steps import LessonSteps
 from .lessons import Lessons
 from .link_changes import changed_link, conditions_of_ends
 from .measurements import Measurements
-from .model import Document, Elements
-from .session import NetworkSession, RunPlan
+from .model import Document, DrawnLink, Elements
+from .run_plan import RunPlan
+from .session import NetworkSession
+from .step_watch import StepWatch
 
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
@@ -55,6 +57,7 @@ class Laboratory:
         )
         self.lessons = Lessons(self.folder, self.broadcast.push)
         self._steps = LessonSteps(self.lessons, self.session)
+        self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
         self._tasks: set[asyncio.Task[None]] = set()
         self._spawn(self.lessons.read_catalog())
         self._spawn(self._check_stalls())
@@ -70,14 +73,17 @@ class Laboratory:
             commands.DraftCommand: editor.answer_draft,
             commands.RunCommand: self._run,
             commands.StopCommand: session.stop,
-            commands.OpenTerminalCommand: session.open_terminal,
-            commands.CloseTerminalCommand: session.close_terminal,
-            commands.TypeCommand: session.type,
+            commands.OpenTerminalCommand: session.terminals.open,
+            commands.CloseTerminalCommand: session.terminals.close,
+            commands.TypeCommand: session.terminals.type,
             commands.SetLinkCommand: self._set_link,
+            commands.TakeTcCommand: self._take_tc,
             commands.LinkUpCommand: session.link_up,
             commands.PaceCommand: session.set_pace,
+            commands.LetRunCommand: session.let_run,
             commands.PauseCommand: session.pause,
             commands.StepCommand: session.step,
+            commands.HistoryCommand: measurements.history,
             commands.RecordCommand: measurements.record,
             commands.CompareCommand: measurements.compare,
             commands.DeleteRecordCommand: measurements.delete_record,
@@ -99,6 +105,7 @@ class Laboratory:
         while True:
             await asyncio.sleep(CHECK_REAL_S)
             self.session.check_stall()
+            self._watch.check_running()
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -135,6 +142,7 @@ class Laboratory:
                 result = await result
             if self.editor.document is not before:
                 self.session.note_edit(self.editor.document)
+            self._watch.note_performed(command, result)
             return protocol.CommandReply(command.id, result)
         except WanlabError as error:
             return protocol.CommandRefusal(command.id, error_body(error))
@@ -174,10 +182,11 @@ class Laboratory:
 
     def _new(self, command: commands.NewCommand, by: str) -> None:
         self.editor.new(command, by)
-        self.lessons.close()
+        self.session.terminals.close_ended()
 
     def _open(self, command: commands.OpenCommand, by: str) -> None:
         self.editor.open(command, by)
+        self.session.terminals.close_ended()
         if self.lessons.unit is not None and self.lessons.is_outside(command.path):
             self.lessons.close()
 
@@ -189,6 +198,12 @@ class Laboratory:
         else:
             plan = self._plan(document, topology)
         self.session.start(plan, is_paced=document.preferences.pace == "real")
+        self._spawn(self._note_running())
+
+    async def _note_running(self) -> None:
+        with contextlib.suppress(WanlabError):
+            await self.session.wait_until_started()
+            self._watch.note(("run", ""))
 
     def _plan(self, document: Document, topology: Topology) -> RunPlan:
         chosen, folder = document.preferences, self.folder.path
@@ -202,9 +217,7 @@ class Laboratory:
 
     async def _set_link(self, command: commands.SetLinkCommand, by: str) -> None:
         """Change a link in the running network and, if that succeeds, in the document."""
-        link = next((link for link in self.editor.document.links if link.id == command.link), None)
-        if link is None:
-            raise WanlabError("this link does not exist", "was it deleted in the meantime?")
+        link = self._drawn_link(command.link)
         changed = changed_link(link, command.options, command.end)
         if self.session.is_running:
             before, after = conditions_of_ends(link), conditions_of_ends(changed)
@@ -220,6 +233,22 @@ class Laboratory:
         edit = commands.EditCommand(put=Elements(links=(changed,)), label="Change link")
         self.editor.edit(edit, by)
 
+    async def _take_tc(self, command: commands.TakeTcCommand, by: str) -> None:
+        """Draw a link as `tc` has set it in the running network."""
+        changed = self._drawn_link(command.link)
+        for end, options in self.session.set_by_tc(command.link).items():
+            changed = changed_link(changed, options, end)
+        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Take over from tc")
+        self.editor.edit(edit, by)
+        self.session.note_link(changed)
+        await self.session.keep_tc(command.link)
+
+    def _drawn_link(self, id_: str) -> DrawnLink:
+        for link in self.editor.document.links:
+            if link.id == id_:
+                return link
+        raise WanlabError("this link does not exist", "was it deleted in the meantime?")
+
     async def _lesson(self, command: commands.LessonCommand, by: str) -> object:
         lessons = self.lessons
         match command.action:
@@ -229,7 +258,9 @@ class Laboratory:
                 self.editor.check_saved(discard=command.discard)
                 topology, path = await asyncio.to_thread(lessons.begin, command.unit)
                 lessons.push()
-                self.editor.open_topology(topology, path, Path(path).name, by)
+                name = Path(path).name if path is not None else UNTITLED
+                self.editor.open_topology(topology, path, name, by)
+                self.session.terminals.close_ended()
                 return None
             case "close":
                 lessons.close()
@@ -244,7 +275,7 @@ class Laboratory:
                 lessons.note_progress(command.unit, command.step, is_done=command.done)
                 return None
             case "check":
-                return await self._steps.check(self.broadcast.push)
+                return await self._steps.check()
             case "report":
                 await lessons.report(command.unit)
                 return None
@@ -275,16 +306,24 @@ class Laboratory:
                     edit = canvas_steps.edit_for(self.editor.document, word, argument)
                     self.editor.edit(edit, by)
                 case "run":
-                    if not self.session.is_running:
-                        self._run(commands.RunCommand(), by)
-                    await self.session.wait_until_started()
+                    await self._run_drawn(by)
                 case "stop":
                     await self.session.stop()
                 case "terminal":
+                    if self.session.is_stopped:
+                        await self._run_drawn(by)
                     names = canvas_steps.terminal_names(argument)
                     terminals += [await self._steps.open_terminal(name) for name in names]
         self.lessons.note_progress(command.unit, command.step, is_done=True)
         return terminals
+
+    async def _run_drawn(self, by: str) -> None:
+        """Start what is drawn, unless it is running already, and wait until it runs."""
+        if self.session.is_running and self.session.is_stale:
+            await self.session.stop_and_settle()
+        if self.session.is_stopped:
+            self._run(commands.RunCommand(), by)
+        await self.session.wait_until_started()
 
     def _show_file(self, path: Path) -> str:
         """Show a file in the browsers, for a program in the machine. Return "" or why not."""

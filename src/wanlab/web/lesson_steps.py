@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import itertools
 
 from wanlab.errors import WanlabError
 from wanlab.labs.unit import CLIENT, MININET, Step
@@ -40,7 +40,7 @@ class LessonSteps:
         names = list(dict.fromkeys(name for where in wheres for name in where))
         terminals = [await self._terminal(name) for name in names]
         for terminal in terminals:
-            self._session.send_keys(terminal, keys.encode())
+            self._session.terminals.send_keys(terminal, keys.encode())
         return [terminal.name for terminal in terminals]
 
     def _unit_steps(self) -> tuple[Step, ...]:
@@ -66,19 +66,26 @@ class LessonSteps:
         return {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._session.node_id(name)
 
     async def _open(self, node: str) -> str:
-        opened = await self._session.open_terminal(commands.OpenTerminalCommand(node=node))
+        opened = await self._session.terminals.open(commands.OpenTerminalCommand(node=node))
         return opened.terminal
 
-    async def check(self, push: Callable[[protocol.Push], None]) -> list[protocol.CheckResult]:
-        """Grade the running network. What is being measured is pushed as messages."""
+    async def check(self) -> list[protocol.CheckResult]:
+        """Grade the running network. What is being checked is pushed to all browsers."""
         unit = self._lessons.unit
         if unit is None:
             raise WanlabError("no lesson is open")
         loop = asyncio.get_running_loop()
 
-        def report_progress(line: str) -> None:
-            message = protocol.MessagePush(level="info", what=line)
-            loop.call_soon_threadsafe(push, message)
+        numbers = itertools.count(1)
 
-        marks = await self._session.call(lambda network: check(unit, network, report_progress))
+        def report_progress(line: str) -> None:
+            what = f"{next(numbers)} of {len(unit.check)}: {line.removeprefix('check: ')}"
+            loop.call_soon_threadsafe(self._lessons.note_checking, what)
+
+        self._lessons.note_checking(f"{len(unit.check)} checks")
+        try:
+            marks = await self._session.call(lambda network: check(unit, network, report_progress))
+        except WanlabError:
+            self._lessons.note_checking("")
+            raise
         return self._lessons.note_check(unit, marks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -31,7 +31,7 @@ from .protocol import (
     MessagePush,
     Push,
 )
-from .session import RunPlan
+from .run_plan import RunPlan
 
 PROGRESS = "progress.json"
 RESULTS = "results"
@@ -40,11 +40,12 @@ READ_AFTER_REAL_S = 0.5
 
 
 class UnitProgress(msgspec.Struct):
-    """What has been done of a unit: steps, the points of the last check, and the report's path."""
+    """What has been done of a unit: steps, points of the best check, results of the last, report."""
 
     steps: list[int] = []
     points: float | None = None
     of: float | None = None
+    results: list[CheckResult] = []
     report: str | None = None
 
 
@@ -60,6 +61,7 @@ class Lessons:
         self.unit: Unit | None = None
         self._reported_unit: str | None = None
         self._report_step = ""
+        self._checking = ""
         self._worker: asyncio.subprocess.Process | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -78,6 +80,8 @@ class Lessons:
         return LessonsPush(
             lessons=tuple(map(self._info, self._units)),
             open_unit=self.unit.name if self.unit else None,
+            folder=_topology_folder(self.unit) if self.unit else "",
+            checking=self._checking,
             working=self._reported_unit,
             working_step=self._report_step,
         )
@@ -97,6 +101,7 @@ class Lessons:
             tuple(progress.steps),
             progress.points,
             progress.of,
+            tuple(progress.results),
             progress.report,
         )
 
@@ -130,8 +135,11 @@ class Lessons:
         """Return the folder of a unit in the working folder."""
         return self._folder.path / unit.folder.name
 
-    def begin(self, name: str) -> tuple[Topology, str]:
-        """Open a unit; return its topology and the path of the file. The caller calls `push` then."""
+    def begin(self, name: str) -> tuple[Topology, str | None]:
+        """Open a unit; return its topology and the path of the file. The caller calls `push` then.
+
+        Where the student draws the topology, the canvas begins empty, without a file.
+        """
         unit = catalog.find(name)
         folder = self.unit_folder(unit)
         try:
@@ -139,12 +147,15 @@ class Lessons:
             student_files.install(folder, catalog.with_labs(unit))
         except OSError as error:
             raise WanlabError(f"cannot write to {folder}: {error.strerror or error}") from None
+        self.unit = unit
+        if begins_empty(unit):
+            return Topology(), None
         path = student_files.student_topology(folder, unit)
         topology = load(path if path.is_file() else unit.topology)
-        self.unit = unit
         return topology, self._folder.path_of(path)
 
     def close(self) -> None:
+        """Close the open unit."""
         self.unit = None
         self.push()
 
@@ -196,24 +207,32 @@ class Lessons:
         progress.steps = sorted(steps)
         self._save_progress()
 
-    def note_check(self, unit: Unit, marks: list[grade.Mark]) -> list[CheckResult]:
-        """Keep the points of a check, and return its results for the page."""
+    def done(self, unit: Unit) -> frozenset[int]:
+        """Return the steps of a unit that are done."""
+        return frozenset(self._progress.get(unit.name, UnitProgress()).steps)
+
+    def note_done(self, unit: Unit, steps: Iterable[int]) -> None:
+        """Mark steps as done."""
         progress = self._progress.setdefault(unit.name, UnitProgress())
-        progress.points = sum(mark.points for mark in marks)
-        progress.of = sum(mark.check.points for mark in marks)
+        progress.steps = sorted({*progress.steps, *steps})
         self._save_progress()
-        reports = [mark.report() for mark in marks]
-        return [
-            CheckResult(
-                one["what"],
-                one["points"],
-                one["of"],
-                one["value_text"],
-                one["band"],
-                one["hint"] or one["reason"],
-            )
-            for one in reports
-        ]
+
+    def note_checking(self, what: str) -> None:
+        """Show what is being checked; "" once the check is over."""
+        self._checking = what
+        self.push()
+
+    def note_check(self, unit: Unit, marks: list[grade.Mark]) -> list[CheckResult]:
+        """Keep the results of a check and, if they are the best, its points; return the results."""
+        results = [_check_result(mark) for mark in marks]
+        progress = self._progress.setdefault(unit.name, UnitProgress())
+        points = sum(mark.points for mark in marks)
+        progress.points = max(points, progress.points or 0.0)
+        progress.of = sum(mark.check.points for mark in marks)
+        progress.results = results
+        self._checking = ""
+        self._save_progress()
+        return results
 
     def _save_progress(self) -> None:
         with contextlib.suppress(OSError):
@@ -289,6 +308,24 @@ def _lesson_step(step: Step) -> LessonStep:
         can_type=can_type,
         action=canvas_steps.describe(step),
         can_perform=canvas_steps.can_perform(step),
+    )
+
+
+def begins_empty(unit: Unit) -> bool:
+    """Return whether the student draws the topology before anything is run or opened."""
+    words = (word for step in unit.steps if step.where == (GUI,) for word in step.do)
+    return next((word for word in words if word in ("draw", "open", "run")), "open") == "draw"
+
+
+def _check_result(mark: grade.Mark) -> CheckResult:
+    report = mark.report()
+    return CheckResult(
+        report["what"],
+        report["points"],
+        report["of"],
+        report["value_text"],
+        report["band"],
+        report["hint"] or report["reason"],
     )
 
 

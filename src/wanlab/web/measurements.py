@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wanlab import Capture, Network, Sampling
 from wanlab.errors import WanlabError
@@ -18,6 +18,9 @@ from .session import NetworkSession
 
 if TYPE_CHECKING:
     from .curves import Curves
+
+
+Result = TypeVar("Result")
 
 
 class Measurements:
@@ -47,38 +50,42 @@ class Measurements:
     # -- in the network's thread ------------------------------------------------------------------
 
     def _begin(self, network: Network) -> None:
-        self._curves = None
+        from .curves import Curves  # loads numpy: only when a network runs
+
+        self._curves = Curves(network, self._push_samples)
+        series = [one for browser in self._broadcast.browsers for one in browser.series]
+        self._curves.watch(series)
 
     def _collect(self, network: Network) -> None:
         if self._curves is not None:
-            self._curves.collect(network)
+            self._curves.collect()
 
     # -- curves -----------------------------------------------------------------------------------
 
     async def watch(self, browser: Browser, command: commands.WatchCommand) -> None:
         """Sample what a browser draws from now on."""
         browser.series = command.series
-        browser.interval_ms = command.interval_ms
         await self.update_curves()
 
     async def update_curves(self) -> None:
-        """Sample what at least one browser draws."""
+        """Send browsers what at least one of them draws."""
+        series = [one for browser in self._broadcast.browsers for one in browser.series]
+        await self._with_curves(lambda curves: curves.watch(series))
+
+    async def history(
+        self, command: commands.HistoryCommand, by: str = ""
+    ) -> tuple[protocol.SampleColumn, ...]:
+        """Return the samples of the last minutes."""
+        return await self._with_curves(lambda curves: curves.history(command.series)) or ()
+
+    async def _with_curves(self, use: Callable[[Curves], Result]) -> Result | None:
         if not self._session.is_running:
-            return
-        browsers = [browser for browser in self._broadcast.browsers if browser.series]
-        series = [one for browser in browsers for one in browser.series]
-        interval_ms = min((browser.interval_ms for browser in browsers), default=100)
+            return None
 
-        def change_curves(network: Network) -> None:
-            if self._curves is None and not series:
-                return
-            if self._curves is None:
-                from .curves import Curves  # loads numpy: only when curves are drawn
+        def call(network: Network) -> Result | None:
+            return use(self._curves) if self._curves is not None else None
 
-                self._curves = Curves(self._push_samples)
-            self._curves.watch(network, series, interval_ms)
-
-        await self._session.call(change_curves)
+        return await self._session.call(call)
 
     def _push_samples(self, samples: protocol.SamplesPush) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

@@ -5,7 +5,8 @@ Every method that depends on the time takes it as an argument, `now_ns` of the n
 `real_s` of the computer's monotonic clock. `worker.NetworkWorker` acts on its answers.
 
 Virtual time passes while a program is busy: one that was started and is not just a shell waiting
-for a line. Otherwise, and while paused, it stands still.
+for a line. Otherwise, and while paused, it stands still. If it is to pass always, ALL_QUIET does not
+occur.
 
     event        IDLE       BUSY       PAUSED     STEPPING
     -----------  ---------  ---------  ---------  ---------
@@ -95,6 +96,20 @@ TRANSITIONS: dict[PaceEvent, dict[PaceState, PaceState]] = {
 
 
 @dataclass(frozen=True)
+class Tempo:
+    """How fast virtual time passes, and when.
+
+    is_paced      no faster than `speed` times the real clock; otherwise as fast as it can be computed
+    speed         network seconds per real second; less than 1 is slow motion
+    runs_always   also while no program is busy
+    """
+
+    is_paced: bool = True
+    speed: float = 1.0
+    runs_always: bool = False
+
+
+@dataclass(frozen=True)
 class Clock:
     """The network's clock as browsers show it. `speed` is in network seconds per real second."""
 
@@ -102,19 +117,18 @@ class Clock:
     speed: float = 0.0
     is_moving: bool = False
     is_paused: bool = False
-    is_paced: bool = True
+    tempo: Tempo = Tempo()
 
 
 class Pacer:
     """Decides when time passes, and how long a slice of it is.
 
-    `is_paced`: virtual time is never faster than the real clock. A network starts out busy, so that
-    the first slice finds out whether it is.
+    A network starts out busy, so that the first slice finds out whether it is.
     """
 
-    def __init__(self, *, is_paced: bool, has_real_clock: bool = False) -> None:
+    def __init__(self, tempo: Tempo, *, has_real_clock: bool = False) -> None:
         self.state = _REAL if has_real_clock else _BUSY
-        self.is_paced = is_paced
+        self.tempo = tempo
         self._slice_ns = MIN_SLICE_NS
         self._step_end_ns = 0
         self._keys_ns = -MIN_SLICE_NS
@@ -143,9 +157,9 @@ class Pacer:
         if not data.endswith(b"\n"):
             self._has_partial_line = True
 
-    def set_pace(self, *, is_paced: bool) -> None:
-        """Let virtual time pass no faster than the real clock, or as fast as it can be computed."""
-        self.is_paced = is_paced
+    def set_tempo(self, tempo: Tempo) -> None:
+        """Change how fast virtual time passes, and when."""
+        self.tempo = tempo
         self.note_work()
 
     def pause(self) -> None:
@@ -205,11 +219,17 @@ class Pacer:
     def note_check(self, real_s: float, *, is_any_busy: bool) -> None:
         """Note the result of a check. Slices become longer the longer programs are busy."""
         self._checked_real_s = real_s
-        if not is_any_busy:
+        if not is_any_busy and not self.tempo.runs_always:
             self._change(PaceEvent.ALL_QUIET)
         if self.state is not _REAL:
-            max_ns = MAX_PACED_SLICE_NS if self.is_paced else MAX_FAST_SLICE_NS
-            self._slice_ns = min(2 * self._slice_ns, max_ns)
+            self._slice_ns = min(2 * self._slice_ns, self._max_slice_ns())
+
+    def _max_slice_ns(self) -> int:
+        """Return how long a slice may be; on the real clock it takes no longer in slow motion."""
+        if not self.tempo.is_paced:
+            return MAX_FAST_SLICE_NS
+        max_ns = round(MAX_PACED_SLICE_NS * self.tempo.speed)
+        return min(max(max_ns, MIN_SLICE_NS), MAX_FAST_SLICE_NS)
 
     def _has_read_keys(self, now_ns: int) -> bool:
         """Return whether programs have had time to read their keys.
@@ -256,4 +276,4 @@ class ClockMeter:
         if passed_s > MAX_SPEED_REAL_S:
             self._since = (real_s, now_ns)
         speed = self._speed if self.is_moving else 0.0
-        return Clock(now_ns, speed, self.is_moving, pacer.is_paused, pacer.is_paced)
+        return Clock(now_ns, speed, self.is_moving, pacer.is_paused, pacer.tempo)

@@ -25,6 +25,7 @@ from .model import (
     DrawnNode,
     Elements,
     End,
+    Options,
     Pace,
 )
 
@@ -165,6 +166,8 @@ class LivePort(msgspec.Struct, frozen=True):
     addresses: tuple[str, ...] = ()
     """As the kernel has them now, with their prefix lengths."""
     is_up: bool = True
+    tc: Options | None = None
+    """The conditions of what leaves here, if they were changed with `tc` and are not those drawn."""
 
 
 class PortsPush(Push, frozen=True, tag="ports"):
@@ -196,6 +199,10 @@ class ClockPush(Push, frozen=True, tag="clock"):
     speed: float = 0.0
     """Network seconds per real second, over the last second or so."""
     pace: Pace = "real"
+    wanted_speed: float = 1.0
+    """The speed that the pace "real" is to have; less than 1 is slow motion."""
+    runs_always: bool = False
+    """Whether time passes also while no command runs."""
     is_paused: bool = False
     is_moving: bool = False
     clock: ClockKind = "virtual"
@@ -211,6 +218,8 @@ class TerminalInfo(msgspec.Struct, frozen=True):
     title: str
     status: int | None = None
     is_busy: bool = False
+    at_mininet: bool = False
+    """Whether it shows Mininet's prompt, or a command that was typed there."""
 
 
 class TerminalsPush(Push, frozen=True, tag="terminals"):
@@ -305,7 +314,9 @@ class LessonInfo(msgspec.Struct, frozen=True):
     done: tuple[int, ...] = ()
     points: float | None = None
     of: float | None = None
-    """The maximum of `points`, both from the last check."""
+    """The maximum of `points`, which are those of the best check."""
+    results: tuple[CheckResult, ...] = ()
+    """Of the last check."""
     report: str | None = None
     """The path of its report in the working folder."""
 
@@ -328,6 +339,10 @@ class LessonsPush(Push, frozen=True, tag="lessons"):
 
     lessons: tuple[LessonInfo, ...] = ()
     open_unit: str | None = None
+    folder: str = ""
+    """The folder for the topologies of the open unit, in the working folder."""
+    checking: str = ""
+    """What is being checked in the running network: "2 of 6: the rate of the path"."""
     working: str | None = None
     """The unit whose report is being made."""
     working_step: str = ""
@@ -431,6 +446,13 @@ class TerminalResize(msgspec.Struct, frozen=True):
     resize: tuple[int, int]
 
 
+class OutputHistory(msgspec.Struct, frozen=True):
+    """First text on WS /api/terminals/ID from the server: how many of the bytes that follow were
+    printed before; queries in them have been answered already."""
+
+    history: int
+
+
 class OutputAck(msgspec.Struct, frozen=True):
     """Text on WS /api/terminals/ID: how many more bytes of output have been displayed."""
 
@@ -462,5 +484,5 @@ REST = (
         WatchedSeries,
     ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
-    *(ComparedColumn, Comparison, TerminalResize, OutputAck),
+    *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),
 )

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from wanlab.errors import WanlabError
 
 from .laboratory import Laboratory
-from .protocol import OutputAck, TerminalResize
+from .protocol import OutputAck, OutputHistory, TerminalResize
 from .terminals import Terminal, Viewer
 
 CHUNK_BYTES = 64 << 10
@@ -41,7 +41,7 @@ async def terminal_socket(socket: WebSocket) -> None:
                 break
             keys, text = message.get("bytes"), message.get("text")
             if keys is not None:
-                laboratory.session.send_keys(terminal, keys[:MAX_KEYS_BYTES])
+                laboratory.session.terminals.send_keys(terminal, keys[:MAX_KEYS_BYTES])
             elif text is not None:
                 _receive_text(laboratory, terminal, viewer, text)
     except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
@@ -55,6 +55,7 @@ async def terminal_socket(socket: WebSocket) -> None:
 
 async def _send_output(socket: WebSocket, viewer: Viewer) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
+        await socket.send_text(msgspec.json.encode(OutputHistory(viewer.history_bytes)).decode())
         while data := await viewer.next_output(CHUNK_BYTES):
             await socket.send_bytes(data)
         await socket.close(TRY_AGAIN_LATER if viewer.is_behind else GONE)
@@ -66,4 +67,4 @@ def _receive_text(laboratory: Laboratory, terminal: Terminal, viewer: Viewer, te
         return
     with contextlib.suppress(msgspec.MsgspecError):
         rows, columns = RESIZE.decode(text).resize
-        laboratory.session.resize(terminal, rows, columns)
+        laboratory.session.terminals.resize(terminal, rows, columns)

@@ -17,6 +17,7 @@ from wanlab import Network, Process
 from wanlab.errors import WanlabError, did_you_mean
 
 from . import protocol
+from .shell_marks import ShellMarks, TypedCommand
 from .worker import NetworkWorker
 
 WINDOW_BYTES = 64 << 10
@@ -33,6 +34,7 @@ class Viewer:
     """A browser's view of a terminal, with the output that it has not been sent yet."""
 
     def __init__(self, scrollback: bytes) -> None:
+        self.history_bytes = len(scrollback)
         self.is_behind = False
         self.acknowledged_bytes = 0
         self._unsent = bytearray(scrollback)
@@ -73,6 +75,9 @@ class Terminal:
         self.process: Process | None = None
         self.status: int | None = None
         self.is_busy = False
+        self.marks = ShellMarks()
+        self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None
+        """Called when a command that was typed has begun or ended."""
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
@@ -85,7 +90,9 @@ class Terminal:
 
     def info(self) -> protocol.TerminalInfo:
         """Return the state of the terminal that browsers receive."""
-        return protocol.TerminalInfo(self.name, self.node, self.title, self.status, self.is_busy)
+        return protocol.TerminalInfo(
+            self.name, self.node, self.title, self.status, self.is_busy, self.marks.at_mininet
+        )
 
     # -- in the network's thread ------------------------------------------------------------------
 
@@ -142,6 +149,11 @@ class Terminal:
             data, self._new_output = bytes(self._new_output), bytearray()
         self._received_bytes += len(data)
         self._scrollback += data
+        was_at_mininet = self.marks.at_mininet
+        for command in self.marks.read(data):
+            self.on_command(self, command)
+        if self.marks.at_mininet != was_at_mininet:
+            self._on_change()
         if len(self._scrollback) > SCROLLBACK_BYTES:
             cut = len(self._scrollback) - SCROLLBACK_BYTES // 2
             line = self._scrollback.find(b"\n", cut)
@@ -204,6 +216,8 @@ class TerminalList:
     """The terminals that are open. They end with the network."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
+        self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None
+        """Called when a command that was typed in a terminal has begun or ended."""
         self._on_change = on_change
         self._open: dict[str, Terminal] = {}
         self._numbers = itertools.count(1)
@@ -228,6 +242,7 @@ class TerminalList:
         if len(self._open) >= MAX_TERMINALS:
             raise WanlabError(f"{MAX_TERMINALS} terminals are open already", "close some of them")
         terminal = Terminal(f"t{next(self._numbers)}", node, title, self._on_change)
+        terminal.on_command = lambda where, command: self.on_command(where, command)
         self._open[terminal.name] = terminal
         return terminal
 

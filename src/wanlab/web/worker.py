@@ -22,12 +22,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TypeVar
 
 from wanlab import Network, Process
 from wanlab.errors import MachineError, WanlabError
 
-from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer
+from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer, Tempo
 
 Result = TypeVar("Result")
 STALLED_REAL_S = 2.0
@@ -69,14 +70,14 @@ class NetworkWorker:
         on_ended: Callable[[BaseException | None], None],
         on_clock: Callable[[Clock], None],
         every: Callable[[Network], None],
-        is_paced: bool = True,
+        tempo: Tempo = Tempo(),  # noqa: B008  (it is immutable)
     ) -> None:
         self._make = make
         self._on_running = on_running
         self._on_ended = on_ended
         self._on_clock = on_clock
         self._every = every
-        self._pacer = Pacer(is_paced=is_paced)
+        self._pacer = Pacer(tempo)
         self._meter = ClockMeter(0, time.monotonic())
         self._life = Life.RUNNING
         self._lock = threading.Lock()
@@ -172,11 +173,25 @@ class NetworkWorker:
         """Note what a program has printed."""
         self._pacer.note_output(data)
 
-    def set_pace(self, network: Network, *, is_paced: bool) -> None:
-        """Let virtual time pass no faster than the real clock, or as fast as it can be computed."""
-        self._pacer.set_pace(is_paced=is_paced)
-        network.pace_to_real(is_paced or network.clock == "real")
+    def set_pace(self, network: Network, *, is_paced: bool, speed: float = 1.0) -> None:
+        """Let virtual time pass no faster than `speed` times the real clock, or as fast as it can be
+        computed."""
+        self._set_tempo(network, replace(self._pacer.tempo, is_paced=is_paced, speed=speed))
+
+    def let_run(self, network: Network, *, always: bool) -> None:
+        """Let virtual time pass always, or only while a program is busy."""
+        self._set_tempo(network, replace(self._pacer.tempo, runs_always=always))
+
+    def _set_tempo(self, network: Network, tempo: Tempo) -> None:
+        self._pacer.set_tempo(tempo)
+        self._apply_tempo(network)
         self._report_clock(network)
+
+    def _apply_tempo(self, network: Network) -> None:
+        tempo, has_real_clock = self._pacer.tempo, network.clock == "real"
+        network.pace_to_real(
+            tempo.is_paced or has_real_clock, speed=1.0 if has_real_clock else tempo.speed
+        )
 
     def pause(self, network: Network, *, is_paused: bool) -> None:
         """Let virtual time stand still, or pass again."""
@@ -222,10 +237,10 @@ class NetworkWorker:
 
     def _begin(self, network: Network) -> None:
         has_real_clock = network.clock == "real"
-        self._pacer = Pacer(is_paced=self._pacer.is_paced, has_real_clock=has_real_clock)
+        self._pacer = Pacer(self._pacer.tempo, has_real_clock=has_real_clock)
         self._network = network
         network.on_time = self._while_time_passes
-        network.pace_to_real(self._pacer.is_paced or has_real_clock)
+        self._apply_tempo(network)
         self._on_running(network)
 
     def _turn(self, network: Network) -> None:

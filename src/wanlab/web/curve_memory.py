@@ -1,0 +1,78 @@
+"""The samples of the last minutes, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from .commands import SeriesKind, WatchedSeries
+from .protocol import SampleColumn
+
+MAX_POINTS = 6000
+"""Of one curve: ten minutes at ten samples a second."""
+MAX_POINTS_OF_ALL = 3_000_000
+MAX_CURVES = 20_000
+MAX_POINTS_SENT = 60
+"""Of one curve in one batch: time may pass much faster than anybody can see."""
+
+Sample = tuple[float, float | None]
+
+
+class CurveKey(NamedTuple):
+    """What a curve shows."""
+
+    kind: SeriesKind
+    port: str
+    flow: str
+
+
+class CurveMemory:
+    """Keeps the last samples of each curve. When there are too many curves, the oldest is dropped."""
+
+    def __init__(self) -> None:
+        self._samples: dict[CurveKey, deque[Sample]] = {}
+        self._units: dict[SeriesKind, str] = {}
+
+    def add(self, column: SampleColumn) -> bool:
+        """Keep samples; return whether there are any."""
+        key = CurveKey(column.kind, column.port, column.flow)
+        samples = self._samples.get(key)
+        if samples is None:
+            samples = self._samples[key] = deque()
+            if len(self._samples) > MAX_CURVES:
+                del self._samples[next(iter(self._samples))]
+        self._units[column.kind] = column.unit
+        samples.extend(zip(column.times_s, column.values, strict=True))
+        limit = min(MAX_POINTS, MAX_POINTS_OF_ALL // len(self._samples))
+        while len(samples) > limit:
+            samples.popleft()
+        return bool(column.times_s)
+
+    def columns(self, series: Iterable[WatchedSeries]) -> Iterator[SampleColumn]:
+        """Yield what is kept of these series; a series without a port stands for all ports."""
+        wanted = set(series)
+        for key, samples in self._samples.items():
+            if samples and wanted & {
+                WatchedSeries(key.kind, key.port),
+                WatchedSeries(key.kind),
+            }:
+                times, values = zip(*samples, strict=True)
+                yield SampleColumn(*key, self._units[key.kind], times, values)
+
+
+def thinned(column: SampleColumn) -> SampleColumn:
+    """Return a column with no more samples than are sent at once."""
+    count = len(column.times_s)
+    if count <= MAX_POINTS_SENT:
+        return column
+    step = -(-count // MAX_POINTS_SENT)
+    rows = range((count - 1) % step, count, step)
+    return SampleColumn(
+        column.kind,
+        column.port,
+        column.flow,
+        column.unit,
+        tuple(column.times_s[row] for row in rows),
+        tuple(column.values[row] for row in rows),
+    )

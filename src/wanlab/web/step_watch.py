@@ -1,0 +1,110 @@
+"""Watches what a student does in the open lesson, and marks the steps that this has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wanlab.labs.unit import Unit
+
+from . import commands
+from .lessons import Lessons
+from .model import Document
+from .protocol import SavedFile
+from .session import NetworkSession
+from .shell_marks import TypedCommand
+from .step_progress import CanvasSteps, CommandSteps, Event, place_of
+from .terminals import CLIENT, PROMPT, Terminal
+
+SERVES_AFTER_NS = 500_000_000
+"""A command that has run that long counts as a server that was started."""
+
+
+class StepWatch:
+    """Marks steps of the open unit as done. `document` returns what is drawn."""
+
+    def __init__(
+        self, lessons: Lessons, session: NetworkSession, document: Callable[[], Document]
+    ) -> None:
+        self._lessons = lessons
+        self._session = session
+        self._document = document
+        self._unit: Unit | None = None
+        self._commands = CommandSteps(())
+        self._canvas = CanvasSteps(())
+        self._running: dict[str, tuple[Terminal, TypedCommand, int]] = {}
+        session.terminals.list.on_command = self.note_command
+
+    def _begin_unit(self) -> bool:
+        """Return whether a lesson is open; forget what was done in another one."""
+        unit = self._lessons.unit
+        if unit is not self._unit:
+            self._unit = unit
+            steps = unit.steps if unit is not None else ()
+            self._commands, self._canvas = CommandSteps(steps), CanvasSteps(steps)
+            self._running.clear()
+        return unit is not None
+
+    def _mark(self, steps: list[int]) -> None:
+        if steps and self._unit is not None:
+            self._lessons.note_done(self._unit, steps)
+
+    @property
+    def _done(self) -> frozenset[int]:
+        assert self._unit is not None
+        return self._lessons.done(self._unit)
+
+    # -- terminals --------------------------------------------------------------------------------
+
+    def note_command(self, terminal: Terminal, command: TypedCommand) -> None:
+        """Take a command that was typed, and has begun or ended."""
+        if not self._begin_unit():
+            return
+        place = place_of(terminal, command)
+        if command.status is None:
+            now_ns = self._session.clock_snapshot().now_ns
+            self._running[terminal.name] = (terminal, command, now_ns)
+            self._mark(self._commands.begun(place, command, self._done))
+        else:
+            self._running.pop(terminal.name, None)
+            self._mark(self._commands.ended(place, command, self._done))
+
+    def check_running(self) -> None:
+        """Mark the steps that start what is still running."""
+        if not self._begin_unit():
+            return
+        now_ns = self._session.clock_snapshot().now_ns
+        for name, (terminal, command, began_ns) in list(self._running.items()):
+            if terminal.status is not None:
+                del self._running[name]
+            elif now_ns - began_ns >= SERVES_AFTER_NS:
+                self._mark(self._commands.runs(place_of(terminal, command), command, self._done))
+
+    # -- the canvas -------------------------------------------------------------------------------
+
+    def note(self, *events: Event) -> None:
+        """Take actions on the canvas; without any, the document may have changed."""
+        if self._begin_unit():
+            self._mark(self._canvas.note(events, self._document(), self._done))
+
+    def note_performed(self, command: commands.Command, result: object) -> None:
+        """Take a command of a browser that was carried out."""
+        self.note(*self._events(command, result))
+
+    def _events(self, command: commands.Command, result: object) -> list[Event]:
+        if isinstance(result, SavedFile):
+            return [("save", result.path)]
+        match command:
+            case commands.NewCommand():
+                return [("new", "")]
+            case commands.OpenCommand(path=path):
+                return [("open", path)]
+            case commands.StopCommand():
+                return [("stop", "")]
+            case commands.OpenTerminalCommand(node=node, command=None):
+                return [("terminal", self._name_of(node))]
+        return []
+
+    def _name_of(self, node: str) -> str:
+        if node in (CLIENT, PROMPT):
+            return node
+        return next((it.name for it in self._document().nodes if it.id == node), "")
