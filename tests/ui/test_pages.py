@@ -31,7 +31,7 @@ def test_all_files_together_are_less_than_a_megabyte_compressed(pages: Path) -> 
 def test_the_first_page_loads_only_what_it_shows(pages: Path) -> None:
     text = (pages / "index.html").read_text(encoding="utf-8")
     assert "index-" in text
-    for later in ("TerminalDock", "Charts", "Lessons"):
+    for later in ("TerminalDock", "TerminalPane", "Charts", "Lessons"):
         assert later not in text
         assert list((pages / "assets").glob(f"{later}-*.js"))
 

@@ -112,8 +112,9 @@ def test_a_check_gives_hints(student: Student) -> None:
 
 def test_commands_of_a_lesson_are_typed_and_marked_as_done(student: Student) -> None:
     lesson = student.starts_lesson("Lab 1:")
-    step = lesson.get_by_role("button", name="Do this for me: Run").first
-    step.click()
+    for step in ("Draw h1, h2, s1", "Properties of h1", "Run"):
+        lesson.get_by_role("button", name=f"Do this for me: {step}").first.click()
+        lesson.locator(".row.is-done").filter(has_text=step).first.wait_for()
     lesson.get_by_role("button", name="Type for me: ifconfig").first.click()
     terminal = student.terminal("h1")
     student.reads(terminal, "RX packets")
@@ -143,7 +144,7 @@ def test_a_terminal_follows_the_size_of_its_window(running: Student) -> None:
 
 def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student) -> None:
     clock = running.page.get_by_role("group", name="Clock")
-    clock.get_by_text("idle", exact=True).wait_for()
+    clock.get_by_text("idle: no command runs").wait_for()
     terminal = running.opens_terminal("h1")
     clock.get_by_role("button", name="Pause").click()
     clock.get_by_text("paused").wait_for()
@@ -159,7 +160,7 @@ def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student
     assert running.clock_s() == pytest.approx(before + 1.5, abs=0.002)
     clock.get_by_role("button", name="Resume").click()
     running.reads(terminal, re.compile("done.*done", re.DOTALL))
-    clock.get_by_text("idle", exact=True).wait_for()
+    clock.get_by_text("idle: no command runs").wait_for()
 
 
 def test_endless_output_leaves_other_terminals_usable(running: Student) -> None:

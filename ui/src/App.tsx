@@ -4,7 +4,8 @@ import { ConnectionBanner } from "./layout/ConnectionBanner";
 import { Dialogs } from "./layout/Dialogs";
 import { Dock } from "./layout/Dock";
 import { PopUp } from "./layout/Menu";
-import { Side } from "./layout/Side";
+import { useRegionKeys } from "./layout/regions";
+import { LessonPanel, Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
 import { TopBar } from "./layout/TopBar";
 
@@ -25,10 +26,13 @@ const Editor = lazy(() => import("./editor/Editor"));
  *     +----+------------------------------+--------------+
  */
 export function App() {
+  useRegionKeys();
   return (
     <div className="app">
+      <ConnectionBanner />
       <TopBar clock={<ClockBar />} />
-      <main className="work">
+      <LessonPanel />
+      <main className="work" aria-label="Network">
         <Suspense fallback={<div className="canvas-area" />}>
           <Editor />
         </Suspense>
@@ -38,7 +42,6 @@ export function App() {
       <PopUp />
       <Dialogs />
       <Toasts />
-      <ConnectionBanner />
     </div>
   );
 }

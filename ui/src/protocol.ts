@@ -143,6 +143,7 @@ export interface LivePort {
   mac: string;
   addresses: string[];
   is_up: boolean;
+  tc: Record<string, unknown> | null;
 }
 
 /** A terminal. `status` is the exit status of its program; negative, the signal that ended it. */
@@ -152,6 +153,7 @@ export interface TerminalInfo {
   title: string;
   status: number | null;
   is_busy: boolean;
+  at_mininet: boolean;
 }
 
 /** Samples of one curve: `values[i]` at `times_s[i]`, null where there is no value. */
@@ -166,7 +168,7 @@ export interface SampleColumn {
 
 /** A quantity of a port ("s1-eth2") that a browser draws.
  *
- * cwnd and rtt are those of the TCP flows of the port's host; without a port, of all hosts. */
+ * cwnd and rtt are those of the TCP flows of the port's host. Without a port, those of all ports. */
 export interface WatchedSeries {
   kind: SeriesKind;
   port: string;
@@ -217,6 +219,7 @@ export interface LessonInfo {
   done: number[];
   points: number | null;
   of: number | null;
+  results: CheckResult[];
   report: string | null;
 }
 
@@ -264,6 +267,12 @@ export interface Comparison {
 /** Text on WS /api/terminals/ID: the new size in [rows, columns]. Binary messages are keys. */
 export interface TerminalResize {
   resize: [number, number];
+}
+
+/** First text on WS /api/terminals/ID from the server: how many of the bytes that follow were
+ * printed before; queries in them have been answered already. */
+export interface OutputHistory {
+  history: number;
 }
 
 /** Text on WS /api/terminals/ID: how many more bytes of output have been displayed. */
@@ -350,6 +359,8 @@ export interface ClockPush {
   now_ns: number;
   speed: number;
   pace: Pace;
+  wanted_speed: number;
+  runs_always: boolean;
   is_paused: boolean;
   is_moving: boolean;
   clock: ClockKind;
@@ -386,6 +397,8 @@ export interface LessonsPush {
   push: "lessons";
   lessons: LessonInfo[];
   open_unit: string | null;
+  folder: string;
+  checking: string;
   working: string | null;
   working_step: string;
 }
@@ -517,6 +530,13 @@ export interface SetLinkCommand {
   id?: number;
 }
 
+/** Take over into the document what `tc` has set at the ports of a running link. */
+export interface TakeTcCommand {
+  do: "take_tc";
+  link: string;
+  id?: number;
+}
+
 /** Unplug a link of the running network, or plug it in again. */
 export interface LinkUpCommand {
   do: "link_up";
@@ -525,10 +545,32 @@ export interface LinkUpCommand {
   id?: number;
 }
 
+/** Name everything that this browser draws from now on; an empty list ends it. */
+export interface WatchCommand {
+  do: "watch";
+  series: WatchedSeries[];
+  id?: number;
+}
+
+/** Ask for the samples of the last minutes; the reply is a list of columns. */
+export interface HistoryCommand {
+  do: "history";
+  series: WatchedSeries[];
+  id?: number;
+}
+
 /** Let virtual time pass no faster than the real clock, or as fast as it can be computed. */
 export interface PaceCommand {
   do: "pace";
   pace: Pace;
+  speed?: number;
+  id?: number;
+}
+
+/** Let virtual time pass always, or only while a command runs. */
+export interface LetRunCommand {
+  do: "let_run";
+  always: boolean;
   id?: number;
 }
 
@@ -543,14 +585,6 @@ export interface PauseCommand {
 export interface StepCommand {
   do: "step";
   duration: string;
-  id?: number;
-}
-
-/** Name everything that this browser draws from now on; an empty list ends it. */
-export interface WatchCommand {
-  do: "watch";
-  series: WatchedSeries[];
-  interval_ms?: number;
   id?: number;
 }
 
@@ -619,11 +653,14 @@ export type AnyCommand =
   | CloseTerminalCommand
   | TypeCommand
   | SetLinkCommand
+  | TakeTcCommand
   | LinkUpCommand
+  | WatchCommand
+  | HistoryCommand
   | PaceCommand
+  | LetRunCommand
   | PauseCommand
   | StepCommand
-  | WatchCommand
   | RecordCommand
   | CompareCommand
   | DeleteRecordCommand

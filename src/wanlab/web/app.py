@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
@@ -29,6 +30,7 @@ NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
 DATA_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 PDF_POLICY = "frame-ancestors 'self'"
 MAX_UPLOADS = 4  # at once; each is held in memory
+MIN_COMPRESSED_BYTES = 1000
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 SHOWN_TYPES = {
     "application/pdf",
@@ -67,6 +69,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", _Assets(directory=static / "assets")))
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
+    app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES)
     app.state.laboratory = laboratory
     app.state.static = static
     app.state.uploads = asyncio.Semaphore(MAX_UPLOADS)

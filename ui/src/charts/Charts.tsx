@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "react";
 import { useShallow } from "zustand/react/shallow";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { KINDS, watch } from "../stores/samples";
+import { fetchHistory, KINDS, watch } from "../stores/samples";
 import { useSelection } from "../stores/selection";
 import { useView } from "../stores/view";
 import type { SeriesKind } from "../protocol";
@@ -111,6 +111,18 @@ function useChosenPorts() {
   }, [selected, ports, fixed]);
 }
 
+/** The elements whose flows are drawn; null for all flows. */
+function useFlowFilter(): ReadonlySet<string> | null {
+  const selected = useSelection((state) => state.ids);
+  const ports = useRunning((state) => state.run.ports);
+  const fixed = useCharts((state) => state.fixed);
+  return useMemo(() => {
+    if (fixed !== null) return new Set(ports.filter((port) => fixed.includes(port.name)).map((port) => port.link));
+    const known = [...selected].filter((id) => ports.some((port) => port.link === id || port.node === id));
+    return known.length ? new Set(known) : null;
+  }, [selected, ports, fixed]);
+}
+
 function useChosenNames(): string {
   const selected = useSelection((state) => state.ids);
   const { nodes, links } = useDocument(useShallow(({ nodes, links }) => ({ nodes, links })));
@@ -120,14 +132,12 @@ function useChosenNames(): string {
 function Live() {
   const kinds = useCharts((state) => state.kinds);
   const phase = useRunning((state) => state.run.phase);
-  const nodes = useDocument((state) => state.nodes);
   const ports = useChosenPorts();
-  const series = useMemo(
-    () => seriesOf(kinds, ports, (node) => nodes[node]?.kind === "host"),
-    [kinds, ports, nodes],
-  );
+  const series = useMemo(() => seriesOf(kinds, ports), [kinds, ports]);
+  const ids = useFlowFilter();
   useEffect(() => {
     watch("charts", phase === "running" ? series : []);
+    if (phase === "running") void fetchHistory(series);
     return () => watch("charts", []);
   }, [series, phase]);
 
@@ -135,7 +145,7 @@ function Live() {
   return (
     <div className="chart-panels" data-count={kinds.length}>
       {kinds.map((kind) => (
-        <LivePanel key={kind} kind={kind} series={series} />
+        <LivePanel key={kind} kind={kind} series={series} ids={ids} />
       ))}
     </div>
   );

@@ -1,21 +1,29 @@
 import { useEffect, useRef } from "react";
 import type { WatchedSeries, SeriesKind } from "../protocol";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
 import { onSamples, tables, type Curve } from "../stores/samples";
 import { isDark, useView } from "../stores/view";
+import { isOfFlows } from "./chosen";
 import { PanelFrame } from "./PanelFrame";
+import { endsOf, flowTitles, passes } from "./paths";
 import { look, Plot, type CurveLook } from "./Plot";
 import { TITLES, UNITS, useCharts } from "./state";
 import { csv, lastRows, type Data } from "./window";
 
 const DRAW_MS = 100;
+/** How many of the last samples decide which window is the largest. */
+const WINDOW_ROWS = 100;
 
 interface Props {
   kind: SeriesKind;
   series: readonly WatchedSeries[];
+  /** The elements whose flows are drawn; null for all. */
+  ids: ReadonlySet<string> | null;
 }
 
 /** The live chart of one quantity: a curve for each port or flow. */
-export function LivePanel({ kind, series }: Props) {
+export function LivePanel({ kind, series, ids }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
 
@@ -31,7 +39,7 @@ export function LivePanel({ kind, series }: Props) {
       else {
         drawnAt = now;
         const { seconds, isZoomed } = useCharts.getState();
-        const curves = curvesOf(kind, series);
+        const curves = curvesOf(kind, series, ids);
         const data = dataOf(kind, curves, isZoomed ? null : seconds);
         chart.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
       }
@@ -44,7 +52,7 @@ export function LivePanel({ kind, series }: Props) {
       onSamples(() => !useCharts.getState().isPaused && requestDraw()),
       useCharts.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series)));
+        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series, ids)));
         requestDraw();
       }),
     ];
@@ -54,10 +62,10 @@ export function LivePanel({ kind, series }: Props) {
       for (const end of endings) end();
       chart.destroy();
     };
-  }, [kind, series]);
+  }, [kind, series, ids]);
 
   const all = () => {
-    const curves = curvesOf(kind, series);
+    const curves = curvesOf(kind, series, ids);
     return csv(curves.map((curve) => `${curve.key} [${curve.unit}]`), dataOf(kind, curves, null, true));
   };
   return (
@@ -68,11 +76,25 @@ export function LivePanel({ kind, series }: Props) {
 }
 
 /** The curves of the watched series; the table also has those that were watched before. */
-function curvesOf(kind: SeriesKind, series: readonly WatchedSeries[]): Curve[] {
+function curvesOf(kind: SeriesKind, series: readonly WatchedSeries[], ids: ReadonlySet<string> | null): Curve[] {
+  if (isOfFlows(kind)) return flowsThrough(kind, ids);
   const ofKind = series.filter((one) => one.kind === kind);
   const ports = new Set(ofKind.map((one) => one.port));
   const curves = [...tables[kind].columns.values()].filter((curve) => ports.has("") || ports.has(curve.port));
   return curves.sort((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
+}
+
+/** The flows that pass the elements, the one with the largest window first: that of the sender. */
+function flowsThrough(kind: SeriesKind, ids: ReadonlySet<string> | null): Curve[] {
+  const { ports } = useRunning.getState().run;
+  const curves = [...tables[kind].columns.values()].filter((curve) => {
+    if (ids === null) return true;
+    const ends = endsOf(curve.flow, ports);
+    return ends !== null && passes(ends, ids, ports);
+  });
+  const largest = (curve: Curve) => Math.max(0, ...(tables.cwnd.columns.get(curve.key)?.values.slice(-WINDOW_ROWS) ?? []).map(Number));
+  const sizes = new Map(curves.map((curve) => [curve, largest(curve)]));
+  return curves.sort((a, b) => sizes.get(b)! - sizes.get(a)! || a.key.localeCompare(b.key, "en", { numeric: true }));
 }
 
 function dataOf(kind: SeriesKind, curves: readonly Curve[], seconds: number | null, isWhole = false): Data {
@@ -92,5 +114,8 @@ function spanOf(seconds: number | null): [number, number] {
 
 function looksOf(curves: readonly Curve[]): CurveLook[] {
   const dark = isDark(useView.getState().theme);
-  return curves.map((curve, index) => ({ key: curve.key, title: curve.flow || curve.port, ...look(index, dark) }));
+  const { ports } = useRunning.getState().run;
+  const { nodes } = useDocument.getState();
+  const flows = flowTitles(curves.map(({ flow }) => flow), ports, (node) => nodes[node]?.name ?? node);
+  return curves.map(({ key, port, flow }, index) => ({ key, title: flow ? flows[index]! : port, ...look(index, dark) }));
 }

@@ -12,8 +12,9 @@ export interface CurveLook {
   dash?: number[];
 }
 
-const LEGEND_WIDTH = 210;
-const MIN_WIDTH_WITH_LEGEND = 420;
+const [MIN_LEGEND_WIDTH, MAX_LEGEND_WIDTH] = [150, 260];
+const LEGEND_SHARE = 0.3;
+const MIN_WIDTH_WITH_LEGEND = 340;
 /** Wide enough for "0.25 Gbit/s"; the same in all charts, so that their time axes line up. */
 const VALUES_WIDTH = 82;
 /** All charts share their cursor and zoom. */
@@ -193,7 +194,8 @@ export class Plot {
     const { clientWidth, clientHeight } = this.place;
     const hasRoom = clientWidth > MIN_WIDTH_WITH_LEGEND;
     this.place.classList.toggle("plot-narrow", !hasRoom);
-    const width = hasRoom ? clientWidth - LEGEND_WIDTH : clientWidth;
+    const legend = Math.min(Math.max(LEGEND_SHARE * clientWidth, MIN_LEGEND_WIDTH), MAX_LEGEND_WIDTH);
+    const width = hasRoom ? clientWidth - legend : clientWidth;
     return { width: Math.max(width, 120), height: Math.max(hasRoom ? clientHeight : clientHeight - 60, 90) };
   }
 

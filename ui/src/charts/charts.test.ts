@@ -12,6 +12,9 @@ it("values have three digits and a fitting prefix", () => {
     [1000, "bit/s", "1 kbit/s"],
     [0, "bit/s", "0 bit/s"],
     [17, "packets", "17 packets"],
+    [999_500_000, "bit/s", "1.00 Gbit/s"],
+    [999_400_000, "bit/s", "999 Mbit/s"],
+    [12_345, "packets", "12345 packets"],
     [null, "B", "–"],
   ];
   for (const [value, unit, text] of texts) expect(valueText(value, unit)).toBe(text);

@@ -13,19 +13,16 @@ export function portsOf(selected: ReadonlySet<string>, ports: readonly LivePort[
   return ofSelection.length ? ofSelection : [...ports];
 }
 
-/** The series of these ports. cwnd and RTT belong to flows, which end at hosts: if no port is a host's,
- *  those of all hosts. */
-export function seriesOf(
-  kinds: readonly SeriesKind[],
-  ports: readonly LivePort[],
-  isHost: (node: string) => boolean,
-): WatchedSeries[] {
-  const atHosts = ports.filter((port) => isHost(port.node));
-  return kinds.flatMap((kind) => {
-    if (!FLOW_KINDS.includes(kind)) return ports.map((port) => ({ kind, port: port.name }));
-    if (!atHosts.length) return [{ kind, port: "" }];
-    return atHosts.map((port) => ({ kind, port: port.name }));
-  });
+/** The series of these ports. Flows belong to no port: those of all hosts, to be chosen by their path. */
+export function seriesOf(kinds: readonly SeriesKind[], ports: readonly LivePort[]): WatchedSeries[] {
+  return kinds.flatMap((kind) =>
+    FLOW_KINDS.includes(kind) ? [{ kind, port: "" }] : ports.map((port) => ({ kind, port: port.name })),
+  );
+}
+
+/** Whether a quantity is one of flows. */
+export function isOfFlows(kind: SeriesKind): boolean {
+  return FLOW_KINDS.includes(kind);
 }
 
 /** The names of the selected elements. */

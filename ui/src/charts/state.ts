@@ -29,7 +29,7 @@ export const useCharts = create<ChartState>()(
 );
 
 export const TITLES: Readonly<Record<SeriesKind, string>> = {
-  throughput: "Throughput",
+  throughput: "Throughput (sent)",
   queue: "Queue",
   cwnd: "cwnd",
   rtt: "RTT",

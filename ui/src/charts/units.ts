@@ -26,7 +26,8 @@ export function scaleFor(size: number, unit: string): Scale {
 
 export function valueText(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined) return "–";
-  const scale = scaleFor(value, unit);
+  // What is rounded to the next prefix gets it: 999.6 Mbit/s is "1 Gbit/s".
+  const scale = scaleFor(Number(value.toPrecision(3)), unit);
   return `${digits(value / scale.factor)} ${scale.unit}`.trim();
 }
 
@@ -38,5 +39,5 @@ export function ticks(values: readonly number[], unit: string): string[] {
 
 function digits(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
-  return value.toPrecision(3).replace(/e\+?(-?\d+)$/, "e$1");
+  return Math.abs(value) < 999.5 ? value.toPrecision(3).replace(/e\+?(-?\d+)$/, "e$1") : String(Math.round(value));
 }

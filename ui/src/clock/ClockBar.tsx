@@ -4,7 +4,8 @@ import { perform } from "../connection";
 import type { ClockKind, ClockPush, Pace } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { clockText, speedText } from "./time";
+import { clockText, SPEEDS, speedText, stopFor, stopTitle } from "./time";
+import { useSlowness } from "./slowness";
 
 /** The network's clock: time, speed or why it stands still, and its controls. */
 export function ClockBar() {
@@ -35,12 +36,53 @@ function ClockSettings() {
   );
 }
 
+/** Whether time passes only while commands run, or always. */
+function RunsChoice({ always }: { always: boolean }) {
+  return (
+    <label className="clock-choice">
+      <span className="clock-word">Time passes</span>
+      <select
+        aria-label="Time passes"
+        className="clock-runs"
+        value={always ? "always" : "commands"}
+        title="Whether time stands still while no command runs in a terminal. “Always” suits servers and jobs in the background."
+        onChange={(event) => void perform({ do: "let_run", always: event.target.value === "always" })}
+      >
+        <option value="commands">while a command runs</option>
+        <option value="always">always</option>
+      </select>
+    </label>
+  );
+}
+
+/** From slow motion to as fast as possible. */
+function SpeedSlider({ pace, wanted }: { pace: Pace; wanted: number }) {
+  const at = stopFor(pace, wanted);
+  const title = stopTitle(at);
+  const choose = (stop: number) => {
+    const speed = SPEEDS[stop];
+    void perform(speed === undefined ? { do: "pace", pace: "fast" } : { do: "pace", pace: "real", speed });
+  };
+  return (
+    <label className="clock-choice" title={`Speed: at most ${title}. Left is slow motion, right is as fast as possible.`}>
+      <input
+        type="range"
+        aria-label="Speed"
+        aria-valuetext={title}
+        className="clock-speed"
+        min={0}
+        max={SPEEDS.length}
+        step={1}
+        value={at}
+        onChange={(event) => choose(Number(event.target.value))}
+      />
+      <span className="clock-speed-text">{title}</span>
+    </label>
+  );
+}
+
 function PaceChoice({ pace }: { pace: Pace }) {
-  const isRunning = useRunning((state) => state.run.phase === "running");
-  const choose = (chosen: Pace) =>
-    void (isRunning
-      ? perform({ do: "pace", pace: chosen })
-      : perform({ do: "edit", preferences: { pace: chosen }, label: `Pace: ${chosen}` }));
+  const choose = (chosen: Pace) => void perform({ do: "edit", preferences: { pace: chosen }, label: `Pace: ${chosen}` });
   return (
     <label className="clock-choice">
       Pace
@@ -58,6 +100,7 @@ function PaceChoice({ pace }: { pace: Pace }) {
 
 function LiveClock() {
   const clock = useRunning((state) => state.clock);
+  const slowness = useSlowness();
   const isVirtual = clock.clock === "virtual";
   return (
     <>
@@ -66,10 +109,16 @@ function LiveClock() {
         <span className="clock-mood" title={clock.stalled || explanation(clock)}>
           {statusText(clock)}
         </span>
+        {slowness !== "" && (
+          <span className="clock-slow" title="So many packets take long to compute. Limit the rate of the link, or set its line rate.">
+            {slowness}
+          </span>
+        )}
       </output>
       {isVirtual && (
         <>
-          <PaceChoice pace={clock.pace} />
+          <RunsChoice always={clock.runs_always} />
+          <SpeedSlider pace={clock.pace} wanted={clock.wanted_speed} />
           <button
             type="button"
             className="icon-button clock-pause"
@@ -99,7 +148,7 @@ function statusText(clock: ClockPush): string {
     case "paused":
       return "paused";
     case "still":
-      return "idle";
+      return "idle: no command runs";
     case "moving":
       return speedText(clock.speed);
   }
@@ -110,7 +159,10 @@ function explanation(clock: ClockPush): string {
     case "paused":
       return "Press “Resume” to let time pass, or “Step” to let some of it pass.";
     case "still":
-      return "No program is busy, so time stands still. It continues with the next command.";
+      return (
+        "Time stands still because no command runs in a terminal. It continues with the next command. " +
+        "For servers in the background, choose “always” beside “time passes”."
+      );
     default:
       return "Network seconds per real second.";
   }

@@ -13,7 +13,24 @@ export function clockText(now_ns: number): string {
 
 /** Network seconds per real second: "×0.07", "×1.0", "×12". */
 export function speedText(speed: number): string {
+  if (speed > 0 && speed < 0.095) return `×${speed.toPrecision(1)}`;
   if (speed < 0.1) return `×${speed.toFixed(2)}`;
   if (speed < 10) return `×${speed.toFixed(1)}`;
   return `×${Math.round(speed)}`;
+}
+
+/** The stops of the speed slider; behind the last one is "as fast as possible". */
+export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20] as const;
+
+/** The stop nearest to a speed. */
+export function stopFor(pace: "real" | "fast", speed: number): number {
+  if (pace === "fast") return SPEEDS.length;
+  const far = (stop: number) => Math.abs(Math.log(stop / speed));
+  return SPEEDS.reduce((best, stop, index) => (far(stop) < far(SPEEDS[best]!) ? index : best), 0);
+}
+
+export function stopTitle(stop: number): string {
+  const speed = SPEEDS[stop];
+  if (speed === undefined) return "as fast as possible";
+  return speed === 1 ? "real time" : `×${speed}`;
 }

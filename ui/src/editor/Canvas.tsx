@@ -22,7 +22,8 @@ import { isDark, useView } from "../stores/view";
 import { addLabel, addNode, moveTo } from "./actions";
 import { DeviceNode } from "./DeviceNode";
 import { flowLinks, flowNodes, type AnyFlow, type DeviceFlow, type LinkFlow } from "./flow";
-import { align, type Guide } from "./geometry";
+import { align, TILE, type Guide } from "./geometry";
+import { FarLinks, linkNear } from "./FarLinks";
 import { Guides } from "./Guides";
 import { onNudge, useCanvasKeys } from "./keys";
 import { isKind } from "./kinds";
@@ -45,6 +46,9 @@ const PAN_BUTTONS = [1];
 const SNAP_PX = 6;
 /** Below this zoom, texts at lines are too small to read. */
 const TEXTS_FROM = 0.6;
+/** From this many nodes on, what is not visible is not in the page, and far links are drawn at once. */
+const MANY = 150;
+const NO_LINES: LinkFlow[] = [];
 const NO_GUIDES: readonly Guide[] = [];
 
 /** The canvas. Dragged elements move here only; the document changes when they are dropped. */
@@ -55,6 +59,9 @@ export function Canvas() {
   const { theme, showsMinimap, snapsToGrid } = useView();
   const flow = useReactFlow<AnyFlow, LinkFlow>();
   const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
+  const isLarger = useIsOutside();
+  const isMany = Object.keys(nodes).length > MANY;
+  const drawsFar = isFar && isMany;
   const box = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
   const isBanding = useRef(false);
@@ -138,7 +145,10 @@ export function Canvas() {
       addLabel(at);
       useTool.setState({ tool: "select" });
       openProperties("text");
-    } else if (tool === "select") select([]);
+    } else if (tool === "select") {
+      const near = drawsFar ? farLinkAt(at, flow.getZoom()) : null;
+      select(near === null ? [] : [near]);
+    }
   };
   const isSelecting = tool === "select";
   return (
@@ -157,7 +167,8 @@ export function Canvas() {
     >
       <ReactFlow<AnyFlow, LinkFlow>
         nodes={drawn}
-        edges={lines}
+        edges={drawsFar ? NO_LINES : lines}
+        onlyRenderVisibleElements={isMany}
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         nodeOrigin={CENTRE}
@@ -188,6 +199,12 @@ export function Canvas() {
         onPaneContextMenu={(event) => {
           event.preventDefault();
           const [x, y] = pointOf(event as MouseEvent);
+          const near = drawsFar ? farLinkAt(toDocument({ x, y }), flow.getZoom()) : null;
+          if (near !== null) {
+            select([near]);
+            popUp("Link", linkMenu(near), x, y);
+            return;
+          }
           popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
         }}
         nodesDraggable={isSelecting}
@@ -213,9 +230,10 @@ export function Canvas() {
         elevateNodesOnSelect={false}
         proOptions={{ hideAttribution: true }}
       >
+        {drawsFar && <FarLinks />}
         <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--canvas-dot)" />
         <Guides guides={guides} />
-        {showsMinimap && drawn.length > 0 && (
+        {showsMinimap && isLarger && (
           <MiniMap
             pannable
             zoomable
@@ -277,6 +295,11 @@ function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], distance:
   return guides.length === 0 ? NO_GUIDES : guides;
 }
 
+function farLinkAt(point: { x: number; y: number }, zoom: number): string | null {
+  const { nodes, links } = useDocument.getState();
+  return linkNear(point, zoom, links, new Map(Object.values(nodes).map(({ id, x, y }) => [id, { x, y }])));
+}
+
 /** Where a context menu opens. From the keyboard there is no point: then at the element. */
 function pointOf(event: MouseEvent): [number, number] {
   if (event.clientX !== 0 || event.clientY !== 0) return [event.clientX, event.clientY];
@@ -288,6 +311,17 @@ function colourOf(node: AnyFlow): string {
   if (node.type === "label") return "var(--line-strong)";
   const { kind, options } = (node as DeviceFlow).data.node;
   return `var(--${kind === "switch" && options.kind === "ovs" ? "ovs" : kind})`;
+}
+
+/** Whether a node is outside the window: otherwise the overview would only cover what it shows. */
+function useIsOutside(): boolean {
+  return useStore(({ nodeLookup, transform: [x, y, zoom], width, height }) => {
+    for (const { internals } of nodeLookup.values()) {
+      const [left, top] = [internals.positionAbsolute.x * zoom + x, internals.positionAbsolute.y * zoom + y];
+      if (left < 0 || top < 0 || left + TILE.width * zoom > width || top + TILE.height * zoom > height) return true;
+    }
+    return false;
+  });
 }
 
 /** Fit the document to the window whenever one has been opened. */

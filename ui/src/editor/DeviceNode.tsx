@@ -1,7 +1,7 @@
 import { Handle, Position, type NodeProps } from "@xyflow/react";
 import { memo, type PointerEvent } from "react";
 import { useShallow } from "zustand/react/shallow";
-import { usePlanned } from "../stores/ports";
+import { portsOf, usePlanned, type Ports } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
 import type { DeviceFlow } from "./flow";
@@ -54,11 +54,8 @@ function Address({ id, kind }: { id: string; kind: string }) {
   return <span className="device-address">{shown.join(", ")}</span>;
 }
 
-function addresses(
-  id: string,
-  ports: Readonly<Record<string, { node: string; addresses: readonly string[] }>>,
-): string[] {
-  const ofNode = Object.values(ports).filter((port) => port.node === id);
+function addresses(id: string, ports: Ports): string[] {
+  const ofNode = portsOf(id, ports);
   return ofNode.length === 1 ? [...(ofNode[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2) : [];
 }
 

@@ -2,16 +2,19 @@ import { useInternalNode, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
 import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
-import { addressesShown, usePort } from "../stores/ports";
+import { addressesShown, usePort, useTc } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { rateBps, shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
-import { summary, valueAt, wrapped } from "./conditions";
+import { summary, valueAt, wrapped, type SetByTc } from "./conditions";
 import type { LinkFlow } from "./flow";
 import { course, endPart, TILE, type Course, type Point } from "./geometry";
 import { problemText, useProblemsOf } from "./problems";
 
 const NAME_AT = 62;
+/** Below a tile are its own texts. */
+const NAME_BELOW_AT = 84;
+const DOWNWARD = 0.55;
 const HIT_WIDTH = 18;
 /** Texts beside steeper lines (in degrees) are not rotated. */
 const STEEP = 62;
@@ -25,11 +28,12 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
   const b = useInternalNode(target)?.internals.positionAbsolute;
   const isDown = useRunning((state) => state.linksDown.has(id));
   const traffic = useTraffic((state) => state.links[id]);
+  const tc = useTc(id);
   const problems = useProblemsOf(id);
   if (a === undefined || b === undefined || data === undefined) return null;
   const line = course(centreOf(a), centreOf(b), data.lane, data.isForward);
   const { link, isControl } = data;
-  const load = isDown || traffic === undefined ? null : loadOf(link, traffic);
+  const load = isDown || traffic === undefined ? null : loadOf(link, traffic, tc);
   const classes = [
     "line",
     isControl && "line-control",
@@ -50,7 +54,7 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
       </path>
       {!isControl && <End link={link} end="a" node={source} line={line} />}
       {!isControl && <End link={link} end="b" node={target} line={line} />}
-      {!isControl && <Middle link={link} line={line} traffic={traffic} isDown={isDown} />}
+      {!isControl && <Middle link={link} line={line} traffic={traffic} tc={tc} isDown={isDown} />}
       {problems.length > 0 && <Mark at={line.at(0.5)} text="!" />}
       {isDown && <Mark at={line.at(0.5)} text="✕" />}
     </>
@@ -62,12 +66,12 @@ function centreOf(corner: Point): Point {
 }
 
 /** Line width shows the throughput, colour the utilization. */
-function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic): { width: number; level: string } | null {
+export function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic, tc: SetByTc): { width: number; level: string } | null {
   const max_bps = Math.max(a_bps, b_bps);
   if (max_bps < 100) return null;
   const width = Math.min(9, 2.4 + Math.max(0, Math.log10(max_bps) - 3) * 0.95);
   const full = (bps: number, end: "a" | "b") => {
-    const rate = rateBps(valueAt(link, end, "rate"));
+    const rate = rateBps(tc[end] ? tc[end].rate : valueAt(link, end, "rate"));
     return rate === null ? 0 : bps / rate;
   };
   const share = Math.max(full(a_bps, "a"), full(b_bps, "b"));
@@ -80,12 +84,7 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
   const showsPorts = useView((state) => state.showsPorts);
   const showsAddresses = useView((state) => state.showsAddresses);
   const name = useDocument((state) => state.nodes[node]?.name);
-  const isAlone = useDocument((state) => {
-    if (state.nodes[node]?.kind !== "host") return false;
-    let count = 0;
-    for (const other of Object.values(state.links)) if (other.a === node || other.b === node) count += 1;
-    return count === 1;
-  });
+  const isAlone = useDocument((state) => state.nodes[node]?.kind === "host" && linkCounts(state.links).get(node) === 1);
   if (port === undefined) return null;
   const short = name !== undefined && port.name.startsWith(`${name}-`) ? port.name.slice(name.length + 1) : port.name;
   const texts = [
@@ -94,7 +93,9 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
     showsAddresses && !isAlone ? addressesShown(port) : "",
   ].filter((text) => text !== "");
   if (texts.length === 0 || line.length < 90) return null;
-  const part = endPart(line.length, NAME_AT);
+  const [here, there] = end === "a" ? [line.at(0), line.at(1)] : [line.at(1), line.at(0)];
+  const isBelow = line.length > 0 && (there.y - here.y) / line.length > DOWNWARD;
+  const part = endPart(line.length, isBelow ? NAME_BELOW_AT : NAME_AT);
   const at = beside(line, end === "a" ? part : 1 - part);
   return (
     <text className="line-text line-end" x={at.x} y={at.y + 4} textAnchor="middle">
@@ -105,6 +106,22 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
       ))}
     </text>
   );
+}
+
+const counted = new WeakMap<object, Map<string, number>>();
+
+/** How many links each node has. */
+function linkCounts(links: Readonly<Record<string, DrawnLink>>): ReadonlyMap<string, number> {
+  let counts = counted.get(links);
+  if (counts === undefined) {
+    counts = new Map();
+    for (const { a, b } of Object.values(links)) {
+      counts.set(a, (counts.get(a) ?? 0) + 1);
+      counts.set(b, (counts.get(b) ?? 0) + 1);
+    }
+    counted.set(links, counts);
+  }
+  return counts;
 }
 
 /** A point beside the line for a text: below it, because the conditions are above; left of a steep line. */
@@ -128,18 +145,19 @@ interface MiddleProps {
   link: DrawnLink;
   line: Course;
   traffic: Traffic | undefined;
+  tc: SetByTc;
   isDown: boolean;
 }
 
 /** The conditions of the link and, while it runs, its throughput. */
-function Middle({ link, line, traffic, isDown }: MiddleProps) {
+function Middle({ link, line, traffic, tc, isDown }: MiddleProps) {
   const showsConditions = useView((state) => state.showsConditions);
   const arrows = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));
-  const { both, a, b } = summary(link);
+  const { both, a, b } = summary(link, tc);
   const [toB, toA] = arrows ? ["→", "←"] : ["←", "→"];
   const room = Math.max(12, (line.length - TILE.width - 16) / LETTER);
   const lines = showsConditions
-    ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`].filter(Boolean).flatMap((text) => wrapped(text, room))
+    ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`, tc.a || tc.b ? "(set by tc)" : ""].filter(Boolean).flatMap((text) => wrapped(text, room))
     : [];
   if (traffic !== undefined && !isDown && Math.max(traffic.a_bps, traffic.b_bps) >= 100) {
     const way = traffic.a_bps >= traffic.b_bps ? toB : toA;

@@ -68,10 +68,12 @@ function same(a: unknown, b: unknown): boolean {
 
 const BETWEEN = " · ";
 
+/** What `tc` has set at the ends of a link, where that is not what is drawn. */
+export type SetByTc = Partial<Record<"a" | "b", Readonly<Record<string, unknown>> | null>>;
+
 /** The text beside the line ("10Mbps · 20ms"): for both directions, or for each. */
-export function summary(link: DrawnLink): { both: string; a: string; b: string } {
-  const ofEnd = (end: "a" | "b") =>
-    shown({ ...link.options, ...only(link[`${end}_options`]) });
+export function summary(link: DrawnLink, tc: SetByTc = {}): { both: string; a: string; b: string } {
+  const ofEnd = (end: "a" | "b") => shown(tc[end] ?? { ...link.options, ...only(link[`${end}_options`]) });
   const a = ofEnd("a");
   const b = ofEnd("b");
   return a === b ? { both: a, a: "", b: "" } : { both: "", a, b };
@@ -94,7 +96,8 @@ function only(options: Readonly<Record<string, unknown>>): Record<string, unknow
   return Object.fromEntries(Object.entries(options).filter(([name]) => known.includes(name)));
 }
 
-function shown(options: Readonly<Record<string, unknown>>): string {
+/** Conditions in one line: "10Mbps · 20ms±2ms · loss 1% · fq_codel". */
+export function shown(options: Readonly<Record<string, unknown>>): string {
   const text = (name: string) => (options[name] === undefined ? "" : String(options[name]));
   const jitter = text("jitter") === "" ? "" : `±${text("jitter")}`;
   const loss = text("loss") === "" ? "" : `loss ${text("loss")}`;

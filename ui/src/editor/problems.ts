@@ -1,13 +1,26 @@
 /** The problems of an element, and how to go to it. */
-import { useShallow } from "zustand/react/shallow";
 import type { DrawingProblem } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { showSide } from "../stores/view";
 import { show } from "./viewport";
 
+const NONE: readonly DrawingProblem[] = [];
+let indexed: readonly DrawingProblem[] = NONE;
+let byId = new Map<string, readonly DrawingProblem[]>();
+
+/** The problems by element. All elements ask for theirs after every change, so they are sorted once. */
+function problemsById(problems: readonly DrawingProblem[]): ReadonlyMap<string, readonly DrawingProblem[]> {
+  if (problems !== indexed) {
+    indexed = problems;
+    byId = new Map();
+    for (const problem of problems) byId.set(problem.place.id, [...(byId.get(problem.place.id) ?? []), problem]);
+  }
+  return byId;
+}
+
 export function useProblemsOf(id: string): readonly DrawingProblem[] {
-  return useDocument(useShallow((state) => state.problems.filter(({ place }) => place.id === id)));
+  return useDocument((state) => problemsById(state.problems).get(id) ?? NONE);
 }
 
 export function problemText(problems: readonly DrawingProblem[]): string {

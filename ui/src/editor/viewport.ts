@@ -5,6 +5,8 @@ import type { Point } from "./geometry";
 let flow: ReactFlowInstance | null = null;
 let box: HTMLElement | null = null;
 const SLOW_MS = 180;
+/** Room for the texts below nodes, and for the zoom buttons. */
+const AROUND = { top: "36px", left: "56px", right: "56px", bottom: "76px" } as const;
 
 export function setFlow(instance: ReactFlowInstance | null, element: HTMLElement | null): void {
   flow = instance;
@@ -17,7 +19,7 @@ const duration = () => (calm.matches ? 0 : SLOW_MS);
 export function fit(): void {
   // On an empty canvas, React Flow would wait for the first element and jump to it.
   if (flow === null || flow.getNodes().length === 0) return;
-  void flow.fitView({ padding: 0.18, maxZoom: 1.25, duration: duration() });
+  void flow.fitView({ padding: AROUND, maxZoom: 1.25, duration: duration() });
 }
 
 export function zoomIn(): void {

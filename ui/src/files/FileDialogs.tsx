@@ -4,13 +4,15 @@ import { Dialog } from "../layout/Dialog";
 import { closeDialog } from "../layout/dialogs";
 import type { FileInfo } from "../protocol";
 import { useDocument } from "../stores/document";
+import { useLessons } from "../stores/lessons";
 import { Entry, Path } from "./Entries";
 import { isTopology, useFolder } from "./folder";
 import { chooseUpload, openPath, savePath } from "./topologies";
 
 /** Open a topology from the working folder, or from the user's computer. */
 export function OpenDialog() {
-  const [under, setUnder] = useState("");
+  const lessonFolder = useLessons((state) => state.folder);
+  const [under, setUnder] = useState(lessonFolder);
   const [chosen, setChosen] = useState<string | null>(null);
   const open = async (path: string | null) => {
     if (path !== null && (await openPath(path))) closeDialog();
@@ -47,7 +49,8 @@ export function OpenDialog() {
 /** Save the document under a name in the working folder. */
 export function SaveDialog() {
   const { path, fileName } = useDocument();
-  const [under, setUnder] = useState(path?.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "");
+  const lessonFolder = useLessons((state) => state.folder);
+  const [under, setUnder] = useState(path?.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path === null ? lessonFolder : "");
   const [name, setName] = useState(fileName === "" ? "network.mn" : fileName);
   const save = async (event: FormEvent) => {
     event.preventDefault();

@@ -2,11 +2,11 @@
 import { useState } from "react";
 import { perform } from "../connection";
 import { linkName } from "../editor/actions";
-import { queueName, valueOf, withValue, type Direction } from "../editor/conditions";
+import { queueName, shown, valueOf, withValue, type Direction } from "../editor/conditions";
 import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
-import { usePort } from "../stores/ports";
+import { usePort, useTc } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { Choice, Section, TextField } from "./Field";
 import { setPortOption } from "./LinkList";
@@ -99,10 +99,34 @@ export function LinkForm({ link }: { link: DrawnLink }) {
   }
   return (
     <>
+      <SetByTcNote link={link} names={[a.name, b.name]} />
       <Conditions links={[link]} names={[a.name, b.name]} />
       <PortSection link={link} end="a" name={a.name} kind={a.kind} />
       <PortSection link={link} end="b" name={b.name} kind={b.kind} />
     </>
+  );
+}
+
+/** What `tc` has set in the running network, and a button that takes it over into the drawing. */
+function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly [string, string] }) {
+  const tc = useTc(link.id);
+  const ends = [
+    ["a", `${a} → ${b}`, tc.a],
+    ["b", `${b} → ${a}`, tc.b],
+  ] as const;
+  const changed = ends.filter(([, , options]) => options !== null);
+  if (changed.length === 0) return null;
+  return (
+    <div className="tc-note" role="group" aria-label="Set by tc">
+      {changed.map(([end, direction, options]) => (
+        <p key={end}>
+          In the network, <code>tc</code> has set {direction}: <strong>{shown(options ?? {}) || "no conditions"}</strong>
+        </p>
+      ))}
+      <button type="button" className="button" onClick={() => void perform({ do: "take_tc", link: link.id })}>
+        Take over into the drawing
+      </button>
+    </div>
   );
 }
 

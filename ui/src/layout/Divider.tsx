@@ -4,6 +4,8 @@ interface Props {
   label: string;
   /** A horizontal divider is dragged up and down. */
   orientation: "horizontal" | "vertical";
+  /** Whether it resizes the first region, on its left, instead of the second. */
+  isFirst?: boolean;
   size: number;
   smallest: number;
   largest: number;
@@ -13,7 +15,7 @@ interface Props {
 const STEP = 24;
 
 /** The line between two regions, moved by dragging or with the arrow keys. It resizes the second. */
-export function Divider({ label, orientation, size, smallest, largest, onSize }: Props) {
+export function Divider({ label, orientation, isFirst = false, size, smallest, largest, onSize }: Props) {
   const set = (wanted: number) => onSize(Math.round(Math.min(Math.max(wanted, smallest), largest)));
   const at = (event: PointerEvent) => (orientation === "horizontal" ? event.clientY : event.clientX);
 
@@ -23,7 +25,7 @@ export function Divider({ label, orientation, size, smallest, largest, onSize }:
     const started = at(event);
     handle.setPointerCapture(event.pointerId);
     const move = (moved: globalThis.PointerEvent) =>
-      set(size + started - (orientation === "horizontal" ? moved.clientY : moved.clientX));
+      set(size + (isFirst ? -1 : 1) * (started - (orientation === "horizontal" ? moved.clientY : moved.clientX)));
     handle.addEventListener("pointermove", move);
     handle.addEventListener("lostpointercapture", () => handle.removeEventListener("pointermove", move), {
       once: true,
@@ -32,14 +34,14 @@ export function Divider({ label, orientation, size, smallest, largest, onSize }:
   const press = (event: KeyboardEvent) => {
     const larger = orientation === "horizontal" ? "ArrowUp" : "ArrowLeft";
     const smaller = orientation === "horizontal" ? "ArrowDown" : "ArrowRight";
-    if (event.key === larger) set(size + STEP);
-    else if (event.key === smaller) set(size - STEP);
+    if (event.key === (isFirst ? smaller : larger)) set(size + STEP);
+    else if (event.key === (isFirst ? larger : smaller)) set(size - STEP);
     else return;
     event.preventDefault();
   };
   return (
     <div
-      className={`divider divider-${orientation}`}
+      className={`divider divider-${orientation} ${isFirst ? "divider-first" : ""}`}
       role="separator"
       tabIndex={0}
       aria-label={label}

@@ -2,7 +2,8 @@ import { lazy, Suspense, useState, type ReactNode } from "react";
 import { Files } from "../files/Files";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { useView, type DockTab } from "../stores/view";
+import { showDock, useView, type DockTab } from "../stores/view";
+import { focusFront } from "../terminals/tabs";
 import { Divider } from "./Divider";
 import { ProblemList } from "./ProblemList";
 import { Tabs, type Tab } from "./Tabs";
@@ -63,7 +64,10 @@ export function Dock() {
           label="Bottom panel"
           tabs={tabs}
           chosen={dockTab}
-          onChoose={(tab) => useView.setState({ dockTab: tab, isDockOpen: true })}
+          onChoose={(tab) => {
+            showDock(tab);
+            if (tab === "terminals") focusFront();
+          }}
         />
         <div id="dock-tools" className="bar-end" />
         <button

@@ -40,6 +40,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Ctrl+plus, minus, 0", "zoom"],
       ["Wheel, Ctrl+wheel", "scroll, zoom"],
       ["Space and drag", "scroll; so does the middle mouse button"],
+      ["F6, Shift+F6", "go to the next or previous region, also out of a terminal"],
       ["Ctrl+B, Ctrl+J", "show or hide the side and bottom panels"],
     ],
   ],
@@ -47,6 +48,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     "Terminals",
     [
       ["Ctrl+Shift+C, V", "copy, paste"],
+      ["F6", "leave the terminal"],
       ["Ctrl+Shift+F", "find"],
       ["Ctrl+plus, minus, 0", "font size"],
     ],

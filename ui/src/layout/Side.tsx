@@ -14,10 +14,12 @@ const TABS: readonly Tab<SideTab>[] = [
   { id: "lesson", title: "Lessons" },
 ];
 
-/** The side panel: properties of the selection, or the lesson. */
+/** The side panel: properties of the selection, or the lesson unless it is on the left. */
 export function Side() {
-  const { sideTab, isSideOpen, sideWidth } = useView();
+  const { sideTab: wanted, isSideOpen, sideWidth, isLessonPinned } = useView();
   if (!isSideOpen) return null;
+  const tabs = isLessonPinned ? TABS.filter(({ id }) => id !== "lesson") : TABS;
+  const sideTab = isLessonPinned ? "properties" : wanted;
   return (
     <aside className="side" style={{ width: sideWidth }} aria-label="Properties and lessons">
       <Divider
@@ -31,7 +33,7 @@ export function Side() {
       <div className="bar">
         <Tabs
           label="Side panel"
-          tabs={TABS}
+          tabs={tabs}
           chosen={sideTab}
           onChoose={(tab) => useView.setState({ sideTab: tab })}
         />
@@ -40,6 +42,7 @@ export function Side() {
         className="side-body"
         role="tabpanel"
         id={`panel-${sideTab}`}
+        tabIndex={-1}
         aria-labelledby={`tab-${sideTab}`}
       >
         {sideTab === "properties" ? (
@@ -50,6 +53,28 @@ export function Side() {
           </Suspense>
         )}
       </div>
+    </aside>
+  );
+}
+
+/** The lessons in a panel of their own, on the left. */
+export function LessonPanel() {
+  const { isLessonPinned, lessonWidth } = useView();
+  if (!isLessonPinned) return null;
+  return (
+    <aside className="lesson-panel" style={{ width: lessonWidth }} aria-label="Lessons">
+      <Suspense fallback={<p className="empty">Loading…</p>}>
+        <Lessons />
+      </Suspense>
+      <Divider
+        label="Width of the lessons"
+        orientation="vertical"
+        isFirst
+        size={lessonWidth}
+        smallest={260}
+        largest={Math.max(320, window.innerWidth - 520)}
+        onSize={(width) => useView.setState({ lessonWidth: width })}
+      />
     </aside>
   );
 }

@@ -17,7 +17,7 @@ export function TopBar({ clock }: { clock: ReactNode }) {
   const isDarkNow = isDark(theme);
   return (
     <header className="top-bar">
-      <strong className="brand">wanlab</strong>
+      <h1 className="brand">wanlab</h1>
       <MenuBar />
       <FileName />
       <span className="top-group">
@@ -84,13 +84,14 @@ function Connected() {
 function RunButtons() {
   const { phase, progress, error } = useRunning((state) => state.run);
   const isUp = phase === "running" || phase === "starting";
+  const isConnected = useConnection((state) => state.status === "open");
   const isEmpty = useDocument(({ nodes }) => Object.keys(nodes).length === 0);
   return (
     <span className="top-group run-buttons">
       <button
         type="button"
         className="button button-run"
-        disabled={phase !== "stopped" && phase !== "failed"}
+        disabled={!isConnected || (phase !== "stopped" && phase !== "failed")}
         title={isEmpty ? "The canvas is empty" : "Start the network that is drawn"}
         onClick={() => void run()}
       >

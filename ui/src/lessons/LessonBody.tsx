@@ -3,12 +3,13 @@ import { useEffect, useMemo, useRef } from "react";
 import type { LessonPage, LessonStep } from "../protocol";
 import { draw } from "./figure/draw";
 import { read, type Command } from "./markdown";
+import { noteScrolled, useLessonPlace } from "./place";
 import { numberOf, ON_CANVAS, sectionOf, stepsOf } from "./steps";
 
 interface Props {
   page: LessonPage;
   done: readonly number[];
-  onCommand: (command: Command, step: number | null) => void;
+  onCommand: (command: Command) => void;
   onStep: (step: LessonStep) => void;
   onUnit: (folder: string) => void;
 }
@@ -26,6 +27,7 @@ export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
     placeCanvasSteps(element, page.steps, numbers);
     const drawAll = () => drawFigures(element, text.figures);
     drawAll();
+    element.scrollTop = useLessonPlace.getState().scrolled[page.unit] ?? 0;
     let width = element.clientWidth;
     const watcher = new ResizeObserver(() => {
       if (Math.abs(element.clientWidth - width) < 24) return;
@@ -51,23 +53,31 @@ export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
     const target = (event.target as HTMLElement).closest<HTMLElement>("button, a");
     if (!target) return;
     const { command, step, unit, anchor } = target.dataset;
-    if (command !== undefined) onCommand(text.commands[Number(command)]!, numbers[Number(command)] ?? null);
+    if (command !== undefined) onCommand(text.commands[Number(command)]!);
     else if (step !== undefined) onStep(page.steps.find((one) => one.n === Number(step))!);
     else if (unit !== undefined) onUnit(unit);
     else if (anchor !== undefined) container.current?.querySelector(`[id="${CSS.escape(anchor)}"]`)?.scrollIntoView();
     if (target.tagName === "A") event.preventDefault();
   };
-  return <div className="lesson" ref={container} onClick={click} />;
+  const scroll = () => noteScrolled(page.unit, container.current?.scrollTop ?? 0);
+  return <div className="lesson" ref={container} onClick={click} onScroll={scroll} tabIndex={0} role="region" aria-label="Lesson" />;
 }
 
 function drawFigures(element: HTMLElement, figures: readonly string[]): void {
   for (const figure of element.querySelectorAll<HTMLElement>("[data-figure]")) {
     try {
       figure.innerHTML = draw(figures[Number(figure.dataset["figure"])]!, element.clientWidth - 24);
+      figure.querySelector("svg")?.setAttribute("aria-label", figureName(figure));
     } catch {
       // Show the source of the figure instead.
     }
   }
+}
+
+/** What a figure is called: the section that it is in, and the texts in it. */
+function figureName(figure: HTMLElement): string {
+  const texts = [...figure.querySelectorAll("text")].map((text) => text.textContent?.trim()).filter(Boolean);
+  return `Figure: ${texts.join(", ")}`;
 }
 
 /** Insert each canvas step before the next command of the manual, or at the end of its section. */

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 import { perform, send, showError, CommandError } from "../connection";
-import type { CheckResult, LessonPage } from "../protocol";
+import type { LessonPage } from "../protocol";
 import { ask } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
-import { useView } from "../stores/view";
+import { pinLesson, useView } from "../stores/view";
 import { openFile } from "../terminals/tabs";
 import { performStep } from "./canvasSteps";
 import { CheckResults } from "./CheckResults";
@@ -23,17 +23,14 @@ interface Props {
 export function LessonView({ unit, onRead, onList }: Props) {
   const page = usePage(unit);
   useEffect(widenSide, []);
-  const { lessons, open_unit, working, working_step } = useLessons();
+  const { lessons, open_unit, working, working_step, checking } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
-  const [results, setResults] = useState<readonly CheckResult[] | null>(null);
-  const [isChecking, setIsChecking] = useState(false);
+  const [showsResults, setShowsResults] = useState(true);
+  const isChecking = checking !== "" && open_unit === unit;
 
-  const note = (step: number | null) => {
-    if (step !== null) void perform({ do: "lesson", unit, action: "progress", step, done: true });
-  };
-  const command = async ({ place, line }: Command, step: number | null) => {
+  const command = async ({ place, line }: Command) => {
     if (place === "") await runOutside(line);
-    else if (await typeFor(place, line)) note(step);
+    else await typeFor(place, line);
   };
   const runOutside = async (line: string) => {
     if (/^wanlab lab start\b/.test(line)) await start(unit);
@@ -41,10 +38,8 @@ export function LessonView({ unit, onRead, onList }: Props) {
   };
   const check = async () => {
     if (isChecking) return;
-    setIsChecking(true);
-    const results = (await perform({ do: "lesson", unit, action: "check" })) as readonly CheckResult[] | null;
-    setIsChecking(false);
-    if (results !== null) setResults(results);
+    setShowsResults(true);
+    await perform({ do: "lesson", unit, action: "check" });
   };
   if (typeof page === "string") return <p className="empty">{page}</p>;
   return (
@@ -54,16 +49,23 @@ export function LessonView({ unit, onRead, onList }: Props) {
           ‹ All
         </button>
         {lesson && <Progress lesson={lesson} isOpen={false} />}
+        <Pin />
         <Actions unit={unit} page={page} isOpen={open_unit === unit} isChecking={isChecking} onCheck={() => void check()} />
       </header>
       {working === unit && <p className="lesson-working">Making the report: {working_step}</p>}
-      {isChecking && <p className="lesson-working">Measuring in the running network. This can take minutes; Stop ends it.</p>}
-      {results !== null && <CheckResults results={results} onClose={() => setResults(null)} />}
+      {isChecking && (
+        <p className="lesson-working" role="status">
+          Checking {checking}. Stop ends the check and the network.
+        </p>
+      )}
+      {!isChecking && showsResults && (lesson?.results.length ?? 0) > 0 && (
+        <CheckResults results={lesson?.results ?? []} onClose={() => setShowsResults(false)} />
+      )}
       {page !== null && (
         <LessonBody
           page={page}
           done={lesson?.done ?? NONE}
-          onCommand={(one, number) => void command(one, number)}
+          onCommand={(one) => void command(one)}
           onStep={({ n }) => void performStep(unit, n)}
           onUnit={(folder) => onRead(lessons.find((one) => folderOf(one.unit) === folder)?.unit ?? unit)}
         />
@@ -72,11 +74,28 @@ export function LessonView({ unit, onRead, onList }: Props) {
   );
 }
 
+/** Moves the lessons to a panel of their own on the left, and back. */
+function Pin() {
+  const isPinned = useView((state) => state.isLessonPinned);
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      aria-pressed={isPinned}
+      title={isPinned ? "Move the lesson back to the right, beside Properties" : "Keep the lesson on the left, so that Properties can be seen with it"}
+      onClick={() => pinLesson(!isPinned)}
+    >
+      {isPinned ? "Move right" : "Move left"}
+    </button>
+  );
+}
+
 const READABLE_WIDTH = 420;
 
 /** Widen the side panel, because lessons need more room than properties. */
 function widenSide(): void {
-  if (useView.getState().sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
+  const { isLessonPinned, sideWidth } = useView.getState();
+  if (!isLessonPinned && sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
 }
 
 const NONE: readonly number[] = [];

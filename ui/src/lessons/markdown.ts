@@ -22,6 +22,8 @@ export interface Page {
 }
 
 const COMMAND = /^(?:(mininet)>|([A-Za-z]\w*)?\$) (.+)$/;
+/** Commands of a shell outside the laboratory that this page can do. */
+const OUTSIDE = /^wanlab lab (start|check)\b/;
 const ANSWER = /^<details><summary>(.*?)<\/summary>$/;
 
 /** Convert a lesson. `assets`: the URL of the files beside it. */
@@ -46,7 +48,7 @@ export function read(text: string, assets: string): Page {
       return `<figure data-figure="${figures.length - 1}"><pre>${escape(content)}</pre></figure>`;
     }
     if (info === "console") return consoleBlock(content, commands, escape);
-    return `<pre class="text"><code>${escape(content)}</code></pre>`;
+    return `<pre class="text" tabindex="0"><code>${escape(content)}</code></pre>`;
   };
   rules["heading_open"] = (tokens, index) => {
     const title = tokens[index + 1]?.content ?? "";
@@ -64,7 +66,9 @@ export function read(text: string, assets: string): Page {
     if (href.startsWith("#")) return `<a href="${escape(href)}" data-anchor="${escape(href.slice(1))}">`;
     return `<a title="${escape(href)}">`;
   };
-  rules["table_open"] = () => '<div class="table"><table>';
+  rules["th_open"] = (tokens, index) => (tokens[index + 1]?.content ? "<th>" : "<td>");
+  rules["th_close"] = (tokens, index) => (tokens[index - 1]?.content ? "</th>" : "</td>");
+  rules["table_open"] = () => '<div class="table" tabindex="0" role="group" aria-label="Table"><table>';
   rules["table_close"] = () => "</table></div>";
   return { html: markdown.render(text), commands, figures };
 }
@@ -87,14 +91,21 @@ function consoleBlock(content: string, commands: Command[], escape: (text: strin
       if (!match) return `<div class="row"><code>${escape(line)}</code></div>`;
       const place = match[1] ?? match[2] ?? "";
       commands.push({ place, line: match[3]! });
+      const title = place === "" ? OUTSIDE.exec(match[3]!)?.[1] : "Type";
       const number = commands.length - 1;
       const prompt = place === "mininet" ? "mininet&gt;" : `${escape(place)}$`;
       return (
         `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(match[3]!)}</code>` +
-        `<button type="button" data-command="${number}" aria-label="Type for me: ${escape(match[3]!)}">Type</button></div>`
+        `${button(title, number, escape(match[3]!))}</div>`
       );
     });
   return `<div class="console">${rows.join("")}</div>`;
+}
+
+function button(title: string | undefined, number: number, line: string): string {
+  if (title === undefined) return "";
+  const shown = title === "Type" ? title : title === "start" ? "Start" : "Check";
+  return `<button type="button" data-command="${number}" aria-label="${shown} for me: ${line}">${shown}</button>`;
 }
 
 function formula(source: string, isBlock: boolean): string {

@@ -7,6 +7,8 @@ export const useLessons = create<LessonsPush>(() => ({
   push: "lessons",
   lessons: [],
   open_unit: null,
+  folder: "",
+  checking: "",
   working: null,
   working_step: "",
 }));

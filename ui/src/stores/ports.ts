@@ -1,10 +1,11 @@
 /** Names and addresses of ports: as planned from the document and, while it runs, as they are. */
+import { useMemo } from "react";
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type { LivePort } from "../protocol";
 import { useRunning } from "./running";
 
-type Ports = Readonly<Record<string, LivePort>>;
+export type Ports = Readonly<Record<string, LivePort>>;
 
 /** By link and end: "l1 a". */
 export const usePlanned = create<{ ports: Ports }>(() => ({ ports: {} }));
@@ -23,9 +24,29 @@ export function usePort(link: string, end: "a" | "b"): LivePort | undefined {
   return live ?? planned;
 }
 
+/** What `tc` has set at the ends of a link of the running network, where that is not what is drawn. */
+export function useTc(link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
+  const a = useRunning((state) => state.ports[`${link} a`]?.tc ?? null);
+  const b = useRunning((state) => state.ports[`${link} b`]?.tc ?? null);
+  return useMemo(() => ({ a, b }), [a, b]);
+}
+
+const byNode = new WeakMap<Ports, Map<string, LivePort[]>>();
+const NO_PORTS: LivePort[] = [];
+
 /** The ports of a node, in the order of its links. */
-export function portsOf(node: string, ports: Ports): LivePort[] {
-  return Object.values(ports).filter((port) => port.node === node);
+export function portsOf(node: string, ports: Ports): readonly LivePort[] {
+  let known = byNode.get(ports);
+  if (known === undefined) {
+    known = new Map();
+    for (const port of Object.values(ports)) {
+      const others = known.get(port.node);
+      if (others) others.push(port);
+      else known.set(port.node, [port]);
+    }
+    byNode.set(ports, known);
+  }
+  return known.get(node) ?? NO_PORTS;
 }
 
 /** The addresses of a port, without IPv6 link-local ones, which every port has. */

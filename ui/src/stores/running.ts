@@ -1,6 +1,6 @@
 /** The running network: phase, clock, ports, terminals, records and captures. */
 import { create } from "zustand";
-import { onPush } from "../connection";
+import { onPush, useConnection } from "../connection";
 import type {
   CapturesPush,
   ClockPush,
@@ -37,6 +37,8 @@ export const useRunning = create<Running>(() => ({
     now_ns: 0,
     speed: 0,
     pace: "real",
+    wanted_speed: 1,
+    runs_always: false,
     is_paused: false,
     is_moving: false,
     clock: "virtual",
@@ -60,6 +62,15 @@ onPush("clock", (clock) => useRunning.setState({ clock }));
 onPush("terminals", ({ terminals }) => useRunning.setState({ terminals }));
 onPush("records", (records) => useRunning.setState({ records }));
 onPush("captures", ({ ports }) => useRunning.setState({ captures: ports }));
+
+// What ran is unknown once the server has gone; a new connection begins with all of it.
+useConnection.subscribe(({ status }) => {
+  if (status !== "lost" && status !== "refused") return;
+  useRunning.setState(({ run, clock }) => ({
+    run: { ...run, phase: "stopped", progress: "" },
+    clock: { ...clock, is_moving: false, speed: 0, stalled: "" },
+  }));
+});
 
 export function isRunning(): boolean {
   return useRunning.getState().run.phase === "running";

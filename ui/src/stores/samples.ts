@@ -30,9 +30,6 @@ export interface Table {
 export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops"];
 /** Older rows are dropped: an hour at ten a second. */
 const MAX_ROWS = 36_000;
-/** Between samples, in the network's time. */
-const INTERVAL_MS = 100;
-
 export const tables: Record<SeriesKind, Table> = {
   throughput: emptyTable(),
   queue: emptyTable(),
@@ -44,6 +41,8 @@ export const tables: Record<SeriesKind, Table> = {
 const watched = new Map<string, readonly WatchedSeries[]>();
 const listeners = new Set<() => void>();
 let requested = "";
+/** Kinds and ports whose history has been fetched. */
+const fetched = new Set<string>();
 
 export function emptyTable(): Table {
   return { times_s: [], columns: new Map() };
@@ -60,6 +59,15 @@ export function watch(owner: string, series: readonly WatchedSeries[]): void {
   request();
 }
 
+/** Fetch what the server has kept of these series, unless that has been done for this run. */
+export async function fetchHistory(series: readonly WatchedSeries[]): Promise<void> {
+  const wanted = series.filter((one) => !fetched.has(`${one.kind} ${one.port}`));
+  if (wanted.length === 0) return;
+  for (const one of wanted) fetched.add(`${one.kind} ${one.port}`);
+  const columns = await perform({ do: "history", series: [...wanted] });
+  if (columns !== null) take(columns);
+}
+
 export function onSamples(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -71,14 +79,16 @@ function request(): void {
   const keys = JSON.stringify([...all.keys()].sort());
   if (keys === requested) return;
   requested = keys;
-  void perform({ do: "watch", series: [...all.values()], interval_ms: INTERVAL_MS });
+  void perform({ do: "watch", series: [...all.values()] });
 }
 
-/** Add samples to a table. They are later than those in it, or belong to its last rows. */
+/** Add samples to a table. Most are later than those in it, or belong to its last rows. */
 export function addTo(table: Table, columns: readonly SampleColumn[]): void {
-  const filled = table.times_s.length;
+  let filled = table.times_s.length;
   const known = new Set(table.columns.keys());
   const times = [...new Set(columns.flatMap((column) => column.times_s))].sort((a, b) => a - b);
+  if (times.length && times[0]! < (table.times_s[0] ?? 0)) insertRows(table, times);
+  filled = Math.min(filled, table.times_s.length);
   const rows = new Map<number, number>();
   for (const time of times) rows.set(time, rowOf(table, time));
   for (const column of columns) {
@@ -92,6 +102,19 @@ export function addTo(table: Table, columns: readonly SampleColumn[]): void {
     for (let row = first; row < table.times_s.length; row += 1) values[row] ??= null;
   }
   if (table.times_s.length > MAX_ROWS) shorten(table, table.times_s.length - MAX_ROWS);
+}
+
+/** Insert rows before and between those of a table, at once: samples of the past are many. */
+function insertRows(table: Table, times: readonly number[]): void {
+  const before = table.times_s;
+  const all = [...new Set([...before, ...times])].sort((a, b) => a - b);
+  const row = new Map(all.map((time, index) => [time, index]));
+  for (const curve of table.columns.values()) {
+    const values = new Array<Value>(all.length).fill(null);
+    before.forEach((time, index) => (values[row.get(time)!] = curve.values[index] ?? null));
+    curve.values = values;
+  }
+  table.times_s = all;
 }
 
 function rowOf(table: Table, time: number): number {
@@ -122,6 +145,7 @@ function shorten(table: Table, count: number): void {
 }
 
 export function clearSamples(): void {
+  fetched.clear();
   for (const table of Object.values(tables)) {
     table.times_s.length = 0;
     table.columns.clear();
@@ -129,13 +153,15 @@ export function clearSamples(): void {
   for (const listener of listeners) listener();
 }
 
-onPush("samples", ({ columns }) => {
+onPush("samples", ({ columns }) => take(columns));
+
+function take(columns: readonly SampleColumn[]): void {
   for (const kind of KINDS) {
     const ofKind = columns.filter((column) => column.kind === kind);
     if (ofKind.length) addTo(tables[kind], ofKind);
   }
   for (const listener of listeners) listener();
-});
+}
 
 let wasRunning = false;
 onPush("run", ({ phase }) => {
@@ -146,5 +172,6 @@ onPush("run", ({ phase }) => {
 // A new connection, or a restarted server, does not know what this browser watches.
 onPush("state", () => {
   requested = "";
+  fetched.clear();
   if (watched.size) request();
 });

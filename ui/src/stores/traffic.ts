@@ -18,8 +18,9 @@ const MIN_UPDATE_MS = 200;
 export function useWatchedTraffic(): void {
   const ports = useRunning((state) => state.ports);
   const isWanted = useView((state) => state.showsTraffic);
+  const isUp = useRunning((state) => state.run.phase === "running");
   useEffect(() => {
-    const all = isWanted ? Object.values(ports) : [];
+    const all = isWanted && isUp ? Object.values(ports) : [];
     watch("canvas", all.map(({ name }) => ({ kind: "throughput", port: name })));
     if (all.length === 0) {
       useTraffic.setState({ links: {} });
@@ -37,7 +38,7 @@ export function useWatchedTraffic(): void {
       window.clearTimeout(timer);
       end();
     };
-  }, [ports, isWanted]);
+  }, [ports, isWanted, isUp]);
 }
 
 /** Traffic that did not change stays the same object, so that its line is not drawn again. */

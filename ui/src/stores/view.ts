@@ -14,6 +14,9 @@ interface View {
   sideTab: SideTab;
   isSideOpen: boolean;
   sideWidth: number;
+  /** Whether lessons have a panel of their own on the left. */
+  isLessonPinned: boolean;
+  lessonWidth: number;
   showsAddresses: boolean;
   showsPorts: boolean;
   showsConditions: boolean;
@@ -21,6 +24,8 @@ interface View {
   showsTraffic: boolean;
   snapsToGrid: boolean;
 }
+
+const PROPERTIES_WIDTH = 300;
 
 export const useView = create<View>()(
   persist(
@@ -31,7 +36,9 @@ export const useView = create<View>()(
       dockHeight: 230,
       sideTab: "properties",
       isSideOpen: true,
-      sideWidth: 300,
+      sideWidth: PROPERTIES_WIDTH,
+      isLessonPinned: false,
+      lessonWidth: 400,
       showsAddresses: true,
       showsPorts: true,
       showsConditions: true,
@@ -49,7 +56,14 @@ export function showDock(dockTab: DockTab): void {
 }
 
 export function showSide(sideTab: SideTab): void {
+  if (sideTab === "lesson" && useView.getState().isLessonPinned) return;
   useView.setState({ sideTab, isSideOpen: true });
+}
+
+/** Give the lessons a panel of their own on the left, or put them back beside the properties. */
+export function pinLesson(isLessonPinned: boolean): void {
+  useView.setState({ isLessonPinned, isSideOpen: true, sideTab: isLessonPinned ? "properties" : "lesson" });
+  if (isLessonPinned) useView.setState({ sideWidth: PROPERTIES_WIDTH });
 }
 
 const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -1,8 +1,10 @@
-import { useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
 import { FileView } from "../files/FileView";
 import { move, show, subject, type Pane, type TabId } from "./panes";
-import { TerminalPane } from "./TerminalPane";
 import { closeTab, rearrange, showTab, useTabs } from "./tabs";
+
+// With xterm.js, which is not needed before the first terminal.
+const TerminalPane = lazy(() => import("./TerminalPane").then((module) => ({ default: module.TerminalPane })));
 
 const KIND = "application/x-wanlab-tab";
 
@@ -43,7 +45,13 @@ export function PaneView({ pane, isActive, isAlone }: Props) {
 
 function Content({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const { kind, name } = subject(tab);
-  if (kind === "terminal") return <TerminalPane id={name} />;
+  if (kind === "terminal") {
+    return (
+      <Suspense fallback={<p className="empty">Loading…</p>}>
+        <TerminalPane id={name} />
+      </Suspense>
+    );
+  }
   return <FileView path={name} isShown={isInFront} />;
 }
 
@@ -80,7 +88,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const isOver = known !== undefined && known.status !== null;
   const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
   return (
-    <div className="pane-tab" data-front={isInFront} ref={head}>
+    <div className="pane-tab" role="presentation" data-front={isInFront} ref={head}>
       <button
         type="button"
         role="tab"
@@ -97,9 +105,10 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         {kind === "terminal" && <span className={`mark mark-${mark}`} aria-hidden="true" />}
         {title}
       </button>
-      <button type="button" className="tab-close" aria-label={`Close ${title}`} tabIndex={-1} onClick={() => closeTab(tab)}>
+      {/* For the mouse. With the keyboard, Del closes a tab; a list of tabs may hold nothing else. */}
+      <span className="tab-close" aria-hidden="true" title={`Close ${title} (Del)`} onClick={() => closeTab(tab)}>
         ✕
-      </button>
+      </span>
     </div>
   );
 }

@@ -1,4 +1,3 @@
-import "@xterm/xterm/css/xterm.css";
 import "./terminals.css";
 import { useEffect, useState } from "react";
 import { createPortal } from "react-dom";
@@ -10,7 +9,7 @@ import { onFileLink } from "./links";
 import { NewTerminal } from "./NewTerminal";
 import { PaneView } from "./PaneView";
 import { splitOff, subject, tile } from "./panes";
-import { sessionOf } from "./session";
+import type { Session } from "./session";
 import { openFile, openTerminal, rearrange, useTabs } from "./tabs";
 
 onFileLink((name) => {
@@ -19,6 +18,11 @@ onFileLink((name) => {
     else toast("warning", `${name} is not in the working folder`, "only files in it can be shown");
   });
 });
+
+/** Use the screen of a terminal; it is loaded with the first terminal. */
+function withSession(id: string | null, use: (session: Session) => void): void {
+  if (id !== null) void import("./session").then(({ sessionOf }) => use(sessionOf(id)));
+}
 
 /** Terminals and opened files, as tabs in panes side by side. */
 export function TerminalDock() {
@@ -81,7 +85,7 @@ function Tools() {
   return (
     <div className="terminal-tools" role="toolbar" aria-label="Terminals">
       <NewTerminal />
-      <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => id !== null && sessionOf(id).interrupt()}>
+      <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => withSession(id, (session) => session.interrupt())}>
         Ctrl-C
       </button>
       <button
@@ -89,7 +93,7 @@ function Tools() {
         className="icon-button"
         disabled={id === null}
         title="Find (Ctrl+Shift+F)"
-        onClick={() => id !== null && sessionOf(id).openSearch()}
+        onClick={() => withSession(id, (session) => session.openSearch())}
       >
         Find
       </button>

@@ -1,3 +1,4 @@
+import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef, useState } from "react";
 import { FindBar } from "./FindBar";
 import { terminalTab } from "./panes";

@@ -8,6 +8,7 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
 import { onPush, socketAddress, useConnection } from "../connection";
+import type { OutputHistory } from "../protocol";
 import { toast } from "../stores/toasts";
 import { useView } from "../stores/view";
 import { provideFileLinks } from "./links";
@@ -22,6 +23,8 @@ const RETRY_MS = 500;
 /** Close codes after which to reconnect: the connection was lost, or this page was too slow. All others
  *  mean that the terminal has ended. */
 const RECONNECT_CODES = [1006, 1013];
+/** What a terminal sends by itself: attributes, positions, modes, sizes, colours, settings, focus. */
+const ANSWER = /^\x1b(?:\[[?>=]?[\d;]*(?:\$y|[cRnt])|\[[IO]|\]\d|[P_^])/;
 const MATCH_STYLE = {
   matchBackground: "#7a5d00",
   matchOverviewRuler: "#c79a00",
@@ -59,6 +62,9 @@ export class Session {
   private readonly endings: (() => void)[] = [];
   private socket: WebSocket | null = null;
   private shown = 0;
+  /** Bytes of output from before this connection. Programs have had the answers to queries in them. */
+  private history = 0;
+  private isReplaying = false;
   private isOpen = false;
   private isDisposed = false;
 
@@ -75,7 +81,7 @@ export class Session {
     });
     this.terminal.loadAddon(this.fitting);
     this.terminal.loadAddon(this.search);
-    this.terminal.onData((text) => this.send(encoder.encode(text)));
+    this.terminal.onData((text) => this.type(text));
     this.terminal.onBinary((text) => this.send(Uint8Array.from(text, (one) => one.charCodeAt(0))));
     this.terminal.onResize(({ rows, cols }) => this.sendMessage({ resize: [rows, cols] }));
     this.terminal.attachCustomKeyEventHandler((event) => this.handleKey(event));
@@ -167,7 +173,10 @@ export class Session {
       this.shown = 0;
       if (this.isOpen) this.sendMessage({ resize: [this.terminal.rows, this.terminal.cols] });
     };
-    socket.onmessage = (event: MessageEvent<ArrayBuffer>) => this.display(new Uint8Array(event.data), socket);
+    socket.onmessage = (event: MessageEvent<ArrayBuffer | string>) => {
+      if (typeof event.data === "string") this.beginHistory(event.data);
+      else this.receive(new Uint8Array(event.data), socket);
+    };
     socket.onclose = (event) => {
       if (this.socket !== socket || this.isDisposed || !RECONNECT_CODES.includes(event.code)) return;
       // If the server is down, `onPush` above reconnects once it is back.
@@ -177,13 +186,32 @@ export class Session {
     };
   }
 
-  private display(data: Uint8Array, socket: WebSocket): void {
+  private beginHistory(text: string): void {
+    this.history = (JSON.parse(text) as OutputHistory).history;
+    this.isReplaying = this.history > 0;
+  }
+
+  private receive(data: Uint8Array, socket: WebSocket): void {
+    const old = data.subarray(0, this.history);
+    this.history -= old.length;
+    const isLast = this.history === 0;
+    if (old.length) this.display(old, socket, () => isLast && (this.isReplaying = false));
+    if (old.length < data.length) this.display(data.subarray(old.length), socket);
+  }
+
+  private display(data: Uint8Array, socket: WebSocket, then: () => void = () => undefined): void {
     this.terminal.write(data, () => {
+      then();
       this.shown += data.length;
       if (socket !== this.socket || this.shown < ACK_BYTES) return;
       this.sendMessage({ ack: this.shown });
       this.shown = 0;
     });
+  }
+
+  /** Send keys, and the terminal's answers to queries; but not those to queries of the past. */
+  private type(text: string): void {
+    if (!this.isReplaying || !ANSWER.test(text)) this.send(encoder.encode(text));
   }
 
   private send(data: Uint8Array<ArrayBuffer>): void {
@@ -201,6 +229,10 @@ export class Session {
 
   /** Handle the terminal's own shortcuts; returns false if the program must not get the key. */
   private handleKey(event: KeyboardEvent): boolean {
+    // The way out of a terminal, for people without a mouse; see layout/regions.
+    if (event.key === "F6") return false;
+    // A program that has ended needs no Tab.
+    if (event.key === "Tab" && useTabs.getState().known[this.id]?.status !== null) return false;
     const isShortcut = event.ctrlKey && event.shiftKey && !event.altKey;
     if (event.ctrlKey && !event.altKey && ["=", "+", "-", "0"].includes(event.key)) {
       if (event.type === "keydown") changeFont(event.key);

@@ -5,7 +5,8 @@
  */
 
 import { create } from "zustand";
-import { onPush, perform } from "../connection";
+import { createJSONStorage, persist } from "zustand/middleware";
+import { onPush, perform, useConnection } from "../connection";
 import type { TerminalInfo } from "../protocol";
 import { useRunning } from "../stores/running";
 import { showDock } from "../stores/view";
@@ -18,11 +19,14 @@ interface Tabs extends panes.Panes {
   wantsFocus: TabId | null;
 }
 
-export const useTabs = create<Tabs>(() => ({
-  ...panes.NO_PANES,
-  known: {},
-  wantsFocus: null,
-}));
+export const useTabs = create<Tabs>()(
+  // Which terminal is where outlives a reload; what has ended meanwhile is removed by `updateTerminals`.
+  persist((): Tabs => ({ ...panes.NO_PANES, known: {}, wantsFocus: null }), {
+    name: "wanlab.panes",
+    storage: createJSONStorage(() => sessionStorage),
+    partialize: ({ panes, active, lastId }) => ({ panes, active, lastId }),
+  }),
+);
 
 export const CLIENT = "client";
 export const PROMPT = "prompt";
@@ -56,6 +60,13 @@ export function closeTab(tab: TabId): void {
   }
 }
 
+/** Give the focus to what is in front of the pane that was used last. */
+export function focusFront(): void {
+  const { panes: all, active } = useTabs.getState();
+  const front = all.find((pane) => pane.id === active)?.front ?? null;
+  if (front !== null) useTabs.setState({ wantsFocus: front });
+}
+
 export function rearrange(change: (state: panes.Panes) => panes.Panes): void {
   useTabs.setState((state) => change(state));
 }
@@ -65,14 +76,15 @@ function updateTerminals(terminals: readonly TerminalInfo[]): void {
   useTabs.setState((state) => {
     const known = Object.fromEntries(terminals.map((one) => [one.id, one]));
     const here = Object.keys(known).map(panes.terminalTab);
-    const before = Object.keys(state.known).map(panes.terminalTab);
+    const before = state.panes.flatMap((pane) => pane.tabs).filter((tab) => panes.subject(tab).kind === "terminal");
     const left = before.filter((tab) => !here.includes(tab)).reduce<panes.Panes>(panes.close, state);
-    const added = here.filter((tab) => !before.includes(tab)).reduce<panes.Panes>(panes.add, left);
+    const isNew = (tab: TabId) => !Object.keys(state.known).map(panes.terminalTab).includes(tab);
+    const added = here.filter((tab) => !before.includes(tab) && isNew(tab)).reduce<panes.Panes>(panes.add, left);
     return { ...added, known };
   });
 }
 
-updateTerminals(useRunning.getState().terminals);
+if (useConnection.getState().status === "open") updateTerminals(useRunning.getState().terminals);
 onPush("terminals", ({ terminals }) => updateTerminals(terminals));
 // `xdg-open FILE` in a terminal.
 onPush("show", ({ path }) => openFile(path));

@@ -1,0 +1,279 @@
+"""The window as a whole: keyboard, sizes, accessibility, what outlives a reload or a lost server."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from dev.places import UI
+from playwright.sync_api import expect
+from served import Server
+from student import LIMIT_MS, Student
+
+expect.set_options(timeout=LIMIT_MS)
+AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
+ROUTED = """\
+nodes:
+  - {host: h1, x: 100, y: 100}
+  - {host: h2, x: 500, y: 300}
+  - {router: r1, x: 300, y: 200}
+links: [{link: [h1, r1]}, {link: [r1, h2]}]
+"""
+
+
+def opens(student: Student, server: Server, text: str = ROUTED) -> None:
+    (server.folder / "network.yaml").write_text(text)
+    student.opens("network.yaml")
+
+
+def overflow(student: Student) -> list[str]:
+    """Return what of the window is outside it."""
+    found: list[str] = student.page.evaluate(
+        """() => [...document.querySelectorAll('.top-bar *, .dock .bar *, .side .bar *')]
+            .filter((it) => it.getClientRects().length && !it.closest('.phase-running, #dock-tools'))
+            .filter((it) => it.getBoundingClientRect().right > innerWidth + 1
+                || it.getBoundingClientRect().bottom > innerHeight + 1)
+            .map((it) => it.className + ' ' + it.textContent)"""
+    )
+    return found
+
+
+def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
+    student: Student, server: Server
+) -> None:
+    opens(student, server)
+    for width, height in ((1024, 768), (720, 450)):
+        student.page.set_viewport_size({"width": width, "height": height})
+        assert overflow(student) == []
+        assert student.page.evaluate("() => document.documentElement.scrollWidth") <= width
+        canvas = student.canvas.bounding_box()
+        assert canvas["height"] >= 130
+        assert canvas["width"] >= 250
+        student.picture(f"{width} pixels")
+
+
+def test_tables_of_lessons_can_be_scrolled_with_the_keyboard(student: Student) -> None:
+    lesson = student.reads_lesson("Lab 1:")
+    table = lesson.locator(".table").first
+    expect(table).to_have_attribute("tabindex", "0")
+
+
+def findings(student: Student) -> list[str]:
+    """Return what axe-core finds in the page as it is."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: ./dev ui")
+    student.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = student.page.evaluate("() => axe.run(document)")
+    return [
+        f"{it['impact']} {it['id']}: {it['nodes'][0]['html'][:120]}" for it in found["violations"]
+    ]
+
+
+@pytest.mark.machine
+def test_axe_finds_nothing(student: Student, server: Server) -> None:
+    opens(student, server)
+    student.reads_lesson("Lab 1:")
+    assert findings(student) == []
+    student.shows("Properties")
+    student.canvas.get_by_role("group", name="host h1").click()
+    student.shows("Problems")
+    assert findings(student) == []
+    student.runs()
+    student.opens_terminal("h1")
+    assert findings(student) == []
+    student.shows("Charts")
+    student.page.get_by_role("figure").first.wait_for()
+    assert findings(student) == []
+
+
+@pytest.mark.machine
+def test_f6_leads_out_of_a_terminal_and_around_the_window(student: Student, server: Server) -> None:
+    opens(student, server)
+    student.runs()
+    terminal = student.opens_terminal("h1")
+    student.types(terminal, "echo $((6 * 7)) typed")
+    student.reads(terminal, "42 typed")
+    seen = []
+    for _ in range(4):
+        student.presses("F6")
+        seen.append(
+            student.page.evaluate(
+                "() => ['.top-bar', '.canvas-area', '.dock', '.side'].find("
+                "(name) => document.querySelector(name).contains(document.activeElement))"
+            )
+        )
+    assert seen == [".side", ".top-bar", ".canvas-area", ".dock"]
+    expect(terminal.locator("textarea")).to_be_focused()
+    student.presses("Shift+F6")
+    expect(terminal.locator("textarea")).not_to_be_focused()
+    # A terminal whose program has ended lets Tab through.
+    student.types(terminal, "exit")
+    terminal.get_by_text("The program has ended").wait_for()
+    terminal.locator("textarea").focus()
+    student.presses("Tab")
+    expect(terminal.locator("textarea")).not_to_be_focused()
+
+
+def test_a_lesson_keeps_its_place(student: Student) -> None:
+    lesson = student.reads_lesson("Lab 5:")
+    lesson.evaluate("(it) => it.scrollTo(0, 900)")
+    student.page.wait_for_function("() => localStorage['wanlab.lesson'].includes('900')")
+
+    def is_where_it_was() -> None:
+        student.page.wait_for_function("() => document.querySelector('.lesson')?.scrollTop === 900")
+
+    student.shows("Properties")
+    student.shows("Lessons")
+    is_where_it_was()
+    student.chooses("File", "New")
+    is_where_it_was()
+    student.page.reload()
+    student.is_connected()
+    is_where_it_was()
+    # On the left it stays while properties are shown.
+    student.page.get_by_role("button", name="Move left").click()
+    is_where_it_was()
+    expect(student.page.get_by_role("region", name="Properties")).to_be_visible()
+    student.picture("lesson on the left")
+
+
+def test_a_lessons_files_are_offered_first(student: Student) -> None:
+    student.starts_lesson("Lab 5:")
+    student.chooses("File", "Open…")
+    dialog = student.page.get_by_role("dialog", name="Open")
+    expect(dialog.get_by_role("button", name="Lab 5.mn")).to_be_visible()
+
+
+def test_what_ran_is_not_shown_as_running_once_the_server_has_gone(
+    student: Student, server: Server
+) -> None:
+    server.end(signal.SIGKILL)
+    banner = student.page.get_by_role("alert").filter(has_text="The connection to wanlab is lost")
+    banner.wait_for()
+    expect(student.page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+    expect(student.page.get_by_role("button", name="Stop", exact=True)).to_be_disabled()
+    frame = banner.bounding_box()
+    assert frame is not None
+    assert frame["y"] + frame["height"] <= student.page.locator(".top-bar").bounding_box()["y"] + 1
+    student.console_errors.clear()
+
+
+@pytest.mark.machine
+def test_terminals_stay_tiled_after_a_reload_and_get_the_focus(
+    student: Student, server: Server
+) -> None:
+    opens(student, server)
+    student.runs()
+    student.opens_terminal("h1")
+    student.opens_terminal("h2")
+    student.page.get_by_role("button", name="Tile").click()
+    expect(student.page.locator(".pane")).to_have_count(2)
+    student.page.on("dialog", lambda dialog: dialog.accept())
+    student.page.reload()
+    student.is_connected()
+    expect(student.page.locator(".pane")).to_have_count(2)
+    student.shows("Problems")
+    student.shows("Terminals")
+    expect(student.page.locator(".pane-active textarea")).to_be_focused()
+    student.stops()
+    student.page.get_by_text("Ended when the network was stopped.").first.wait_for()
+    student.clears()
+    expect(student.page.locator(".terminal-pane")).to_have_count(0)
+
+
+@pytest.mark.machine
+def test_tc_in_a_terminal_shows_on_the_canvas_and_can_be_taken_over(
+    student: Student, server: Server
+) -> None:
+    opens(student, server, "nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2]}]\n")
+    student.runs()
+    terminal = student.opens_terminal("h1")
+    student.types(terminal, "tc qdisc add dev h1-eth0 root handle 1: netem delay 20ms loss 1%")
+    tbf = "tc qdisc add dev h1-eth0 parent 1: tbf rate 100mbit burst 15000 limit 250000; sleep 2"
+    student.types(terminal, tbf)
+    label = student.page.locator(".line-text").filter(has_text="100Mbps")
+    label.wait_for()
+    student.selects_link("h1", "h2")
+    note = student.page.get_by_role("group", name="Set by tc")
+    expect(note).to_contain_text("100Mbps · 20ms · loss 1% · fifo 250KB")
+    student.picture("set by tc")
+    note.get_by_role("button", name="Take over into the drawing").click()
+    expect(note).to_have_count(0)
+    form = student.page.get_by_role("region", name="Properties")
+    form.get_by_role("radio", name="h1 → h2").click()
+    expect(form.get_by_label("Rate", exact=True)).to_have_value("100Mbps")
+    expect(form.get_by_label("Delay", exact=True)).to_have_value("20ms")
+
+
+@pytest.mark.machine
+def test_time_can_pass_without_a_command_and_in_slow_motion(
+    student: Student, server: Server
+) -> None:
+    opens(student, server)
+    student.runs()
+    clock = student.page.get_by_role("group", name="Clock")
+    clock.get_by_text("idle: no command runs").wait_for()
+    clock.get_by_label("Time passes").select_option(label="always")
+    expect(clock.locator(".clock-mood")).to_contain_text("×")  # noqa: RUF001
+    before = student.clock_s()
+    student.page.wait_for_function(
+        "(before) => parseFloat(document.querySelector('.clock-time').textContent) > before + 0.5",
+        arg=before,
+    )
+    student.chooses_pace("×0.01")  # noqa: RUF001
+    expect(clock.locator(".clock-mood")).to_have_text(re.compile(r"×0\.0\d*"))  # noqa: RUF001
+    student.picture("slow motion")
+    clock.get_by_label("Time passes").select_option(label="while a command runs")
+    clock.get_by_text("idle: no command runs").wait_for()
+
+
+@pytest.mark.machine
+def test_charts_opened_late_show_the_flow_through_a_link(student: Student, server: Server) -> None:
+    text = "nodes: [{host: h1}, {host: h2}, {host: h3}, {switch: s1}]\nlinks: "
+    text += "[{link: [h1, s1]}, {link: [h2, s1]}, {link: [s1, h3], rate: 20Mbps, delay: 5ms}]\n"
+    opens(student, server, text)
+    student.runs()
+    student.chooses_pace("as fast as possible")
+    h3 = student.opens_terminal("h3")
+    student.types(h3, "iperf3 -s -1 -D; sleep 0.1")
+    h1 = student.opens_terminal("h1")
+    student.types(h1, "iperf3 -c h3 -t 3 > /dev/null; echo ov''er")
+    student.reads(h1, "over")
+    student.shows("Charts")
+    student.page.get_by_role("button", name="cwnd", exact=True).click()
+    student.selects_link("s1", "h3")
+    figure = student.page.get_by_role("figure", name="cwnd")
+    rows = figure.locator(".plot-row")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("h1 → h3:5201")
+    queue = student.page.get_by_role("figure", name="Queue").locator(".plot-row")
+    expect(queue.filter(has_text="s1-eth3")).to_have_count(1)
+    student.picture("charts opened late")
+    student.selects_link("h2", "s1")
+    expect(rows).to_have_count(0)
+
+
+def test_advice_is_given_before_a_run(student: Student, server: Server) -> None:
+    opens(student, server)
+    student.shows("Problems")
+    problems = student.page.get_by_role("list", name="Problems")
+    expect(problems).to_contain_text("the router has no address, so it forwards nothing")
+    expect(problems).to_contain_text("the host has no default route")
+    expect(student.page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
+
+
+def test_assets_are_compressed(server: Server, come: Callable[..., Student]) -> None:
+    student = come(server)
+    sizes: list[list[int]] = student.page.evaluate(
+        "() => performance.getEntriesByType('resource').filter((it) => it.name.endsWith('.js'))"
+        ".map((it) => [it.encodedBodySize, it.decodedBodySize])"
+    )
+    assert sizes
+    loaded = student.page.evaluate(
+        "() => performance.getEntriesByType('resource').map((it) => it.name)"
+    )
+    assert not [name for name in loaded if "TerminalPane" in name], "no terminal is open"
+    assert all(encoded < 0.6 * decoded for encoded, decoded in sizes if decoded > 2000)
