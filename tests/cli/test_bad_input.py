@@ -255,7 +255,7 @@ def fill(*folders: str) -> None:
 @pytest.mark.machine
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
 def test_temporary_folders_without_room_for_the_machines_memory() -> None:
-    network = Network(Topology(), folder="/var")
+    network = Network(Topology(), folder="/var/tmp")
     assert told_in_a_child(lambda: fill("/dev/shm", "/var/tmp", "/tmp"), network.start) == (
         "no folder can hold 2GiB of memory for the machine: /dev/shm: only 1MiB free; "
         "/tmp: only 1MiB free; /var/tmp: only 1MiB free "

@@ -22,7 +22,14 @@ CASES = {
 
 
 def graded(*, passed: bool, hint: str = "", problems: tuple[str, ...] = ()) -> dict[str, Any]:
-    check = {"what": "rate", "passed": passed, "value_text": "3", "reason": "", "hint": hint}
+    check = {
+        "what": "rate",
+        "passed": passed,
+        "points": float(passed),
+        "value_text": "3",
+        "reason": "",
+        "hint": hint,
+    }
     return {
         "points": float(passed),
         "of": 1.0,

@@ -131,8 +131,8 @@ def test_the_table_in_full() -> None:
     assert text == (
         "Lab 14: Bufferbloat\n"
         "\n"
-        "what              manual          ours  band\n"
-        "----------------  ------  ------------  ------------------------  ----\n"
+        "what              manual          ours  band                      status\n"
+        "----------------  ------  ------------  ------------------------  ------\n"
         "step 3, h1$ ping 10.0.0.3\n"
         "  queue peak       2.5e6  26,162,018 B  26,148,850 to 26,214,400  ok\n"
         '  says "64 bytes"  ok\n'

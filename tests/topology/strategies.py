@@ -52,7 +52,7 @@ def conditions(draw: Any) -> Conditions:
         if f"{needed}_fraction" not in shares:
             shares.pop(f"{name}_fraction", None)
     return Conditions(
-        rate_bps=draw(st.integers(1, 10**11)),
+        rate_bps=draw(st.integers(1000, 10**11)),
         delay_ns=draw(st.integers(1, 10**10)),
         jitter_ns=draw(st.integers(1, 10**9)),
         distribution=draw(st.none() | st.sampled_from(DISTRIBUTIONS)),
@@ -126,13 +126,16 @@ def topologies(draw: Any) -> Topology:
     }
     common |= {"stop_command": commands, "extra": extras}
     controllers = draw(st.lists(st.sampled_from(["c0", "c1"]), unique=True))
+    ip_base, gateway = draw(
+        st.sampled_from([("10.0.0.0/8", "10.0.0.254"), ("172.16.0.9/16", "172.16.0.254")])
+    )
     hosts = [
         draw(
             st.builds(
                 Host,
                 st.just(f"h{i}"),
                 number=st.just(i),
-                default_route=st.none() | st.just("192.168.0.9"),
+                default_route=st.none() | st.just(gateway),
                 private_directories=st.sampled_from([(), (("/a", None), ("/b", "/c"))]),
                 external_interfaces=st.sampled_from([(), ("eth9",)]),
                 cpu=st.none() | st.sampled_from([0.5, 1.0]),
@@ -180,7 +183,7 @@ def topologies(draw: Any) -> Topology:
     ]
     return Topology(
         name=draw(st.sampled_from(["", "no", "two sites", "3"])),
-        ip_base=draw(st.sampled_from(["10.0.0.0/8", "172.16.0.9/16"])),
+        ip_base=ip_base,
         nodes=(*hosts, *middle, *guides),
         links=drawn,
         extra=draw(st.sampled_from([{}, {"seen": [1, 2.5, None, True]}])),

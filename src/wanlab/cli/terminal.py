@@ -41,6 +41,9 @@ def run_in_terminal(
     """Run a command in a terminal of the machine; return its status, negative for a signal."""
     output = Output(1)
     variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    # A program may reach its prompt at the instant at which it starts, so its requests are served
+    # from before it starts.
+    windows, lines = Windows(network), LineService(network, options.on_line)
     with OurTerminal() as ours:
         process = start(
             command,
@@ -48,7 +51,7 @@ def run_in_terminal(
             environment={**options.environment(network), **variables, **VARIABLES},
             on_output=output.write,
         )
-        session = TerminalSession(network, process, output, ours, options)
+        session = TerminalSession(network, process, output, ours, options, windows, lines)
         ours.on_watchdog = session.end_stalled_process
         session.run()
     assert process.status is not None
@@ -125,6 +128,8 @@ class TerminalSession:
         output: Output,
         ours: OurTerminal,
         options: ExecOptions,
+        windows: Windows,
+        lines: LineService,
     ) -> None:
         self._network = network
         self._process = process
@@ -133,10 +138,10 @@ class TerminalSession:
         self._keys = bytearray()
         self._keys_being_sent = b""
         self._has_hung_up = False
-        self._windows = Windows(network)
+        self._windows = windows
         self._runs_at_every_prompt = options.runs_at_prompt(network)
         self._time_slices = TimeSlices(always_short=self._runs_at_every_prompt)
-        self._lines = LineService(network, options.on_line)
+        self._lines = lines
         self._editor = LineEditor(output, self._let_time_pass)
         self._moved_real_s = time.monotonic()
 
