@@ -52,7 +52,7 @@ def conditions(draw: Any) -> Conditions:
         if f"{needed}_fraction" not in shares:
             shares.pop(f"{name}_fraction", None)
     return Conditions(
-        rate_bps=draw(st.integers(1000, 10**11)),
+        rate_bps=draw(st.integers(10_000, 10**11)),
         delay_ns=draw(st.integers(1, 10**10)),
         jitter_ns=draw(st.integers(1, 10**9)),
         distribution=draw(st.none() | st.sampled_from(DISTRIBUTIONS)),
