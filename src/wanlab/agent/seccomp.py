@@ -11,19 +11,24 @@ import errno
 import os
 
 from . import system
+from .seccomp_filter import (
+    JUMP_IF_ANY_BIT,
+    JUMP_IF_EQUAL,
+    LOAD,
+    RETURN,
+    FilterInstruction,
+    FilterProgram,
+    refusing,
+)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_CAPBSET_DROP, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 24, 22, 2
 _CAPABILITY_VERSION_3 = 0x20080522
-_AUDIT_ARCH_X86_64 = 0xC000003E
-_X32_BIT = 0x40000000
-_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 _PRETEND = 0x00050000
 """Return 0 without doing anything."""
-_NUMBER, _ARCHITECTURE, _MOUNT_FLAGS = 0, 4, 16 + 3 * 8
-"""Offsets in struct seccomp_data."""
+_MOUNT_FLAGS = 16 + 3 * 8
+"""Offset of mount's fourth argument in struct seccomp_data."""
 
 _MOUNT, _UNMOUNT = 165, 166
 _MS_MOVE = 8192
@@ -40,19 +45,6 @@ DROPPED_CAPABILITIES = {
     "sys_time": 25, "mknod": 27, "mac_override": 32, "mac_admin": 33, "syslog": 34,
     "wake_alarm": 35, "perfmon": 38, "bpf": 39,
 }  # fmt: skip
-
-
-class _Instruction(ctypes.Structure):
-    _fields_ = [
-        ("code", ctypes.c_uint16),
-        ("if_true", ctypes.c_uint8),
-        ("if_false", ctypes.c_uint8),
-        ("value", ctypes.c_uint32),
-    ]
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction))]
 
 
 class _CapabilityHeader(ctypes.Structure):
@@ -91,7 +83,7 @@ def _drop_capabilities() -> None:
         raise OSError(ctypes.get_errno(), "drop capabilities")
 
 
-def _filter() -> _Program:
+def _filter() -> FilterProgram:
     """Return the program for x86-64.
 
     A mount that shows files under another name is refused. Others, and unmounting, do nothing and
@@ -99,28 +91,15 @@ def _filter() -> _Program:
     """
     if os.uname().machine != "x86_64":
         raise OSError(errno.ENOSYS, "the filter of system calls is for x86-64")
-    numbers = sorted(REFUSED_CALLS.values())
-    # Each jump counts the instructions to skip. The last three return: allow, refuse, pretend.
-    count = len(numbers)
-    instructions = [
-        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
-        _Instruction(_JUMP_IF_EQUAL, 1, 0, _AUDIT_ARCH_X86_64),
-        _Instruction(_RETURN, 0, 0, _KILL),
-        _Instruction(_LOAD, 0, 0, _NUMBER),
-        _Instruction(_JUMP_IF_AT_LEAST, count + 5, 0, _X32_BIT),
-        _Instruction(_JUMP_IF_EQUAL, 0, 2, _MOUNT),
-        _Instruction(_LOAD, 0, 0, _MOUNT_FLAGS),
-        _Instruction(
-            _JUMP_IF_ANY_BIT, count + 2, count + 3, system.MS_BIND | _MS_MOVE | system.MS_REMOUNT
-        ),
-        _Instruction(_JUMP_IF_EQUAL, count + 2, 0, _UNMOUNT),
-        *(
-            _Instruction(_JUMP_IF_EQUAL, count - index, 0, number)
-            for index, number in enumerate(numbers)
-        ),
-        _Instruction(_RETURN, 0, 0, _ALLOW),
-        _Instruction(_RETURN, 0, 0, _REFUSE),
-        _Instruction(_RETURN, 0, 0, _PRETEND),
-    ]
-    array = (_Instruction * len(instructions))(*instructions)
-    return _Program(len(instructions), array)
+    count = len(REFUSED_CALLS)  # the instructions before the returns: allow, refuse, pretend
+    renaming = system.MS_BIND | _MS_MOVE | system.MS_REMOUNT
+    return refusing(
+        REFUSED_CALLS.values(),
+        before=[
+            FilterInstruction(JUMP_IF_EQUAL, 0, 2, _MOUNT),
+            FilterInstruction(LOAD, 0, 0, _MOUNT_FLAGS),
+            FilterInstruction(JUMP_IF_ANY_BIT, count + 2, count + 3, renaming),
+            FilterInstruction(JUMP_IF_EQUAL, count + 2, 0, _UNMOUNT),
+        ],
+        after=[FilterInstruction(RETURN, 0, 0, _PRETEND)],
+    )

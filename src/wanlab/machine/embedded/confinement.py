@@ -16,13 +16,14 @@ Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from wanlab.agent.seccomp_filter import FilterProgram, refusing
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -84,11 +85,6 @@ FORBIDDEN_CALLS = {
     "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438, "mount_setattr": 442,
 }  # fmt: skip
 
-_AUDIT_ARCH_X86_64 = 0xC000003E
-_X32_BIT = 0x40000000
-_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
-
 
 class _RulesetAttributes(ctypes.Structure):
     _fields_ = [
@@ -101,19 +97,6 @@ class _RulesetAttributes(ctypes.Structure):
 class _PathBeneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
-
-
-class _Instruction(ctypes.Structure):
-    _fields_ = [
-        ("code", ctypes.c_uint16),
-        ("if_true", ctypes.c_uint8),
-        ("if_false", ctypes.c_uint8),
-        ("value", ctypes.c_uint32),
-    ]
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction))]
 
 
 PARTS = ("no_new_privs", "landlock", "seccomp")
@@ -241,23 +224,5 @@ def _bits_of_files() -> int:
 
 
 @functools.cache
-def _filter() -> _Program:
-    """Refuse the forbidden calls and x32 calls with EPERM, kill what uses another architecture."""
-    numbers = sorted(FORBIDDEN_CALLS.values())
-    instructions = [
-        _Instruction(_LOAD, 0, 0, 4),  # the architecture, in struct seccomp_data
-        _Instruction(_JUMP_IF_EQUAL, 1, 0, _AUDIT_ARCH_X86_64),
-        _Instruction(_RETURN, 0, 0, _KILL),
-        _Instruction(_LOAD, 0, 0, 0),  # the number
-        _Instruction(_JUMP_IF_AT_LEAST, len(numbers) + 1, 0, _X32_BIT),
-    ]
-    instructions += [
-        _Instruction(_JUMP_IF_EQUAL, len(numbers) - index, 0, number)
-        for index, number in enumerate(numbers)
-    ]
-    instructions += [
-        _Instruction(_RETURN, 0, 0, _ALLOW),
-        _Instruction(_RETURN, 0, 0, _REFUSE),
-    ]
-    array = (_Instruction * len(instructions))(*instructions)
-    return _Program(len(instructions), array)
+def _filter() -> FilterProgram:
+    return refusing(FORBIDDEN_CALLS.values())
