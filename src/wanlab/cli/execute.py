@@ -25,7 +25,8 @@ from .topologies import one_of
 from .windows import refuse
 
 DOUBLE_PRESS_REAL_S = 2.0
-DELIVERY_REAL_S = 1.0
+DELIVERY_REAL_S = 3.0
+"""The kernel preempts a command that computes after one second, and then it receives Ctrl-C."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 OPTIONS = ("--topo", "--node", "--machine", "--clock", "--wire", "--seed")
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
