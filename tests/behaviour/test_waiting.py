@@ -216,7 +216,7 @@ def test_netcat_ends_after_its_input(start: Start) -> None:
 
 @pytest.mark.skipif(shutil.which("hping3") is None, reason="needs hping3")
 def test_a_flood_lets_time_pass(start: Start) -> None:
-    """`--flood -c 1000` sets its alarm anew with each packet, so it ends on no computer by itself."""
+    """`--flood -c 1000` restarts its alarm with each packet, so it does not end on any computer."""
     net = start(shapes.minimal())
     done = net["h1"].run("timeout 0.1 hping3 --flood -c 1000 -S -p 9 h2", check=False)
     assert done.seconds == pytest.approx(0.1, rel=0.01)

@@ -40,7 +40,7 @@ TCP = Table.of(
         "unacked_packets": [1, 2, 3],
     }
 )
-# netem above tbf at one port, tbf above codel at the other; the first counter begins anew.
+# netem above tbf at one port, tbf above codel at the other; the first counter starts again from 0.
 QDISC = Table.of(
     {
         "time_ns": np.repeat([0, SECOND, 2 * SECOND], 4),

@@ -29,8 +29,7 @@ must "user: ./dev demo" as_user "cd '$folder/wanlab' && ./dev demo"
 step "user: ./dev demo again" has_nothing_to_do as_user "cd '$folder/wanlab' && ./dev demo"
 step "user: ./dev test" as_user "cd '$folder/wanlab' && ./dev test ${*@Q}"
 # The kernel is the same for everybody; a second build would only take time.
-inside mkdir -p /root/.cache/wanlab
-inside cp -a /home/student/.cache/wanlab/kernels /root/.cache/wanlab/
+inside sh -c 'mkdir -p ~root/.cache/wanlab && cp -a ~student/.cache/wanlab/kernels ~root/.cache/wanlab/'
 must "root: clone" inside git clone -q /srv/wanlab.git /root/wanlab
 must "root: ./dev demo" inside sh -c "cd /root/wanlab && ./dev demo"
 step "root: ./dev test" inside sh -c "cd /root/wanlab && ./dev test ${*@Q}"

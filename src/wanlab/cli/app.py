@@ -14,7 +14,7 @@ from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
 from .kernel_verbs import kernel
 from .lab_verbs import lab
-from .options import Json, WireOption
+from .options import Json, OptionalSeed, WireOption
 from .passed_on import ALL_ARGUMENTS, PassedOn
 from .plot_verb import plot
 from .test_verb import run_test
@@ -103,10 +103,7 @@ def execute(
         ),
     ] = None,
     wire: WireOption = "mtu",
-    seed: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
-    ] = None,
+    seed: OptionalSeed = None,
 ) -> None:
     """Run a command as root in a new machine, in the current folder.
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from . import completions
-from .options import WireOption
+from .options import OptionalSeed, WireOption
 
 COMMAND = "wanlab.command"
 SEPARATOR = "--"
@@ -88,10 +88,7 @@ def capture(
         ),
     ] = "fast",
     wire: WireOption = "mtu",
-    seed: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
-    ] = None,
+    seed: OptionalSeed = None,
 ) -> None:
     """Capture packets at ports of a network.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Json, Seed
+from .options import Jobs, Json, NoCache, Seed
 
 ExperimentFile = Annotated[
     str,
@@ -22,9 +22,6 @@ Values = Annotated[
         metavar="NAME=VALUES",
         autocompletion=completions.settings,
     ),
-]
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
 
 
@@ -81,12 +78,7 @@ def sweep_experiment(
     full: Annotated[
         bool, typer.Option("--full", help="Run the experiment's larger design, which takes longer.")
     ] = False,
-    jobs: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
-        ),
-    ] = None,
+    jobs: Jobs = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),

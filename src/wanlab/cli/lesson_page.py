@@ -75,7 +75,7 @@ def _literal(text: str) -> str:
 
 
 class ColourPager(Pager):
-    """The user's pager; less shows colours only if it is told to, and Debian's default is less."""
+    """Return the user's pager; less, Debian's default, shows colours only with the option -R."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment

@@ -12,6 +12,10 @@ from . import completions
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER")
 ]
+OptionalSeed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
+]
 Clock = Annotated[
     str,
     typer.Option(
@@ -27,6 +31,15 @@ WireOption = Annotated[
         metavar="WIRE",
         autocompletion=completions.one_of("mtu", "gso"),
     ),
+]
+Jobs = Annotated[
+    Optional[int],  # noqa: UP045  (typer reads the annotation at run time)
+    typer.Option(
+        "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
+    ),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Units = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Json, WireOption
+from .options import Jobs, Json, NoCache, WireOption
 
 LIST = "list"
 
@@ -82,12 +82,7 @@ def run_test(
         int, typer.Option(min=1, help="Repeat it with this many seeds.", metavar="NUMBER")
     ] = 1,
     wire: WireOption = "mtu",
-    jobs: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
-        ),
-    ] = None,
+    jobs: Jobs = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -103,9 +98,7 @@ def run_test(
             autocompletion=completions.one_of(".png", ".pdf", ".svg"),
         ),
     ] = ".png",
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
-    ] = False,
+    no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
     """Run a ready-made test of a path under load, as Flent does.

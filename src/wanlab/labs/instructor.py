@@ -163,7 +163,7 @@ def _checks(unit: Unit) -> Iterator[str]:
 
 
 def _mistakes(unit: Unit) -> Iterator[str]:
-    rows = ["| mistake | what the student is told |", "|---|---|"]
+    rows = ["| mistake | hint that the student gets |", "|---|---|"]
     for file in sorted((unit.folder / "wrong").glob("*.yaml")):
         work = read_work(file, unit.values)
         hints = [c.hint for c in unit.check if any(text in c.hint for text in work.hints)]

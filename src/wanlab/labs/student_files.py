@@ -112,7 +112,7 @@ def _packed_script(text: str, unit: Unit) -> str:
     packed = base64.encodebytes(zlib.compress(script.encode(), 9)).decode()
     return (
         "#!/bin/sh\n"
-        f"# {unit.heading}: sets up the network. It may be run again, and begins anew.\n"
+        f"# {unit.heading}: sets up the network. You can run it again to start over.\n"
         "# What it does is what you are to find out, so it is packed.\n"
         f"unpack='import base64,sys,zlib;{UNPACK}'\n"
         "script=$(wanlab-python -I -S -c \"$unpack\" <<'END'\n"

@@ -10,7 +10,7 @@ from wanlab.errors import Problem, RequirementError, TopologyError
 from wanlab.machine import Clock, MachineTraits
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
-from wanlab.topology.loops import loop_warnings
+from wanlab.topology import loop_warnings
 from wanlab.topology.model import Host, Router, Switch, Topology
 
 

@@ -27,8 +27,7 @@ from wanlab.plan import plan
 from wanlab.plan.change import reshape, schedule_changes
 from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
-from wanlab.topology import duplicate_warnings, ensure
-from wanlab.topology.loops import loop_warnings
+from wanlab.topology import duplicate_warnings, ensure, loop_warnings
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate

@@ -14,8 +14,7 @@ from itertools import islice
 from wanlab.operations import (
     ROOT,
 )
-from wanlab.topology import Topology, ensure, resolve
-from wanlab.topology.loops import loop_warnings
+from wanlab.topology import Topology, ensure, loop_warnings, resolve
 from wanlab.topology.model import is_in_root
 from wanlab.topology.nic import BY_RULE, Nic
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Problem 1: a path with a promised rate and delay between h1 and h2, and something wrong with it.
-# The variables are what the seed has drawn (lab.yaml). May be run again: it begins anew.
+# The variables are what the seed has drawn (lab.yaml). You can run it again to start over.
 set -eu
 
 for port in s1-eth1 s1-eth2 s2-eth1 s2-eth2; do

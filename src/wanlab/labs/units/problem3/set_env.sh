@@ -1,6 +1,6 @@
 #!/bin/sh
 # Problem 3: a bottleneck, and something that makes h1 and h2 share it badly.
-# The variables are what the seed has drawn (lab.yaml). May be run again: it begins anew.
+# The variables are what the seed has drawn (lab.yaml). You can run it again to start over.
 set -eu
 
 limit=$bdp
