@@ -1,0 +1,111 @@
+"""A system call, a page fault and a new process in a machine cost at most so much more than outside.
+
+Each switch between a program and the machine's kernel is a switch between two processes of the computer.
+Programs that make many of them decide how long a run takes, not the packets. `traps.c` is compiled with
+`cc` and runs alternately on the computer and in a machine, on one processor; it counts cycles of the
+time stamp counter, because in a machine no time passes while a program runs. The fastest of many
+series counts, because a busy computer can only make a series slower.
+
+    getppid            the cheapest system call
+    clock_gettime      of the C library; _raw is the system call
+    mmap_fault_munmap  one page: mapped, written to, unmapped
+    fault              a page of a larger mapping is written to for the first time
+    pipe_ping_pong     a byte to another process and back
+    fork_exit_wait     of a small process
+    exec_true          /bin/true, by posix_spawn(), until it has ended
+    python             `python3 -c pass`, until it has ended
+
+    host_us, machine_us  microseconds on the computer and in a machine
+    ratio                the second divided by the first; at_most: the claim
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _report import Report
+
+from wanlab import Network, Topology
+
+SOURCE = Path(__file__).with_suffix(".c")
+# Twice what was measured on a busy computer with 2 processors; on a quiet one most are a third of this.
+AT_MOST = {
+    "getppid": 150.0,
+    "clock_gettime": 900.0,
+    "clock_gettime_raw": 110.0,
+    "mmap_fault_munmap": 55.0,
+    "fault": 220.0,
+    "pipe_ping_pong": 25.0,
+    "fork_exit_wait": 90.0,
+    "exec_true": 80.0,
+    "python": 20.0,
+}
+COLUMNS = ("measure", "host_us", "machine_us", "ratio", "at_most", "is_met")
+
+
+def main() -> int:
+    options = _arguments()
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print("the benchmark needs a C compiler (cc): sudo apt install gcc", file=sys.stderr)
+        return 2
+    report = Report("traps")
+    measures = options.only or list(AT_MOST)
+    host: dict[str, float] = {}
+    machine: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder:
+        program = Path(folder) / "traps"
+        subprocess.run([compiler, "-O2", "-o", program, SOURCE], check=True)
+        command = [str(program), str(options.repeats), *measures]
+        _keep_fastest(host, _on_the_computer([str(program), "cycles_per_us"]))
+        with Network(Topology(), folder=folder) as net:
+            for _ in range(options.rounds):
+                _keep_fastest(host, _on_the_computer(command))
+                _keep_fastest(machine, net.root.run(command).output)
+    per_us = host["cycles_per_us"]
+    report.more = {"cycles_per_us": round(per_us, 1)}
+    table = report.table("traps", COLUMNS)
+    met = []
+    for name in measures:
+        ratio = machine[name] / host[name]
+        met.append(ratio <= AT_MOST[name])
+        table.add(
+            measure=name,
+            host_us=host[name] / per_us,
+            machine_us=machine[name] / per_us,
+            ratio=ratio,
+            at_most=AT_MOST[name],
+            is_met=met[-1],
+        )
+    return report.finish(is_met=all(met))
+
+
+def _on_the_computer(command: list[str]) -> str:
+    # A machine's processes have no streams of the terminal's either.
+    done = subprocess.run(
+        command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def _keep_fastest(fastest: dict[str, float], output: str) -> None:
+    for line in output.splitlines():
+        name, cycles = line.split()
+        fastest[name] = min(float(cycles), fastest.get(name, float("inf")))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="runs, alternately in and outside")
+    parser.add_argument("--repeats", type=int, default=60, help="series of each measure in a run")
+    parser.add_argument("--only", action="append", choices=AT_MOST)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
