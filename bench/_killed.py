@@ -22,6 +22,7 @@ TERMINATE_S = 15.0  # a program may go on without a guest process
 GRACE_S = 15.0  # a worker gives its run time to end
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 WANLAB = [sys.executable, "-m", "wanlab.cli"]
+TRACEBACK = "Traceback (most recent call last)"
 PING = "while :; do ping -c 1000 -i 0.01 -q h2; done"
 
 TOPOLOGY = """\
@@ -86,7 +87,7 @@ def main(kill: dict[str, Any]) -> dict[str, Any]:
         threading.Thread(target=run_network, args=(victim.pid,), daemon=True).start()
     target = find_target(kill["target"], victim, kill["moment"] * watched_s)
     was_running = target is not None and victim.poll() is None
-    if not was_running and "Traceback" in OUTPUT.read_text(errors="replace"):
+    if not was_running and TRACEBACK in OUTPUT.read_text(errors="replace"):
         raise AssertionError(OUTPUT.read_text())
     began = time.monotonic()
     hangs = 0
@@ -110,9 +111,7 @@ def main(kill: dict[str, Any]) -> dict[str, Any]:
         "gone_s": gone_s,
         "hangs": hangs,
         "left": left,
-        "tracebacks": output_text.count("Traceback (most recent call last)")
-        if kill["program"] != "python"
-        else 0,  # the script's own
+        **tracebacks(kill["program"], output_text),
         "output": output_text[-1500:],
     }
 
@@ -235,6 +234,15 @@ def await_silence(began: float) -> float:
     while processes() and time.monotonic() < deadline:
         time.sleep(0.01)
     return time.monotonic() - began
+
+
+def tracebacks(program: str, output: str) -> dict[str, int]:
+    """Count the tracebacks of wanlab, and those of Python's own start, before wanlab is loaded."""
+    count = output.count(TRACEBACK)
+    if program == "python":
+        count = 0  # the script's own
+    has_wanlab = "/wanlab/" in output.partition(TRACEBACK)[2]
+    return {"tracebacks": count if has_wanlab else 0, "starts": 0 if has_wanlab else count}
 
 
 # -- what is left -------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ namespaces is compared with what was there before (`_killed.py`).
     target      wanlab's process, its process group, the kernel's process, or one guest process
     left        what remains. After SIGKILL the note of the machine may, until `wanlab clean`
     hangs       programs that had not ended 90 s after the signal
-    tracebacks  in the output of wanlab itself
+    tracebacks  of wanlab
+    starts      tracebacks of Python itself, which was interrupted before it had loaded wanlab. They
+                are counted and are not wrong: no program in Python can prevent them
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
 TARGETS = ("wanlab", "wanlab", "group", "kernel", "guest")
 PATIENCE_S = 300.0
 NAMESPACES = ("--pid", "--fork", "--kill-child", "--mount", "--net", "--ipc", "--mount-proc")
-COUNTS = ("hits", "hangs", "left", "tracebacks")
+COUNTS = ("hits", "hangs", "left", "tracebacks", "starts")
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def perform(kill: Kill, wrong: list[dict[str, object]]) -> dict[str, float] | No
         "hangs": outcome["hangs"],
         "left": len(outcome["left"]),
         "tracebacks": outcome["tracebacks"],
+        "starts": outcome["starts"],
         "gone_s": outcome["gone_s"],
     }
 

@@ -12,8 +12,6 @@ rest of the public API is in the public submodules: `wanlab.topology`, `wanlab.n
 """
 
 import sys
-from importlib import import_module
-from pathlib import Path
 
 from wanlab.version import VERSION
 
@@ -26,8 +24,10 @@ def _read_stub() -> dict[str, str]:
     The stub is the only list of these names: type checkers and editors read it as it is.
     """
     modules = {}
-    stub = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
-    for line in stub.splitlines():
+    # Without pathlib: the command line should be ready for signals as soon as it can.
+    with open(f"{__file__.rpartition('.')[0]}.pyi", encoding="utf-8") as stub:  # noqa: PTH123
+        lines = stub.read().splitlines()
+    for line in lines:
         if line.startswith("from "):
             _, module, _, name, *_ = line.split()
             modules[name] = module
@@ -43,6 +43,8 @@ def __getattr__(name: str) -> object:
     # it does not need.
     if name not in _MODULES:
         raise AttributeError(f"module 'wanlab' has no attribute {name!r}")
+    from importlib import import_module
+
     module = _MODULES[name]
     if module != __name__ and hasattr(import_module(module), name):
         return getattr(import_module(module), name)
@@ -50,4 +52,6 @@ def __getattr__(name: str) -> object:
 
 
 if "IPython" in sys.modules:
-    import_module("wanlab.formatters").register_if_in_ipython()
+    from wanlab.formatters import register_if_in_ipython
+
+    register_if_in_ipython()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +116,78 @@ def test_a_start_loads_nothing_that_it_does_not_need(arguments: list[str]) -> No
     )
     loaded = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
     assert loaded & HEAVY == set()
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == INTERRUPTED:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+INTERRUPTED, *sys.argv = sys.argv[1:]
+sys.meta_path.insert(0, Interrupts())
+from wanlab.cli import main
+main()
+print("not interrupted")
+"""
+# Modules of all phases: wanlab itself, the command line's library, the command, and what it needs.
+IMPORTED = {
+    "plan single,2": ["wanlab.cli.program", "typer", "wanlab.cli.app", "wanlab.topology.model"],
+    "mn --version": ["wanlab.mininet.options"],
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [(arguments, module) for arguments, modules in IMPORTED.items() for module in modules],
+)
+def test_ctrl_c_during_any_import_ends_it_without_a_traceback(arguments: str, module: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, module, "wanlab", *arguments.split()],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    # A shell shows 130 for both.
+    assert ran.returncode in (130, -signal.SIGINT)
+    assert ran.stderr in ("", "wanlab: interrupted\n")
+
+
+HIDES_EXCEPTIONS = """
+import os, signal
+
+class Named:
+    def __set_name__(self, owner, name):
+        # Python calls an exception from here a RuntimeError.
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Owner:
+    named = Named()
+"""
+IMPORTS_IT = """
+import time
+from wanlab.cli.signals import EndedBySignal, raise_on_signals
+raise_on_signals()
+try:
+    import hides_exceptions
+    time.sleep(60)
+except EndedBySignal as ended:
+    print(ended.exit_status)
+"""
+
+
+def test_an_import_cannot_hide_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "hides_exceptions.py").write_text(HIDES_EXCEPTIONS)
+    ran = subprocess.run(
+        [sys.executable, "-c", IMPORTS_IT],
+        env={"PYTHONPATH": ":".join([*sys.path, str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("130\n", "")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import signal
+import threading
 from types import FrameType
 
 STATUS_OF_SIGNAL = 128  # a shell's exit status for signal N is 128 + N
+IMPORTLIB = "<frozen importlib."  # what the names of its files begin with
+RETRY_REAL_S = 0.01
+MAX_RETRIES = 100
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
@@ -33,10 +37,41 @@ def raise_on_signals() -> None:
 
     nohup and a shell's background jobs ignore some of them.
     """
+    retries = 0
 
     def end(number: int, frame: FrameType | None) -> None:
+        nonlocal retries
+        if _is_importing(frame) and retries < MAX_RETRIES:
+            retries += 1
+            main = threading.main_thread().ident
+            assert main is not None
+            threading.Timer(RETRY_REAL_S, signal.pthread_kill, [main, number]).start()
+            return
         raise EndedBySignal(number)
 
     for number in MESSAGES:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+
+
+def end_on_signals() -> None:
+    """Let these signals end the process at once: everything is released.
+
+    At the end of the interpreter, an exception of ours would only be printed.
+    """
+    for number in MESSAGES:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported, which may hide an exception or report it as another one.
+
+    Python prints and forgets what is raised in its callbacks there, and calls it a RuntimeError where
+    a class is made.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(IMPORTLIB):
+            return True
+        frame = frame.f_back
+    return False
