@@ -44,7 +44,7 @@ PUBLIC_MODULES = {
     *("topology", "topology.layout", "plan", "network", "record", "plot"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
-    *("experiments", "run", "sweep"),
+    *("experiments", "run", "sweep", "bottleneck"),
     *("machine.checkup", "machine.embedded", "machine.stale"),
 }
 
@@ -78,12 +78,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "labs": FACE,
     # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
     "standard_tests": FACE,
-    "cli": FACE | {"labs", "standard_tests", "mininet", "web"},
+    # Published figures: experiments as data, and pages about their results.
+    "bottleneck": {"measure"} | LIVE,
+    "gallery": FACE | {"sweep", "run", "plot"},
+    "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web"},
     "mininet": FACE,
     "web": FACE | {"labs"},
     "pytest_plugin": FACE,
 }
-FACES = {"labs", "standard_tests", "cli", "mininet", "web", "pytest_plugin"}
+FACES = {"labs", "standard_tests", "gallery", "cli", "mininet", "web", "pytest_plugin"}
 
 MAX_LINES = 600
 FORBIDDEN_NAMES = {

@@ -17,6 +17,7 @@ from .lab_verbs import lab
 from .options import Json, OptionalSeed, WireOption
 from .passed_on import ALL_ARGUMENTS, PassedOn
 from .plot_verb import plot
+from .reproduce_verb import reproduce
 from .test_verb import run_test
 
 # \b makes click keep the line breaks of a paragraph.
@@ -33,6 +34,7 @@ app = typer.Typer(
     wanlab plot results/RUN/RECORD                 draw what was measured
     wanlab sweep buffers.py                        run an experiment with all its values
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
+    wanlab reproduce run bbr-loss                  repeat a published figure
     wanlab doctor                                  check what this computer needs
     """,
     no_args_is_help=True,
@@ -272,6 +274,7 @@ def top(
 app.command("run")(run_experiment)
 app.command("sweep")(sweep_experiment)
 app.command("test")(run_test)
+app.add_typer(reproduce, name="reproduce")
 app.add_typer(lab, name="lab")
 app.add_typer(kernel, name="kernel")
 

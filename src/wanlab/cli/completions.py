@@ -113,6 +113,15 @@ def standard_tests(context: typer.Context, incomplete: str) -> Iterator[tuple[st
 
 
 @_quietly
+def gallery(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the figures of the gallery; for several, those that are not named yet."""
+    from wanlab.gallery import unit_file
+
+    for name in unit_file.names():
+        yield name, unit_file.find(name).title
+
+
+@_quietly
 def quantities(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield what `wanlab plot --what` draws; after a comma, one more."""
     from wanlab.plot import quantities as known

@@ -27,7 +27,7 @@ from .programs import PROGRAMS, program_hashes
 
 FORMAT = 1
 PACKAGE = Path(__file__).resolve().parents[1]
-UNINVOLVED_FOLDERS = {"cli", "labs", "mininet", "plot", "pytest_plugin", "sweep", "web"}
+UNINVOLVED_FOLDERS = {"cli", "gallery", "labs", "mininet", "plot", "pytest_plugin", "sweep", "web"}
 """Folders of the package that take no part in a run: faces, lessons, figures, and sweeps. The key covers
 every other file, so a new folder counts until it is named here."""
 

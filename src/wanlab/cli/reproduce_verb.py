@@ -1,0 +1,121 @@
+"""`wanlab reproduce` and its commands, with their options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from . import completions
+from .options import Jobs, Json, NoCache
+
+reproduce = typer.Typer(
+    help="""Repeat published figures and compare them with what was published.
+
+    \b
+    wanlab reproduce list
+    wanlab reproduce show mathis
+    wanlab reproduce run mathis bbr-loss
+    wanlab reproduce report
+    """,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+FigureName = Annotated[
+    str,
+    typer.Argument(
+        help="A figure of the gallery; see: wanlab reproduce list.",
+        metavar="NAME",
+        autocompletion=completions.gallery,
+    ),
+]
+GalleryFolder = Annotated[
+    Optional[Path],  # noqa: UP045  (typer reads the annotation at run time)
+    typer.Option("--units", help="Use the figures in FOLDER, not the gallery's.", metavar="FOLDER"),
+]
+Output = Annotated[
+    Path,
+    typer.Option("-o", "--output", help="Keep measurements in FOLDER.", metavar="FOLDER"),
+]
+RESULTS = Path("results/gallery")
+
+
+@reproduce.command("list")
+def reproduce_list(units: GalleryFolder = None, as_json: Json = False) -> None:
+    """List the figures of the gallery."""
+    from . import reproductions
+
+    raise typer.Exit(reproductions.show_list(units, as_json=as_json))
+
+
+@reproduce.command("show")
+def reproduce_show(name: FigureName, units: GalleryFolder = None, as_json: Json = False) -> None:
+    """Show what was published, and what wanlab predicts for its own runs.
+
+    Each prediction has a band and a reason, which were written down before the first run.
+    """
+    from . import reproductions
+
+    raise typer.Exit(reproductions.show(name, units, as_json=as_json))
+
+
+@reproduce.command("run")
+def reproduce_run(
+    figures: Annotated[
+        list[str],
+        typer.Argument(
+            help="Figures of the gallery, or `all`.",
+            metavar="NAME...",
+            autocompletion=completions.gallery,
+        ),
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Run the larger design, which takes longer.")
+    ] = False,
+    jobs: Jobs = None,
+    output: Output = RESULTS,
+    units: GalleryFolder = None,
+    no_cache: NoCache = False,
+    as_json: Json = False,
+) -> None:
+    """Run the experiment of a figure over several seeds and compare it with what was published.
+
+    \b
+    wanlab reproduce run mathis
+    wanlab reproduce run mathis --full -j 8
+
+    The measurement is kept as NAME.json in the output folder, with a page (NAME.md) and a figure
+    (NAME.svg) that shows the published points and ours. Finished runs are cached, so an interrupted
+    command resumes. The quick design of each figure takes less than two minutes on two idle cores.
+
+    Exit status: 0, or 1 if a run failed. A figure that differs from its publication is no failure.
+    """
+    from . import reproductions
+
+    raise typer.Exit(
+        reproductions.run(
+            figures,
+            full=full,
+            jobs=jobs,
+            output=output,
+            units=units,
+            no_cache=no_cache,
+            as_json=as_json,
+        )
+    )
+
+
+@reproduce.command("report")
+def reproduce_report(
+    folder: Annotated[
+        Path, typer.Argument(help="Where `run` has kept measurements.", metavar="FOLDER")
+    ] = RESULTS,
+    units: GalleryFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Write the pages and the index of all measured figures again, and print their verdicts."""
+    from . import reproductions
+
+    raise typer.Exit(reproductions.report(folder, units, as_json=as_json))

@@ -1,0 +1,178 @@
+"""`wanlab reproduce`: runs the experiments of published figures and prints what they show."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from wanlab import Sweep
+from wanlab.errors import WanlabError
+from wanlab.experiments import SweepProgress
+from wanlab.gallery import pages, unit_file
+from wanlab.gallery.judgement import Judgement, judge
+from wanlab.gallery.measurement import MeasuredFigure, measurement_of
+from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
+
+from . import sweeps
+
+ALL = "all"
+
+
+def show_list(folder: Path | None, *, as_json: bool) -> int:
+    """Print the figures with their sources."""
+    units = _units(folder)
+    if as_json:
+        print(json.dumps([{"name": unit.name, "title": unit.title} for unit in units], indent=2))
+        return 0
+    width = max((len(unit.name) for unit in units), default=0)
+    for unit in units:
+        source = unit.sources[0]
+        print(f"{unit.name:{width}}  {unit.title} ({source.venue} {source.year}, {source.figure})")
+    return 0
+
+
+def show(name: str, folder: Path | None, *, as_json: bool) -> int:
+    """Print what was published and what is predicted."""
+    unit = unit_file.find(name, folder or unit_file.UNITS)
+    quick = unit.design(QUICK)
+    if as_json:
+        print(json.dumps({**asdict(unit), "folder": str(unit.folder)}, indent=2))
+        return 0
+    print(f"{unit.title}\n")
+    for source in unit.sources:
+        print(f"{source.citation.replace('*', '')}\n  {source.link}")
+    print(f"\n{unit.page.strip()}\n\nPredictions:")
+    for each in unit.predictions:
+        print(f"* {each.claim}: {pages.band(each)} (published: {each.published})")
+        print(f"  {each.reason}")
+    print(f"\nPublished points: {unit.how_read.strip()}")
+    count = len(list(quick.runs()))
+    print(f"\nwanlab reproduce run {name} performs {count} runs over {quick.repeats} seeds.")
+    return 0
+
+
+def run(
+    names: Sequence[str],
+    *,
+    full: bool,
+    jobs: int | None,
+    output: Path,
+    units: Path | None,
+    no_cache: bool,
+    as_json: bool,
+) -> int:
+    """Perform the figures' sweeps and print their verdicts; return 1 if a run failed."""
+    known = units or unit_file.UNITS
+    chosen = [
+        unit_file.find(name, known)
+        for name in (unit_file.names(known) if ALL in names else dict.fromkeys(names))
+    ]
+    measured = {
+        unit.name: _measure(unit, FULL if full else QUICK, jobs, output, no_cache, known)
+        for unit in chosen
+    }
+    _print(chosen, measured, output, as_json=as_json)
+    return 1 if any(each.failed for each in measured.values()) else 0
+
+
+def report(folder: Path, units: Path | None, *, as_json: bool) -> int:
+    """Write all pages again and print the verdicts."""
+    all_units = _units(units)
+    measured = pages.measured_units(folder, all_units)
+    if not measured:
+        raise WanlabError(f"{folder} has no measurements", "make some: wanlab reproduce run all")
+    pages.write_pages(folder, all_units)
+    _print([unit for unit in all_units if unit.name in measured], measured, folder, as_json=as_json)
+    return 0
+
+
+def _units(folder: Path | None) -> list[GalleryUnit]:
+    known = folder or unit_file.UNITS
+    return [unit_file.find(name, known) for name in unit_file.names(known)]
+
+
+def _measure(
+    unit: GalleryUnit, size: str, jobs: int | None, output: Path, no_cache: bool, known: Path
+) -> MeasuredFigure:
+    """Perform one figure's sweep; keep its measurement, its page and its figure."""
+    design = unit.design(size)
+    task = Sweep(unit.experiment, design, output=output / "runs" / f"{unit.name}-{size}")
+    began_s, cpu_began_s = time.monotonic(), _processor_s()
+    cached = 0
+    with sweeps.shown(task) as listener:
+
+        def note(state: SweepProgress) -> None:
+            nonlocal cached
+            cached = state.cached
+            listener(state)
+
+        results = task.run(jobs=jobs, uses_cache=not no_cache, retry_failed=True, progress=note)
+    for failure in results.failures:
+        print(f"failed: {failure.title(results.varied)}: {failure}")
+    measurement = measurement_of(
+        unit.name,
+        size,
+        results,
+        seeds=design.repeats,
+        real_s=None if cached else time.monotonic() - began_s,
+        processor_s=None if cached else _processor_s() - cpu_began_s,
+    )
+    path = output / f"{unit.name}.json"
+    path.write_text(measurement.to_json(), encoding="utf-8")
+    if results.results:
+        pages.write_pages(output, [unit_file.find(unit.name, known)], index=False)
+    return measurement
+
+
+def _processor_s() -> float:
+    """Return the processor time of all processes that this one has waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _print(
+    units: Sequence[GalleryUnit],
+    measured: dict[str, MeasuredFigure],
+    folder: Path,
+    *,
+    as_json: bool,
+) -> None:
+    judged = {unit.name: judge(unit, measured[unit.name]) for unit in units}
+    if as_json:
+        print(json.dumps([_as_json(unit, judged[unit.name], folder) for unit in units], indent=2))
+        return
+    for unit in units:
+        for line in _lines(unit, judged[unit.name], folder):
+            print(line)
+
+
+def _lines(unit: GalleryUnit, judgement: Judgement, folder: Path) -> Iterator[str]:
+    yield f"{unit.name}: {judgement.verdict}"
+    for each in judgement.predictions:
+        measured = "-" if each.measured is None else str(each.measured)
+        yield f"  {each.prediction.claim}: {measured} (band {pages.band(each.prediction)}): {each.words}"
+    yield from (f"  because: {cause}" for cause in judgement.causes)
+    yield f"  the page is {folder / unit.name}.md"
+
+
+def _as_json(unit: GalleryUnit, judgement: Judgement, folder: Path) -> dict[str, object]:
+    return {
+        "name": unit.name,
+        "verdict": judgement.verdict,
+        "causes": list(judgement.causes),
+        "predictions": [
+            {
+                "claim": each.prediction.claim,
+                "band": [each.prediction.low, each.prediction.high],
+                "measured": None if each.measured is None else asdict(each.measured),
+                "holds": each.holds,
+                "is_certain": each.is_certain,
+            }
+            for each in judgement.predictions
+        ],
+        "page": str(folder / f"{unit.name}.md"),
+    }

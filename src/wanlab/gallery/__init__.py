@@ -1,0 +1,11 @@
+"""The gallery: published figures, run again.
+
+    unit          a folder: an experiment, published points, predictions with bands, a page
+    unit_file     reads such a folder
+    measurement   what a sweep of the unit's experiment has measured, with confidence intervals
+    judgement     predictions against the measurement: agrees, differs because, not reproduced
+    figure        published points and ours in one figure
+    pages         the pages of units and their index, in Markdown
+
+`wanlab reproduce` is the command line of all of it. The folders are in `units`.
+"""

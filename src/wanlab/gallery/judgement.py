@@ -1,0 +1,100 @@
+"""Compare a measurement with the predictions of its unit.
+
+A prediction holds if the mean over the seeds is in its band. The verdict follows from the predictions
+and nothing else:
+
+    agrees           every prediction holds
+    differs because  some do not, and the unit names the cause of each that was found in the records
+    not reproduced   some do not and nobody knows why, or runs failed
+
+An interval that reaches across an end of the band is marked: another set of seeds might decide
+differently.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .measurement import Estimate, MeasuredFigure
+from .unit import GalleryUnit, Prediction
+
+AGREES, DIFFERS, NOT_REPRODUCED = "agrees", "differs because", "not reproduced"
+
+
+@dataclass(frozen=True)
+class JudgedPrediction:
+    """A prediction with what was measured."""
+
+    prediction: Prediction
+    measured: Estimate | None
+    """None if the design has no such point."""
+
+    @property
+    def holds(self) -> bool:
+        band = self.prediction
+        return self.measured is not None and band.low <= self.measured.mean <= band.high
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the whole confidence interval is on the same side of the band's ends."""
+        if self.measured is None or self.measured.half is None:
+            return self.measured is not None
+        low = self.measured.mean - self.measured.half
+        high = self.measured.mean + self.measured.half
+        band = self.prediction
+        return not any(low < end < high for end in (band.low, band.high))
+
+    @property
+    def words(self) -> str:
+        if self.measured is None:
+            return "not measured"
+        side = "in the band" if self.holds else self._side()
+        return side if self.is_certain else f"{side}, but the interval crosses its end"
+
+    def _side(self) -> str:
+        assert self.measured is not None
+        if math.isnan(self.measured.mean):
+            return "undefined"
+        return "below" if self.measured.mean < self.prediction.low else "above"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All predictions of a unit, judged."""
+
+    predictions: tuple[JudgedPrediction, ...]
+    failed: int
+
+    @property
+    def verdict(self) -> str:
+        wrong = [each for each in self.predictions if not each.holds]
+        if self.failed or any(not each.prediction.cause for each in wrong):
+            return NOT_REPRODUCED
+        return DIFFERS if wrong else AGREES
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The causes of what differs, each once."""
+        wrong = (each.prediction.cause for each in self.predictions if not each.holds)
+        return tuple(dict.fromkeys(filter(None, wrong)))
+
+
+def judge(unit: GalleryUnit, measurement: MeasuredFigure) -> Judgement:
+    """Compare each prediction with what was measured."""
+    judged = tuple(
+        JudgedPrediction(each, _measured(each, measurement)) for each in unit.predictions
+    )
+    return Judgement(judged, measurement.failed)
+
+
+def _measured(prediction: Prediction, measurement: MeasuredFigure) -> Estimate | None:
+    estimates = []
+    for parameters in filter(
+        lambda each: each is not None, (prediction.at, prediction.relative_to)
+    ):
+        point = measurement.at(parameters or {})
+        if point is None or prediction.metric not in point.metrics:
+            return None
+        estimates.append(point.metrics[prediction.metric])
+    return estimates[0].over(estimates[1]) if len(estimates) > 1 else estimates[0]

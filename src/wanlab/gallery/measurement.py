@@ -1,0 +1,147 @@
+"""What a sweep of a unit's experiment has measured: each metric with its confidence interval.
+
+It is a small JSON file that pages and figures can be made from again, without the records.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from wanlab.errors import WanlabError
+from wanlab.experiments import Results
+from wanlab.plot.spread import interval
+from wanlab.run.design import Value
+from wanlab.sweep.result_set import group_by_parameters
+
+FILE = "measured.json"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a metric over the seeds, and half the width of its 95 % confidence interval.
+
+    One seed has no interval: `half` is None.
+    """
+
+    mean: float
+    half: float | None
+    unit: str
+
+    def __str__(self) -> str:
+        text = f"{self.mean:.3g}" if self.half is None else f"{self.mean:.3g} ± {self.half:.2g}"
+        return f"{text} {self.unit}".rstrip()
+
+    def over(self, other: Estimate) -> Estimate:
+        """Return the ratio of two means; relative errors add as the roots of their squares do."""
+        if not other.mean:
+            return Estimate(math.nan, None, "")
+        ratio = self.mean / other.mean
+        if self.half is None or other.half is None or not self.mean:
+            return Estimate(ratio, None, "")
+        relative = math.hypot(self.half / self.mean, other.half / other.mean)
+        return Estimate(ratio, abs(ratio) * relative, "")
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """One point of the design."""
+
+    parameters: Mapping[str, Value]
+    """All parameters of the experiment."""
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredFigure:
+    """All points of a design."""
+
+    unit: str
+    size: str
+    """quick or full."""
+    runs: int
+    seeds: int
+    failed: int
+    """Runs that failed or were not performed."""
+    real_s: float | None
+    """How long the sweep took; None if some of its runs came from the cache."""
+    processor_s: float | None
+    wanlab: str
+    kernel: str
+    points: tuple[MeasuredPoint, ...]
+
+    def at(self, parameters: Mapping[str, Value]) -> MeasuredPoint | None:
+        """Return the point with these parameters; None if there is none. The others are free."""
+        wanted = {name: str(value) for name, value in parameters.items()}
+        for point in self.points:
+            if all(str(point.parameters.get(name)) == value for name, value in wanted.items()):
+                return point
+        return None
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def measurement_of(
+    unit: str,
+    size: str,
+    results: Results,
+    *,
+    seeds: int,
+    real_s: float | None,
+    processor_s: float | None,
+) -> MeasuredFigure:
+    """Summarise the results of a sweep."""
+    names = tuple(results.results[0].parameters) if results.results else ()
+    points = []
+    for values, group in group_by_parameters(results.results, names).items():
+        units = {name: metric.unit for each in group for name, metric in each.metrics.items()}
+        metrics = {}
+        for name, metric_unit in units.items():
+            known = [each.metrics[name].value for each in group if name in each.metrics]
+            mean, half = interval(known)
+            metrics[name] = Estimate(
+                _rounded(mean), None if math.isnan(half) else _rounded(half), metric_unit
+            )
+        points.append(MeasuredPoint(dict(zip(names, values, strict=True)), metrics))
+    provenance = results.results[0].record.provenance if results.results else None
+    return MeasuredFigure(
+        unit=unit,
+        size=size,
+        runs=len(results.results),
+        seeds=seeds,
+        failed=len(results.failures) + results.missing,
+        real_s=None if real_s is None else round(real_s, 1),
+        processor_s=None if processor_s is None else round(processor_s, 1),
+        wanlab=provenance.wanlab if provenance else "",
+        kernel=provenance.kernel_release if provenance else "",
+        points=tuple(points),
+    )
+
+
+def read_measurement(path: Path) -> MeasuredFigure:
+    """Read what `MeasuredFigure.to_json` has written. Raises WanlabError if it is something else."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        points = tuple(
+            MeasuredPoint(
+                point["parameters"],
+                {name: Estimate(**estimate) for name, estimate in point["metrics"].items()},
+            )
+            for point in data["points"]
+        )
+        return MeasuredFigure(**{**data, "points": points})
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise WanlabError(
+            f"{path} is not a measurement: {error}", "repeat it: wanlab reproduce run"
+        ) from None
+
+
+def _rounded(value: float) -> float:
+    """Keep five significant digits: more would change with every processor's arithmetic."""
+    return float(f"{value:.5g}")

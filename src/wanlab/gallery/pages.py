@@ -1,0 +1,147 @@
+"""Write the pages of units and their index in Markdown, with the figures as SVG beside them.
+
+A page follows from the unit's folder and the measurement; it holds no date, so the same measurement
+gives the same page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .figure import draw
+from .judgement import JudgedPrediction, Judgement, judge
+from .measurement import MeasuredFigure, read_measurement
+from .unit import GalleryUnit, Prediction
+
+INDEX = "README.md"
+INTRODUCTION = """\
+# The gallery: published figures, run again
+
+`wanlab reproduce run NAME` repeats a published figure on your computer and compares it with what was
+published. Each figure has a folder in
+[src/wanlab/gallery/units](../../src/wanlab/gallery/units): the experiment, the published points with
+their origin, and predictions with bands that were written down before the first run. The verdict is
+computed from them:
+
+* **agrees**: the mean over the seeds is in the band of every prediction.
+* **differs because**: it is not, and the unit's page names the cause, found in the records.
+* **not reproduced**: it is not, and we do not know why; or runs failed.
+
+`wanlab reproduce show NAME` prints a unit before you run it. ± is half the 95 % confidence interval
+over the seeds. Time is the processor time of the quick design, which two idle cores need half as long
+for. `wanlab reproduce run all --no-cache --output docs/gallery` followed by
+`wanlab reproduce report docs/gallery` writes this folder again. [Sweeps](../sweeps.md) explains how
+experiments are written.
+"""
+
+
+def measured_units(folder: Path, units: Sequence[GalleryUnit]) -> dict[str, MeasuredFigure]:
+    """Return the measurements that a folder has, by the names of their units."""
+    return {
+        unit.name: read_measurement(path)
+        for unit in units
+        if (path := folder / f"{unit.name}.json").is_file()
+    }
+
+
+def write_pages(folder: Path, units: Sequence[GalleryUnit], *, index: bool = True) -> None:
+    """Write the page and the figure of each unit that was measured, and the index of all."""
+    from wanlab import plot
+
+    measurements = measured_units(folder, units)
+    for unit in units:
+        if measurement := measurements.get(unit.name):
+            page = folder / f"{unit.name}.md"
+            page.write_text(unit_page(unit, measurement), encoding="utf-8")
+            plot.save(draw(unit, measurement), page.with_suffix(".svg"))
+    if index:
+        (folder / INDEX).write_text(index_page(units, measurements), encoding="utf-8")
+
+
+def index_page(units: Sequence[GalleryUnit], measurements: Mapping[str, MeasuredFigure]) -> str:
+    """Return the table of all units: the first prediction of each, the verdict, seeds and time."""
+    lines = [
+        INTRODUCTION,
+        "| figure | prediction | published | measured | verdict | seeds | time |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for unit in units:
+        head = f"[{unit.title}]({unit.name}.md), {unit.sources[0].year}"
+        if unit.name not in measurements:
+            lines.append(f"| {unit.title} | | | | not measured | | |")
+            continue
+        measurement = measurements[unit.name]
+        judgement = judge(unit, measurement)
+        first = judgement.predictions[0]
+        cells = [
+            head,
+            first.prediction.claim,
+            first.prediction.published,
+            _measured(first),
+            f"{judgement.verdict.removesuffix(' because')} ({_count(judgement)})",
+            str(measurement.seeds),
+            "" if measurement.processor_s is None else f"{measurement.processor_s:.0f} s",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def unit_page(unit: GalleryUnit, measurement: MeasuredFigure) -> str:
+    """Return the page of a unit."""
+    return "\n".join(_page(unit, measurement, judge(unit, measurement))) + "\n"
+
+
+def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) -> Iterator[str]:
+    yield f"# {unit.title}\n"
+    yield from (f"* {source.citation}: <{source.link}>" for source in unit.sources)
+    yield f"\n**Verdict: {judgement.verdict}**"
+    yield from (f"\n* {cause}" for cause in judgement.causes)
+    yield f"\n![{unit.title}]({unit.name}.svg)\n"
+    yield unit.page.strip() + "\n"
+    yield "## Predictions\n"
+    yield "| prediction | published | band | measured | |"
+    yield "|---|---|---|---|---|"
+    for each in judgement.predictions:
+        prediction = each.prediction
+        yield (
+            f"| {prediction.claim} | {prediction.published} | {band(prediction)} |"
+            f" {_measured(each)} | {each.words} |"
+        )
+    yield "\nWhy the bands end where they do:\n"
+    yield from (f"* {each.claim}: {each.reason}" for each in unit.predictions)
+    yield "\n## The published points\n"
+    yield unit.how_read.strip() + "\n"
+    if unit.points:
+        yield "| series | x | value | origin |"
+        yield "|---|---|---|---|"
+        for point in unit.points:
+            yield f"| {point.series} | {point.x} | {point.value:g} | {point.origin} |"
+    yield "\n## How to repeat it\n"
+    full = " --full" if measurement.size == "full" else ""
+    yield f"    wanlab reproduce run {unit.name}{full}\n"
+    yield (
+        f"{measurement.runs} runs over {measurement.seeds} seeds, {_time(measurement)}wanlab"
+        f" {measurement.wanlab}, kernel {measurement.kernel}. The experiment is"
+        f" [{unit.experiment_file.name}](../../src/wanlab/gallery/units/{unit.name}/"
+        f"{unit.experiment_file.name})."
+    )
+
+
+def band(prediction: Prediction) -> str:
+    return f"{prediction.low:g} to {prediction.high:g}"
+
+
+def _measured(judged: JudgedPrediction) -> str:
+    return "-" if judged.measured is None else str(judged.measured)
+
+
+def _count(judgement: Judgement) -> str:
+    holding = sum(each.holds for each in judgement.predictions)
+    return f"{holding} of {len(judgement.predictions)}"
+
+
+def _time(measurement: MeasuredFigure) -> str:
+    if measurement.processor_s is None:
+        return ""
+    return f"{measurement.processor_s:.0f} s of processor time, "

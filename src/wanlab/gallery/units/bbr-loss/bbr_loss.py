@@ -1,0 +1,36 @@
+"""Goodput of BBR and of CUBIC on a path that loses packets at random."""
+
+from wanlab import Design, Flows, Run, experiment, units
+from wanlab.bottleneck import bottleneck, goodput_mbps, listen
+
+LOSSES = ["0.001%", "0.1%", "1%", "5%", "15%", "30%"]
+MORE_LOSSES = ["0.01%", "0.3%", "3%", "10%", "20%"]
+ALGORITHMS = ["bbr", "cubic"]
+
+
+@experiment(
+    design=Design.grid({"loss": LOSSES, "algorithm": ALGORITHMS}, repeats=2),
+    full=Design.grid(
+        {"loss": [*LOSSES, "0.01%", "0.3%", "3%", "10%", "20%"], "algorithm": ALGORITHMS},
+        repeats=10,
+    ),
+    labels={"loss": "loss of packets"},
+)
+def bbr_loss(
+    run: Run,
+    *,
+    loss: str = "1%",
+    algorithm: str = "bbr",
+    rate: str = "100Mbps",
+    rtt: str = "100ms",
+    seconds: int = 60,
+) -> None:
+    """Measure the goodput of one flow for a minute, slow start included, as the paper does."""
+    limit = run.buffer_bytes("1bdp", rate=rate, rtt=rtt)
+    topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": limit}, loss=loss)
+    with run.network(topology) as net:
+        listen(net, 1)
+        net["h1"].start(f"wanlab-traffic bulk r1 --congestion {algorithm} --time {seconds}s")
+        tcp = run.sample(Flows("h1"), every="500ms", until=f"{seconds}s")["tcp"]
+    most = units.parse_rate(rate) / 1e6
+    run.metric("goodput", goodput_mbps(tcp, "h1", from_s=0), "Mbit/s", most=most)

@@ -1,0 +1,54 @@
+"""`wanlab reproduce` as it is typed, with a gallery of one small unit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab.gallery.unit_file import names
+
+SMALL = str(Path(__file__).resolve().parents[1] / "gallery" / "units")
+
+
+def test_the_gallery_is_listed(wanlab: Any) -> None:
+    lines = wanlab("reproduce", "list").output.decode().splitlines()
+    assert [line.split()[0] for line in lines] == names()
+    assert wanlab("reproduce", "list", "--units", SMALL).output.decode() == (
+        "round-trip  A round trip (C 1999, figure 1)\n"
+    )
+
+
+def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
+    ran = wanlab("reproduce", "show", "round-trip", "--units", SMALL)
+    assert (ran.status, ran.errors) == (0, "")
+    text = ran.output.decode()
+    for part in ("A, B, C, 1999, figure 1", "RTT over 5 ms: 18 to 22 (published: 20)", "4 runs"):
+        assert part in text
+    ran = wanlab("reproduce", "show", "nothing")
+    assert (ran.status, 'the gallery has no "nothing"' in ran.errors) == (1, True)
+
+
+@pytest.mark.machine
+def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> None:
+    ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "-j", "1", "--no-cache")
+    assert ran.status == 0, ran.errors
+    folder = tmp_path / "results" / "gallery"
+    assert "round-trip: agrees\n" in ran.output.decode()
+    assert {path.suffix for path in folder.glob("round-trip.*")} == {".json", ".md", ".svg"}
+    ran = wanlab("reproduce", "report", "--units", SMALL, "--json")
+    assert ran.status == 0, ran.errors
+    (said,) = json.loads(ran.output)
+    assert said["verdict"] == "agrees"
+    means = [each["measured"]["mean"] for each in said["predictions"]]
+    assert means == [20.0, 2.0]  # to the precision that ping prints
+    index = (folder / "README.md").read_text()
+    assert "| [A round trip](round-trip.md), 1999 | RTT over 5 ms | 20 | 20 ± 0 ms |" in index
+    assert "agrees (2 of 2)" in index
+
+
+def test_a_report_needs_measurements(wanlab: Any) -> None:
+    ran = wanlab("reproduce", "report")
+    assert (ran.status, "has no measurements" in ran.errors) == (1, True)

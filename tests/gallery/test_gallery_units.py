@@ -1,0 +1,87 @@
+"""The gallery's own units: well-formed, measurable, and described by the pages in docs/gallery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wanlab.gallery import pages
+from wanlab.gallery.judgement import judge
+from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
+from wanlab.gallery.unit_file import UNITS, find, names
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "gallery"
+NAMES = names()
+
+
+def units() -> list[GalleryUnit]:
+    return [find(name) for name in NAMES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_unit_is_well_formed(name: str) -> None:
+    unit = find(name)
+    experiment = unit.experiment
+    assert experiment.full is not None
+    assert experiment.name == name.replace("-", "_")
+    assert unit.points
+    assert unit.page.startswith("## What is claimed\n")
+    assert "\n## What we do\n" in unit.page
+    assert {unit.axes.over, unit.axes.by or unit.axes.over} <= set(experiment.parameters)
+    for source in unit.sources:
+        assert source.link.startswith(("http://", "https://"))
+        assert 1980 < source.year < 2027
+    for size in (QUICK, FULL):
+        design = unit.design(size)
+        assert design.repeats >= 2
+        points = [experiment.resolve(parameters) for parameters, _ in design.runs()]
+        for prediction in unit.predictions:
+            for wanted in filter(None, (prediction.at, prediction.relative_to)):
+                assert set(wanted) <= set(experiment.parameters)
+                matching = {
+                    repr(point)
+                    for point in points
+                    if all(str(point[key]) == str(value) for key, value in wanted.items())
+                }
+                assert len(matching) == 1, f"{prediction.claim} in the {size} design"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_in_a_unit_is_from_memory(name: str) -> None:
+    for path in (UNITS / name).iterdir():
+        if path.is_file():
+            assert "from memory" not in path.read_text(encoding="utf-8")
+
+
+def test_the_pages_say_what_the_units_and_their_measurements_say() -> None:
+    measured = pages.measured_units(DOCS, units())
+    assert (DOCS / pages.INDEX).read_text(encoding="utf-8") == pages.index_page(units(), measured)
+    for unit in units():
+        if unit.name in measured:
+            page = (DOCS / f"{unit.name}.md").read_text(encoding="utf-8")
+            assert page == pages.unit_page(unit, measured[unit.name])
+            assert (DOCS / f"{unit.name}.svg").stat().st_size < 60_000
+    stray = {path.stem for path in DOCS.iterdir()} - {unit.name for unit in units()}
+    assert stray == {"README"}
+
+
+@pytest.mark.machine
+def test_a_unit_gives_a_number_of_the_predicted_size_in_a_short_run() -> None:
+    result = find("mathis").experiment.run(cache=False, loss="1%", seconds=20)
+    assert 1.4 < result["goodput"] < 5.7  # half and twice Mathis' formula
+    assert result.metrics["goodput"].unit == "Mbit/s"
+    assert result["retransmitted"] > 10
+
+
+def test_a_cause_stands_only_where_something_differs() -> None:
+    """A cause is found in the records of a run that differs; it is no excuse in advance."""
+    measured = pages.measured_units(DOCS, units())
+    stale = [
+        f"{unit.name}: {each.prediction.claim}"
+        for unit in units()
+        if unit.name in measured
+        for each in judge(unit, measured[unit.name]).predictions
+        if each.holds and each.is_certain and each.prediction.cause
+    ]
+    assert stale == []

@@ -1,0 +1,122 @@
+"""Verdicts follow from predictions and measurements, and from nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wanlab.errors import WanlabError
+from wanlab.gallery.figure import draw
+from wanlab.gallery.judgement import AGREES, DIFFERS, NOT_REPRODUCED, judge
+from wanlab.gallery.measurement import Estimate, MeasuredFigure, MeasuredPoint, read_measurement
+from wanlab.gallery.unit import GalleryUnit
+from wanlab.gallery.unit_file import GalleryUnitError, find, read
+
+UNITS = Path(__file__).with_name("units")
+
+
+@pytest.fixture
+def unit() -> GalleryUnit:
+    return find("round-trip", UNITS)
+
+
+def measured(first: Estimate, second: Estimate, *, failed: int = 0) -> MeasuredFigure:
+    points = (
+        MeasuredPoint({"delay": "5ms"}, {"rtt": first}),
+        MeasuredPoint({"delay": "10ms"}, {"rtt": second}),
+    )
+    return MeasuredFigure(
+        unit="round-trip",
+        size="quick",
+        runs=2,
+        seeds=1,
+        failed=failed,
+        real_s=None,
+        processor_s=None,
+        wanlab="0",
+        kernel="6.12",
+        points=points,
+    )
+
+
+def ms(mean: float, half: float | None = None) -> Estimate:
+    return Estimate(mean, half, "ms")
+
+
+def test_all_predictions_that_hold_make_it_agree(unit: GalleryUnit) -> None:
+    judgement = judge(unit, measured(ms(20), ms(40)))
+    assert judgement.verdict == AGREES
+    assert judgement.causes == ()
+    assert judgement.predictions[1].measured == Estimate(2.0, None, "")
+
+
+def test_what_differs_for_a_known_cause_differs_because(unit: GalleryUnit) -> None:
+    judgement = judge(unit, measured(ms(20), ms(60)))
+    assert judgement.verdict == DIFFERS
+    assert judgement.causes == ("The moon was full.",)
+
+
+def test_what_differs_without_a_cause_is_not_reproduced(unit: GalleryUnit) -> None:
+    assert judge(unit, measured(ms(30), ms(60))).verdict == NOT_REPRODUCED
+
+
+def test_failed_runs_and_missing_points_are_not_reproduced(unit: GalleryUnit) -> None:
+    assert judge(unit, measured(ms(20), ms(40), failed=1)).verdict == NOT_REPRODUCED
+    whole = measured(ms(20), ms(40))
+    first_only = replace(whole, points=whole.points[:1])
+    judgement = judge(unit, first_only)
+    assert [each.words for each in judgement.predictions] == ["in the band", "not measured"]
+    assert not judgement.predictions[1].holds
+
+
+def test_an_interval_across_the_end_of_a_band_is_marked(unit: GalleryUnit) -> None:
+    inside, ratio = judge(unit, measured(ms(20, 3), ms(40, 0.1))).predictions
+    assert (inside.holds, inside.is_certain) == (True, False)
+    assert inside.words == "in the band, but the interval crosses its end"
+    assert ratio.measured is not None
+    assert ratio.measured.half == pytest.approx(2 * 3 / 20, rel=1e-2)
+    outside = judge(unit, measured(ms(30, 1), ms(40))).predictions[0]
+    assert (outside.words, outside.is_certain) == ("above", True)
+
+
+def test_a_measurement_is_read_back_as_it_was_written(unit: GalleryUnit, tmp_path: Path) -> None:
+    written = measured(ms(20.5, 0.25), ms(40))
+    path = tmp_path / "round-trip.json"
+    path.write_text(written.to_json())
+    assert read_measurement(path) == written
+    path.write_text("{}")
+    with pytest.raises(WanlabError, match="is not a measurement"):
+        read_measurement(path)
+
+
+def test_the_figure_shows_published_points_beside_ours(unit: GalleryUnit) -> None:
+    axes = draw(unit, measured(ms(20, 1), ms(40, 2))).axes[0]
+    shown = {str(line.get_label()): list(line.get_ydata()) for line in axes.lines}  # type: ignore[arg-type]
+    assert shown == {"measured": [20, 40], "published": [20, 40]}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Delay (ms)", "RTT (ms)")
+
+
+def test_every_mistake_in_a_unit_is_reported_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "wrong"
+    shutil.copytree(UNITS / "round-trip", folder)
+    (folder / "round_trip.py").unlink()
+    text = (folder / "unit.yaml").read_text()
+    text = text.replace("band: [18, 22]", "band: [22, 18]").replace(
+        "title: A round", "titel: A round"
+    )
+    (folder / "unit.yaml").write_text(text)
+    with pytest.raises(GalleryUnitError) as caught:
+        read(folder)
+    message = str(caught.value)
+    for part in ("a band is [low, high]", '"title" is missing', '"titel" is not known here'):
+        assert part in message
+    assert "there is no wrong.py" in message
+
+
+def test_an_unknown_unit_is_named_with_the_nearest() -> None:
+    with pytest.raises(WanlabError, match='the gallery has no "round-tripp"') as caught:
+        find("round-tripp", UNITS)
+    assert "did you mean round-trip" in str(caught.value)
