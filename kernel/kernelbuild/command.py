@@ -43,11 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kernel/build.py", description="wanlab's own kernel")
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build it, unless it is in the cache")
-    build.add_argument(
-        "--jobs",
-        type=_positive,
-        help="parallel compilers (default: usable CPUs)",
-    )
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
     config = commands.add_parser(
         "config", help="print the full configuration, checked; build nothing"
@@ -67,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
         help="build nothing: check the image for damage, and compare its "
         "source, patches and options with the recipe's",
     )
+    for command in (build, verify):
+        command.add_argument(
+            "--jobs",
+            type=_positive,
+            help="parallel compilers (default: usable CPUs)",
+        )
     for command in (build, config, verify):
         command.add_argument(
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
@@ -95,7 +96,9 @@ def _verify(recipe: Recipe, options: argparse.Namespace) -> int:
     folder = options.folder or (image.folder if image else None)
     if folder is None:
         raise BuildError("no kernel has been built for this recipe", "name the folder of an image")
-    problems = verify_image(recipe, folder, rebuild=not options.quick, source=options.source)
+    problems = verify_image(
+        recipe, folder, rebuild=not options.quick, source=options.source, jobs=options.jobs
+    )
     for problem in problems:
         print(f"{folder}: {problem}")
     if not problems:

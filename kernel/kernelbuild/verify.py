@@ -21,6 +21,7 @@ def verify_image(
     *,
     rebuild: bool = True,
     source: Path | None = None,
+    jobs: int | None = None,
     stream: TextIO | None = None,
 ) -> list[str]:
     """Compare an image with the recipe; return the differences, none if it is the recipe's.
@@ -36,7 +37,7 @@ def verify_image(
     if problems or not rebuild:
         return problems
     with tempfile.TemporaryDirectory(prefix="wanlab-verify-") as cache:
-        image = build_image(recipe, cache=Path(cache), source=source, stream=stream)
+        image = build_image(recipe, cache=Path(cache), source=source, jobs=jobs, stream=stream)
         rebuilt = image.manifest
     if rebuilt["inputs"]["tools"] != manifest["inputs"]["tools"]:
         return ["built with other tools than this computer has: " + _tools(manifest["inputs"])]

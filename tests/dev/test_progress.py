@@ -36,6 +36,20 @@ def test_outside_a_terminal_a_line_appears_every_ten_seconds() -> None:
     ]
 
 
+def test_long_output_is_cut_outside_a_terminal() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress("pip install", stream, clock)
+    progress.take(f"Installing collected packages: {', '.join(['package'] * 200)}\n")
+    for _ in range(25):
+        clock.now += 10
+        progress.tick()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 25
+    assert lines[0].startswith("pip install: 10 s  Installing collected packages: package, package")
+    assert lines[0].endswith("...")
+    assert max(map(len, lines)) <= 100
+
+
 def test_on_a_terminal_one_line_is_written_over() -> None:
     stream, clock = Terminal(), Clock()
     progress = Progress("work", stream, clock)

@@ -1,7 +1,8 @@
 """Runs a command and shows its progress: its latest line of output and the time since its start.
 
 On a terminal this is one line that is overwritten. Elsewhere it is a line after the first second, one
-every ten seconds, and one at the end. A command that takes less than a second prints nothing.
+every ten seconds, and one at the end. A command that takes less than a second prints nothing. Long
+output (pip lists all that it installs in one line) is cut to the width of a page.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .errors import DevError
 TICK_S = 0.5
 WORTH_A_LINE_S = 1.0
 NOTE_EVERY_S = 10.0
+NOTE_COLUMNS = 100
 TAIL_LINES = 25
 END_S = 10.0
 _CLEAR = "\r\x1b[K"
@@ -56,7 +58,7 @@ class Progress:
             self._write(_CLEAR + text[: shutil.get_terminal_size().columns - 1])
         elif self._clock() >= self._note_at:
             self._note_at = self._clock() + NOTE_EVERY_S
-            self._note(f"{self._elapsed()} s  {latest}")
+            self._note(f"{self._elapsed()} s  {_cut(latest, NOTE_COLUMNS - len(self._what) - 10)}")
 
     def finish(self, outcome: str = "done") -> None:
         """Show the outcome in a line that stays."""
@@ -79,6 +81,10 @@ class Progress:
 
     def _elapsed(self) -> int:
         return round(self._clock() - self._started)
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if len(text) <= columns else f"{text[: columns - 3]}..."
 
 
 def run(
