@@ -41,10 +41,10 @@ FACE = {FRONT_DOOR}
 # What faces may import beside the front door: the rest of the public API.
 PUBLIC_MODULES = {
     *("errors", "fields", "units", "version", "yaml_text"),
-    *("topology", "topology.layout", "plan", "network", "record", "plot"),
+    *("topology", "topology.layout", "plan", "network", "network.replay", "record", "plot"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
-    *("experiments", "run", "sweep", "bottleneck"),
+    *("experiments", "run", "sweep", "session", "bottleneck"),
     *("machine.checkup", "machine.embedded", "machine.stale"),
 }
 
@@ -65,7 +65,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {"agent"},
     "plan": {"operations", "topology"} | DATA,
     "machine": {"agent", "operations"} | DATA,
-    "network": {"machine", "plan", "operations", "agent", "topology", "record"} | DATA,
+    "session": {"agent"} | DATA,
+    "network": {"session", "machine", "plan", "operations", "agent", "topology", "record"} | DATA,
     # Beside networks, it looks at the machine that it runs in, with the agent's own tools.
     "measure": LIVE | {"agent"},
     "plot": {"record"} | DATA,

@@ -83,6 +83,11 @@ class FrameReader:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the beginning of a frame has arrived, and its end has not."""
+        return bool(self._buffer)
+
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that `data` completes, in order. ValueError if a length is impossible."""
         self._buffer += data

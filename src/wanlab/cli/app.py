@@ -14,9 +14,10 @@ from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
 from .kernel_verbs import kernel
 from .lab_verbs import lab
-from .options import Json, OptionalSeed, WireOption
+from .options import Json, OptionalSeed, SessionFile, WireOption
 from .passed_on import ALL_ARGUMENTS, PassedOn
 from .plot_verb import plot
+from .replay_verb import replay
 from .reproduce_verb import reproduce
 from .test_verb import run_test
 
@@ -32,6 +33,7 @@ app = typer.Typer(
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab plan topology.mn                        print a network as a shell script
     wanlab plot results/RUN/RECORD                 draw what was measured
+    wanlab replay ping.wanlab                      perform a recorded session again
     wanlab sweep buffers.py                        run an experiment with all its values
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
     wanlab reproduce run bbr-loss                  repeat a published figure
@@ -106,6 +108,7 @@ def execute(
     ] = None,
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
+    session: SessionFile = None,
 ) -> None:
     """Run a command as root in a new machine, in the current folder.
 
@@ -118,7 +121,8 @@ def execute(
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
     writes are lost when the machine ends, except on the native machine, which uses this computer's
-    files. Options must come before --.
+    files. Options must come before --. A session file holds all that is typed, also passwords, and
+    can be performed again: wanlab replay FILE.
 
     Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
     terminal, time is never faster than a real clock after you press the first key.
@@ -130,7 +134,14 @@ def execute(
 
     raise typer.Exit(
         command_module.run(
-            command, topo=topo, node=node, machine=machine, clock=clock, wire=wire, seed=seed
+            command,
+            topo=topo,
+            node=node,
+            machine=machine,
+            clock=clock,
+            wire=wire,
+            seed=seed,
+            session=session,
         )
     )
 
@@ -188,6 +199,7 @@ def python(
       --line-rate RATE            speed of a cable (1Gbps)
       --memory SIZE               memory of the machine, such as 4GB
       --allow-connect ADDRESS:PORT   allow it to connect there on your computer (to a controller)
+      --session FILE              record all that is typed and said, for: wanlab replay FILE
       --venv FOLDER               virtual environment to use (default: the active one)
       --strict                    make an error of each warning about what has no effect
 
@@ -223,6 +235,7 @@ def plan(
 
 
 app.command("plot")(plot)
+app.command("replay")(replay)
 app.command("capture", cls=WithCommand)(capture)
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import FrameType
 
 from wanlab import Network, Process, Topology
@@ -28,7 +29,7 @@ DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
 """The kernel preempts a command that computes after one second, and then it receives Ctrl-C."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-OPTIONS = ("--topo", "--node", "--machine", "--clock", "--wire", "--seed")
+OPTIONS = ("--topo", "--node", "--machine", "--clock", "--wire", "--seed", "--session")
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
 
 
@@ -41,6 +42,7 @@ def run(
     clock: str | None,
     wire: str,
     seed: int | None,
+    session: Path | None = None,
 ) -> int:
     """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it."""
     if command[0].startswith("-"):
@@ -53,6 +55,7 @@ def run(
         clock=clock and one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
         wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
         seed=seed,
+        session=session or False,
     )
     namespace = network[node] if node else network.root
     return run_in(network, namespace.start, command, DEFAULT)

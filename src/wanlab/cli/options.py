@@ -41,6 +41,14 @@ Jobs = Annotated[
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
+SessionFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--session",
+        help="Record all that is typed and said, for: wanlab replay FILE.",
+        metavar="FILE",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Units = Annotated[
     Optional[Path],  # noqa: UP045

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired, Protocol, TypedDict
 
+from wanlab.agent.messages import Frame
+
 from .channel import AgentFailure, Channel, Listener
 from .client import AgentClient
 from .traits import MachineTraits
@@ -83,6 +85,14 @@ class Machine(Protocol):
 
         `stop` is called again whenever the agent has sent something. MachineError if the machine ends.
         """
+        ...
+
+    def observe(
+        self,
+        on_sent: Callable[[bytes], None] | None,
+        on_frame: Callable[[Frame], None] | None,
+    ) -> None:
+        """Call these with all that is sent to the agent from now on, and with all that it sends."""
         ...
 
     def prefix(self, node: str, folder: str) -> list[str]:

@@ -6,7 +6,7 @@ No socket here: bytes come in by `feed`, and go out through the function given a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -51,6 +51,8 @@ class Channel:
         """Called with each REQUEST, REQUEST_DATA and REQUEST_END frame, after all other frames."""
         self.serve: Callable[[], None] = lambda: None
         """Called again and again while time may pass, to serve connections outside the machine."""
+        self.on_frame: Callable[[Frame], None] | None = None
+        """Called with each frame that arrives, before anybody else sees it."""
         self.is_ready = False
 
     # -- calls ------------------------------------------------------------------------------------
@@ -107,6 +109,34 @@ class Channel:
     def end_request(self, number: int) -> None:
         self._write(encode(Kind.ANSWER_END, number))
 
+    # -- sending again what was sent before -------------------------------------------------------
+
+    def repeat(self, data: bytes, frames: Sequence[Frame]) -> None:
+        """Send `data`, in which these frames end, as it was sent by another channel."""
+        for frame in frames:
+            if frame.kind is Kind.CALL:
+                self._answers[frame.number] = None
+        self._write(data)
+
+    def adopt_process(self, number: int, listener: Listener) -> None:
+        """Let `listener` have the output of a process whose number was chosen before."""
+        self._listeners[number] = listener
+
+    @property
+    def listeners(self) -> Iterable[Listener]:
+        """What receives output now: processes and watches."""
+        return self._listeners.values()
+
+    def finish_repeating(self, numbers: int) -> None:
+        """Go on with calls of our own. `numbers` is the highest number that was used before."""
+        self._answers.clear()
+        self._numbers = count(numbers + 1)
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether a call has not been answered."""
+        return None in self._answers.values()
+
     # -- what the agent sends ---------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
@@ -119,6 +149,8 @@ class Channel:
             self._receive(frame)
 
     def _receive(self, frame: Frame) -> None:
+        if self.on_frame is not None:
+            self.on_frame(frame)
         if frame.kind is Kind.READY:
             self.is_ready = True
             return

@@ -57,6 +57,8 @@ class RealLoop:
         self._started = time.monotonic_ns()
         self._polls_outside = False
         self.give_up_at_real_s: float | None = None
+        self.on_sent: Callable[[bytes], None] | None = None
+        """Called with the bytes that were sent to the agent."""
 
     @property
     def now_ns(self) -> int:
@@ -110,11 +112,15 @@ class RealLoop:
     def _send_outgoing(self) -> None:
         while self._outgoing:
             try:
-                del self._outgoing[: self._pipes.to_agent.send(self._outgoing)]
+                sent = self._pipes.to_agent.send(self._outgoing)
             except BlockingIOError:
                 return
             except OSError:
                 raise ConnectionClosed from None
+            data = bytes(self._outgoing[:sent])
+            del self._outgoing[:sent]
+            if self.on_sent is not None:
+                self.on_sent(data)
 
     def close(self) -> None:
         self._selector.close()

@@ -97,6 +97,11 @@ MACHINE_OPTIONS = (
         " (addresses of --controller remote are allowed anyway)",
     ),
     MachineOption(
+        "session",
+        "FILE",
+        "record all that is typed (also passwords) and said, for: wanlab replay FILE",
+    ),
+    MachineOption(
         "venv",
         "FOLDER",
         "virtual environment whose Python and packages scripts use (default: the active one)",

@@ -68,7 +68,7 @@ class HostService(dict[str, Handler]):
 
     def _dispatch(self, frame: Frame) -> None:
         if frame.kind is Kind.REQUEST:
-            self._accept(frame)
+            self.accept(frame)
             return
         connection = self._connections.get(frame.number)
         if connection is None:
@@ -82,7 +82,8 @@ class HostService(dict[str, Handler]):
         if connection.on_end is not None:
             connection.on_end()
 
-    def _accept(self, frame: Frame) -> None:
+    def accept(self, frame: Frame) -> None:
+        """Handle a program's request."""
         try:
             request = frame.json()
             handler = self.get(request["do"])

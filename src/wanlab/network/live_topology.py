@@ -210,11 +210,29 @@ class LiveTopology:
         self.move_interfaces(added)
         self.perform(added)
         self.plan = operations
-        self.topology = topology
+        self._set_topology(topology)
         self.add_warnings([*duplicate_warnings(topology), *loop_warnings(topology)])
         self.allow_outside_connections()
         self.announce()
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
+
+    def _set_topology(self, topology: Topology) -> None:
+        self.topology = topology
+        if self._runtime.recording is not None:
+            self._runtime.recording.note_topology(topology)
+
+    def restore(self, topology: Topology) -> None:
+        """Take over the topology of a machine that a replay has brought to this instant."""
+        self.topology = topology
+        self.plan = self.plan_for(topology)
+        self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
+        self.allow_outside_connections()
+        for port in self.ports:
+            if port.conditions.schedule is not None:
+                changes = schedule_changes(self.namespace_of(port), port)
+                passed_ns = self._runtime.now_ns
+                later = (change for change in changes if change[0] > passed_ns)
+                self._schedule_next(later, str(port.name))
 
     # -- conditions and states --------------------------------------------------------------------
 
@@ -237,7 +255,7 @@ class LiveTopology:
         ensure(topology)
         _refuse_scheduled(port, changed)
         self._runtime.perform(reshape(self.namespace_of(port), port, changed))
-        self.topology = topology
+        self._set_topology(topology)
         self.verify([changed])
         self.start_varying([changed])
 

@@ -11,7 +11,9 @@ On the real clock these calls wait, and time passes between them, too.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Unpack
@@ -42,6 +44,9 @@ from .timers import Timer
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
+    from wanlab.session import Difference, RecordedSession
+
+    from .replay import OnSaid, Replay, ReplayGoal
 
 STOP_COMMAND_LIMIT = "60s"
 
@@ -72,6 +77,8 @@ class Network:
     visible_folders
                 folders below /tmp, /run or /dev that programs may read: a machine has its own there.
                 The rest of your computer is visible in any case.
+    session     a file that records everything that goes in and comes out: see `Network.replay`. With
+                True the session is kept without a file, for `rewind` and `branch`.
     """
 
     def __init__(
@@ -90,6 +97,7 @@ class Network:
         line_rate: str | int | None = None,
         allow_connect: Sequence[str] = (),
         visible_folders: Sequence[str | Path] = (),
+        session: str | Path | bool = False,
     ) -> None:
         topology = resolve(ensure(topology))
         self.options = NetworkOptions.resolved(
@@ -118,6 +126,10 @@ class Network:
         )
         self._silent_drops = SilentDrops(self._runtime)
         self._is_attached = False
+        self._session_target = Path(session) if isinstance(session, str) else session
+        self._goal: ReplayGoal | None = None
+        self._replay: Replay | None = None
+        self._own_folder: Path | None = None
         self.warnings = self._live.warnings
         """What to know before trusting measurements in this network; records keep it."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
@@ -169,7 +181,8 @@ class Network:
     # -- start and stop ---------------------------------------------------------------------------
 
     def __enter__(self) -> Network:
-        self.start()
+        if not self.is_running:
+            self.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -183,9 +196,15 @@ class Network:
         """Boot the machine, perform the plan, and begin at time 0."""
         self.on_time = self.on_time or time_line()
         startup = Startup(self._runtime, self._live, self.host_service, self._silent_drops)
+        if self._session_target:
+            from .recording import NetworkRecording
+
+            self._runtime.recording = NetworkRecording(self._session_target, self.options)
         try:
             startup.boot()
-            if self._is_attached:
+            if self._goal is not None:
+                self._perform_again(self._goal)
+            elif self._is_attached:
                 startup.adopt_nodes()
             else:
                 startup.build()
@@ -197,6 +216,12 @@ class Network:
         """End the machine and everything in it."""
         self._runtime.close()
         self._outside_connections.close()
+        self._remove_own_folder()
+
+    def _remove_own_folder(self) -> None:
+        if self._own_folder is not None:
+            shutil.rmtree(self._own_folder, ignore_errors=True)
+            self._own_folder = None
 
     def _run_stop_commands(self) -> None:
         for node in self.topology.nodes:
@@ -231,6 +256,132 @@ class Network:
         May be called from another thread, in which calls then raise MachineError.
         """
         self.machine.kill()
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    @classmethod
+    def replay(
+        cls,
+        session: str | Path | RecordedSession,
+        *,
+        until: str | int | None = None,
+        folder: str | Path | None = None,
+        record: str | Path | bool = False,
+        anyway: bool = False,
+        speed: float | None = None,
+        on_said: OnSaid | None = None,
+    ) -> Network:
+        """Return a network that performs a recorded session again when it starts, up to `until` of
+        its clock, and can then go on.
+
+            with Network.replay("ping.wanlab", until="5s") as net:
+                net.set_link("s1", "s2", loss="5%")
+                net.run_for("10s")
+
+        `folder`: an empty folder to work in; by default a temporary one, which is removed when the
+        network stops. `record`: a file for the session that follows, or True. `anyway`: also on
+        another kernel. `speed`: network seconds per real second at most. `on_said` is called with
+        what processes write meanwhile. SessionError if this is impossible.
+        """
+        from wanlab.session import RecordedSession, read
+
+        from . import branching
+        from .replay import ReplayGoal
+
+        if not isinstance(session, RecordedSession):
+            session = read(session)
+        branching.check(session, anyway=anyway)
+        until_ns = None if until is None else parse_time(until)
+        goal = ReplayGoal(session, until_ns, speed, on_said)
+        return cls._replaying(goal, folder, record)
+
+    @classmethod
+    def _replaying(
+        cls, goal: ReplayGoal, folder: str | Path | None, record: str | Path | bool
+    ) -> Network:
+        from . import branching
+        from .replay import topology_at
+
+        place = branching.make_folder(goal.session, folder)
+        options = branching.options_of(goal.session)
+        network = cls(topology_at(goal.session, 0), **options, folder=place, session=record)
+        network._goal = goal
+        network._own_folder = place if folder is None else None
+        return network
+
+    def rewind(self, time: str | int) -> None:
+        """Go back to what the network was when its clock showed `time`, by replay; needs `session=`.
+
+        Processes that were started later are gone, and others say again what they say from then on.
+        If the session has the working folder's files, the network goes on in a copy of the folder as
+        it was at the start, `folder`. RequirementError if the network has not recorded its session.
+        """
+        from . import branching
+        from .replay import ReplayGoal
+
+        time_ns = parse_time(time)
+        runtime = self._runtime
+        session = branching.session_so_far(runtime, time_ns)
+        branching.refuse_measuring(runtime)
+        target = self._session_target
+        if session.has_files:
+            folder = branching.make_folder(session, None).resolve()
+            self._remove_own_folder()
+            self._own_folder = folder
+            self.options = runtime.options = replace(self.options, folder=folder)
+        runtime.close()
+        self._outside_connections.close()
+        branching.keep_file(target)
+        runtime.rewind_timers(session.epoch_ns + time_ns)
+        self._goal = ReplayGoal(session, time_ns)
+        self.start()
+        assert self._replay is not None
+        self._replay.deliver_open_requests()
+
+    def branch(self, at: str | int | None = None) -> Network:
+        """Return a second network that is what this one is now (or was `at` this time), and that
+        goes on by itself in a folder of its own; needs `session=`. `twin` finds its processes.
+
+            with net.branch() as fair:
+                fair.set_link("s1", "s2", queue="fq_codel")
+                fair.run_for("60s")
+        """
+        from . import branching
+        from .replay import ReplayGoal
+
+        time_ns = self.now_ns if at is None else parse_time(at)
+        session = branching.session_so_far(self._runtime, time_ns)
+        folder = None if session.has_files else self.folder
+        network = self._replaying(ReplayGoal(session, time_ns), folder, record=True)
+        network.start()
+        return network
+
+    def twin(self, process: Process) -> Process:
+        """Return what a process of the original network is in this branch or replay."""
+        from .branching import twin
+
+        return twin(self._replay, process)
+
+    def deliver_open_requests(self) -> None:
+        """After a replay: let the handlers of the host service answer the requests that wait."""
+        if self._replay is not None:
+            self._replay.deliver_open_requests()
+
+    @property
+    def processes(self) -> list[Process]:
+        """After a replay: the processes that were started in nodes, in order."""
+        return self._replay.shown_processes() if self._replay is not None else []
+
+    @property
+    def difference(self) -> Difference | None:
+        """What a replay did otherwise than the session that was recorded; None: nothing."""
+        return self._replay.comparison.difference if self._replay is not None else None
+
+    def _perform_again(self, goal: ReplayGoal) -> None:
+        from .replay import Replay
+
+        self._replay = Replay(goal, self._runtime, self._live, self.host_service, self._process_log)
+        self._replay.run()
 
     # -- nodes and processes ----------------------------------------------------------------------
 
@@ -348,7 +499,7 @@ class Network:
 
         Exceptions propagate from the call that lets the time pass.
         """
-        return self._runtime.after(delay, partial(action, *arguments, **keywords))
+        return self._runtime.after(delay, partial(action, *arguments, **keywords), is_users=True)
 
     def pace_to_real(self, wanted: bool = True, *, speed: float = 1.0) -> None:
         """Keep virtual time from running ahead of the real clock, for people who watch.

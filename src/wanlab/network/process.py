@@ -33,9 +33,10 @@ class ProcessLog:
         self.on_process: Callable[[Process], None] | None = None
         """Called with each process that was started."""
 
-    def note(self, node: str, process: Process) -> None:
+    def note(self, node: str, process: Process, *, is_new: bool = True) -> None:
         self.commands.append(f"{node}$ {process.command}")
-        if self.on_process is not None:
+        process.note_in_session(node)
+        if is_new and self.on_process is not None:
             self.on_process(process)
 
 
@@ -67,6 +68,7 @@ class Process:
         *,
         on_output: OutputHandler | None = None,
         on_stderr: OutputHandler | None = None,
+        number: int | None = None,
     ) -> None:
         self._runtime = runtime
         self.node = node
@@ -77,8 +79,15 @@ class Process:
         self.ended_ns: int | None = None
         self._kept = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr}
-        self._number = runtime.machine.channel.new_process(self)
+        channel = runtime.machine.channel
+        if number is None:
+            number = channel.new_process(self)
+        else:
+            channel.adopt_process(number, self)
+        self._number = number
         self.pid = 0
+        self.has_terminal = False
+        runtime.processes[number] = self
 
     def __repr__(self) -> str:
         state = "running" if self.status is None else f"status {self.status}"
@@ -191,13 +200,36 @@ class Process:
     def resize(self, rows: int, columns: int) -> None:
         self._runtime.machine.agent.resize(number=self._number, rows=rows, columns=columns)
 
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def note_in_session(self, node: str) -> None:
+        """Note that the user has started it, in the node of this name."""
+        self._runtime.note("process", {"number": self._number, "node": node})
+
+    def show_on(self, on_output: OutputHandler, on_stderr: OutputHandler | None = None) -> None:
+        """Pass the bytes that it writes from now on to these handlers, and keep no more of them."""
+        self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr or on_output}
+
+    def begin_again(self) -> None:
+        """Forget what it said and that it has ended: a replay starts it again."""
+        self.status = self.ended_ns = None
+        self.counters = {}
+        for kept in self._kept.values():
+            kept.clear()
+        self._runtime.machine.channel.adopt_process(self._number, self)
+
+    def vanish(self) -> None:
+        """Count as killed: the network was rewound to an instant before its start."""
+        if self.status is None:
+            self.status, self.ended_ns = -signal.SIGKILL, self._runtime.now_ns
+
     # -- called by the channel --------------------------------------------------------------------
 
     def output_arrived(self, kind: Kind, data: bytes) -> None:
         handler = self._handlers[kind]
         if handler is None:
             self._kept[kind] += data
-        else:
+        elif not self._runtime.is_replaying:
             handler(data)
 
     def ended(self, result: dict[str, int]) -> None:
@@ -219,6 +251,7 @@ class Process:
         """Start it. CommandError, with the status that a shell would report, if that is
         impossible."""
         machine = self._runtime.machine
+        self.has_terminal = terminal is not None
         try:
             self.pid = machine.agent.start(
                 number=self._number,

@@ -6,14 +6,19 @@ Nodes and processes need this and nothing else of a network.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from wanlab.errors import CommandError
-from wanlab.machine import AgentFailure, Machine
+from wanlab.machine import AgentFailure, Listener, Machine
 from wanlab.operations import Operation
 from wanlab.units import FOREVER_NS, parse_time
 
 from .options import NetworkOptions
 from .timers import Timer, Timers
+
+if TYPE_CHECKING:
+    from .recording import NetworkRecording
 
 TimeListener = Callable[[int, int | None], None]
 """Called with the network's time in ns and, if it is known, the time at which waiting ends."""
@@ -31,6 +36,12 @@ class Runtime:
         self._machine: Machine | None = None
         self._timers = Timers()
         self._pace_speeds: dict[str, float] = {}
+        self.recording: NetworkRecording | None = None
+        """Notes the session, if that was asked for."""
+        self.is_replaying = False
+        """Whether processes say again what their handlers have seen before."""
+        self.processes: WeakValueDictionary[int, Listener] = WeakValueDictionary()
+        """By the numbers under which the agent knows them."""
 
     # -- the machine ------------------------------------------------------------------------------
 
@@ -55,8 +66,16 @@ class Runtime:
     def close(self) -> None:
         """End the machine and everything in it."""
         if self._machine is not None:
+            if self.recording is not None:
+                self.recording.end(self._machine)
+                self.recording = None
             self._machine.close()
             self._machine = None
+
+    def note(self, what: str, value: object = None) -> None:
+        """Note something in the session, if it is recorded."""
+        if self.recording is not None:
+            self.recording.note(what, value)
 
     def pace_to_real(self, wanted: bool, reason: str, speed: float = 1.0) -> None:
         """Keep virtual time from running ahead of the real clock as long as there is a reason to.
@@ -68,8 +87,12 @@ class Runtime:
         else:
             self._pace_speeds.pop(reason, None)
         if self._machine is not None:
-            speeds = self._pace_speeds.values()
-            self._machine.pace_to_real(bool(speeds), min(speeds, default=1.0))
+            self.pace_again()
+
+    def pace_again(self) -> None:
+        """Set the machine's pace as it was asked for."""
+        speeds = self._pace_speeds.values()
+        self.machine.pace_to_real(bool(speeds), min(speeds, default=1.0))
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -82,6 +105,7 @@ class Runtime:
         """Let time pass until the network's clock shows `time_ns`; return at once if it already
         does."""
         if time_ns > self.now_ns:
+            self.note("step", time_ns)
             self._pass_time(time_ns + self.epoch_ns, lambda: False)
 
     def run_until_condition(
@@ -94,9 +118,21 @@ class Runtime:
         until_ns = FOREVER_NS if limit_ns is None else self.machine.now_ns + limit_ns
         self._pass_time(until_ns, condition)
 
-    def after(self, delay: str | int, action: Callable[[], object]) -> Timer:
-        """Call `action` after `delay` of network time."""
-        return self._timers.add(self.machine.now_ns + parse_time(delay), action)
+    def after(
+        self, delay: str | int, action: Callable[[], object], *, is_users: bool = False
+    ) -> Timer:
+        """Call `action` after `delay` of network time. The user's timers are set again by a rewind."""
+        now_ns = self.machine.now_ns
+        return self._timers.add(
+            now_ns + parse_time(delay),
+            action,
+            created_ns=now_ns,
+            fires_again=is_users and self.recording is not None,
+        )
+
+    def rewind_timers(self, time_ns: int) -> None:
+        """Set the user's timers as they were at `time_ns` of the machine's clock; drop the others."""
+        self._timers.rewind(time_ns)
 
     def _pass_time(self, until_ns: int, condition: Callable[[], bool]) -> None:
         end_ns = None if until_ns == FOREVER_NS else until_ns - self.epoch_ns

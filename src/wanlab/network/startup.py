@@ -40,9 +40,17 @@ class Startup:
     def boot(self) -> None:
         """Start the machine and serve its requests. RequirementError if a program is missing."""
         refuse_missing_programs(self._live.topology)
-        machine = start_machine(self._runtime.options)
+        recording = self._runtime.recording
+        try:
+            machine = start_machine(self._runtime.options)
+        except BaseException:
+            if recording is not None:
+                recording.abandon()
+            raise
         self._runtime.attach(machine)
         self._host_service.attach(machine.channel)
+        if recording is not None:
+            recording.begin(machine, self._live.topology)
         self._live.allow_outside_connections()
 
     def adopt_nodes(self) -> None:
@@ -95,3 +103,4 @@ class Startup:
         self._live.start_varying(self._live.ports)
         if settles:
             self._let_pass(until_ns=self._runtime.epoch_ns)
+        self._runtime.note("began")

@@ -13,8 +13,13 @@ from wanlab.units import FOREVER_NS
 class Timer:
     """An action that is due at an instant of the machine's clock."""
 
-    def __init__(self, due_ns: int, action: Callable[[], object]) -> None:
+    def __init__(
+        self, due_ns: int, action: Callable[[], object], created_ns: int, fires_again: bool
+    ) -> None:
         self.due_ns = due_ns
+        self.created_ns = created_ns
+        self.fires_again = fires_again
+        """Whether it is set again when the network is rewound to before it fired."""
         self.is_over = False
         """The action has been called, or the timer was cancelled."""
         self._action = action
@@ -34,11 +39,36 @@ class Timers:
     def __init__(self) -> None:
         self._queue: list[tuple[int, int, Timer]] = []
         self._serial_numbers = count()
+        self._fired: list[Timer] = []
 
-    def add(self, due_ns: int, action: Callable[[], object]) -> Timer:
-        timer = Timer(due_ns, action)
-        heapq.heappush(self._queue, (due_ns, next(self._serial_numbers), timer))
+    def add(
+        self,
+        due_ns: int,
+        action: Callable[[], object],
+        *,
+        created_ns: int = 0,
+        fires_again: bool = False,
+    ) -> Timer:
+        timer = Timer(due_ns, action, created_ns, fires_again)
+        self._push(timer)
         return timer
+
+    def _push(self, timer: Timer) -> None:
+        heapq.heappush(self._queue, (timer.due_ns, next(self._serial_numbers), timer))
+
+    def rewind(self, time_ns: int) -> None:
+        """Set the timers as they were at `time_ns`; those that were cancelled stay cancelled."""
+        waiting = [timer for _, _, timer in self._queue if not timer.is_over]
+        fired, self._fired, self._queue = self._fired, [], []
+        for timer in [*fired, *sorted(waiting, key=lambda timer: timer.due_ns)]:
+            if timer.fires_again and timer.created_ns <= time_ns:
+                timer.is_over = timer.due_ns <= time_ns
+                if timer.is_over:
+                    self._fired.append(timer)
+                else:
+                    self._push(timer)
+            else:
+                timer.cancel()
 
     def next_due_ns(self) -> int:
         """Return when the next timer is due, FOREVER_NS if there is none."""
@@ -64,4 +94,7 @@ class Timers:
                 return
 
     def fire_next(self) -> None:
-        heapq.heappop(self._queue)[2].fire()
+        timer = heapq.heappop(self._queue)[2]
+        if timer.fires_again:
+            self._fired.append(timer)
+        timer.fire()

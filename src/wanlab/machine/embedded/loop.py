@@ -86,6 +86,8 @@ class VirtualLoop:
         self._paced_from = (0.0, 0)
         self.give_up_at_real_s: float | None = None
         """On the real clock: a kernel that still runs then counts as lost."""
+        self.on_sent: Callable[[bytes], None] | None = None
+        """Called with the bytes that were sent to the agent at this instant."""
 
     @property
     def now_ns(self) -> int:
@@ -237,7 +239,10 @@ class VirtualLoop:
             return  # the kernel reads first; the rest is sent when it next waits
         except OSError:
             raise ConnectionClosed from None
+        data = bytes(self._outgoing[:sent])
         del self._outgoing[:sent]
+        if self.on_sent is not None:
+            self.on_sent(data)
         self._calendar.expect_event_now()
         while not self._calendar.is_booked_now:
             if self._selector.select(self._timeout_real_s(STALL_REAL_S)):

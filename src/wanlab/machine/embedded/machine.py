@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from wanlab.agent.messages import Frame
 from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
 
 from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, Preemption, notes
@@ -158,6 +159,14 @@ class EmbeddedMachine:
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         self._conversation.run(until_ns, stop)
+
+    def observe(
+        self,
+        on_sent: Callable[[bytes], None] | None,
+        on_frame: Callable[[Frame], None] | None,
+    ) -> None:
+        self._loop.on_sent = on_sent
+        self.channel.on_frame = on_frame
 
     def prefix(self, node: str, folder: str) -> list[str]:
         raise CommandError(

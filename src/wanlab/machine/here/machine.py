@@ -14,6 +14,7 @@ from typing import Any
 
 from wanlab.agent.host_service import ADDRESS as HOST_SERVICE
 from wanlab.agent.host_service import FOR_AN_AGENT
+from wanlab.agent.messages import Frame
 from wanlab.errors import MachineError, RequirementError, WanlabError
 
 from .. import Clock, MachineDescription, Preemption
@@ -96,6 +97,16 @@ class HereMachine:
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         self._connect_if_forked()
         self._conversation.run(until_ns, stop)
+
+    def observe(
+        self,
+        on_sent: Callable[[bytes], None] | None,
+        on_frame: Callable[[Frame], None] | None,
+    ) -> None:
+        raise RequirementError(
+            "this program shares its machine, which is observed outside",
+            "start it with: wanlab python --session FILE SCRIPT",
+        )
 
     def prefix(self, node: str, folder: str) -> list[str]:
         if self._is_forked:

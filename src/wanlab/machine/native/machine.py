@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from wanlab.agent.messages import Frame
 from wanlab.errors import MachineError, RequirementError
 
 from .. import Clock, MachineDescription, Preemption, notes
@@ -105,6 +106,14 @@ class NativeMachine:
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         self._conversation.run(until_ns, stop)
+
+    def observe(
+        self,
+        on_sent: Callable[[bytes], None] | None,
+        on_frame: Callable[[Frame], None] | None,
+    ) -> None:
+        self._loop.on_sent = on_sent
+        self.channel.on_frame = on_frame
 
     def prefix(self, node: str, folder: str) -> list[str]:
         """Enter the machine as its user, and the node."""

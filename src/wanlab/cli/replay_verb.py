@@ -1,0 +1,77 @@
+"""`wanlab replay`, with its options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from .options import SessionFile
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="The session file.", metavar="FILE")],
+    until: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Stop when the network's clock shows TIME: 12.5s.", metavar="TIME"),
+    ] = None,
+    hands_over: Annotated[
+        bool,
+        typer.Option("--continue", help="Then go on: connect the program's terminal to this one."),
+    ] = False,
+    verifies: Annotated[
+        bool,
+        typer.Option("--verify", help="Show nothing; compare all that is said with the session."),
+    ] = False,
+    speed: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            min=0.001,
+            help="Network seconds per real second, such as 1 (default: as fast as possible).",
+            metavar="FACTOR",
+        ),
+    ] = None,
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="Work in FOLDER, which is empty or new (default: a temporary one).",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    session: SessionFile = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Replay it even on another kernel.")
+    ] = False,
+) -> None:
+    """Perform a recorded session again in a new machine, and show what its terminals show.
+
+    \b
+    wanlab exec --topo single,2 --node h1 --session ping.wanlab -- ping -c 5 h2
+    wanlab replay ping.wanlab
+    wanlab replay ping.wanlab --verify
+    wanlab replay ping.wanlab --until 2.5s --continue
+
+    On the same kernel, with the same versions of the programs, everything happens again at the same
+    instants. What differs on this computer is said first. A session on the real clock cannot be
+    replayed. With several programs, each line has its instant and its node in front.
+
+    The programs work in a copy of the session's working folder, which is removed afterwards.
+
+    Exit status: 0; 1 if --verify finds a difference, and for errors; with --continue that of the
+    program.
+    """
+    from . import replay as command_module
+
+    raise typer.Exit(
+        command_module.run(
+            file,
+            until=until,
+            hands_over=hands_over,
+            verifies=verifies,
+            speed=speed,
+            folder=folder,
+            session_file=session,
+            anyway=anyway,
+        )
+    )

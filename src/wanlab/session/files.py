@@ -1,0 +1,117 @@
+"""The working folder as it was when a session began: what a session file keeps of it.
+
+    {"file": "run.sh", "mode": 493, "mtime_ns": 1767225600000000000, "sha256": "..."}
+    {"folder": ".", "mode": 493, "mtime_ns": ...}          the working folder itself
+    {"folder": "results", "mode": 493, "mtime_ns": ...}
+    {"link": "latest", "to": "results"}
+    {"content": "<sha256>", "gzip": "<base64>"}       once for all files with this content
+
+All files are kept, or none: a folder with a part of its files would be a folder that never was.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .lines import Line, digest
+
+MAX_ENTRIES = 2000
+MAX_BYTES = 32 << 20
+PERMISSIONS = 0o7777
+
+
+class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
+    """The folder has more than a session file keeps."""
+
+
+def folder_lines(folder: Path, own_file: Path | None) -> list[Line]:
+    """Return the lines that describe a folder, parents first. TooMuch, or OSError if it cannot be
+    read. Of the session's `own_file` only the name is noted."""
+    lines: list[Line] = []
+    contents: dict[str, bytes] = {}
+    total_bytes = 0
+    for path in _walk(folder):
+        if len(lines) == MAX_ENTRIES:
+            raise TooMuch(f"it has more than {MAX_ENTRIES} files and folders")
+        name = str(path.relative_to(folder))
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            lines.append({"link": name, "to": str(path.readlink())})
+            continue
+        about = {"mode": status.st_mode & PERMISSIONS, "mtime_ns": status.st_mtime_ns}
+        if stat.S_ISDIR(status.st_mode):
+            lines.append({"folder": name, **about})
+        elif stat.S_ISREG(status.st_mode):
+            is_own = own_file is not None and path == own_file
+            total_bytes += 0 if is_own else status.st_size
+            if total_bytes > MAX_BYTES:
+                raise TooMuch(f"its files have more than {MAX_BYTES >> 20} MiB")
+            data = b"" if is_own else path.read_bytes()
+            contents.setdefault(digest(data), data)
+            lines.append({"file": name, **about, "sha256": digest(data)})
+    for name, data in contents.items():
+        packed = base64.b64encode(gzip.compress(data, mtime=0)).decode()
+        lines.append({"content": name, "gzip": packed})
+    return lines
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from _content_of(folder)
+
+
+def _content_of(folder: Path) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    for name, is_folder in names:
+        yield folder / name
+        if is_folder:
+            yield from _content_of(folder / name)
+
+
+def restore(lines: Iterable[Line], folder: Path) -> None:
+    """Make the files that the lines describe, in an empty folder. ValueError if one lies outside of
+    it, or if a content is missing."""
+    lines = list(lines)
+    contents = {str(line["content"]): line["gzip"] for line in lines if "content" in line}
+    times: list[tuple[Path, int, int]] = []
+    for line in lines:
+        kind = next((kind for kind in ("file", "folder", "link") if kind in line), None)
+        if kind is None:
+            continue
+        path = _inside(folder, str(line[kind]))
+        if kind == "link":
+            path.symlink_to(str(line["to"]))
+            continue
+        if kind == "folder":
+            path.mkdir(exist_ok=True)
+        else:
+            path.write_bytes(_content(contents, str(line["sha256"])))
+        times.append((path, int(line["mode"]) & PERMISSIONS, int(line["mtime_ns"])))
+    for path, mode, mtime_ns in reversed(times):  # a folder after what is in it
+        path.chmod(mode)
+        os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def _content(contents: dict[str, str], name: str) -> bytes:
+    if name not in contents:
+        raise ValueError(f"the content {name} is missing")
+    data = gzip.decompress(base64.b64decode(contents[name]))
+    if digest(data) != name:
+        raise ValueError(f"the content {name} has been changed")
+    return data
+
+
+def _inside(folder: Path, name: str) -> Path:
+    if name == ".":
+        return folder
+    path = folder / name
+    parent = path.parent.resolve()
+    if ".." in Path(name).parts or not (parent == folder or parent.is_relative_to(folder)):
+        raise ValueError(f"the file {name} lies outside of the working folder")
+    return path

@@ -1,0 +1,127 @@
+"""Writes a session file while a machine runs.
+
+Each line is written at once and by one call, so a session that is killed has all lines but the last.
+Recording happens on our side of the machine, while its time stands still: nothing in it can differ.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from wanlab.agent.messages import Frame, FrameReader, Kind
+from wanlab.errors import WanlabError
+
+from .lines import FIRST_SUM, Line, frame_to_plain, write_line
+
+MAX_KEPT_BYTES = 16 << 20
+"""Of the output of one process. Of the rest only digests are kept."""
+
+
+class SessionRecorder:
+    """`target` is the session file, which is replaced; without one it has no name and ends with us."""
+
+    def __init__(self, target: Path | None) -> None:
+        self.path = target
+        self.clock: Callable[[], int] = lambda: 0
+        """Returns the time on the machine's clock."""
+        self._reader = FrameReader()
+        self._unfinished_bytes = 0
+        self._is_cut = False
+        self._sum = FIRST_SUM
+        self._kept_bytes: dict[int, int] = {}
+        self._measured: set[int] = set()
+        try:
+            if target is None:
+                with tempfile.TemporaryFile() as file:
+                    self._descriptor = os.dup(file.fileno())
+            else:
+                self._descriptor = os.open(
+                    target, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
+                )
+        except OSError as error:
+            raise WanlabError(
+                f"cannot write the session file {target}: {error.strerror}",
+                "choose another file in a folder of your own",
+            ) from None
+        self._owner = os.getpid()
+        self._is_open = True
+
+    def write(self, values: Line) -> None:
+        """Write a line. If that fails, say so once: the machine goes on, unrecorded."""
+        if not self._is_open or os.getpid() != self._owner:
+            return
+        line, self._sum = write_line(values, self._sum)
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+        except OSError as error:
+            print(
+                f"wanlab: the session is no longer recorded: {self.path}: {error.strerror}",
+                file=sys.stderr,
+            )
+            self._close()
+
+    def note(self, what: str, value: object = None) -> None:
+        """Write what happened now, other than frames: a new topology, a step, the end."""
+        self.write({"at": self.clock(), what: value})
+
+    def sent(self, data: bytes) -> None:
+        """Note bytes that have been sent to the agent at once.
+
+        A line has the frames that end in these bytes. Where they are not whole frames, "bytes" says
+        how many they are.
+        """
+        frames = self._reader.feed(data)
+        for frame in frames:
+            if frame.kind is Kind.CALL and (call := frame.json())["do"] == "watch":
+                self._measured.add(call["number"])
+        plain = [frame_to_plain(frame) for frame in frames]
+        values: Line = {"at": self.clock(), "in": plain}
+        was_cut = self._is_cut
+        self._is_cut = self._reader.has_begun
+        if was_cut or self._is_cut:
+            values["bytes"] = len(data)
+        self.write(values)
+
+    def received(self, frame: Frame) -> None:
+        """Note a frame that the agent has sent."""
+        self.write(
+            {"at": self.clock(), "out": frame_to_plain(frame, keeps_body=self._keeps(frame))}
+        )
+
+    def _keeps(self, frame: Frame) -> bool:
+        if frame.kind is Kind.DATA or (
+            frame.number in self._measured and frame.kind is Kind.OUTPUT
+        ):
+            return False
+        if frame.kind not in (Kind.OUTPUT, Kind.STDERR):
+            return True
+        kept_bytes = self._kept_bytes.get(frame.number, 0) + len(frame.body)
+        self._kept_bytes[frame.number] = kept_bytes
+        return kept_bytes <= MAX_KEPT_BYTES
+
+    def content(self) -> bytes:
+        """Return the file as it is now."""
+        size = os.fstat(self._descriptor).st_size
+        return os.pread(self._descriptor, size, 0) if self._is_open else b""
+
+    def end(self) -> None:
+        """Write the last line, and close the file."""
+        if self._is_open:
+            self.note("end")
+            self._close()
+
+    def abandon(self) -> None:
+        """Close the file and remove it."""
+        self._close()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            os.close(self._descriptor)

@@ -1,0 +1,109 @@
+"""`wanlab replay`, and the ways to record a session on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.machine
+
+PING = ("exec", "--topo", "single,2", "--node", "h1", "--session", "s.wanlab", "--")
+
+
+@pytest.fixture
+def session(wanlab: Any) -> Path:
+    """A session in which a program reads standard input."""
+    command = "ping -c 2 h2; read word; echo got $word; ls; sleep 1; echo end"
+    ran = wanlab(*PING, "bash", "-c", command, input=b"hello\n")
+    assert ran.status == 0, ran.errors
+    (wanlab.folder / "said").write_bytes(ran.output)
+    path: Path = wanlab.folder / "s.wanlab"
+    return path
+
+
+def test_a_session_is_shown_verified_and_continued(wanlab: Any, session: Path) -> None:
+    said = (wanlab.folder / "said").read_bytes()
+    assert b"got hello\ns.wanlab\n" in said
+    assert wanlab("replay", "s.wanlab").output == said
+    verified = wanlab("replay", "s.wanlab", "--verify")
+    assert verified.status == 0
+    assert verified.output.startswith(b"equal: all that was said up to 2.")
+    continued = wanlab("replay", "s.wanlab", "--until", "1.5s", "--continue", input=b"")
+    assert continued.status == 0
+    assert continued.output == said
+    early = wanlab("replay", "s.wanlab", "--until", "500ms")
+    assert early.output in said
+    assert b"got" not in early.output
+
+
+def test_a_prompt_is_replayed_and_goes_on_with_other_lines(wanlab: Any) -> None:
+    lines = b"h1 ping -c 2 h2\nh2 hostname\n"
+    first = wanlab("mn", "--session", "s.wanlab", input=lines)
+    assert first.status == 0, first.errors
+    assert wanlab("replay", "s.wanlab", "--verify").status == 0
+    continued = wanlab(
+        *("replay", "s.wanlab", "--until", "500ms", "--continue"), input=b"h1 echo other\n"
+    )
+    assert continued.status == 0, continued.errors
+    assert b"other" in continued.output
+    assert b"2 received" in continued.output
+
+
+def test_a_script_is_replayed(wanlab: Any) -> None:
+    (wanlab.folder / "net.py").write_text(
+        "from mininet.net import Mininet\nfrom mininet.topo import LinearTopo\n"
+        "net = Mininet(LinearTopo(2)); net.start(); net.pingAll(); net.stop()\n"
+    )
+    ran = wanlab("python", "--session", "s.wanlab", "net.py")
+    assert ran.status == 0, ran.errors
+    (wanlab.folder / "net.py").unlink()
+    assert wanlab("replay", "s.wanlab", "--verify").status == 0
+
+
+def test_what_cannot_be_replayed_is_one_clear_line(wanlab: Any, session: Path) -> None:
+    data = session.read_bytes()
+    lines = data.splitlines(keepends=True)
+    wrong = {
+        "none": (b"", "has no whole line"),
+        "edited": (data.replace(b"hello", b"howdy"), "is not as it was recorded"),
+        "text": (b"hello\n", "is not a session file"),
+        "newer": (
+            json.dumps({"session": {"format": 99, "wanlab": "99"}}).encode() + b"\n",
+            "has format 99",
+        ),
+    }
+    for name, (content, message) in wrong.items():
+        (wanlab.folder / name).write_bytes(content)
+        ran = wanlab("replay", name)
+        assert ran.status == 1
+        assert message in ran.errors
+        assert ran.errors.count("\n") == 1
+    (wanlab.folder / "cut").write_bytes(b"".join(lines[:-4]) + lines[-4][:10])
+    ran = wanlab("replay", "cut")
+    assert ran.status == 0
+    assert "was cut short" in ran.errors
+    assert wanlab("replay", "missing").status == 1
+    both = wanlab("replay", "s.wanlab", "--verify", "--continue")
+    assert "cannot be used together" in both.errors
+
+
+def test_a_difference_is_named_and_is_the_status(wanlab: Any, session: Path) -> None:
+    from wanlab.session.lines import FIRST_SUM, read_line, write_line
+
+    before, checksum = FIRST_SUM, FIRST_SUM
+    edited = b""
+    for line in session.read_bytes().splitlines(keepends=True):
+        values, before = read_line(line, before)
+        if values.get("out", {}).get("text") == "got hello\n":
+            values["out"]["text"] = "got bread\n"
+        written, checksum = write_line(values, checksum)
+        edited += written
+    session.write_bytes(edited)
+    ran = wanlab("replay", "s.wanlab", "--verify")
+    assert ran.status == 1
+    assert "differs from 1." in ran.errors
+    assert "recorded: 'got bread\\n'" in ran.errors
+    assert "replayed: 'got hello\\n'" in ran.errors
