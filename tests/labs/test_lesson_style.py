@@ -1,0 +1,212 @@
+"""The house style of the course's lessons (docs/units.md): what of it a machine can check."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from wanlab import load
+from wanlab.labs import catalog, durations
+from wanlab.labs.unit import Unit
+
+NAMES = list(catalog.names())
+TASK = [
+    *("The task", "Before you begin", "What you need to know", "The network", "Commands"),
+    *("Start", "Tasks", "Check", "Hints", "Questions"),
+]
+SECTIONS = {
+    "lab": [
+        *("Goals", "Before you begin", "Theory", "The network", "Commands", "Steps", "Questions"),
+    ],
+    "exercise": TASK,
+    "problem": TASK,
+}
+FENCE = re.compile(r"^[ >]*```")
+CONSOLE = re.compile(r"^[ >]*```console\n(.*?)^[ >]*```", re.DOTALL | re.MULTILINE)
+PROMPT = re.compile(r"^(?:(mininet)>|(\w*)\$) (.+)$")
+FLOW = re.compile(r"\biperf3 .*-c ")
+CODE = re.compile(r"`([^`]+)`")
+# Programs whose arguments are names: of files, units, modules.
+NAMES_FOLLOW = {
+    *("cd", "mkdir", "cat", "xdg-open", "plot_iperf.sh", "fairness.sh", "featherpad", "egrep"),
+    *("wanlab", "modprobe"),
+}
+
+
+@pytest.fixture(params=NAMES)
+def unit(request: pytest.FixtureRequest) -> Unit:
+    return catalog.find(request.param)
+
+
+@cache
+def text_of(name: str) -> str:
+    return (catalog.folder_of(name) / "lesson.md").read_text(encoding="utf-8")
+
+
+def parts(text: str, level: int) -> dict[str, str]:
+    """Return the sections below headings of a level, in order."""
+    found: dict[str, str] = {}
+    title, is_code = None, False
+    for line in text.splitlines():
+        is_code ^= bool(FENCE.match(line))
+        heading = None if is_code else re.match(r"(#+) (.+)", line)
+        if heading and len(heading[1]) <= level:
+            title = heading[2] if len(heading[1]) == level else None
+            if title is not None:
+                found[title] = ""
+        elif title is not None:
+            found[title] += line + "\n"
+    return found
+
+
+def without_folded(text: str) -> str:
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+def typed(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a lesson with its terminal: "h1", "client", "mininet", or ""."""
+    for block in CONSOLE.findall(without_folded(text)):
+        for line in block.splitlines():
+            match = PROMPT.match(line.lstrip("> "))
+            assert match, f"no prompt: {line}"
+            yield match[1] or match[2] or "", match[3]
+
+
+def words_of(place: str, line: str) -> Iterator[str]:
+    """Yield the words of a command that a beginner has to be told: programs, options, keywords."""
+    if place == "mininet":
+        first = line.split()[0]
+        if not re.fullmatch(r"h\d", first):
+            yield first
+            return
+        line = line.split(maxsplit=1)[1]
+    for command in re.split(r"&&|\|", line.replace("$(", " && ").replace(")", "")):
+        words = shlex.split(command.replace("'<", "'"), comments=False)
+        if ">" in words:
+            yield ">"
+            words = words[: words.index(">")]
+        while words and words[0] == "sudo":
+            words = words[1:]
+        if not words:
+            continue
+        yield words[0]
+        for word in words[1:]:
+            if re.fullmatch(r"--?[A-Za-z1][\w-]*", word):
+                yield word
+            elif match := re.match(r"net\.[\w.]+", word):
+                yield match[0]
+            elif words[0] not in NAMES_FOLLOW and re.fullmatch(r"[a-z][a-z_]+", word):
+                yield word
+
+
+@cache
+def explained(name: str) -> Counter[tuple[str, str]]:
+    """Return the words that the tables of a lesson's new commands explain, with their command."""
+    commands = parts(text_of(name), 2).get("Commands", "")
+    new = parts(commands, 3).get("New in this unit", "")
+    words: Counter[tuple[str, str]] = Counter()
+    title = ""
+    for line in new.splitlines():
+        if match := re.match(r"\*\*(.+?)\*\* ", line):
+            title = match[1]
+        elif line.startswith("| `"):
+            words.update((title, word) for word in CODE.findall(line.split("|")[1]))
+    return words
+
+
+def test_the_sections_are_the_same_in_the_same_order(unit: Unit) -> None:
+    text = text_of(unit.name)
+    assert text.startswith(f"# {unit.heading}\n")
+    assert list(parts(text, 2)) == SECTIONS[unit.kind]
+
+
+def test_the_terminals_way_comes_first_and_names_its_windows(unit: Unit) -> None:
+    sections = parts(text_of(unit.name), 2)
+    start = sections["Steps" if unit.kind == "lab" else "Start"]
+    assert next(typed(start)) == ("", f"wanlab lab start {unit.name}")
+    assert start.index("wanlab lab start") < start.index("**In the browser**")
+    topology = load(unit.topology)
+    hosts = [host.name for host in (*topology.hosts, *topology.routers)]
+    windows = ["`mininet>`", "client", *hosts, "this lesson"]
+    shown = " ".join(start.split())
+    assert ", ".join(f"**{n}** {window}" for n, window in enumerate(windows)) in shown
+    assert "Ctrl-B" in start
+
+
+def test_each_word_of_a_command_is_explained_before_it_is_used(unit: Unit) -> None:
+    so_far = NAMES[: NAMES.index(unit.name) + 1]
+    known = {word for name in so_far for _, word in explained(name)}
+    known |= {"./set_env.sh"} if "problem" in (catalog.find(n).kind for n in so_far) else set()
+    used = {word for place, line in typed(text_of(unit.name)) for word in words_of(place, line)}
+    assert sorted(used - known) == []
+
+
+def test_each_command_is_explained_once_in_the_course() -> None:
+    titles: Counter[str] = Counter()
+    for name in NAMES:
+        titles.update({title for title, _ in explained(name)})
+        assert [word for word, count in explained(name).items() if count > 1] == []
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+def test_reminders_lead_to_the_earlier_unit_that_explains_the_command(unit: Unit) -> None:
+    commands = parts(text_of(unit.name), 2)["Commands"]
+    earlier = NAMES[: NAMES.index(unit.name)]
+    folders = {catalog.folder_of(name).name: name for name in earlier}
+    for line in parts(commands, 3).get("From earlier units", "").splitlines():
+        if not line.startswith("| `"):
+            continue
+        folder = re.search(r"\(\.\./(\w+)/lesson\.md\)", line)
+        assert folder, line
+        assert folder[1] in folders, line
+        words = {word for _, word in explained(folders[folder[1]])}
+        codes = CODE.findall(line.split("|")[1])
+        reminded = codes + [word for code in codes for word in code.split()]
+        assert set(reminded) & words, line
+
+
+def test_the_duration_of_each_test_is_given(unit: Unit) -> None:
+    """In its section, for the flows that run for a time that their command gives."""
+    sections = parts(text_of(unit.name), 2)
+    where = parts(sections["Steps"], 3) if unit.kind == "lab" else {"Tasks": sections["Tasks"]}
+    for title, body in where.items():
+        prose = CONSOLE.sub("", body)
+        for _, line in typed(body):
+            if line.startswith("source "):
+                assert "**Time:**" in prose, title
+            elif FLOW.search(line) and " -n " not in line:
+                seconds = durations.seconds_in(line)
+                assert re.search(rf"\*\*Time:\*\*[^*]*\b{seconds:g} s\b", prose), (title, line)
+
+
+def test_each_step_shows_what_to_expect(unit: Unit) -> None:
+    if unit.kind != "lab":
+        return
+    steps = parts(parts(text_of(unit.name), 2)["Steps"], 3)
+    for title, body in steps.items():
+        if title != "Check and end" and any(place for place, _ in typed(body)):
+            assert "```text\n" in body or "**Observe:**" in body or "\n| " in body, title
+    whole = parts(text_of(unit.name), 2)["Steps"]
+    assert "```text\n" in whole or "\n|---" in whole
+
+
+def test_the_last_step_is_the_check(unit: Unit) -> None:
+    sections = parts(text_of(unit.name), 2)
+    check = sections["Steps"] if unit.kind == "lab" else sections["Check"]
+    if unit.kind == "lab":
+        check = parts(check, 3)["Check and end"]
+    assert f"wanlab lab check {unit.name}" in [line for _, line in typed(check)]
+    assert "**In the browser:**" in check
+
+
+def test_prose_is_wrapped(unit: Unit) -> None:
+    is_code = False
+    for line in re.sub(r"\$\$.*?\$\$", "", text_of(unit.name), flags=re.DOTALL).splitlines():
+        is_code ^= bool(FENCE.match(line))
+        if not is_code and not re.match(r"[ >]*(\||#|    )", line) and "$" not in line:
+            assert len(line) <= 100, line
