@@ -45,7 +45,7 @@ PUBLIC_MODULES = {
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
     *("experiments", "run", "sweep", "session", "bottleneck"),
-    *("machine.checkup", "machine.embedded", "machine.stale"),
+    *("machine.checkup", "machine.compiled_modules", "machine.embedded", "machine.stale"),
 }
 
 MAY_IMPORT: dict[str, set[str]] = {

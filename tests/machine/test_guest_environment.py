@@ -3,12 +3,8 @@
 import os
 from pathlib import Path
 
-from wanlab.machine.guest_environment import (
-    compile_ahead,
-    guest_environment,
-    programs,
-    required_folders,
-)
+from wanlab.machine.compiled_modules import compile_ahead
+from wanlab.machine.guest_environment import guest_environment, programs, required_folders
 
 # Lines for Mininet's prompt, whose `source` looks on PATH, too.
 FOR_THE_PROMPT = {
@@ -44,3 +40,15 @@ def test_modules_are_compiled_once(tmp_path: Path) -> None:
     os.utime(compiled, (2e9, 2e9))
     compile_ahead(tmp_path)
     assert compiled.stat().st_mtime == 2e9
+
+
+def test_a_module_is_compiled_again_if_its_time_has_changed(tmp_path: Path) -> None:
+    """`cp -r` gives a copied module another time, and perhaps an earlier one than its compiled form."""
+    source = tmp_path / "module.py"
+    source.write_text("x = 1\n")
+    compile_ahead(tmp_path)
+    (compiled,) = (tmp_path / "__pycache__").iterdir()
+    before = compiled.read_bytes()
+    os.utime(source, (1e9, 1e9))
+    compile_ahead(tmp_path)
+    assert compiled.read_bytes()[8:12] == int(1e9).to_bytes(4, "little") != before[8:12]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.machine.compiled_modules import compile_libraries_ahead
 
 from . import grade, student_files
 from .prompt import VARIABLES, RemotePrompt
@@ -83,6 +84,7 @@ class LabNetwork:
         return self._prompt
 
     def _boot(self, topology: Topology) -> None:
+        compile_libraries_ahead()
         network = network_of(self._unit, topology, self._folder, seed=self._seed, clock=self._clock)
         network.start()
         self._network = network

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .guest_environment import compile_ahead
+from .compiled_modules import compile_ahead
 
 END_REAL_S = 10.0
 

@@ -9,13 +9,13 @@ The variables are the same on every computer: the user's own would make runs dif
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from .compiled_modules import compile_ahead
 
 if TYPE_CHECKING:
     from wanlab.agent.root import GuestEnvironment
@@ -36,15 +36,21 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS_USED_INSIDE = (
     "",
     "generator",
+    "labs",
+    "labs/scripts",
     "machine",
     "machine/here",
+    "measure",
     "mininet",
     "network",
     "operations",
     "plan",
+    "plot",
+    "record",
     "topology",
+    "topology/files",
 )
-"""What a program imports that makes networks inside. The agent is compiled before it is started."""
+"""What programs inside import that make or watch networks. The agent is compiled before it starts."""
 
 
 def guest_environment(about: Mapping[str, object]) -> GuestEnvironment:
@@ -75,15 +81,3 @@ def programs() -> dict[str, str]:
 def required_folders() -> list[str]:
     """Return the folders that the programs need, wherever they are: Python's and wanlab's."""
     return list(dict.fromkeys([sys.base_prefix, sys.prefix, str(PACKAGE)]))
-
-
-def compile_ahead(folder: Path) -> None:
-    """Compile a folder's modules. A machine sees them read-only and would compile them every time."""
-    for source in folder.glob("*.py"):
-        compiled = Path(cache_from_source(str(source)))
-        if compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime:
-            continue
-        import py_compile  # hardly ever needed
-
-        with contextlib.suppress(OSError):
-            py_compile.compile(str(source), quiet=2)

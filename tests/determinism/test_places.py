@@ -1,0 +1,60 @@
+"""The same program gives the same bytes wherever wanlab and its Python are installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import wanlab
+
+pytestmark = pytest.mark.machine
+
+PROGRAM = """\
+import time
+import matplotlib, numpy, wanlab.labs.scripts.plot_q
+for _ in range(3):
+    time.sleep(0.1)  # until an absolute time
+    print(time.monotonic_ns(), flush=True)
+"""
+SOURCE = Path(wanlab.__file__).parent
+
+
+def run(python: Path, source: Path, folder: Path) -> str:
+    (folder / "program.py").write_text(PROGRAM)
+    command = "$WANLAB_PYTHON program.py; date +%N"
+    done = subprocess.run(
+        [python, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--", "sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(source), "MPLCONFIGDIR": "/run/matplotlib"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_two_places_give_the_same_bytes_for_python(tmp_path: Path) -> None:
+    """A copy of wanlab has other times than its compiled modules, which Python then does not use."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    expected = run(Path(sys.executable), SOURCE.parent, folder)
+    place = tmp_path / "another" / "place"
+    shutil.copytree(
+        SOURCE,
+        place / "source" / "wanlab",
+        copy_function=shutil.copyfile,
+        ignore=shutil.ignore_patterns("static", "units"),
+    )
+    venv.create(place / "venv", symlinks=True, with_pip=False)
+    packages = next((place / "venv").glob("lib/*/site-packages"))
+    packages.rmdir()
+    packages.symlink_to(site.getsitepackages()[0])
+    assert run(place / "venv" / "bin" / "python", place / "source", folder) == expected
