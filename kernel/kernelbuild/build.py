@@ -182,6 +182,8 @@ def _build(work: Work, folder: Path, progress: Progress) -> Image:
     _collect(tree, finished)
     manifest = {
         "hash": work.manifest_hash,
+        "name": work.recipe.name,
+        "base": work.recipe.base,
         "inputs": work.inputs,
         "patches": [
             {"file": patch.file, "subject": patch.subject} for patch in work.recipe.patches

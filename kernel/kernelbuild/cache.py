@@ -58,6 +58,12 @@ class Image:
         return str(self.manifest["hash"])
 
     @property
+    def name(self) -> str:
+        """The name that chooses it: "6.12". Manifests of before 7.3 do not state it."""
+        package = str(self.manifest["inputs"]["source"]["package"])
+        return str(self.manifest.get("name") or package.removeprefix("linux-source-"))
+
+    @property
     def release(self) -> str:
         """The output of `uname -r` inside this kernel."""
         return str(self.manifest["release"])
@@ -143,6 +149,12 @@ def images(cache: Path) -> Iterator[Image]:
             continue
         if (image := load(cache, name)) is not None:
             yield image
+
+
+def newest_named(name: str, cache: Path) -> Image | None:
+    """Return the kernel of that name that was built last, or None."""
+    named = [image for image in images(cache) if image.name == name]
+    return max(named, key=lambda image: image.path.stat().st_mtime_ns, default=None)
 
 
 def store(cache: Path, finished: Path, manifest: dict[str, Any]) -> Image:

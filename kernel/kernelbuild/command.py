@@ -1,4 +1,4 @@
-"""The command line: build, verify, info, config."""
+"""The command line: build, list, verify, info, config."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .build import build_image, configure, find_image
-from .cache import Image, cache_folder
+from .cache import Image, cache_folder, newest_named
 from .errors import BuildError
-from .recipe import Recipe, load_recipe
+from .recipe import Recipe, kernel_names
+from .variants import define_variant, load_kernel, variant_names
 from .verify import verify_image
 
 RECIPE_FOLDER = Path(__file__).resolve().parent.parent
@@ -22,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 if it succeeded."""
     options = _parser().parse_args(arguments)
     try:
-        recipe = load_recipe(RECIPE_FOLDER)
+        if options.command == "list":
+            return _list(as_json=options.json)
+        recipe = _chosen(options)
         if options.command == "build":
             return _build(recipe, options)
         if options.command == "verify":
@@ -44,6 +47,18 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build it, unless it is in the cache")
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
+    variant = build.add_argument_group("a variant, with patches of your own")
+    variant.add_argument("--name", help="its name, by which --kernel and kernel= choose it")
+    variant.add_argument("--base", default="", help="the kernel that the patches are for")
+    variant.add_argument(
+        "--patch",
+        dest="patches",
+        type=Path,
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="patches, in the order in which they are applied (patch -p1)",
+    )
     config = commands.add_parser(
         "config", help="print the full configuration, checked; build nothing"
     )
@@ -72,10 +87,17 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
         )
+    listing = commands.add_parser("list", help="list the kernels and variants, and which are built")
+    listing.add_argument("--json", action="store_true", help="for programs")
     info = commands.add_parser(
         "info", help="show its sources, patches and options, and where it is"
     )
     info.add_argument("--json", action="store_true", help="for programs")
+    for command in (build, config, info):
+        command.add_argument(
+            "kernel", nargs="?", default="", help="its name (default: the default kernel)"
+        )
+    verify.add_argument("--kernel", default="", help="its name (default: the default kernel)")
     return parser
 
 
@@ -83,6 +105,58 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs")
     return int(text)
+
+
+def _chosen(options: argparse.Namespace) -> Recipe:
+    """Return the recipe of the kernel that the command line names, or defines as a variant."""
+    if options.command != "build" or not (options.name or options.base or options.patches):
+        return load_kernel(RECIPE_FOLDER, options.kernel, cache_folder())
+    if options.kernel or not options.name:
+        hint = "wanlab kernel build --name bbr3 --base 6.12 --patch FILE..."
+        raise BuildError("a variant needs a name, and no other kernel beside it", hint)
+    return define_variant(
+        RECIPE_FOLDER, options.name, options.base, options.patches or [], cache_folder()
+    )
+
+
+def _list(*, as_json: bool) -> int:
+    kernels = listed(RECIPE_FOLDER, cache_folder())
+    if as_json:
+        print(json.dumps(kernels, indent=2))
+        return 0
+    rows = [("NAME", "BASE", "STATE", "WHERE")]
+    rows += [(k["name"], k["base"], k["state"], k["where"]) for k in kernels]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        print("  ".join([*cells, row[3]]).rstrip())
+    return 0
+
+
+def listed(folder: Path, cache: Path) -> list[dict[str, str]]:
+    """Return what `list` prints about each kernel: name, base, state, where it is, manifest hash.
+
+    The state is "built", "not built", or "outdated": built from what the recipe or the patches were.
+    """
+    return [
+        _state(load_kernel(folder, name, cache), cache)
+        for name in (*kernel_names(folder), *variant_names(cache))
+    ]
+
+
+def _state(recipe: Recipe, cache: Path) -> dict[str, str]:
+    image = find_image(recipe, cache=cache)
+    state = "built" if image else "not built"
+    if image is None:
+        image = newest_named(recipe.name, cache)
+        state = "outdated" if image else "not built"
+    return {
+        "name": recipe.name,
+        "base": recipe.base,
+        "state": state,
+        "where": str(image.folder) if image else "",
+        "manifest": image.manifest_hash if image else "",
+    }
 
 
 def _build(recipe: Recipe, options: argparse.Namespace) -> int:
@@ -119,6 +193,8 @@ def _info(recipe: Recipe, *, as_json: bool) -> int:
 def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
     """Return the data that `info --json` prints."""
     return {
+        "name": recipe.name,
+        "base": recipe.base,
         "built": image is not None,
         "path": str(image.path) if image else None,
         "manifest": image.manifest if image else None,
@@ -140,7 +216,8 @@ def describe(recipe: Recipe, image: Image | None) -> dict[str, Any]:
 
 def info_text(recipe: Recipe, image: Image | None) -> str:
     """Return the text that `info` prints."""
-    lines = [f"{name:10}{value}" for name, value in _facts(image)]
+    lines = [f"{'name':10}{recipe.name}"]
+    lines += [f"{name:10}{value}" for name, value in _facts(image)]
     lines += ["", f"patches ({len(recipe.patches)})"]
     lines += [f"  {patch.file}\n      {patch.subject}" for patch in recipe.patches]
     lines += ["", f"options ({len(recipe.options)})"]

@@ -72,14 +72,21 @@ def _parse_option(line: str, reason: str, place: str) -> Option:
     return Option(name=name, value=value, reason=reason, place=place)
 
 
-def load_fragments(folder: Path) -> tuple[Option, ...]:
-    """Return the options of all fragments in a folder; a repeated option is an error."""
+def load_fragments(folder: Path, kernel: str = "") -> tuple[Option, ...]:
+    """Return the options of all fragments in a folder, and in its subfolder for a kernel.
+
+    A repeated option is an error.
+    """
     paths = sorted(folder.glob("*.config"))
+    if kernel:
+        paths += sorted((folder / kernel).glob("*.config"))
     if not paths:
         raise BuildError(f"{folder} contains no fragment (*.config)")
     seen: dict[str, Option] = {}
     for path in paths:
-        for option in parse_fragment(path.read_text(encoding="utf-8"), path.name):
+        for option in parse_fragment(
+            path.read_text(encoding="utf-8"), path.relative_to(folder).as_posix()
+        ):
             if option.name in seen:
                 what = (
                     f"{option.place}: CONFIG_{option.name} is already in {seen[option.name].place}"

@@ -59,7 +59,8 @@ def inputs(
     recipe: Recipe, archive: Archive, tools: Mapping[str, str], machine: str
 ) -> dict[str, Any]:
     """Return everything that determines the kernel, in a form that can be stored as JSON."""
-    return {
+    variant = {"variant": {"name": recipe.name, "base": recipe.base}} if recipe.is_variant else {}
+    return variant | {
         "builder": BUILDER_VERSION,
         "machine": machine,
         "source": {"package": recipe.package, "version": archive.version, "sha256": archive.sha256},

@@ -7,16 +7,17 @@ import itertools
 import json
 import lzma
 import os
+import re
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from .cache import sha256_of
 from .errors import BuildError
 from .fetch import fetch, path_of
 from .progress import Progress
-from .recipe import Archive, Recipe
+from .recipe import Archive, Patch, Recipe
 
 PACKAGE_VARIABLE = "WANLAB_KERNEL_PACKAGE"
 """The address of the Debian package with the source, for computers whose apt does not have it."""
@@ -62,7 +63,7 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
         f"the kernel's source is missing: {recipe.source_paths[0]} does not exist",
         f"on Debian: sudo apt-get install {recipe.package}\n"
         f"elsewhere: put the address of that package, version {recipe.archives[0].version}, into\n"
-        f"{PACKAGE_VARIABLE}; or get an archive of Linux {recipe.series}.x and name it with\n"
+        f"{PACKAGE_VARIABLE}; or get an archive of Linux {recipe.base}.x and name it with\n"
         "--source PATH",
     )
 
@@ -79,8 +80,8 @@ def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
         raise BuildError(
             f"{path} is not a source that this recipe knows (it knows: {known})",
             f"If you trust where it comes from, add to {recipe.folder / 'recipe.toml'}:\n\n"
-            "[[source.archive]]\n"
-            f'version = "{recipe.series}.?"\n'
+            f'[[kernel."{recipe.base}".archive]]\n'
+            f'version = "{recipe.base}.?"\n'
             'origin = "where it comes from"\n'
             f'sha256 = "{sha256}"\n',
         )
@@ -97,7 +98,7 @@ def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
     if owner is None or owner.partition(":")[0] != recipe.package:
         return None
     version = _words_of("dpkg-query", "--show", "--showformat=${Version}", recipe.package)
-    if version is None or not version.startswith(f"{recipe.series}."):
+    if version is None or not version.startswith(f"{recipe.base}."):
         return None
     if _words_of("dpkg", "--verify", recipe.package) != "":
         return None
@@ -188,16 +189,63 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
 
 def apply_patches(recipe: Recipe, folder: Path) -> None:
     """Apply the recipe's patches in order; raise BuildError for one that does not apply."""
-    for patch in recipe.patches:
-        path = recipe.folder / "patches" / patch.file
-        command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
-        with path.open("rb") as stream:
+    command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
+    for number, patch in enumerate(recipe.patches):
+        with patch.path.open("rb") as stream:
             done = subprocess.run(
-                command, cwd=folder, stdin=stream, capture_output=True, text=True, check=False
+                command,
+                cwd=folder,
+                stdin=stream,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
             )
-        if done.returncode != 0:
-            output = (done.stdout + done.stderr).strip()[-2000:]
+        if done.returncode == 0:
+            continue
+        if patch.path.is_relative_to(recipe.folder):
             raise BuildError(
-                f"{patch.file} does not apply to this source:\n{output}",
+                f"{patch.file} does not apply to this source:\n{done.stdout.strip()[-2000:]}",
                 "if it changes a file that is missing: _UNUSED_FOLDERS in kernelbuild/source.py",
             )
+        raise _unfit(recipe, patch, done.stdout, recipe.patches[:number])
+
+
+def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -> BuildError:
+    """Return the error for a user's patch that does not apply, with its hunks that failed."""
+    failed = list(failed_files(output))
+    files = "\n".join(f"  {file}: {what}" for file, what in failed) or f"  {output.strip()[-500:]}"
+    others = sorted(
+        {f"{file} ({other.file})" for file, _ in failed for other in before if changes(other, file)}
+    )
+    beside = f"Earlier patches change these files, too: {', '.join(others)}.\n" if others else ""
+    return BuildError(
+        f"{patch.path} does not apply to Linux {recipe.base} as wanlab patches it:\n{files}",
+        f"{beside}Is the patch for Linux {recipe.base}? If so, adapt these hunks: unpack the source, "
+        f"apply {recipe.folder.name}/{recipe.patches_folder} in the order of its `series`, then the "
+        "patch, resolve what is rejected, and make the patch again with `git diff`.",
+    )
+
+
+def failed_files(output: str) -> Iterator[tuple[str, str]]:
+    """Yield the files in what `patch` prints that it could not change, each with the reason."""
+    file, hunks = "", list[str]()
+    for line in [*output.splitlines(), "patching file "]:
+        if match := re.match(r"(?:patching|checking) file (.*)", line):
+            if hunks:
+                counted = "hunk" if len(hunks) == 1 else "hunks"
+                yield file, f"{counted} {', '.join(hunks)} did not apply"
+            file, hunks = match[1].strip("'"), []
+        elif match := re.match(r"Hunk #(\d+) FAILED at (\d+)", line):
+            hunks.append(f"{match[1]} (line {match[2]})")
+        elif line.startswith("can't find file to patch"):
+            yield "a file", "this source does not have it"
+        elif "previously applied" in line:
+            yield file, "it has been changed like that already"
+
+
+def changes(patch: Patch, file: str) -> bool:
+    """Return whether a patch changes a file of the kernel."""
+    text = patch.path.read_text(encoding="utf-8", errors="replace")
+    return f"\n+++ b/{file}\n" in text

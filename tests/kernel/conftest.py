@@ -8,18 +8,19 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kernel"))
 
 RECIPE = """
-format = 1
-[source]
-series = "6.12"
+format = 2
+default = "6.12"
+[kernel."6.12"]
 package = "linux-source-6.12"
 paths = ["/nowhere/linux-source-6.12.tar.xz"]
-[[source.archive]]
+patches = "patches"
+steps = 10
+[[kernel."6.12".archive]]
 version = "6.12.1"
 origin = "a test"
 sha256 = "ab"
 [build]
 compiler = "gcc"
-steps = 10
 disk_bytes = 1
 timestamp = "2024-11-17"
 """

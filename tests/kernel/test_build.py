@@ -239,7 +239,8 @@ def test_info_names_every_option_with_its_reason(place: Place) -> None:
     recipe = place.recipe()
     image = place.build(recipe)
     lines = command.info_text(recipe, image).splitlines()
-    assert lines[:2] == ["release   6.12.1-wanlab", f"manifest  {image.manifest_hash}"]
+    assert lines[0] == "name      6.12"
+    assert lines[1:3] == ["release   6.12.1-wanlab", f"manifest  {image.manifest_hash}"]
     assert lines[-2:] == ["  CONFIG_NET=y", "      Sockets."]
     described = command.describe(recipe, image)
     assert described["path"] == str(image.path)
@@ -248,7 +249,7 @@ def test_info_names_every_option_with_its_reason(place: Place) -> None:
 
 def test_info_says_when_there_is_no_kernel_yet(place: Place) -> None:
     text = command.info_text(place.recipe(), None)
-    assert text.startswith("kernel    not built yet")
+    assert "kernel    not built yet" in text
 
 
 def test_an_error_of_the_command_line_is_one_message_and_a_status(

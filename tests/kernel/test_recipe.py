@@ -81,7 +81,9 @@ def test_comments_and_blank_lines_in_the_series_are_skipped(recipe_folder: Path)
     assert [patch.file for patch in load_recipe(recipe_folder).patches] == ["0001-a.patch"]
 
 
-@pytest.mark.parametrize("text", ["format = 2\n", "format = 1\n", "format =\n"])
+@pytest.mark.parametrize(
+    "text", ["format = 2\n", "format = 1\n", "format =\n", "format = 2\nkernel = 1\n"]
+)
 def test_a_recipe_of_another_form_is_refused(recipe_folder: Path, text: str) -> None:
     (recipe_folder / "recipe.toml").write_text(text)
     with pytest.raises(BuildError, match=r"recipe.toml"):

@@ -227,7 +227,7 @@ def test_another_version_of_the_package_is_taken_if_the_package_manager_vouches_
     }
     monkeypatch.setattr(sources, "_words_of", lambda *command: answers[command[1]])
     recipe = load_recipe(recipe_folder)
-    recipe = replace(recipe, package="linux-source-6.12", series="6.12")
+    recipe = replace(recipe, package="linux-source-6.12", base="6.12")
     archive = sources.packaged(recipe, Path("/usr/src/linux.tar.xz"), "00")
     assert (archive is not None) is taken
     if archive is not None:

@@ -10,7 +10,7 @@ from wanlab.machine.embedded.boot import BootOptions, command_line
 from wanlab.machine.embedded.image import Image
 
 OPTIONS = BootOptions(
-    image=Image(Path("/cache/with space/abc"), "abc", "6.12"),
+    image=Image(Path("/cache/with space/abc"), "abc", "6.12", "6.12"),
     memory_bytes=1 << 30,
     memory_folder=Path("/dev/shm"),
     working_folder=Path("/home/user/work"),

@@ -1,13 +1,14 @@
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from wanlab.errors import RequirementError
-from wanlab.machine.embedded import image
+from wanlab.machine.embedded import first_use, image
 from wanlab.machine.embedded.image import Image, find_image, load_image
 
 FILES = {"linux": b"\x7fELF" + bytes(1000), "config": b"CONFIG_HZ=250\n"}
@@ -22,7 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "wanlab" / "kernels"
 
 
-def make(folder: Path, name: str = "0123abcd", age_s: int = 0) -> Path:
+def make(folder: Path, name: str = "0123abcd", age_s: int = 0, kernel: str = "") -> Path:
     folder.mkdir(parents=True)
     for file, content in FILES.items():
         (folder / file).write_bytes(content)
@@ -31,7 +32,8 @@ def make(folder: Path, name: str = "0123abcd", age_s: int = 0) -> Path:
         for file, content in FILES.items()
     }
     manifest = folder / "manifest.json"
-    manifest.write_text(json.dumps({"hash": name, "release": "6.12.1-wanlab", "files": files}))
+    stated = {"hash": name, "release": "6.12.1-wanlab", "files": files}
+    manifest.write_text(json.dumps(stated | ({"name": kernel} if kernel else {})))
     os.utime(manifest, (1_700_000_000 - age_s, 1_700_000_000 - age_s))
     return folder
 
@@ -46,7 +48,7 @@ def refusal(folder: Path) -> str:
 def test_a_complete_image_is_found_in_the_cache(cache: Path) -> None:
     folder = make(cache / "0123abcd")
     found = find_image()
-    assert found == Image(folder, "0123abcd", "6.12.1-wanlab")
+    assert found == Image(folder, "0123abcd", "6.12.1-wanlab", "6.12")
     assert (found.program, found.config) == (folder / "linux", folder / "config")
 
 
@@ -55,6 +57,104 @@ def test_the_kernel_built_last_is_taken(cache: Path) -> None:
     make(cache / "00", "00", age_s=5)
     make(cache / "ff", "ff", age_s=20)
     assert find_image().manifest_hash == "00"
+
+
+def test_a_kernel_is_found_by_its_name_whatever_was_built_last(cache: Path) -> None:
+    make(cache / "aa", "aa", age_s=10)
+    make(cache / "bb", "bb", age_s=9, kernel="bbr3")
+    make(cache / "cc", "cc", age_s=8, kernel="7.3")
+    make(cache / "dd", "dd", age_s=7, kernel="bbr3")
+    assert find_image().name == "6.12"
+    assert find_image("6.12").manifest_hash == "aa"
+    assert find_image("bbr3").manifest_hash == "dd"
+    assert find_image(str(cache / "bb")).name == "bbr3"
+    assert {name: folder.name for name, folder in image.built_kernels().items()} == {
+        "6.12": "aa",
+        "7.3": "cc",
+        "bbr3": "dd",
+    }
+
+
+def test_the_variable_names_a_kernel_or_a_folder_and_a_named_kernel_comes_before_it(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(cache / "aa", "aa")
+    folder = make(cache / "cc", "cc", kernel="7.3")
+    for text in ("7.3", str(folder)):
+        monkeypatch.setenv("WANLAB_KERNEL", text)
+        assert find_image().manifest_hash == "cc"
+    assert find_image("6.12").manifest_hash == "aa"
+
+
+RECIPE = """
+import json, os, pathlib, sys
+if sys.argv[1] == "list":
+    print(json.dumps([{"name": "6.12"}, {"name": "7.3"}, {"name": "bbr3"}]))
+elif sys.argv[2] == "bbr3":
+    print("kernel: x.patch does not apply", file=sys.stderr)
+    sys.exit(1)
+else:
+    folder = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "wanlab" / "kernels" / "abc"
+    folder.mkdir(parents=True)
+    manifest = {"hash": "abc", "name": sys.argv[2], "release": "7.3.4-wanlab", "files": {}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The recipe of a checkout, which builds in no time."""
+    program = tmp_path / "build.py"
+    program.write_text(RECIPE)
+    monkeypatch.setattr(first_use, "recipe_program", lambda: program)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    return program
+
+
+def test_a_kernel_that_is_not_built_is_built_at_its_first_use_after_saying_how_long_it_takes(
+    cache: Path, recipe: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert find_image("7.3").release == "7.3.4-wanlab"
+    assert capfd.readouterr().err == (
+        "wanlab: the kernel 7.3 has not been built yet; that takes about 5 min on 2 idle "
+        "processors, once\n"
+    )
+    assert find_image("7.3").manifest_hash == "abc"
+    assert capfd.readouterr().err == ""
+
+
+def test_an_unknown_kernel_is_refused_with_the_known_ones(cache: Path, recipe: Path) -> None:
+    with pytest.raises(RequirementError, match='there is no kernel "bbr"') as caught:
+        find_image("bbr")
+    assert caught.value.hint == "did you mean bbr3?"
+    with pytest.raises(RequirementError) as caught:
+        find_image("x")
+    assert caught.value.hint == "known here: 6.12, 7.3, bbr3"
+
+
+def test_a_kernel_that_cannot_be_built_is_an_error(
+    cache: Path, recipe: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RequirementError, match="the kernel bbr3 could not be built") as caught:
+        find_image("bbr3")
+    assert caught.value.hint == "see above, or: wanlab kernel build bbr3"
+    assert "x.patch does not apply" in capfd.readouterr().err
+
+
+def test_without_the_recipe_only_kernels_that_were_built_can_be_named(
+    cache: Path, recipe: Path
+) -> None:
+    recipe.unlink()
+    make(cache / "aa", "aa", kernel="bbr3")
+    with pytest.raises(RequirementError, match='there is no kernel "bbr" here') as caught:
+        find_image("bbr")
+    assert caught.value.hint == "did you mean bbr3?; a checkout of wanlab builds others"
+
+
+def test_the_default_is_that_of_the_recipe() -> None:
+    recipe_folder = Path(__file__).parents[2] / "kernel"
+    table = tomllib.loads((recipe_folder / "recipe.toml").read_text())
+    assert table["default"] == image.DEFAULT_KERNEL
 
 
 def test_a_build_that_is_not_finished_is_not_taken(cache: Path) -> None:

@@ -50,6 +50,28 @@ def test_all_that_the_native_machine_does_not_offer_is_refused_at_once() -> None
     assert str(refused.value).count("; ") == 3
 
 
+def test_a_named_kernel_comes_before_the_variable_and_that_before_the_topology(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("WANLAB_KERNEL", raising=False)
+    topology = Topology(kernel="7.3")
+    assert Network(Topology()).options.kernel == ""
+    assert Network(topology).options.kernel == "7.3"
+    monkeypatch.setenv("WANLAB_KERNEL", "6.12")
+    assert Network(topology).options.kernel == "6.12"
+    assert Network(topology, kernel="bbr3").options.kernel == "bbr3"
+
+
+@pytest.mark.parametrize(
+    ("topology", "options"), [(Topology(), {"kernel": "7.3"}), (Topology(kernel="7.3"), {})]
+)
+def test_the_native_machine_has_the_computers_kernel(
+    topology: Topology, options: dict[str, str]
+) -> None:
+    with pytest.raises(RequirementError, match=r"kernel 7\.3: its kernel is the computer's"):
+        Network(topology, machine="native", kernel=options.get("kernel"))
+
+
 def test_the_machine_that_one_is_in_needs_a_machine() -> None:
     with pytest.raises(RequirementError, match="this one does not"):
         Network(Topology(), machine="here")

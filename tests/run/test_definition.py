@@ -222,6 +222,38 @@ def test_programs_find_the_files_that_an_experiment_names(tmp_path: Path) -> Non
     assert str(tmp_path) not in result.record.provenance.to_json()
 
 
+PLAIN = """
+import os
+from wanlab import Run, experiment, shapes
+
+@experiment
+def plain(run: Run, *, x: int = 1) -> None:
+    with run.network(shapes.minimal()) as net:
+        release = net["h1"].run("uname -r").output.strip()
+    run.metric("is_as_said", float(release == os.environ["EXPECTED"]))
+"""
+
+
+@pytest.mark.machine
+def test_every_experiment_has_a_kernel_and_its_key_and_record_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    experiment = load_experiment(tmp_path / "plain.py")
+    image = find_image("6.12")
+    monkeypatch.setenv("EXPECTED", image.release)
+    result = experiment.run(cache=False, kernel="6.12")
+    assert result["is_as_said"] == 1
+    assert result.parameters == {"x": 1, "kernel": "6.12"}
+    provenance = result.record.provenance
+    assert provenance.kernel_release == image.release
+    assert provenance.kernel_manifest == image.manifest_hash
+    assert dict(provenance.parameters) == {"x": 1, "kernel": "6.12"}
+    # A YAML file writes it as a number.
+    assert experiment.resolve({"kernel": 6.12}) == {"x": 1, "kernel": "6.12"}
+    assert experiment.resolve({}) == {"x": 1}
+
+
 @pytest.mark.machine
 def test_a_missing_kernel_is_reported(tmp_path: Path) -> None:
     (tmp_path / "reads.py").write_text(READS)

@@ -12,7 +12,7 @@ from . import completions
 from .browser import web
 from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
-from .kernel_verbs import kernel
+from .kernel_verbs import kernel as kernel_commands
 from .lab_verbs import lab
 from .options import Json, OptionalSeed, SessionFile, WireOption
 from .passed_on import ALL_ARGUMENTS, PassedOn
@@ -109,6 +109,14 @@ def execute(
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
     session: SessionFile = None,
+    kernel: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="The kernel of the embedded machine; see: wanlab kernel list (default: 6.12).",
+            metavar="NAME",
+            autocompletion=completions.kernel_names,
+        ),
+    ] = None,
 ) -> None:
     """Run a command as root in a new machine, in the current folder.
 
@@ -116,6 +124,7 @@ def execute(
     wanlab exec -- uname -a
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab exec --topo topology.mn -- bash
+    wanlab exec --kernel 7.3 -- uname -r
     wanlab exec --seed 7 -- python3 simulate.py < in.txt > out.txt
 
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
@@ -142,6 +151,7 @@ def execute(
             wire=wire,
             seed=seed,
             session=session,
+            kernel=kernel,
         )
     )
 
@@ -194,6 +204,7 @@ def python(
       --clock virtual|real        as fast as possible and repeatable, or real time (virtual)
       --machine embedded|native   its own kernel, or this computer's in new namespaces (embedded)
       --pace fast|real            with real, time is never faster than a real clock (fast)
+      --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
       --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
       --seed NUMBER               seed of all random numbers in the machine (1)
       --line-rate RATE            speed of a cable (1Gbps)
@@ -289,7 +300,7 @@ app.command("sweep")(sweep_experiment)
 app.command("test")(run_test)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(lab, name="lab")
-app.add_typer(kernel, name="kernel")
+app.add_typer(kernel_commands, name="kernel")
 
 
 @app.command("doctor")

@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from .display import has_display
+from .options import Kernel
 
 
 def web(
@@ -34,6 +35,7 @@ def web(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
+    kernel: Kernel = None,
 ) -> None:
     """Open the laboratory in the browser.
 

@@ -141,6 +141,14 @@ def kernels(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 @_quietly
+def kernel_names(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the names of the kernels that have been built."""
+    from wanlab.machine.embedded import built_kernels
+
+    yield from built_kernels()
+
+
+@_quietly
 def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield the parameters of a YAML experiment. One in Python would have to be executed."""
     from wanlab.experiments import load_experiment
@@ -151,7 +159,7 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
             yield f"{name}="
     name, equals, _ = incomplete.partition("=")
     if name == "kernel" and equals:
-        yield from (f"kernel={folder}" for folder in kernels(context, ""))
+        yield from (f"kernel={built}" for built in kernel_names(context, ""))
 
 
 @_quietly

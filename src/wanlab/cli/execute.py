@@ -29,7 +29,9 @@ DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
 """The kernel preempts a command that computes after one second, and then it receives Ctrl-C."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-OPTIONS = ("--topo", "--node", "--machine", "--clock", "--wire", "--seed", "--session")
+OPTIONS = (
+    *("--topo", "--node", "--machine", "--clock", "--wire", "--seed", "--session", "--kernel"),
+)
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
 
 
@@ -43,6 +45,7 @@ def run(
     wire: str,
     seed: int | None,
     session: Path | None = None,
+    kernel: str | None = None,
 ) -> int:
     """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it."""
     if command[0].startswith("-"):
@@ -56,6 +59,7 @@ def run(
         wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
         seed=seed,
         session=session or False,
+        kernel=kernel,
     )
     namespace = network[node] if node else network.root
     return run_in(network, namespace.start, command, DEFAULT)

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Jobs, Json, NoCache, Seed
+from .options import Jobs, Json, Kernel, NoCache, Seed
 
 ExperimentFile = Annotated[
     str,
@@ -28,6 +28,7 @@ Values = Annotated[
 def run_experiment(
     file: ExperimentFile,
     values: Values = None,
+    kernel: Kernel = None,
     seed: Seed = 1,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -43,6 +44,7 @@ def run_experiment(
 
     \b
     wanlab run buffers.py --set buffer=2bdp --seed 3
+    wanlab run buffers.py --kernel 7.3
     wanlab plot $(wanlab run buffers.py --json | jq -r .record)
 
     A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
@@ -71,6 +73,7 @@ def sweep_experiment(
         ),
     ] = None,
     values: Values = None,
+    kernel: Kernel = None,
     repeats: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
@@ -115,6 +118,7 @@ def sweep_experiment(
     \b
     wanlab sweep buffers.py
     wanlab sweep buffers.py --set rtt=10ms,50ms --set algorithm=bbr --repeats 5
+    wanlab sweep buffers.py --set kernel=6.12,7.3
     wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
     wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
 

@@ -10,14 +10,19 @@ from . import completions
 from .passed_on import ALL_ARGUMENTS, PassedOn
 
 kernel = typer.Typer(
-    help="Build or show the kernel of the embedded machine.",
+    help="Build, list or show the kernels of the embedded machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 RECIPE = {**ALL_ARGUMENTS, "help_option_names": []}
 RecipeOptions = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Argument(autocompletion=completions.one_of("--jobs", "--again", "--source"), hidden=True),
+    typer.Argument(
+        autocompletion=completions.one_of(
+            "--jobs", "--again", "--source", "--name", "--base", "--patch"
+        ),
+        hidden=True,
+    ),
 ]
 ImageFolder = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -27,8 +32,14 @@ ImageFolder = Annotated[
 
 @kernel.command("build", cls=PassedOn, context_settings=RECIPE)
 def kernel_build(arguments: RecipeOptions = None) -> None:
-    """Build the kernel, unless it exists already."""
+    """Build a kernel, unless it exists already; with --name and --patch, a variant of your own."""
     _run("build", arguments)
+
+
+@kernel.command("list", cls=PassedOn, context_settings=RECIPE)
+def kernel_list(arguments: RecipeOptions = None) -> None:
+    """List the kernels and variants by name, and where those that have been built are."""
+    _run("list", arguments)
 
 
 @kernel.command("verify", cls=PassedOn, context_settings=RECIPE)

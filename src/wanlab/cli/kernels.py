@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-import wanlab
 from wanlab.errors import RequirementError
+from wanlab.machine.embedded import recipe_program
 
 from .signals import STATUS_OF_SIGNAL, EndedBySignal
 
@@ -23,7 +22,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 def run_recipe(arguments: list[str]) -> int:
     """Run kernel/build.py and return its exit status."""
-    program = Path(wanlab.__file__).parents[2] / "kernel" / "build.py"
+    program = recipe_program()
     if not program.exists():
         raise RequirementError(
             "the kernel's recipe is not part of an installed wanlab",

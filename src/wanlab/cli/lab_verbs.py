@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Clock, Json, Seed, Units
+from .options import Clock, Json, Kernel, Seed, Units
 
 lab = typer.Typer(
     help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
@@ -78,6 +78,7 @@ def lab_start(
     unit: UnitName,
     seed: Seed = 1,
     clock: Clock = "virtual",
+    kernel: Kernel = None,
     folder: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -123,6 +124,7 @@ def lab_run(
     ],
     seed: Seed = 1,
     clock: Clock = "virtual",
+    kernel: Kernel = None,
     results: Annotated[
         Path, typer.Option(help="Make the folder of this run in FOLDER.", metavar="FOLDER")
     ] = Path("results"),
@@ -183,6 +185,7 @@ def lab_check(
     ] = None,
     seed: Seed = 1,
     clock: Clock = "virtual",
+    kernel: Kernel = None,
     folder: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Keep the script's /home/admin in FOLDER.", metavar="FOLDER"),

@@ -32,6 +32,29 @@ WireOption = Annotated[
         autocompletion=completions.one_of("mtu", "gso"),
     ),
 ]
+
+
+def _boot(name: str | None) -> str | None:
+    """Let every network of this process and its children boot the kernel of this name."""
+    if name:
+        import os
+
+        from wanlab.machine.embedded import IMAGE_VARIABLE, find_image
+
+        find_image(name)  # builds it if need be, and says what is wrong with the name
+        os.environ[IMAGE_VARIABLE] = name
+    return name
+
+
+Kernel = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="The kernel to boot; see: wanlab kernel list (default: 6.12).",
+        metavar="NAME",
+        autocompletion=completions.kernel_names,
+        callback=_boot,
+    ),
+]
 Jobs = Annotated[
     Optional[int],  # noqa: UP045  (typer reads the annotation at run time)
     typer.Option(

@@ -32,6 +32,8 @@ class MachineDescription(TypedDict):
 
     machine: MachineKind
     clock: Clock
+    kernel: str
+    """The name of the embedded machine's kernel; "" for the computer's own."""
     kernel_release: str
     kernel_manifest: str
     seed: int | None

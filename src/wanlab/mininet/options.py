@@ -82,6 +82,7 @@ MACHINE_OPTIONS = (
         ("mtu", "gso"),
     ),
     MachineOption("seed", "NUMBER", "seed of all random numbers in the machine (default: 1)"),
+    MachineOption("kernel", "NAME", "kernel to boot, see: wanlab kernel list (default: 6.12)"),
     MachineOption(
         "memory", "SIZE", "memory of the machine, such as 4GB (default: depends on --topo)"
     ),

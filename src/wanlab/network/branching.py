@@ -45,6 +45,7 @@ def options_of(session: RecordedSession) -> dict[str, Any]:
     header = session.header
     return {
         "machine": "embedded",
+        "kernel": header.get("kernel", ""),
         "clock": header["clock"],
         "wire": header["wire"],
         "nic": header["nic"],

@@ -79,6 +79,8 @@ class Network:
                 The rest of your computer is visible in any case.
     session     a file that records everything that goes in and comes out: see `Network.replay`. With
                 True the session is kept without a file, for `rewind` and `branch`.
+    kernel      of the embedded machine: "6.12", "7.3", a variant of your own (`wanlab kernel list`),
+                or the folder of an image. Default: --kernel or WANLAB_KERNEL, then the topology's.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Network:
         allow_connect: Sequence[str] = (),
         visible_folders: Sequence[str | Path] = (),
         session: str | Path | bool = False,
+        kernel: str | None = None,
     ) -> None:
         topology = resolve(ensure(topology))
         self.options = NetworkOptions.resolved(
@@ -114,6 +117,8 @@ class Network:
             line_rate=line_rate,
             allow_connect=allow_connect,
             visible_folders=visible_folders,
+            kernel=kernel,
+            kernel_of_topology=topology.kernel,
         )
         refuse_incompatible(topology, self.options.traits, self.options.clock)
         self.host_service = HostService()
@@ -139,7 +144,8 @@ class Network:
     def attach(cls) -> Network:
         """Inside a machine: return the network that it was started with, which outlives its
         handle."""
-        network = cls(read_announcement(), machine="here")
+        # The machine's kernel may be another one than the topology's: --kernel comes before it.
+        network = cls(replace(read_announcement(), kernel=""), machine="here")
         network._is_attached = True
         return network
 

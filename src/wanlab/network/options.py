@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from wanlab.units import parse_rate, parse_size
 
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
+KERNEL_VARIABLE = "WANLAB_KERNEL"
+"""The kernel of all networks that do not name one; `--kernel` sets it."""
 MAX_SEED = 2**64 - 1
 """The kernel's generator starts from 64 bits."""
 
@@ -54,6 +57,7 @@ class NetworkOptions:
     line_rate_bps: int
     allow_connect: tuple[tuple[str, int], ...]
     visible_folders: tuple[str, ...]
+    kernel: str
 
     @classmethod
     def resolved(
@@ -72,6 +76,8 @@ class NetworkOptions:
         line_rate: str | int | None,
         allow_connect: Sequence[str],
         visible_folders: Sequence[str | Path],
+        kernel: str | None,
+        kernel_of_topology: str,
     ) -> NetworkOptions:
         """Check the user's choices and fill in the defaults of the machine (where a choice is
         None).
@@ -84,11 +90,12 @@ class NetworkOptions:
             raise WanlabError(f"the seed {seed} is out of range", f"from 0 to {MAX_SEED}")
         line_rate_bps = None if line_rate is None else parse_rate(line_rate)
         if traits.is_shared:
-            defaults = _defaults_inside(clock, seed)
+            defaults = _defaults_inside(clock, seed, kernel or kernel_of_topology)
         elif traits.has_own_kernel:
             defaults = EMBEDDED_DEFAULTS
         else:
-            _refuse_what_native_lacks(clock, seed, line_rate_bps, memory)
+            named = kernel or kernel_of_topology
+            _refuse_what_native_lacks(clock, seed, line_rate_bps, memory, named)
             defaults = NATIVE_DEFAULTS
         absolute_folder = _absolute(Path(folder))
         return cls(
@@ -109,6 +116,7 @@ class NetworkOptions:
             line_rate_bps=defaults.line_rate_bps if line_rate_bps is None else line_rate_bps,
             allow_connect=tuple(_read_address(text) for text in allow_connect),
             visible_folders=tuple(str(_absolute(Path(path))) for path in visible_folders),
+            kernel=kernel or os.environ.get(KERNEL_VARIABLE) or kernel_of_topology,
         )
 
     @property
@@ -147,18 +155,20 @@ def start_machine(options: NetworkOptions) -> Machine:
         line_rate_bps=options.line_rate_bps,
         about=about,
         guest_folder=options.guest_folder,
+        kernel=options.kernel,
     )
 
 
-def _defaults_inside(clock: Clock | None, seed: int | None) -> _Defaults:
+def _defaults_inside(clock: Clock | None, seed: int | None, kernel: str | None) -> _Defaults:
     """Return what the machine that this program runs in was started with.
 
-    RequirementError for another clock or seed than the machine's.
+    RequirementError for another clock, seed or kernel than the machine's.
     """
     about = read_about()
     for name, value, machine_value in (
         ("clock", clock, about["clock"]),
         ("seed", seed, about["seed"]),
+        ("kernel", kernel or None, about["kernel"]),
     ):
         if value not in (None, machine_value):
             raise RequirementError(
@@ -179,7 +189,11 @@ def _line_rate_inside_bps() -> int:
 
 
 def _refuse_what_native_lacks(
-    clock: Clock | None, seed: int | None, line_rate_bps: int | None, memory: str | int | None
+    clock: Clock | None,
+    seed: int | None,
+    line_rate_bps: int | None,
+    memory: str | int | None,
+    kernel: str | None,
 ) -> None:
     """Raise one RequirementError for all choices that the native machine does not offer."""
     choices = (
@@ -187,6 +201,7 @@ def _refuse_what_native_lacks(
         ("seed", seed, None, "its random numbers are the computer's"),
         ("line_rate_bps", line_rate_bps, 0, "its wires are as fast as the computer"),
         ("memory", memory, None, "its memory is the computer's"),
+        ("kernel", kernel or None, None, "its kernel is the computer's"),
     )
     refused = [
         f"{name} {value}: {reason}"

@@ -83,6 +83,7 @@ class NetworkRecording:
             "memory_bytes": options.memory_bytes,
             "sysctls": dict(options.sysctls),
             "kernel_release": described["kernel_release"],
+            "kernel": described["kernel"],
             "kernel_manifest": described["kernel_manifest"],
             "architecture": described["architecture"],
             "guest_folder": options.guest_folder,

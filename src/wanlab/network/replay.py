@@ -76,7 +76,7 @@ def refuse_unrepeatable(session: RecordedSession) -> None:
 def differences_here(session: RecordedSession) -> list[str]:
     """Return what differs between this computer and the one that recorded the session."""
     header = session.header
-    kernel_manifest = find_image().manifest_hash
+    kernel_manifest = find_image(header.get("kernel", "")).manifest_hash
     differences = []
     if header["wanlab"] != VERSION:
         differences.append(f"wanlab {header['wanlab']} recorded it, this is {VERSION}")

@@ -29,7 +29,7 @@ class MarkerOptions:
     seeds: int = 0
     """With how many seeds the test is run; `pytest_generate_tests` reads it."""
     kernel: str = ""
-    """The folder of the kernel's image; "": the default one."""
+    """The name or the folder of the kernel; "": the default one."""
     scope: str = "function"
     limit: str | int = "600s"
     """How much network time a test may take."""

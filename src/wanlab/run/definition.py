@@ -24,7 +24,8 @@ Function = Callable[..., None]
 VALUE_TYPES = (str, int, float, bool)
 RESERVED = {"run", "seed", "cache", "here", "warnings"}
 KERNEL = "kernel"
-"""A parameter of this name is the folder of the kernel image that the run boots; "": the default."""
+"""Every experiment has this parameter: the name or folder of the kernel that the run boots. It need not
+be a parameter of the function; where it is not set, the run boots the default kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,14 @@ class Definition:
 
         Raises WanlabError for a parameter that the experiment does not have.
         """
-        return check_parameters(self.parameters, parameters, self.name)
+        chosen = dict(parameters)
+        implicit = KERNEL in chosen and KERNEL not in self.parameters
+        kernel = {KERNEL: str(chosen.pop(KERNEL))} if implicit else {}
+        return check_parameters(self.parameters, chosen, self.name) | kernel
+
+    def own(self, parameters: Parameters) -> dict[str, Value]:
+        """Return the parameters that the function takes."""
+        return {name: value for name, value in parameters.items() if name in self.parameters}
 
     def check_designs(self) -> None:
         """Raise WanlabError if a design sets a parameter that the experiment does not have."""

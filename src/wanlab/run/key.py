@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from wanlab.machine.embedded.image import find_image, load_image
+from wanlab.machine.embedded.image import find_image
 from wanlab.record.provenance import as_text
 
 from .definition import KERNEL, Definition
@@ -95,6 +95,6 @@ def _involved_files(package: Path) -> Iterator[Path]:
 
 
 @cache
-def kernel_hash(folder: str) -> str:
-    """Return the hash of the manifest of the image in this folder; "": of the default image."""
-    return (load_image(Path(folder)) if folder else find_image()).manifest_hash
+def kernel_hash(kernel: str) -> str:
+    """Return the hash of the manifest of the kernel of this name or in this folder; "": the default."""
+    return find_image(kernel).manifest_hash

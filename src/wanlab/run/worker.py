@@ -131,14 +131,14 @@ def perform(
         shutil.copyfile(source_folder / name, working / name)
     run = Run(definition.name, task.parameters, task.seed, working, files=definition.files)
     with _kernel_of(task):
-        definition.function(run, **task.parameters)
+        definition.function(run, **definition.own(task.parameters))
     shutil.rmtree(working)
     write_result(folder, definition.name, task, run.metrics, run.record(), origin)
 
 
 @contextmanager
 def _kernel_of(task: Task) -> Iterator[None]:
-    """Let networks boot the image that the parameter `kernel` names, if there is one."""
+    """Let networks boot the kernel that the parameter `kernel` names, if there is one."""
     before = os.environ.get(IMAGE_VARIABLE)
     if kernel := str(task.parameters.get(KERNEL, "")):
         os.environ[IMAGE_VARIABLE] = kernel

@@ -25,7 +25,8 @@
 
 `{name}` stands for a parameter's value, anywhere; write `{{` and `}}` for braces. Besides `vary` (a
 grid) there are `points` (a list of mappings) and `random: {count: 20, seed: 1, rate: [10Mbps, 1Gbps],
-rtt: {from: 5ms, to: 200ms, logarithmic: true}}`. A program that exits with a status other than 0 fails
+rtt: {from: 5ms, to: 200ms, logarithmic: true}}`. Every experiment can vary its kernel
+(`kernel: [6.12, 7.3]`). A program that exits with a status other than 0 fails
 the run, unless it says `may_fail: true`.
 """
 
@@ -42,7 +43,7 @@ from wanlab.input_file import read_input
 from wanlab.measure.metrics import RunExtractor, parse_run_metric
 from wanlab.yaml_text import parse_yaml
 
-from .definition import Definition, check_names
+from .definition import KERNEL, Definition, check_names
 from .design import Design, Parameters, Uniform, Value
 from .placeholders import check_placeholders
 from .run import check_parameters
@@ -54,7 +55,7 @@ from .run_script import (
     TimedProgram,
 )
 
-NETWORK_OPTIONS = ("machine", "clock", "wire", "nic", "sysctls", "memory", "line_rate")
+NETWORK_OPTIONS = ("machine", "clock", "wire", "nic", "sysctls", "memory", "line_rate", "kernel")
 KEYS_WITHOUT_PLACEHOLDERS = ("about", "plots", "labels")
 
 AnyDefinition = TypeVar("AnyDefinition", bound=Definition)
@@ -248,7 +249,9 @@ def _read_design(fields: Fields, experiment: str, parameters: Parameters) -> Des
     try:
         design = Design(axes, tuple(points), 1 if repeats is None else repeats)
         for point, _ in design.runs():
-            check_parameters(parameters, point, experiment)
+            has_kernel = KERNEL in parameters  # otherwise it is that of any experiment
+            own = {name: value for name, value in point.items() if name != KERNEL or has_kernel}
+            check_parameters(parameters, own, experiment)
     except WanlabError as error:
         fields.problem(key, error.what, error.hint)
         return Design()

@@ -83,7 +83,7 @@ class Fault:
 
 def draw(topology: Topology) -> Drawing:
     """Return the drawing of a topology."""
-    extra = dict(topology.extra)
+    extra = {**topology.extra, **({"kernel": topology.kernel} if topology.kernel else {})}
     application = mapping_in(extra, "application")
     extra.pop("application", None)
     labels = labels_in(extra)
@@ -251,6 +251,7 @@ class _Reader:
         topology = Topology(
             name=self._preferences["name"],
             ip_base=self._preferences["ip_base"],
+            kernel=str(self._preferences["extra"].get("kernel", "")),
             nodes=tuple(
                 self._node(i, node, preferences, controllers) for i, node in enumerate(self._nodes)
             ),
@@ -266,8 +267,9 @@ class _Reader:
         changed = application.rest_unlike(APPLICATION)
         labels = [{key: label[key] for key in ("text", "x", "y")} for label in self._labels]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
+        kept = {key: value for key, value in self._preferences["extra"].items() if key != "kernel"}
         return {
-            **self._preferences["extra"],
+            **kept,
             **({"application": changed} if changed else {}),
             **({"labels": labels} if labels else {}),
             **({"run": run} if run else {}),

@@ -288,6 +288,8 @@ class Topology:
     ip_base: str = "10.0.0.0/8"
     nodes: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
+    kernel: str = ""
+    """The kernel that it asks for ("7.3"), unless the network is given another; "": any."""
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 

@@ -9,7 +9,16 @@ loop        waits on virtual time; nothing else does
 machine     all of it together
 """
 
-from .image import Image, cache_folder, find_image
+from .first_use import recipe_program
+from .image import IMAGE_VARIABLE, Image, built_kernels, cache_folder, find_image
 from .machine import EmbeddedMachine
 
-__all__ = ["EmbeddedMachine", "Image", "cache_folder", "find_image"]
+__all__ = [
+    "IMAGE_VARIABLE",
+    "EmbeddedMachine",
+    "Image",
+    "built_kernels",
+    "cache_folder",
+    "find_image",
+    "recipe_program",
+]

@@ -5,9 +5,10 @@ The recipe in `kernel/` builds it into a folder of the user's cache that is name
     linux            the kernel, an ordinary program
     config           its configuration; /boot/config-RELEASE in a machine
     modules.builtin  the drivers that it contains; modprobe succeeds for them
-    manifest.json    every input of the build, and size and SHA-256 of the files above
+    manifest.json    its name, every input of the build, and size and SHA-256 of the files above
 
-This folder is all that wanlab knows about the recipe.
+A kernel is chosen by its name ("6.12", "7.3", or that of a variant) or by its folder. This folder is
+all that wanlab knows about the recipe; `first_use` asks the recipe for what is not built.
 """
 
 from __future__ import annotations
@@ -16,15 +17,23 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wanlab.errors import RequirementError
 
+from . import first_use
+
 IMAGE_VARIABLE = "WANLAB_KERNEL"
+"""The name or the folder of the kernel to boot where none is named."""
+DEFAULT_KERNEL = "6.12"
+"""The default of kernel/recipe.toml."""
 # User-Mode Linux has no other; see docs/decisions/0030-arm64.md.
 ARCHITECTURE = "x86_64"
+MANIFEST_FILE = "manifest.json"
+SOURCE_PACKAGE = "linux-source-"
 BUILD_HINT = "build it with: wanlab kernel build"
 
 
@@ -35,6 +44,7 @@ class Image:
     folder: Path
     manifest_hash: str
     release: str
+    name: str
 
     @property
     def program(self) -> Path:
@@ -64,38 +74,66 @@ def shipped_folder() -> Path:
     return Path(__file__).parent / "kernel"
 
 
-def find_image() -> Image:
-    """Return the kernel to boot: that of WANLAB_KERNEL, the wheel's, or the one built last.
+def find_image(kernel: str = "") -> Image:
+    """Return the kernel of that name or in that folder; "": that of WANLAB_KERNEL, or the default.
 
-    RequirementError if there is none, if it is damaged, or if the processor is another one.
+    Of several images of one name it is the wheel's, or the one built last. A kernel that was named
+    and has not been built is built now. RequirementError if there is no such kernel, if it is
+    damaged, or if the processor is another one.
     """
     if platform.machine() != ARCHITECTURE:
         raise RequirementError(
             f"the embedded machine needs an x86-64 processor; this computer is {platform.machine()}",
             'use this computer\'s own kernel: --machine native (in Python machine="native")',
         )
-    named = os.environ.get(IMAGE_VARIABLE)
-    if named:
+    named = kernel or os.environ.get(IMAGE_VARIABLE, "")
+    if "/" in named or (Path(named) / MANIFEST_FILE).is_file():
         return load_image(Path(named))
-    if (shipped_folder() / "manifest.json").exists():
-        return load_image(shipped_folder())
+    if (folder := _folder_of(named or DEFAULT_KERNEL)) is not None:
+        return load_image(folder)
+    if not named:
+        raise RequirementError(f"no kernel has been built in {cache_folder()}", BUILD_HINT)
+    first_use.build(named, built_kernels())
+    folder = _folder_of(named)
+    if folder is None:
+        raise RequirementError(f"the kernel {named} was built, but not into {cache_folder()}")
+    return load_image(folder)
+
+
+def built_kernels() -> dict[str, Path]:
+    """Return the folder of each kernel that has been built, by name."""
     built = cache_folder()
     try:
-        manifests = {
-            path: path.stat().st_mtime_ns for path in built.glob("[0-9a-f]*/manifest.json")
-        }
+        manifests = sorted(
+            built.glob(f"[0-9a-f]*/{MANIFEST_FILE}"), key=lambda path: path.stat().st_mtime_ns
+        )
     except OSError as error:
         raise RequirementError(f"cannot read {built}: {error.strerror}", BUILD_HINT) from None
-    if not manifests:
-        raise RequirementError(f"no kernel has been built in {built}", BUILD_HINT)
-    return load_image(max(manifests, key=lambda path: manifests[path]).parent)
+    folders = [path.parent for path in manifests]
+    if (shipped_folder() / MANIFEST_FILE).exists():
+        folders.append(shipped_folder())
+    return {_name_in(read_manifest(folder)): folder for folder in folders}
+
+
+def _folder_of(name: str) -> Path | None:
+    return built_kernels().get(name)
+
+
+def _name_in(manifest: Mapping[str, Any]) -> str:
+    """Return the name in a manifest; those of before kernels had names state only their source."""
+    if name := manifest.get("name"):
+        return str(name)
+    try:
+        return str(manifest["inputs"]["source"]["package"]).removeprefix(SOURCE_PACKAGE)
+    except (KeyError, TypeError):
+        return DEFAULT_KERNEL
 
 
 def load_image(folder: Path) -> Image:
     """Return the image in `folder` after comparing its files with its manifest."""
     manifest = read_manifest(folder)
     try:
-        image = Image(folder, str(manifest["hash"]), str(manifest["release"]))
+        image = Image(folder, str(manifest["hash"]), str(manifest["release"]), _name_in(manifest))
         files = {
             str(name): (int(entry["size_bytes"]), str(entry["sha256"]))
             for name, entry in manifest["files"].items()
@@ -110,7 +148,7 @@ def load_image(folder: Path) -> Image:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
+    path = folder / MANIFEST_FILE
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -53,6 +53,7 @@ class EmbeddedMachine:
     line_rate_bps    of the wire out of every port; 0 is no limit
     about            what machine.json says besides the machine's own description
     guest_folder     where the working folder is mounted; empty means at its own path
+    kernel           the name or the folder of the kernel to boot
     on_stall         called with a message when a process keeps virtual time from passing
     """
 
@@ -68,12 +69,13 @@ class EmbeddedMachine:
         host_name: str = "wanlab",
         about: Mapping[str, object] | None = None,
         guest_folder: str = "",
+        kernel: str = "",
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
         self.traits = EMBEDDED
         self.seed = seed
-        self.image = find_image()
+        self.image = find_image(kernel)
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
@@ -151,6 +153,7 @@ class EmbeddedMachine:
         return {
             "machine": "embedded",
             "clock": self.clock,
+            "kernel": self.image.name,
             "kernel_release": self.image.release,
             "kernel_manifest": self.image.manifest_hash,
             "seed": self.seed,

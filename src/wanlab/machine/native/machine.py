@@ -99,6 +99,7 @@ class NativeMachine:
             "machine": "native",
             "clock": "real",
             "kernel_release": platform.release(),
+            "kernel": "",
             "kernel_manifest": "",
             "seed": None,
             "architecture": platform.machine(),

@@ -119,7 +119,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
     ip_base = application.text("ipBase") or str(APPLICATION["ipBase"])
     parsed_preferences = read_preferences(application)
     ours = file.mapping(OURS)
-    name = ours.text("name") or ""
+    name, kernel = ours.text("name") or "", ours.word("kernel") or ""
     ours.refuse_rest()
     nodes: list[Node] = []
     links: list[Link] = []
@@ -138,6 +138,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
     return Topology(
         name=name,
         ip_base=ip_base,
+        kernel=kernel,
         nodes=tuple(nodes),
         links=tuple(links),
         extra=file.rest() | ({"application": preferences} if preferences else {}),
@@ -147,6 +148,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
 
 def _write_file(topology: Topology) -> Entry:
     preferences = {**APPLICATION, **plain.mapping_in(topology.extra, "application")}
+    ours = {key: value for key in ("name", "kernel") if (value := getattr(topology, key))}
     node_sections = _node_sections(preferences_of(preferences))
     sections: dict[str, list[Entry]] = {section: [] for section in node_sections}
     for node in topology.nodes:
@@ -155,7 +157,7 @@ def _write_file(topology: Topology) -> Entry:
         sections[section].append(_write(node, read, write))
     return {
         **topology.extra,
-        **({OURS: {"name": topology.name}} if topology.name else {}),
+        **({OURS: ours} if ours else {}),
         "application": {**preferences, "ipBase": topology.ip_base},
         "version": "2",
         **sections,

@@ -1,7 +1,7 @@
 """Convert a topology to and from mappings, lists, texts and numbers: the data of the YAML format, and
 of the key "wanlab" in a `.mn` file.
 
-    {"name": ..., "ip_base": ..., "nodes": [...], "links": [...]}
+    {"name": ..., "ip_base": ..., "kernel": ..., "nodes": [...], "links": [...]}
     a node   {"host": "h1", "ip": "10.0.0.1/8"}        its kind, then the model's own field names
              {"switch": "s1", "kind": "ovs", "netflow": {"target": "127.0.0.1:9996"}}
              {"router": "r1", "frr_file": "r1.conf"}    or "frr" with the text itself
@@ -57,6 +57,7 @@ def topology_to_plain(topology: Topology) -> dict[str, object]:
     return {
         **plain,
         "ip_base": topology.ip_base,
+        **({"kernel": topology.kernel} if topology.kernel else {}),
         "nodes": [node_to_plain(node) for node in topology.nodes],
         "links": [link_to_plain(link) for link in topology.links],
         **_extra_to_plain(topology.extra),
@@ -125,6 +126,7 @@ def read_topology(file: Fields) -> Topology:
     topology = Topology(
         name=file.text("name") or "",
         ip_base=file.text("ip_base") or "10.0.0.0/8",
+        kernel=file.word("kernel") or "",
         nodes=tuple(read_node(Fields(item, path, problems)) for path, item in file.items("nodes")),
         links=tuple(read_link(Fields(item, path, problems)) for path, item in file.items("links")),
         extra=_extra(file),

@@ -1,0 +1,103 @@
+"""Variants: kernels of the recipe with patches of the user's, under names of their own.
+
+A variant is kept in the cache, so that it can be built again when the recipe changes:
+
+    variants/bbr3/variant.json    its base, and its patches in order
+                  0001-x.patch    copies of the patches
+
+Its name is a part of its release (`6.12.1-wanlab-bbr3`), and name and base are inputs of its manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from .errors import BuildError
+from .recipe import Recipe, kernel_names, load_recipe, read_patch
+
+_FOLDER = "variants"
+_FILE = "variant.json"
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,29}")
+# The option of config/ that ends the kernel's release.
+_RELEASE_OPTION = "LOCALVERSION"
+
+
+def variant_names(cache: Path) -> tuple[str, ...]:
+    """Return the names of the variants that have been defined."""
+    return tuple(sorted(path.parent.name for path in cache.glob(f"{_FOLDER}/*/{_FILE}")))
+
+
+def load_kernel(folder: Path, name: str, cache: Path) -> Recipe:
+    """Return the recipe of a kernel of the recipe, or of a variant; "" is the default kernel.
+
+    Raise BuildError with the known names if there is no such kernel.
+    """
+    names = kernel_names(folder)
+    if not name or name in names:
+        return load_recipe(folder, name)
+    variants = variant_names(cache)
+    if name not in variants:
+        raise BuildError(f'there is no kernel "{name}"', _nearest(name, [*names, *variants]))
+    return _read(folder, name, cache)
+
+
+def define_variant(
+    folder: Path, name: str, base: str, patches: Sequence[Path], cache: Path
+) -> Recipe:
+    """Keep a variant under a name, and return its recipe; one of the same name is replaced."""
+    names = kernel_names(folder)
+    if not _NAME.fullmatch(name):
+        hint = "use at most 30 small letters, digits, dots and hyphens, as in bbr3"
+        raise BuildError(f'"{name}" cannot be the name of a kernel', hint)
+    if name in names:
+        raise BuildError(f"{name} is a kernel of the recipe", "choose another name for the variant")
+    base = base or names[0]
+    if base not in names:
+        raise BuildError(f'there is no kernel "{base}" to start from', _nearest(base, names))
+    if not patches:
+        raise BuildError(f"{name} differs in nothing from {base}", "name patches: --patch FILE...")
+    for path in patches:
+        read_patch(path)
+    place = cache / _FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place, prefix=".") as new:
+        files = [f"{number:04}-{path.name}" for number, path in enumerate(patches, 1)]
+        for path, file in zip(patches, files, strict=True):
+            shutil.copyfile(path, Path(new) / file)
+        description = {"base": base, "patches": files}
+        (Path(new) / _FILE).write_text(json.dumps(description, indent=2), encoding="utf-8")
+        shutil.rmtree(place / name, ignore_errors=True)
+        shutil.copytree(new, place / name)
+    return _read(folder, name, cache)
+
+
+def _read(folder: Path, name: str, cache: Path) -> Recipe:
+    place = cache / _FOLDER / name
+    try:
+        description = json.loads((place / _FILE).read_text(encoding="utf-8"))
+        base, files = str(description["base"]), [str(file) for file in description["patches"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "define it again with: wanlab kernel build --name NAME --base BASE --patch FILE..."
+        raise BuildError(f"the kernel {name} in {place} cannot be read: {error}", hint) from None
+    recipe = load_recipe(folder, base)
+    release = tuple(
+        replace(option, value=f'{option.value.rstrip(chr(34))}-{name}"')
+        if option.name == _RELEASE_OPTION
+        else option
+        for option in recipe.options
+    )
+    added = tuple(read_patch(place / file) for file in files)
+    return replace(recipe, name=name, patches=recipe.patches + added, options=release)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    nearest = get_close_matches(name, known, n=1)
+    begin = f"did you mean {nearest[0]}? " if nearest else ""
+    return f"{begin}there are: {', '.join(known)}"

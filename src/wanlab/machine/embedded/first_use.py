@@ -1,0 +1,65 @@
+"""Build a kernel when it is first used, and name the kernels that there are.
+
+The recipe is beside the package in a checkout; an installed wanlab has only the kernels that were built.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from wanlab.errors import RequirementError, did_you_mean
+
+PROCESSOR_MINUTES = 10
+"""What a build takes on one idle processor."""
+
+
+def recipe_program() -> Path:
+    """Return the program that builds kernels; it does not exist in an installed wanlab."""
+    return Path(__file__).resolve().parents[4] / "kernel" / "build.py"
+
+
+def build(name: str, built: Collection[str]) -> None:
+    """Build the kernel of that name, and say on standard error how long that takes.
+
+    RequirementError if there is no such kernel (the hint names those that there are) or no recipe.
+    """
+    program = recipe_program()
+    if not program.exists():
+        raise RequirementError(
+            f'there is no kernel "{name}" here',
+            f"{did_you_mean(name, sorted(built))}; a checkout of wanlab builds others",
+        )
+    known = _names(program)
+    if name not in known:
+        raise RequirementError(f'there is no kernel "{name}"', did_you_mean(name, known))
+    processors = len(os.sched_getaffinity(0))
+    minutes = max(1, round(PROCESSOR_MINUTES / processors))
+    print(
+        f"wanlab: the kernel {name} has not been built yet; that takes about {minutes} min on "
+        f"{processors} idle processor{'s' if processors != 1 else ''}, once",
+        file=sys.stderr,
+        flush=True,
+    )
+    done = subprocess.run(
+        [sys.executable, str(program), "build", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise RequirementError(
+            f"the kernel {name} could not be built", f"see above, or: wanlab kernel build {name}"
+        )
+
+
+def _names(program: Path) -> list[str]:
+    command = [sys.executable, str(program), "list", "--json"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise RequirementError("cannot list the kernels", done.stderr.strip())
+    return [str(kernel["name"]) for kernel in json.loads(done.stdout)]
