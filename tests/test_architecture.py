@@ -42,6 +42,7 @@ FACE = {FRONT_DOOR}
 PUBLIC_MODULES = {
     *("errors", "fields", "units", "version", "yaml_text"),
     *("topology", "topology.layout", "plan", "network", "network.replay", "record", "plot"),
+    *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
     *("experiments", "run", "sweep", "session", "bottleneck"),

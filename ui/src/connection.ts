@@ -9,7 +9,7 @@
  *     onPush("samples", (push) => ...)     calls back for every push of that kind, until unsubscribed
  */
 import { create } from "zustand";
-import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, OpenedTerminal, SampleColumn, SavedFile } from "./protocol";
+import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, EventStep, OpenedTerminal, SampleColumn, SavedFile } from "./protocol";
 import { toast } from "./stores/toasts";
 
 export type Status = "connecting" | "open" | "lost" | "refused";
@@ -35,6 +35,7 @@ interface Replies {
   terminal: OpenedTerminal;
   capture: CaptureFile | null;
   compare: Comparison;
+  step_to: EventStep;
   history: readonly SampleColumn[];
 }
 

@@ -174,6 +174,29 @@ export interface WatchedSeries {
   port: string;
 }
 
+/** A packet on its way over a link, from the port at `end`. Times are on the network's clock. */
+export interface TracedPacket {
+  number: number;
+  link: string;
+  end: End;
+  bytes: number;
+  queued_ns: number;
+  sent_ns: number | null;
+  received_ns: number | null;
+  dropped_ns: number | null;
+  reason: string;
+  flow: string;
+  protocol: string;
+  info: string;
+  is_data: boolean;
+}
+
+/** The reply to "step_to": what happened, and when. */
+export interface EventStep {
+  what: string;
+  now_ns: number;
+}
+
 /** A record in the working folder. */
 export interface RecordInfo {
   name: string;
@@ -296,6 +319,7 @@ export interface StatePush {
   terminals: TerminalsPush;
   records: RecordsPush;
   captures: CapturesPush;
+  breakpoints: BreakpointsPush;
   lessons: LessonsPush;
 }
 
@@ -390,6 +414,20 @@ export interface RecordsPush {
 export interface CapturesPush {
   push: "captures";
   ports: string[];
+}
+
+/** Packets that have moved since the last push; sent in slow motion and while time is paused. */
+export interface PacketsPush {
+  push: "packets";
+  packets: TracedPacket[];
+  left_out: number;
+}
+
+/** What pauses virtual time. */
+export interface BreakpointsPush {
+  push: "breakpoints";
+  breakpoints: string[];
+  reached: string;
 }
 
 /** The units of the course. */
@@ -588,6 +626,28 @@ export interface StepCommand {
   id?: number;
 }
 
+/** Let virtual time pass to the next event of a kind, and pause at that instant.
+ *
+ * packet   a packet is queued, sent or received at `port`, or at any port without one
+ * drop     a port drops a packet
+ * ack      an established TCP connection receives an acknowledgement without data
+ * timer    a timer of the kernel expires */
+export interface StepToCommand {
+  do: "step_to";
+  event: "packet" | "drop" | "ack" | "timer";
+  port?: string;
+  id?: number;
+}
+
+/** Set a breakpoint, or remove it: "queue > 1 MB", "queue of s1-eth2 > 1 MB", "first loss",
+ * "10 s". */
+export interface BreakCommand {
+  do: "break";
+  text: string;
+  on?: boolean;
+  id?: number;
+}
+
 /** Start recording, or stop and write the record. */
 export interface RecordCommand {
   do: "record";
@@ -661,6 +721,8 @@ export type AnyCommand =
   | LetRunCommand
   | PauseCommand
   | StepCommand
+  | StepToCommand
+  | BreakCommand
   | RecordCommand
   | CompareCommand
   | DeleteRecordCommand
@@ -680,6 +742,8 @@ export type AnyPush =
   | SamplesPush
   | RecordsPush
   | CapturesPush
+  | PacketsPush
+  | BreakpointsPush
   | LessonsPush
   | FilesPush
   | ShowPush

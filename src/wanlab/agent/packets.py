@@ -35,7 +35,8 @@ _STATISTICS = struct.Struct("=III")  # packets, drops, freezes
 
 class PacketRing:
     """Captures at most `snaplen` bytes of each packet of an interface that the BPF `program` accepts,
-    until `max_bytes` have been captured. The interface is in the caller's current namespace."""
+    until `max_bytes` have been captured. The interface is in the caller's current namespace; "" stands
+    for all interfaces there."""
 
     def __init__(
         self,
@@ -50,8 +51,11 @@ class PacketRing:
         self._blocks = max(4, ring_bytes // BLOCK_BYTES)
         self._block, self._number, self._read_bytes = 0, 1, BLOCK_HEADER_BYTES
         self._lost = 0
-        # Nothing is captured before it is bound to a protocol and an interface.
-        self._socket = _socket.socket(_socket.AF_PACKET, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC, 0)
+        # Nothing is captured before it is bound to a protocol and an interface. Without an interface
+        # it is bound to all of them from the start, which bind() of Python cannot do.
+        protocol = 0 if interface else _socket.htons(ETH_P_ALL)
+        kind = _socket.SOCK_RAW | _socket.SOCK_CLOEXEC
+        self._socket = _socket.socket(_socket.AF_PACKET, kind, protocol)
         try:
             self._socket.setsockopt(SOL_PACKET, PACKET_VERSION, struct.pack("=i", TPACKET_V3))
             self._attach(program or [[0x06, 0, 0, snaplen]])  # return snaplen
@@ -60,7 +64,8 @@ class PacketRing:
             ring = (BLOCK_BYTES, self._blocks, FRAME_BYTES, size // FRAME_BYTES, retire_ms, 0, 0)
             self._socket.setsockopt(SOL_PACKET, PACKET_RX_RING, struct.pack("=7I", *ring))
             self._ring = mmap.mmap(self._socket.fileno(), size, mmap.MAP_SHARED)
-            self._socket.bind((interface, ETH_P_ALL))
+            if interface:
+                self._socket.bind((interface, ETH_P_ALL))
         except BaseException:
             self._socket.close()
             raise

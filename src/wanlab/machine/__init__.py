@@ -80,6 +80,11 @@ class Machine(Protocol):
         """Time on the machine's clock since its boot."""
         ...
 
+    @property
+    def next_event_ns(self) -> int:
+        """When the kernel's next event is, on virtual time; FOREVER_NS if that is unknown."""
+        ...
+
     def describe(self) -> MachineDescription: ...
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:

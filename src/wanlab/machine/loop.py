@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from wanlab.units import FOREVER_NS
+
 from .interruption import Interruption
 
 CHUNK_BYTES = 1 << 18
@@ -63,6 +65,10 @@ class RealLoop:
     @property
     def now_ns(self) -> int:
         return time.monotonic_ns() - self._started
+
+    @property
+    def next_event_ns(self) -> int:
+        return FOREVER_NS  # nobody knows
 
     def send(self, data: bytes) -> None:
         """Queue bytes for the agent; `run` sends them."""

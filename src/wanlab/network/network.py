@@ -491,6 +491,11 @@ class Network:
         """
         self._runtime.run_until_condition(condition, limit_ns)
 
+    def run_to_next_event(self, limit_ns: int) -> None:
+        """Let virtual time pass until the next event in the machine's kernel (a packet that arrives,
+        a timer that expires) has happened, but at most for `limit_ns`."""
+        self._runtime.run_to_next_event(limit_ns)
+
     def after(
         self,
         delay: str | int,

@@ -118,6 +118,11 @@ class Runtime:
         until_ns = FOREVER_NS if limit_ns is None else self.machine.now_ns + limit_ns
         self._pass_time(until_ns, condition)
 
+    def run_to_next_event(self, limit_ns: int) -> None:
+        """Let time pass until the kernel's next event has happened, but at most for `limit_ns`."""
+        limit_ns += self.machine.now_ns
+        self._pass_time(min(self.machine.next_event_ns, limit_ns), lambda: False)
+
     def after(
         self, delay: str | int, action: Callable[[], object], *, is_users: bool = False
     ) -> Timer:

@@ -157,6 +157,27 @@ class StepCommand(Command, frozen=True, tag="step"):
     duration: str
 
 
+class StepToCommand(Command, frozen=True, tag="step_to"):
+    """Let virtual time pass to the next event of a kind, and pause at that instant.
+
+    packet   a packet is queued, sent or received at `port`, or at any port without one
+    drop     a port drops a packet
+    ack      an established TCP connection receives an acknowledgement without data
+    timer    a timer of the kernel expires
+    """
+
+    event: Literal["packet", "drop", "ack", "timer"]
+    port: str = ""
+
+
+class BreakCommand(Command, frozen=True, tag="break"):
+    """Set a breakpoint, or remove it: "queue > 1 MB", "queue of s1-eth2 > 1 MB", "first loss",
+    "10 s"."""
+
+    text: str
+    on: bool = True
+
+
 class WatchedSeries(msgspec.Struct, frozen=True):
     """A quantity of a port ("s1-eth2") that a browser draws.
 
@@ -232,6 +253,6 @@ COMMANDS = (
     *(EditCommand, UndoCommand, RedoCommand, NewCommand, OpenCommand, SaveCommand, DraftCommand),
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
     *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
-    *(PaceCommand, LetRunCommand, PauseCommand, StepCommand),
+    *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),
     *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
 )

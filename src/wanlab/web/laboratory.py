@@ -29,6 +29,7 @@ from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
 from .run_plan import RunPlan
 from .session import NetworkSession
+from .slow_motion import SlowMotion
 from .step_watch import StepWatch
 
 Handler = Callable[..., object]
@@ -55,6 +56,7 @@ class Laboratory:
         self.measurements = Measurements(
             self.folder, self.broadcast, self.session, lambda: self.editor.stem
         )
+        self.slow_motion = SlowMotion(self.broadcast, self.session)
         self.lessons = Lessons(self.folder, self.broadcast.push)
         self._steps = LessonSteps(self.lessons, self.session)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
@@ -83,6 +85,8 @@ class Laboratory:
             commands.LetRunCommand: session.let_run,
             commands.PauseCommand: session.pause,
             commands.StepCommand: session.step,
+            commands.StepToCommand: self.slow_motion.step_to,
+            commands.BreakCommand: self.slow_motion.set_breakpoint,
             commands.HistoryCommand: measurements.history,
             commands.RecordCommand: measurements.record,
             commands.CompareCommand: measurements.compare,
@@ -125,6 +129,7 @@ class Laboratory:
             terminals=self.session.terminals.snapshot(),
             records=self.measurements.records.snapshot(),
             captures=self.measurements.captures_snapshot(),
+            breakpoints=self.slow_motion.snapshot(),
             lessons=self.lessons.snapshot(),
         )
 

@@ -42,6 +42,7 @@ CHECK_ON_REAL_CLOCK_REAL_S = 0.5
 REPORT_REAL_S = 0.1
 MIN_SPEED_REAL_S = 0.05
 MAX_SPEED_REAL_S = 1.0
+MAX_SLOW_SPEED = 0.1
 
 
 class PaceState(enum.Enum):
@@ -140,6 +141,12 @@ class Pacer:
         """Whether time stands still until it is resumed, apart from steps."""
         return self.state in (_PAUSED, _STEPPING)
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether time passes slowly enough, if it does, to see single packets move."""
+        is_slow_motion = self.tempo.is_paced and self.tempo.speed <= MAX_SLOW_SPEED
+        return self.state is not _REAL and (self.is_paused or is_slow_motion)
+
     # -- events -----------------------------------------------------------------------------------
 
     def note_work(self) -> None:
@@ -191,9 +198,16 @@ class Pacer:
     def begin_slice(self, now_ns: int) -> int:
         """Begin a slice and return how long it may be, in nanoseconds."""
         self._has_partial_line = False
+        slice_ns = min(self._slice_ns, self._max_watched_ns())
         if self.state is _STEPPING:
-            return min(self._slice_ns, self._step_end_ns - now_ns)
-        return self._slice_ns
+            return min(slice_ns, self._step_end_ns - now_ns)
+        return slice_ns
+
+    def _max_watched_ns(self) -> int:
+        """Return how long a slice may be for browsers to see packets move, in very slow motion."""
+        if not self.tempo.is_paced or self.state is _REAL:
+            return MAX_FAST_SLICE_NS
+        return max(1, round(REPORT_REAL_S * self.tempo.speed * 1e9))
 
     def should_cut_slice(self, now_ns: int, real_s: float) -> bool:
         """Return whether the slice should end early, because a prompt may have been printed."""

@@ -246,6 +246,52 @@ class SamplesPush(Push, frozen=True, tag="samples"):
     columns: tuple[SampleColumn, ...] = ()
 
 
+class TracedPacket(msgspec.Struct, frozen=True, kw_only=True):
+    """A packet on its way over a link, from the port at `end`. Times are on the network's clock."""
+
+    number: int
+    link: str
+    end: End
+    bytes: int
+    queued_ns: int
+    """When it reached the queue of the port."""
+    sent_ns: int | None = None
+    received_ns: int | None = None
+    """When it reached the port at the other end."""
+    dropped_ns: int | None = None
+    reason: str = ""
+    """Why the kernel has dropped it."""
+    flow: str = ""
+    """The same for both directions; "" if it is unknown."""
+    protocol: str = ""
+    info: str = ""
+    is_data: bool = False
+    """Whether it carries data; false for a mere acknowledgement."""
+
+
+class PacketsPush(Push, frozen=True, tag="packets"):
+    """Packets that have moved since the last push; sent in slow motion and while time is paused."""
+
+    packets: tuple[TracedPacket, ...] = ()
+    left_out: int = 0
+    """How many more have moved."""
+
+
+class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
+    """What pauses virtual time."""
+
+    breakpoints: tuple[str, ...] = ()
+    reached: str = ""
+    """The one at which time was paused last, and when."""
+
+
+class EventStep(msgspec.Struct, frozen=True):
+    """The reply to "step_to": what happened, and when."""
+
+    what: str
+    now_ns: int
+
+
 class RecordInfo(msgspec.Struct, frozen=True):
     """A record in the working folder."""
 
@@ -385,6 +431,7 @@ class StatePush(Push, frozen=True, tag="state"):
     terminals: TerminalsPush
     records: RecordsPush
     captures: CapturesPush
+    breakpoints: BreakpointsPush
     lessons: LessonsPush
 
 
@@ -395,6 +442,8 @@ PUSHES = (
         SamplesPush,
         RecordsPush,
         CapturesPush,
+        PacketsPush,
+        BreakpointsPush,
         LessonsPush,
         FilesPush,
         ShowPush,
@@ -482,6 +531,8 @@ REST = (
         TerminalInfo,
         SampleColumn,
         WatchedSeries,
+        TracedPacket,
+        EventStep,
     ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
     *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),

@@ -63,6 +63,8 @@ class NetworkSession:
         """Called in the network's thread when it has started."""
         self.every: list[Callable[[Network], None]] = []
         """Called in the network's thread several times a second while time passes."""
+        self.on_break: list[Callable[[str], None]] = []
+        """Called in the network's thread when it was paused at a breakpoint, with the reason."""
         self.on_ending: list[Callable[[], None]] = []
         """Called in the loop when the network is gone."""
         self._run = protocol.RunPush()
@@ -146,6 +148,7 @@ class NetworkSession:
             on_ended=self._in_loop(self._end),
             on_clock=self._in_loop(self._set_clock),
             every=self._collect,
+            on_break=self._note_break,
             tempo=self._tempo,
         )
         self._set_run(protocol.RunPush(phase="starting", progress=self._starting_text()))
@@ -223,6 +226,10 @@ class NetworkSession:
         reader = self._port_reader
         if reader is not None and reader.is_due(CHECK_PORTS_REAL_S):
             self._in_loop(self._update_ports)(reader.read())
+
+    def _note_break(self, why: str) -> None:
+        for call in self.on_break:
+            call(why)
 
     def _open_file(self, connection: Connection) -> None:
         """Serve `xdg-open FILE`: show a file in the browser."""

@@ -27,7 +27,9 @@ from typing import TypeVar
 
 from wanlab import Network, Process
 from wanlab.errors import MachineError, WanlabError
+from wanlab.measure.queue_lengths import QueueReader
 
+from .breakpoints import Breakpoints
 from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer, Tempo
 
 Result = TypeVar("Result")
@@ -60,6 +62,7 @@ class NetworkWorker:
     on_ended     the network is gone, with the error that ended it, or None
     on_clock     the state of the clock: several times a second while time passes, and when it stops
     every        between slices, at most ten times a second, and when time has stopped
+    on_break     time was paused at a breakpoint, with the reason
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class NetworkWorker:
         on_ended: Callable[[BaseException | None], None],
         on_clock: Callable[[Clock], None],
         every: Callable[[Network], None],
+        on_break: Callable[[str], None] = lambda why: None,
         tempo: Tempo = Tempo(),  # noqa: B008  (it is immutable)
     ) -> None:
         self._make = make
@@ -77,6 +81,10 @@ class NetworkWorker:
         self._on_ended = on_ended
         self._on_clock = on_clock
         self._every = every
+        self._on_break = on_break
+        self.breakpoints = Breakpoints()
+        """Changed by calls, in the thread."""
+        self._queues: QueueReader | None = None
         self._pacer = Pacer(tempo)
         self._meter = ClockMeter(0, time.monotonic())
         self._life = Life.RUNNING
@@ -147,6 +155,11 @@ class NetworkWorker:
         advanced_real_s = self._advanced_real_s
         return 0.0 if advanced_real_s is None else time.monotonic() - advanced_real_s
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether time passes slowly enough to see single packets move, or is paused."""
+        return self._pacer.is_slow
+
     def is_busy(self, process: Process) -> bool:
         """Return whether a program was busy at the last check."""
         return any(program is process for program in self._busy)
@@ -185,6 +198,7 @@ class NetworkWorker:
     def _set_tempo(self, network: Network, tempo: Tempo) -> None:
         self._pacer.set_tempo(tempo)
         self._apply_tempo(network)
+        self._every(network)
         self._report_clock(network)
 
     def _apply_tempo(self, network: Network) -> None:
@@ -201,6 +215,14 @@ class NetworkWorker:
             self._pacer.pause()
         else:
             self._pacer.resume()
+        self._every(network)
+        self._report_clock(network)
+
+    def end_step(self, network: Network) -> None:
+        """Go on at the chosen pace after a call that has let time pass at its own."""
+        self._apply_tempo(network)
+        self._meter.stop()
+        self._every(network)
         self._report_clock(network)
 
     def step(self, network: Network, duration_ns: int) -> None:
@@ -208,6 +230,7 @@ class NetworkWorker:
         if network.clock == "real":
             raise WanlabError("the real clock cannot be stepped", "choose the virtual clock")
         self._pacer.step(network.now_ns, duration_ns)
+        self._every(network)
 
     # -- the thread -------------------------------------------------------------------------------
 
@@ -275,18 +298,35 @@ class NetworkWorker:
             self._pacer.note_keys(network.now_ns)
 
     def _run_slice(self, network: Network) -> None:
-        limit_ns = self._pacer.begin_slice(network.now_ns)
+        before_ns = network.now_ns
+        limit_ns = self._pacer.begin_slice(before_ns)
+        until_break_ns = self.breakpoints.limit_ns(before_ns)
+        if until_break_ns is not None:
+            limit_ns = min(limit_ns, until_break_ns)
         self._begin_to_move(network)
         self._advanced_real_s = time.monotonic()
         try:
             network.run_until_condition(lambda: self._should_cut_slice(network), limit_ns)
         finally:
             self._advanced_real_s = None
+        if until_break_ns is not None:
+            self._check_breakpoints(network, before_ns)
         if self._pacer.end_slice(network.now_ns, time.monotonic()):
             self._check_programs(network)
         if self._meter.is_report_due(time.monotonic()):
             self._every(network)
             self._report_clock(network)
+
+    def _check_breakpoints(self, network: Network, before_ns: int) -> None:
+        """Pause at a breakpoint that was reached."""
+        queues = {}
+        if self.breakpoints.reads_queues:
+            if self._queues is None:
+                self._queues = QueueReader(network)
+            queues = self._queues.read()
+        if why := self.breakpoints.reached(before_ns, network.now_ns, queues):
+            self._pacer.pause()
+            self._on_break(why)
 
     def _should_cut_slice(self, network: Network) -> bool:
         self._pass_keys_on(network)

@@ -1,4 +1,5 @@
 import "./clock.css";
+import { StepToEvent } from "./StepToEvent";
 import { useState, type FormEvent } from "react";
 import { perform } from "../connection";
 import type { ClockKind, ClockPush, Pace } from "../protocol";
@@ -129,6 +130,7 @@ function LiveClock() {
             {clock.is_paused ? "Resume" : "Pause"}
           </button>
           <Step />
+          <StepToEvent />
         </>
       )}
     </>

@@ -33,6 +33,8 @@ import { startLinkAt } from "./linking";
 import { LinkPreview } from "./LinkPreview";
 import { canvasMenu, linkMenu, nodeMenu } from "./menus";
 import { openNode } from "./opening";
+import { PacketLayer } from "../packets/PacketLayer";
+import { useRunning } from "../stores/running";
 import { openProperties } from "./problems";
 import { popUp } from "../layout/Menu";
 import { useTool } from "./tool";
@@ -60,6 +62,7 @@ export function Canvas() {
   const flow = useReactFlow<AnyFlow, LinkFlow>();
   const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
   const isLarger = useIsOutside();
+  const isRunning = useRunning((state) => state.run.phase === "running");
   const isMany = Object.keys(nodes).length > MANY;
   const drawsFar = isFar && isMany;
   const box = useRef<HTMLDivElement>(null);
@@ -231,6 +234,7 @@ export function Canvas() {
         proOptions={{ hideAttribution: true }}
       >
         {drawsFar && <FarLinks />}
+        {isRunning && <PacketLayer lines={lines} />}
         <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--canvas-dot)" />
         <Guides guides={guides} />
         {showsMinimap && isLarger && (

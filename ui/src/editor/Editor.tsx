@@ -8,6 +8,7 @@ import { useRunning } from "../stores/running";
 import { Canvas } from "./Canvas";
 import "./editor.css";
 import { Icon } from "./icons";
+import { PacketLegend } from "../packets/PacketLayer";
 import { Carried, Palette, ToolHint } from "./Palette";
 import { fit, zoomIn, zoomOut } from "./viewport";
 
@@ -34,6 +35,7 @@ export default function Editor() {
       <ReactFlowProvider>
         <Canvas />
       </ReactFlowProvider>
+      <PacketLegend />
       <ToolHint />
       <Zoom />
       <Empty />

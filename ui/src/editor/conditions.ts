@@ -113,3 +113,11 @@ export function queueName(queue: unknown): string {
   const size = limit !== undefined ? ` ${String(limit)}` : packets !== undefined ? ` ${String(packets)}p` : "";
   return `${String(kind)}${size}`;
 }
+
+const TIME_NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, "µs": 1e3, "μs": 1e3, ms: 1e6, s: 1e9 };
+
+/** The nanoseconds of "20ms"; null if the text is no time. */
+export function timeNs(text: unknown): number | null {
+  const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|μs|ms|s)/.exec(String(text)) ?? [];
+  return number === undefined ? null : Number(number) * TIME_NS[unit!]!;
+}

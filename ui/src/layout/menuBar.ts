@@ -77,7 +77,7 @@ function editMenu(): readonly MenuEntry[] {
 
 function viewMenu(): readonly MenuEntry[] {
   const view = useView.getState();
-  const flag = (title: string, word: "showsAddresses" | "showsPorts" | "showsConditions" | "showsTraffic" | "showsMinimap" | "snapsToGrid"): MenuEntry => ({
+  const flag = (title: string, word: "showsAddresses" | "showsPorts" | "showsConditions" | "showsTraffic" | "showsPackets" | "showsMinimap" | "snapsToGrid"): MenuEntry => ({
     title,
     isChecked: view[word],
     run: () => useView.setState({ [word]: !view[word] }),
@@ -87,6 +87,7 @@ function viewMenu(): readonly MenuEntry[] {
     flag("Port names", "showsPorts"),
     flag("Link conditions", "showsConditions"),
     flag("Throughput on links", "showsTraffic"),
+    flag("Packets in slow motion", "showsPackets"),
     flag("Minimap", "showsMinimap"),
     flag("Snap to grid", "snapsToGrid"),
     "line",

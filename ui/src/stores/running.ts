@@ -1,6 +1,7 @@
 /** The running network: phase, clock, ports, terminals, records and captures. */
 import { create } from "zustand";
 import { onPush, useConnection } from "../connection";
+import { toast } from "./toasts";
 import type {
   CapturesPush,
   ClockPush,
@@ -16,6 +17,7 @@ interface Running {
   terminals: TerminalsPush["terminals"];
   records: RecordsPush;
   captures: CapturesPush["ports"];
+  breakpoints: readonly string[];
   /** Ports of the running network by link and end: "l1 a". */
   ports: Readonly<Record<string, LivePort>>;
   linksDown: ReadonlySet<string>;
@@ -47,6 +49,7 @@ export const useRunning = create<Running>(() => ({
   terminals: [],
   records: { push: "records", records: [], recording: null },
   captures: [],
+  breakpoints: [],
   ports: {},
   linksDown: new Set(),
 }));
@@ -61,6 +64,11 @@ onPush("run", (run) =>
 onPush("clock", (clock) => useRunning.setState({ clock }));
 onPush("terminals", ({ terminals }) => useRunning.setState({ terminals }));
 onPush("records", (records) => useRunning.setState({ records }));
+onPush("breakpoints", ({ breakpoints, reached }) => {
+  const { breakpoints: before } = useRunning.getState();
+  useRunning.setState({ breakpoints });
+  if (reached !== "" && breakpoints.length < before.length) toast("info", `Paused: ${reached}`);
+});
 onPush("captures", ({ ports }) => useRunning.setState({ captures: ports }));
 
 // What ran is unknown once the server has gone; a new connection begins with all of it.

@@ -22,6 +22,8 @@ interface View {
   showsConditions: boolean;
   showsMinimap: boolean;
   showsTraffic: boolean;
+  /** Whether packets in flight are drawn in slow motion. */
+  showsPackets: boolean;
   snapsToGrid: boolean;
 }
 
@@ -44,6 +46,7 @@ export const useView = create<View>()(
       showsConditions: true,
       showsMinimap: true,
       showsTraffic: true,
+      showsPackets: true,
       snapsToGrid: false,
     }),
     { name: "wanlab.view" },

@@ -93,6 +93,10 @@ class VirtualLoop:
     def now_ns(self) -> int:
         return self._calendar.now_ns
 
+    @property
+    def next_event_ns(self) -> int:
+        return self._calendar.next_event_ns
+
     def send(self, data: bytes) -> None:
         """Queue bytes for the agent; they are sent when the kernel waits."""
         self._outgoing += data

@@ -91,6 +91,10 @@ class HereMachine:
     def now_ns(self) -> int:
         return self._loop.now_ns
 
+    @property
+    def next_event_ns(self) -> int:
+        return self._loop.next_event_ns
+
     def describe(self) -> MachineDescription:
         return self._about
 
