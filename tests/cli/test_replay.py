@@ -107,3 +107,15 @@ def test_a_difference_is_named_and_is_the_status(wanlab: Any, session: Path) -> 
     assert "differs from 1." in ran.errors
     assert "recorded: 'got bread\\n'" in ran.errors
     assert "replayed: 'got hello\\n'" in ran.errors
+
+
+def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
+    for lines in (b"h1 ping -c 1 h2\n", b"h1 hostname\n"):
+        ran = wanlab("lab", "start", "prob1", "--folder", "home", "--no-tmux", input=lines)
+        assert ran.status == 0, ran.errors
+    transcripts = wanlab.folder / "home" / "transcripts"
+    sessions = sorted(path.name for path in transcripts.glob("*.wanlab"))
+    assert sessions == ["session-1.wanlab", "session-2.wanlab"]
+    for name in sessions:
+        ran = wanlab("replay", f"home/transcripts/{name}", "--verify")
+        assert ran.status == 0, ran.errors

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import record
+from wanlab import Network, record
 
 pytest_plugins = ["pytester"]
 
@@ -260,6 +260,7 @@ def test_hangs(server):
             "  packets.pcapng   h1-eth0, h2-eth0",
             "  record           qdisc, port, tcp",
             "  processes.txt    3 processes",
+            "  session.wanlab   wanlab replay session.wanlab",
             "  kernel.txt       *[1-9]* lines",
             "E *Failed: the test has taken 5s of network time: *",
             "  packets.pcapng   s1-eth1",
@@ -268,6 +269,10 @@ def test_hangs(server):
     kept = pytester.path / "evidence/test_it/test_fails"
     assert "    one\n  errors:\n    two\n" in (kept / "processes.txt").read_text()
     assert (kept / "packets.pcapng").stat().st_size > 1_000_000  # 10 Mbit/s for 1 s, seen twice
+    with Network.replay(kept / "session.wanlab") as network:
+        assert network.difference is None
+        assert network.processes[-1].output == "one\n"
+        assert network.processes[-1].status == 3
     told = record.read(kept / "record")
     assert told.provenance.commands[0] == "h2$ iperf3 -s -1"
     assert told["tcp"].distinct("node") == ["h1", "h2"]

@@ -165,7 +165,7 @@ def test_a_folder_is_restored_with_modes_times_and_links(tmp_path: Path) -> None
     own_file = folder / "s.wanlab"
     own_file.write_text("grows")
     folder.chmod(0o750)
-    lines = folder_lines(folder, own_file)
+    lines = folder_lines(folder)
     assert sum("content" in line for line in lines) == 2
     other.mkdir()
     restore(lines, other)
@@ -200,4 +200,4 @@ def test_a_large_folder_is_left_out_as_a_whole(
     for number in range(3):
         (tmp_path / str(number)).touch()
     with pytest.raises(TooMuch, match="more than 3"):
-        folder_lines(tmp_path, None)
+        folder_lines(tmp_path)

@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from .display import has_display
-from .options import Kernel
+from .options import Kernel, SessionFile
 
 
 def web(
@@ -32,6 +32,7 @@ def web(
             help="The working folder (default: that of FILE, or the current one).", metavar="FOLDER"
         ),
     ] = None,
+    session: SessionFile = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
@@ -45,10 +46,19 @@ def web(
     wanlab web
     wanlab web topology.mn
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
+
+    With --session FILE each run of a network is recorded: FILE, FILE-2 and so on. These files hold all
+    that is typed, also passwords.
     """
     from wanlab.web import server
 
-    server.run(file, port=port, folder=folder, opens_browser=not no_browser and has_display())
+    server.run(
+        file,
+        port=port,
+        folder=folder,
+        opens_browser=not no_browser and has_display(),
+        session_file=session,
+    )
 
 
 def opens_without_arguments() -> bool:

@@ -59,6 +59,8 @@ def start(
     drawn = student_files.student_topology(home, unit)
     topology = load(drawn if drawn.is_file() else unit.topology)
     network = network_of(unit, topology, home, seed=seed, clock=clock)
+    if clock == "virtual":
+        network.record_session(hand_in.new_session(home))
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
     greeting = _greeting(unit, home, uses_tmux=uses_tmux, is_terminal=is_terminal)
@@ -148,6 +150,7 @@ def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> 
         unit.heading,
         f"/home/admin in the network is your folder {home}",
         f"the lesson: wanlab lab show {unit.name}",
+        f"all that you type is kept in {home / hand_in.TRANSCRIPTS}",
     ]
     if uses_tmux:
         lines.append(

@@ -9,6 +9,7 @@ prob1-seed4711.zip
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import platform
 import re
@@ -30,6 +31,7 @@ TRANSCRIPTS = "transcripts"
 COMMANDS = "commands"
 MANIFEST = "manifest.json"
 SUFFIXES = (".sh", ".yaml")
+SESSION_SUFFIX = ".wanlab"
 MAX_BYTES = 1 << 20
 """Of a script, and of what is kept of each transcript."""
 SHOWN_DIGITS = 12
@@ -63,6 +65,8 @@ def pack(unit: Unit, seed: int, home: Path, script: Path, target: Path) -> str:
     """Write a hand-in and return its SHA-256."""
     files = {f"script{script.suffix}": _bytes(script)}
     for file in sorted((home / TRANSCRIPTS).glob("*")):
+        if file.suffix == SESSION_SUFFIX:
+            continue
         text = plain(_bytes(file)[-MAX_BYTES:].decode(errors="replace"))
         files[f"{TRANSCRIPTS}/{file.name}"] = text.encode()
     manifest = {
@@ -82,6 +86,20 @@ def pack(unit: Unit, seed: int, home: Path, script: Path, target: Path) -> str:
         return hashlib.sha256(target.read_bytes()).hexdigest()
     except OSError as error:
         raise WanlabError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def new_session(home: Path) -> Path:
+    """Return the file for the session that begins now."""
+    names = (
+        home / TRANSCRIPTS / f"session-{number}{SESSION_SUFFIX}" for number in itertools.count(1)
+    )
+    return next(path for path in names if not path.exists())
+
+
+def sessions_in(home: Path) -> list[Path]:
+    """Return the session files of a student's folder, the oldest first."""
+    files = (home / TRANSCRIPTS).glob(f"*{SESSION_SUFFIX}")
+    return sorted(files, key=lambda file: file.stat().st_mtime)
 
 
 def read(path: Path) -> HandIn:

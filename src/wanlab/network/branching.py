@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wanlab.errors import CommandError, RequirementError
+from wanlab.errors import CommandError
 from wanlab.session import RecordedSession, SessionError
 from wanlab.session.files import restore
 from wanlab.session.recorded import parse
 from wanlab.units import format_time
 
 from .process import Process
-from .replay import Replay, refuse_missing, refuse_unrepeatable
+from .replay import refuse_missing, refuse_unrepeatable
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -30,7 +30,8 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     from wanlab.machine.embedded import find_image
 
     refuse_unrepeatable(session)
-    here, recorded = find_image().manifest_hash, session.header["kernel_manifest"]
+    recorded = session.header["kernel_manifest"]
+    here = find_image(session.header.get("kernel", "")).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
             f"{session.source}: the session was recorded with another kernel: {recorded[:12]} "
@@ -118,12 +119,3 @@ def keep_file(path: Path | bool) -> None:
     while (kept := path.with_name(f"{path.stem}-before-rewind-{number}{path.suffix}")).exists():
         number += 1
     path.rename(kept)
-
-
-def twin(replay: Replay | None, process: Process) -> Process:
-    """Return what a process of the original is in a replay. RequirementError if it is none."""
-    if replay is None or process.number not in replay.processes:
-        raise RequirementError(
-            f"{process!r} does not run in this branch", "it was started after the branch was made"
-        )
-    return replay.processes[process.number]

@@ -39,21 +39,22 @@ from .options import NetworkOptions
 from .outside_connections import OutsideConnections
 from .process import Process, ProcessLog
 from .runtime import Runtime, TimeListener
+from .session_handle import SessionHandle
 from .startup import Startup
 from .timers import Timer
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
-    from wanlab.session import Difference, RecordedSession
+    from wanlab.session import RecordedSession
 
-    from .replay import OnSaid, Replay, ReplayGoal
+    from .replay import OnSaid, ReplayGoal
 
 STOP_COMMAND_LIMIT = "60s"
 
 Arguments = ParamSpec("Arguments")
 
 
-class Network:
+class Network(SessionHandle):
     """A network that runs inside its `with` block; everything in it ends with the block.
 
     machine     "embedded": our own kernel, booted for it. "native": the computer's own kernel.
@@ -78,7 +79,8 @@ class Network:
                 folders below /tmp, /run or /dev that programs may read: a machine has its own there.
                 The rest of your computer is visible in any case.
     session     a file that records everything that goes in and comes out: see `Network.replay`. With
-                True the session is kept without a file, for `rewind` and `branch`.
+                True the session is kept without a file, for `rewind` and `branch`; inside a machine
+                True has no effect.
     kernel      of the embedded machine: "6.12", "7.3", a variant of your own (`wanlab kernel list`),
                 or the folder of an image. Default: --kernel or WANLAB_KERNEL, then the topology's.
     """
@@ -133,7 +135,7 @@ class Network:
         self._is_attached = False
         self._session_target = Path(session) if isinstance(session, str) else session
         self._goal: ReplayGoal | None = None
-        self._replay: Replay | None = None
+        self._replay = None
         self._own_folder: Path | None = None
         self.warnings = self._live.warnings
         """What to know before trusting measurements in this network; records keep it."""
@@ -202,7 +204,9 @@ class Network:
         """Boot the machine, perform the plan, and begin at time 0."""
         self.on_time = self.on_time or time_line()
         startup = Startup(self._runtime, self._live, self.host_service, self._silent_drops)
-        if self._session_target:
+        if self._session_target and not (
+            self._session_target is True and self.options.traits.is_shared
+        ):
             from .recording import NetworkRecording
 
             self._runtime.recording = NetworkRecording(self._session_target, self.options)
@@ -361,27 +365,6 @@ class Network:
         network = self._replaying(ReplayGoal(session, time_ns), folder, record=True)
         network.start()
         return network
-
-    def twin(self, process: Process) -> Process:
-        """Return what a process of the original network is in this branch or replay."""
-        from .branching import twin
-
-        return twin(self._replay, process)
-
-    def deliver_open_requests(self) -> None:
-        """After a replay: let the handlers of the host service answer the requests that wait."""
-        if self._replay is not None:
-            self._replay.deliver_open_requests()
-
-    @property
-    def processes(self) -> list[Process]:
-        """After a replay: the processes that were started in nodes, in order."""
-        return self._replay.shown_processes() if self._replay is not None else []
-
-    @property
-    def difference(self) -> Difference | None:
-        """What a replay did otherwise than the session that was recorded; None: nothing."""
-        return self._replay.comparison.difference if self._replay is not None else None
 
     def _perform_again(self, goal: ReplayGoal) -> None:
         from .replay import Replay

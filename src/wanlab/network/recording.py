@@ -16,7 +16,7 @@ from wanlab.agent.messages import Frame
 from wanlab.errors import RequirementError
 from wanlab.machine import Machine
 from wanlab.session import SessionRecorder
-from wanlab.session.files import TooMuch, folder_lines
+from wanlab.session.files import TooMuch, folder_lines, upload_lines
 from wanlab.session.lines import FORMAT, Line
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
@@ -98,8 +98,7 @@ class NetworkRecording:
         """Return lines about the working folder, or none and the reason."""
         folder = self._options.folder
         try:
-            own_file = self.path.resolve() if self.path is not None else None
-            return folder_lines(folder, own_file), ""
+            return folder_lines(folder), ""
         except TooMuch as reason:
             left_out = str(reason)
         except OSError as error:
@@ -118,6 +117,13 @@ class NetworkRecording:
 
     def note_topology(self, topology: Topology) -> None:
         self.note("topology", plain.topology_to_plain(self_contained(topology)))
+
+    def note_upload(self, path: Path) -> None:
+        """Note a file of the working folder as our side has written it."""
+        try:
+            self.note("upload", upload_lines(self._options.folder, path.resolve()))
+        except (OSError, ValueError):
+            self.note("unrepeatable", f"{path} was written and could not be recorded")
 
     def content(self) -> bytes:
         """Return the session file as it is now."""

@@ -18,6 +18,7 @@ from wanlab.fields import Fields, Problems
 from wanlab.machine.embedded import find_image
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.session import RecordedSession, SessionComparison, SessionError
+from wanlab.session.files import restore
 from wanlab.session.recorded import Event, SentPiece
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
@@ -228,16 +229,19 @@ class Replay:
         return replace(piece, frames=frames, data=b"".join(encode(*frame) for frame in frames))
 
     def _happen(self, event: Event) -> None:
+        runtime = self._runtime
         self._advance(event.at_ns)
         if event.what == "began" and self._goal.speed is not None:
-            self._runtime.machine.pace_to_real(True, self._goal.speed)
+            runtime.machine.pace_to_real(True, self._goal.speed)
         if event.what == "process":
             number = event.value["number"]
             if number in self.processes:
                 is_new = number not in self._handles
                 node, process = event.value["node"], self.processes[number]
                 self._process_log.note(node, process, is_new=is_new)
-        elif event.what != "end":
+        elif event.what == "upload" and runtime.options.traits.boots_kernel:
+            restore(event.value, runtime.options.folder)
+        if event.what not in ("end", "process"):
             self._runtime.note(event.what, event.value)
 
     def _received(self, frame: Frame) -> None:

@@ -3,6 +3,7 @@
     .wanlab/tests/test_client/test_retries-seed2/
         packets.pcapng   packets at the ports of hosts and routers, for Wireshark
         record/          queues, ports and TCP flows over time, with provenance; for `wanlab plot`
+        session.wanlab   all that the test did; `wanlab replay` performs it again, anywhere
         processes.txt    every process: node, times, exit status, output
         kernel.txt       the kernel's messages; the last ones of a machine that was lost
 
@@ -36,6 +37,7 @@ from .marker_options import MarkerOptions
 from .start import processes_of
 
 PACKETS, RECORD, PROCESSES, KERNEL = "packets.pcapng", "record", "processes.txt", "kernel.txt"
+SESSION = "session.wanlab"
 MAX_PORTS = 16
 """More ports are captured only if the test names them, because each takes memory of the machine."""
 RING_BYTES = 4 << 20
@@ -90,6 +92,7 @@ class Evidence:
         now_s = _now_s(self._network)
         provenance = self._provenance()
         processes = processes_of[self._network]
+        session = self._network.session_content()
         log = self._kernel_log(error)
         self.seal()
         folder.mkdir(parents=True)
@@ -100,6 +103,9 @@ class Evidence:
             lines += [f"warning: {warning}" for warning in provenance.warnings]
         (folder / PROCESSES).write_text(_describe_processes(processes), encoding="utf-8")
         lines.append(f"{PROCESSES:16} {_count(len(processes), 'process', 'processes')}")
+        if session:
+            (folder / SESSION).write_bytes(session)
+            lines.append(f"{SESSION:16} wanlab replay {SESSION}")
         if log:
             (folder / KERNEL).write_text(log, encoding="utf-8")
             lines.append(f"{KERNEL:16} {_count(log.count(chr(10)), 'line', 'lines')}")

@@ -35,6 +35,8 @@ def started(
     with _kernel(markers.kernel):
         try:
             network = Network(topology, **{**options, "visible_folders": visible_folders})
+            if network.clock == "virtual" and "session" not in options:
+                network.record_session(True)
             network.start()
         except WanlabError as error:
             may_lack_kernel = options.get("machine") != "native" and isinstance(

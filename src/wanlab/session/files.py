@@ -22,6 +22,7 @@ from .lines import Line, digest
 
 MAX_ENTRIES = 2000
 MAX_BYTES = 32 << 20
+SUFFIX = ".wanlab"
 PERMISSIONS = 0o7777
 
 
@@ -29,9 +30,9 @@ class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
     """The folder has more than a session file keeps."""
 
 
-def folder_lines(folder: Path, own_file: Path | None) -> list[Line]:
+def folder_lines(folder: Path) -> list[Line]:
     """Return the lines that describe a folder, parents first. TooMuch, or OSError if it cannot be
-    read. Of the session's `own_file` only the name is noted."""
+    read. Of session files only the names are noted: they would contain each other."""
     lines: list[Line] = []
     contents: dict[str, bytes] = {}
     total_bytes = 0
@@ -47,17 +48,27 @@ def folder_lines(folder: Path, own_file: Path | None) -> list[Line]:
         if stat.S_ISDIR(status.st_mode):
             lines.append({"folder": name, **about})
         elif stat.S_ISREG(status.st_mode):
-            is_own = own_file is not None and path == own_file
-            total_bytes += 0 if is_own else status.st_size
+            is_session = path.suffix == SUFFIX
+            total_bytes += 0 if is_session else status.st_size
             if total_bytes > MAX_BYTES:
                 raise TooMuch(f"its files have more than {MAX_BYTES >> 20} MiB")
-            data = b"" if is_own else path.read_bytes()
+            data = b"" if is_session else path.read_bytes()
             contents.setdefault(digest(data), data)
             lines.append({"file": name, **about, "sha256": digest(data)})
-    for name, data in contents.items():
-        packed = base64.b64encode(gzip.compress(data, mtime=0)).decode()
-        lines.append({"content": name, "gzip": packed})
-    return lines
+    return [*lines, *(_content_line(name, data) for name, data in contents.items())]
+
+
+def upload_lines(folder: Path, file: Path) -> list[Line]:
+    """Return the lines that describe a file which was written during a session. ValueError if it is
+    not in the folder."""
+    name, status, data = str(file.relative_to(folder)), file.stat(), file.read_bytes()
+    about = {"mode": status.st_mode & PERMISSIONS, "mtime_ns": status.st_mtime_ns}
+    return [{"file": name, **about, "sha256": digest(data)}, _content_line(digest(data), data)]
+
+
+def _content_line(name: str, data: bytes) -> Line:
+    packed = base64.b64encode(gzip.compress(data, mtime=0)).decode()
+    return {"content": name, "gzip": packed}
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -91,6 +102,7 @@ def restore(lines: Iterable[Line], folder: Path) -> None:
         if kind == "folder":
             path.mkdir(exist_ok=True)
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_content(contents, str(line["sha256"])))
         times.append((path, int(line["mode"]) & PERMISSIONS, int(line["mtime_ns"])))
     for path, mode, mtime_ns in reversed(times):  # a folder after what is in it

@@ -122,6 +122,7 @@ async def _file(request: Request) -> Response:
         async with request.app.state.uploads:
             data = await _body(request, MAX_UPLOAD_BYTES)
             await run_in_threadpool(folder.write_bytes, path, data)
+        await _laboratory(request).note_upload(path)
         _laboratory(request).broadcast.push(protocol.FilesPush(paths=(path,)))
         return _json(protocol.SavedFile(path))
     file = folder.resolve(path)

@@ -29,6 +29,7 @@ from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
 from .run_plan import RunPlan
 from .session import NetworkSession
+from .session_files import SessionFiles
 from .slow_motion import SlowMotion
 from .step_watch import StepWatch
 
@@ -46,10 +47,14 @@ EXPORTS = {
 
 
 class Laboratory:
-    """Carries out the commands of browsers. There is one per server; `folder` is its working folder."""
+    """Carries out the commands of browsers. There is one per server; `folder` is its working folder.
 
-    def __init__(self, folder: Path) -> None:
+    With a `session_file` the sessions of its networks are recorded.
+    """
+
+    def __init__(self, folder: Path, session_file: Path | None = None) -> None:
         self.folder = WorkingFolder(folder)
+        self._session_files = SessionFiles(session_file) if session_file is not None else None
         self.broadcast = Broadcast()
         self.editor = DocumentEditor(self.folder, self.broadcast)
         self.session = NetworkSession(self.broadcast, error_body, self._show_file)
@@ -202,8 +207,17 @@ class Laboratory:
             plan = self.lessons.plan(document, topology)
         else:
             plan = self._plan(document, topology)
+        if self._session_files is not None:
+            plan = self._session_files.recorded(plan)
         self.session.start(plan, is_paced=document.preferences.pace == "real")
         self._spawn(self._note_running())
+
+    async def note_upload(self, path: str) -> None:
+        """Note in the session of the running network that a file was written."""
+        if self.session.is_running:
+            file = self.folder.resolve(path)
+            with contextlib.suppress(WanlabError):
+                await self.session.call(lambda network: network.note_upload(file))
 
     async def _note_running(self) -> None:
         with contextlib.suppress(WanlabError):

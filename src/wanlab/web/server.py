@@ -10,7 +10,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -55,11 +56,19 @@ def listen(port: int | None) -> socket.socket:
     )
 
 
-def run(file: Path | None, *, port: int | None, folder: Path | None, opens_browser: bool) -> None:
-    """Serve until a signal ends the server."""
+def run(
+    file: Path | None,
+    *,
+    port: int | None,
+    folder: Path | None,
+    opens_browser: bool,
+    session_file: Path | None = None,
+) -> None:
+    """Serve until a signal ends the server. Sessions are recorded if there is a `session_file`."""
     working_folder, path = _locate(file, folder)
     with contextlib.closing(listen(port)) as listening:
-        asyncio.run(_serve(listening, working_folder, path, opens_browser=opens_browser))
+        make = partial(Laboratory, working_folder, session_file)
+        asyncio.run(_serve(listening, make, working_folder, path, opens_browser=opens_browser))
 
 
 def _locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
@@ -113,21 +122,25 @@ def _open_address(path: Path) -> TextIO:
 
 
 async def _serve(
-    listening: socket.socket, folder: Path, path: str | None, *, opens_browser: bool
+    listening: socket.socket,
+    make: Callable[[], Laboratory],
+    folder: Path,
+    path: str | None,
+    *,
+    opens_browser: bool,
 ) -> None:
     with lock_folder(WorkingFolder(folder).state_folder) as address:
-        await _serve_locked(listening, folder, path, address, opens_browser=opens_browser)
+        await _serve_locked(listening, make(), path, address, opens_browser=opens_browser)
 
 
 async def _serve_locked(
     listening: socket.socket,
-    folder: Path,
+    laboratory: Laboratory,
     path: str | None,
     address: TextIO,
     *,
     opens_browser: bool,
 ) -> None:
-    laboratory = Laboratory(folder)
     if path is not None:
         laboratory.editor.open(commands.OpenCommand(path=path))
     app = AuthMiddleware(application(laboratory, STATIC), port=listening.getsockname()[1])

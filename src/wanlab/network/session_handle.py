@@ -1,0 +1,66 @@
+"""What a network's user can do with its session while it runs, and learn after a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wanlab.errors import CommandError, RequirementError
+
+from .process import Process
+from .runtime import Runtime
+
+if TYPE_CHECKING:
+    from wanlab.session import Difference
+
+    from .replay import Replay
+
+
+class SessionHandle:
+    """The part of `Network` about its recorded session."""
+
+    _runtime: Runtime
+    _session_target: Path | bool
+    _replay: Replay | None
+
+    def record_session(self, target: str | Path | bool) -> None:
+        """Record the session in a file, or for `rewind`; only before the network starts."""
+        if self._runtime.is_running:
+            raise CommandError(
+                "a session is recorded from its start", "call record_session() before start()"
+            )
+        self._session_target = Path(target) if isinstance(target, str) else target
+
+    def session_content(self) -> bytes:
+        """Return the session file as it is now; empty if none is recorded."""
+        recording = self._runtime.recording
+        return recording.content() if recording is not None else b""
+
+    def note_upload(self, file: str | Path) -> None:
+        """Note in the session that our side has written this file of the working folder."""
+        if self._runtime.recording is not None:
+            self._runtime.recording.note_upload(Path(file))
+
+    def twin(self, process: Process) -> Process:
+        """Return what a process of the original network is in this branch or replay."""
+        if self._replay is None or process.number not in self._replay.processes:
+            raise RequirementError(
+                f"{process!r} does not run in this branch",
+                "it was started after the branch was made",
+            )
+        return self._replay.processes[process.number]
+
+    def deliver_open_requests(self) -> None:
+        """After a replay: let the handlers of the host service answer the requests that wait."""
+        if self._replay is not None:
+            self._replay.deliver_open_requests()
+
+    @property
+    def processes(self) -> list[Process]:
+        """After a replay: the processes that were started in nodes, in order."""
+        return self._replay.shown_processes() if self._replay is not None else []
+
+    @property
+    def difference(self) -> Difference | None:
+        """What a replay did otherwise than the session that was recorded; None: nothing."""
+        return self._replay.comparison.difference if self._replay is not None else None
