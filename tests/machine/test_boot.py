@@ -1,4 +1,9 @@
+import ctypes
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,9 +11,10 @@ import pytest
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import boot
-from wanlab.machine.embedded.boot import BootOptions, command_line
+from wanlab.machine.embedded.boot import BootOptions, command_line, is_stopped
 from wanlab.machine.embedded.image import Image
 
+PTRACE_TRACEME = 0
 OPTIONS = BootOptions(
     image=Image(Path("/cache/with space/abc"), "abc", "6.12", "6.12"),
     memory_bytes=1 << 30,
@@ -67,3 +73,30 @@ def test_a_path_with_a_quotation_mark_is_refused(monkeypatch: pytest.MonkeyPatch
         'the path /my "things"/agent contains a quotation mark, which the kernel\'s command line cannot '
         "hold (move wanlab or its Python to another folder)"
     )
+
+
+@contextmanager
+def stopped_child(*, traced: bool) -> Iterator[int]:
+    """A process that has stopped itself; when it is traced, its tracer (we) may let it continue."""
+    libc = ctypes.CDLL(None)
+    pid = os.fork()
+    if pid == 0:
+        if traced:
+            libc.ptrace(PTRACE_TRACEME, 0, 0, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    os.waitpid(pid, os.WUNTRACED)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_only_a_kernel_that_was_stopped_counts_as_suspended() -> None:
+    with stopped_child(traced=False) as pid:
+        assert is_stopped(pid)
+    with stopped_child(traced=True) as pid:
+        assert not is_stopped(pid)
+    assert not is_stopped(pid), "it has ended"
+    assert not is_stopped(os.getpid())

@@ -112,6 +112,18 @@ def raise_open_files_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process has been stopped, as by SIGSTOP.
+
+    A tracer such as strace stops it at each system call and signal (state t), but lets it continue.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] == "T"
+
+
 class KernelProcess:
     """A running kernel, and our ends of its sockets (`pipes`)."""
 
@@ -197,12 +209,7 @@ class KernelProcess:
             return None
 
     def is_suspended(self) -> bool:
-        """Whether the kernel has been stopped, as by SIGSTOP."""
-        try:
-            stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] in "Tt"
+        return is_stopped(self.pid)
 
     def end(self) -> None:
         """End the kernel and all its processes, whatever it is doing.
