@@ -6,7 +6,7 @@ from pathlib import Path
 
 import wanlab
 
-NAMES: list[str] = vars(wanlab)["__all__"]
+NAMES: list[str] = wanlab.__all__  # type: ignore[attr-defined]
 PARTS = {path.name.removesuffix(".py") for path in Path(wanlab.__file__).parent.iterdir()}
 MODULES = {"iperf3", "ping", "plot", "shapes"}
 MAX_NAMES = 30

@@ -13,42 +13,49 @@ rest of the public API is in the public submodules: `wanlab.topology`, `wanlab.n
 
 import sys
 
-from wanlab.version import VERSION
+# Nothing else is imported or read here: the command line, which is loaded after this file, should be
+# ready for Ctrl-C as soon as it can.
+_modules: dict[str, str] = {}
 
-__version__ = VERSION
 
-
-def _read_stub() -> dict[str, str]:
+def _exported() -> dict[str, str]:
     """Return the module of each name that the stub beside this file exports.
 
     The stub is the only list of these names: type checkers and editors read it as it is.
     """
-    modules = {}
-    # Without pathlib: the command line should be ready for signals as soon as it can.
-    with open(f"{__file__.rpartition('.')[0]}.pyi", encoding="utf-8") as stub:  # noqa: PTH123
-        lines = stub.read().splitlines()
-    for line in lines:
-        if line.startswith("from "):
-            _, module, _, name, *_ = line.split()
-            modules[name] = module
-    return modules
+    if not _modules:
+        from pathlib import Path
 
-
-_MODULES = _read_stub()
-__all__ = sorted(_MODULES)
+        stub = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+        for line in stub.splitlines():
+            if line.startswith("from "):
+                _, module, _, name, *_ = line.split()
+                _modules[name] = module
+    return _modules
 
 
 def __getattr__(name: str) -> object:
     # Names are imported when they are first used: the command line must not wait for libraries that
     # it does not need.
-    if name not in _MODULES:
+    if name == "__version__":
+        from wanlab.version import VERSION
+
+        return VERSION
+    if name == "__all__":
+        return sorted(_exported())
+    # Python asks for such names while it imports submodules.
+    if name.startswith("__") or name not in _exported():
         raise AttributeError(f"module 'wanlab' has no attribute {name!r}")
     from importlib import import_module
 
-    module = _MODULES[name]
+    module = _exported()[name]
     if module != __name__ and hasattr(import_module(module), name):
         return getattr(import_module(module), name)
     return import_module(f"{module}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_exported(), "__all__", "__version__"})
 
 
 if "IPython" in sys.modules:

@@ -158,6 +158,35 @@ def test_ctrl_c_during_any_import_ends_it_without_a_traceback(arguments: str, mo
     assert ran.stderr in ("", "wanlab: interrupted\n")
 
 
+IGNORES_EXCEPTIONS = """
+import os, signal, time
+from wanlab.cli.signals import EndedBySignal, raise_on_signals
+
+class Ignores:
+    def __del__(self):
+        # Python prints an exception from here, and goes on.
+        os.kill(os.getpid(), signal.SIGTERM)
+
+raise_on_signals()
+try:
+    Ignores()
+    time.sleep(60)
+except EndedBySignal as ended:
+    print(ended.exit_status)
+"""
+
+
+def test_a_signal_is_not_lost_where_exceptions_are_ignored() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", IGNORES_EXCEPTIONS],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("143\n", "")
+
+
 HIDES_EXCEPTIONS = """
 import os, signal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType
 
@@ -43,15 +44,29 @@ def raise_on_signals() -> None:
         nonlocal retries
         if _is_importing(frame) and retries < MAX_RETRIES:
             retries += 1
-            main = threading.main_thread().ident
-            assert main is not None
-            threading.Timer(RETRY_REAL_S, signal.pthread_kill, [main, number]).start()
+            _send_again(number)
             return
         raise EndedBySignal(number)
 
+    sys.unraisablehook = _on_unraisable
     for number in MESSAGES:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+
+
+def _send_again(number: int) -> None:
+    """Send a signal to the main thread a moment later."""
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(RETRY_REAL_S, signal.pthread_kill, [main, number]).start()
+
+
+def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Try again if EndedBySignal was raised where no exception can be raised, as in `__del__`."""
+    if isinstance(lost.exc_value, EndedBySignal):
+        _send_again(lost.exc_value.number)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def end_on_signals() -> None:
