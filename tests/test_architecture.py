@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "standard_tests": FACE,
     # Published figures: experiments as data, and pages about their results.
     "bottleneck": {"measure"} | LIVE,
-    "gallery": FACE | {"sweep", "run", "plot"},
+    "gallery": FACE | {"sweep", "run", "plot", "standard_tests"},
     "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web"},
     "mininet": FACE,
     "web": FACE | {"labs"},

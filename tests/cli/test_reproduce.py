@@ -17,7 +17,7 @@ def test_the_gallery_is_listed(wanlab: Any) -> None:
     lines = wanlab("reproduce", "list").output.decode().splitlines()
     assert [line.split()[0] for line in lines] == names()
     assert wanlab("reproduce", "list", "--units", SMALL).output.decode() == (
-        "round-trip  A round trip (C 1999, figure 1)\n"
+        "round-trip  A round trip (C, 1999, figure 1)\n"
     )
 
 
@@ -45,7 +45,7 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     means = [each["measured"]["mean"] for each in said["predictions"]]
     assert means == [20.0, 2.0]  # to the precision that ping prints
     index = (folder / "README.md").read_text()
-    assert "| [A round trip](round-trip.md), 1999 | RTT over 5 ms | 20 | 20 ± 0 ms |" in index
+    assert "| [A round trip](round-trip.md) (C, 1999) | RTT over 5 ms | 20 | 20 ± 0 ms |" in index
     assert "agrees (2 of 2)" in index
 
 

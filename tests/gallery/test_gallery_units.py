@@ -31,7 +31,7 @@ def test_a_unit_is_well_formed(name: str) -> None:
     assert {unit.axes.over, unit.axes.by or unit.axes.over} <= set(experiment.parameters)
     for source in unit.sources:
         assert source.link.startswith(("http://", "https://"))
-        assert 1980 < source.year < 2027
+        assert source.year is None or 1980 < source.year < 2027
     for size in (QUICK, FULL):
         design = unit.design(size)
         assert design.repeats >= 2

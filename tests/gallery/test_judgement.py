@@ -105,13 +105,13 @@ def test_every_mistake_in_a_unit_is_reported_at_once(tmp_path: Path) -> None:
     (folder / "round_trip.py").unlink()
     text = (folder / "unit.yaml").read_text()
     text = text.replace("band: [18, 22]", "band: [22, 18]").replace(
-        "title: A round", "titel: A round"
+        "title: A round", "headline: A round"
     )
     (folder / "unit.yaml").write_text(text)
     with pytest.raises(GalleryUnitError) as caught:
         read(folder)
     message = str(caught.value)
-    for part in ("a band is [low, high]", '"title" is missing', '"titel" is not known here'):
+    for part in ("a band is [low, high]", '"title" is missing', '"headline" is not known here'):
         assert part in message
     assert "there is no wrong.py" in message
 

@@ -31,7 +31,7 @@ def show_list(folder: Path | None, *, as_json: bool) -> int:
     width = max((len(unit.name) for unit in units), default=0)
     for unit in units:
         source = unit.sources[0]
-        print(f"{unit.name:{width}}  {unit.title} ({source.venue} {source.year}, {source.figure})")
+        print(f"{unit.name:{width}}  {unit.title} ({source.venue_and_year}, {source.figure})")
     return 0
 
 

@@ -30,7 +30,7 @@ computed from them:
 
 `wanlab reproduce show NAME` prints a unit before you run it. ± is half the 95 % confidence interval
 over the seeds. Time is the processor time of the quick design, which two idle cores need half as long
-for. `wanlab reproduce run all --no-cache --output docs/gallery` followed by
+for. `wanlab reproduce run all --output docs/gallery` followed by
 `wanlab reproduce report docs/gallery` writes this folder again. [Sweeps](../sweeps.md) explains how
 experiments are written.
 """
@@ -67,7 +67,7 @@ def index_page(units: Sequence[GalleryUnit], measurements: Mapping[str, Measured
         "|---|---|---|---|---|---|---|",
     ]
     for unit in units:
-        head = f"[{unit.title}]({unit.name}.md), {unit.sources[0].year}"
+        head = f"[{unit.title}]({unit.name}.md) ({unit.sources[0].venue_and_year})"
         if unit.name not in measurements:
             lines.append(f"| {unit.title} | | | | not measured | | |")
             continue

@@ -19,14 +19,19 @@ class Publication:
     authors: str
     title: str
     venue: str
-    year: int
+    year: int | None
+    """None for a page without a date."""
     figure: str
     """Figure, table, section or formula."""
     link: str
 
     @property
     def citation(self) -> str:
-        return f"{self.authors}, *{self.title}*, {self.venue}, {self.year}, {self.figure}"
+        return f"{self.authors}, *{self.title}*, {self.venue_and_year}, {self.figure}"
+
+    @property
+    def venue_and_year(self) -> str:
+        return f"{self.venue}, {self.year}" if self.year else self.venue
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,11 +75,10 @@ def _source(fields: Fields) -> Publication:
         authors=_required(fields, "authors"),
         title=_required(fields, "title"),
         venue=_required(fields, "venue"),
-        year=fields.integer("year") or 0,
+        year=fields.integer("year"),
         figure=_required(fields, "figure"),
         link=_required(fields, "link"),
     )
-    fields.require("year")
     fields.refuse_rest()
     return source
 

@@ -13,7 +13,7 @@ PAGE_BYTES = 100_000
 @experiment(
     design=Design.grid({"packets": [10, 20, 50, 100]}, repeats=3),
     full=Design.grid({"packets": [5, 10, 20, 50, 100, 200], "seconds": [200]}, repeats=10),
-    labels={"packets": "buffer", "rtt": "RTT of the ping"},
+    labels={"packets": "buffer", "rtt_max": "longest RTT of the ping"},
     programs=["curl"],
 )
 def bufferbloat(
@@ -50,6 +50,6 @@ def bufferbloat(
     replies = ping.parse(pinging.output)
     run.keep("ping", replies.table())
     times_ms = [float(reply.time_ms or 0) for reply in replies.replies]
-    run.metric("rtt", float(np.mean(times_ms)), "ms")
+    run.metric("mean_rtt", float(np.mean(times_ms)), "ms")
     run.metric("rtt_max", float(np.max(times_ms)), "ms")
     run.metric("page", float(np.mean(loads_s)), "s")

@@ -1,0 +1,25 @@
+"""RRUL, the test of Flent, with a drop-tail queue, FQ_CoDel and CAKE."""
+
+from wanlab import Design, Run, experiment
+from wanlab.standard_tests.experiment import standard_test
+
+QUEUES = ["fifo", "fq_codel", "cake"]
+
+
+@experiment(
+    design=Design.grid({"queue": QUEUES}, repeats=2),
+    full=Design.grid({"queue": [*QUEUES, "codel", "pie"], "seconds": [60]}, repeats=10),
+)
+def rrul(
+    run: Run,
+    *,
+    queue: str = "fifo",
+    rate: str = "10Mbps",
+    delay: str = "25ms",
+    buffer: str = "",
+    seconds: int = 20,
+) -> None:
+    """Measure pings beside 4 flows up and 4 down on a path of 50 ms, with default limits."""
+    standard_test(
+        run, test="rrul_be", queue=queue, rate=rate, delay=delay, buffer=buffer, seconds=seconds
+    )
