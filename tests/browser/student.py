@@ -288,6 +288,11 @@ class Student:
         (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
         self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
 
+    def opens_link_menu(self, a: str, b: str) -> None:
+        """Open the context menu of a link."""
+        (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
+        self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2, button="right")
+
     def chart_values(
         self, chart: str, curve: str, until: Callable[[list[float]], bool], limit_ms: int = LIMIT_MS
     ) -> list[float]:

@@ -197,6 +197,34 @@ export interface EventStep {
   now_ns: number;
 }
 
+/** A packet of a capture file. `time_ns` is on the network's clock. */
+export interface ListedPacket {
+  number: number;
+  time_ns: number;
+  port: string;
+  direction: string;
+  bytes: number;
+  source: string;
+  destination: string;
+  protocol: string;
+  info: string;
+  flow: string;
+}
+
+/** GET /api/packets/FILE?after=NUMBER&words=WORDS&flow=FLOW: packets of a capture file. */
+export interface PacketPage {
+  packets: ListedPacket[];
+  scanned: number;
+  is_cut: boolean;
+}
+
+/** GET /api/packets/FILE?number=NUMBER: the bytes of a packet that were captured. */
+export interface PacketDetails {
+  number: number;
+  bytes: number;
+  data: string;
+}
+
 /** A record in the working folder. */
 export interface RecordInfo {
   name: string;
@@ -670,11 +698,16 @@ export interface DeleteRecordCommand {
   id?: number;
 }
 
-/** Start writing the packets of a port to a file of the working folder, or stop. */
+/** Start writing the packets of a port to a file of the working folder, or stop.
+ *
+ * filter    an expression of tcpdump, such as "tcp port 5201"
+ * snaplen   how many bytes of each packet to keep; 0 keeps whole packets */
 export interface CaptureCommand {
   do: "capture";
   port: string;
   on: boolean;
+  filter?: string;
+  snaplen?: number;
   id?: number;
 }
 

@@ -163,6 +163,10 @@ class Capture:
             self._batch_ns = reading.time_ns
         self._batch += packets_in(reading.data, reading.place)
 
+    def flush(self) -> None:
+        """Write the packets that have arrived so far, for those who read the file meanwhile."""
+        self._write_batch()
+
     def _write_batch(self) -> None:
         """Write the packets of all ports up to one instant, in order of time."""
         writer = self._writer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from wanlab.errors import WanlabError
 from . import protocol
 from .folder import MAX_UPLOAD_BYTES, OutsideError
 from .laboratory import Laboratory, error_body
+from .packet_list import list_packets, packet_details
 from .terminal_socket import terminal_socket
 from .websocket import live_socket
 
@@ -59,6 +61,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/state", _state),
         Route("/api/files", _list_files),
         Route("/api/files/{path:path}", _file, methods=["GET", "PUT"]),
+        Route("/api/packets/{path:path}", _packets),
         Route("/api/export/{form}", _export),
         Route("/api/lessons", _lessons),
         Route("/api/lessons/{unit}", _lesson),
@@ -141,6 +144,21 @@ async def _file(request: Request) -> Response:
             "Content-Security-Policy": PDF_POLICY if kind == "application/pdf" else DATA_POLICY,
         },
     )
+
+
+async def _packets(request: Request) -> Response:
+    file = _laboratory(request).folder.resolve(request.path_params["path"])
+    if not file.is_file():
+        return _json(protocol.ErrorBody(f"no file {request.path_params['path']}"), 404)
+    asked = request.query_params
+    number, after = asked.get("number", ""), asked.get("after", "0")
+    if not (after.isdecimal() and (number.isdecimal() or not number)):
+        raise WanlabError("packets are numbered from 1")
+    if number:
+        return _json(await run_in_threadpool(packet_details, file, int(number)))
+    words, flow = asked.get("words", ""), asked.get("flow", "")
+    page = partial(list_packets, file, after=int(after), words=words, flow=flow)
+    return _json(await run_in_threadpool(page))
 
 
 async def _body(request: Request, max_bytes: int) -> bytes:

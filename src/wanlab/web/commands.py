@@ -220,10 +220,16 @@ class DeleteRecordCommand(Command, frozen=True, tag="drop_record"):
 
 
 class CaptureCommand(Command, frozen=True, tag="capture"):
-    """Start writing the packets of a port to a file of the working folder, or stop."""
+    """Start writing the packets of a port to a file of the working folder, or stop.
+
+    filter    an expression of tcpdump, such as "tcp port 5201"
+    snaplen   how many bytes of each packet to keep; 0 keeps whole packets
+    """
 
     port: str
     on: bool
+    filter: str = ""
+    snaplen: int = 0
 
 
 class LessonCommand(Command, frozen=True, tag="lesson"):

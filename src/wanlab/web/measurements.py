@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     from .curves import Curves
 
 
+WHOLE_PACKET = 262_144
+
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class BegunCapture:
+    """A capture that is being written to a file."""
+
+    sampling: Sampling
+    capture: Capture
+    file: Path
 
 
 class Measurements:
@@ -42,7 +54,7 @@ class Measurements:
         self._session = session
         self.records = Records(folder, broadcast.push)
         self._curves: Curves | None = None
-        self._captures: dict[str, tuple[Sampling, Path]] = {}
+        self._captures: dict[str, BegunCapture] = {}
         session.on_running.append(self._begin)
         session.every.append(self._collect)
         session.on_ending.append(self._has_ended)
@@ -59,6 +71,9 @@ class Measurements:
     def _collect(self, network: Network) -> None:
         if self._curves is not None:
             self._curves.collect()
+        for begun in tuple(self._captures.values()):
+            begun.sampling.sample()
+            begun.capture.flush()
 
     # -- curves -----------------------------------------------------------------------------------
 
@@ -129,24 +144,27 @@ class Measurements:
         if command.on == (port in self._captures):
             raise WanlabError(f"{port} is {'already' if command.on else 'not'} being captured")
         if not command.on:
-            sampling, file = self._captures.pop(port)
-            await self._session.call(lambda network: sampling.end())
+            begun = self._captures.pop(port)
+            await self._session.call(lambda network: begun.sampling.end())
         else:
-            sampling, file = await self._session.call(self._begin_capture(port))
-            self._captures[port] = (sampling, file)
+            begun = await self._session.call(self._begin_capture(command))
+            self._captures[port] = begun
         self._broadcast.push(self.captures_snapshot())
-        path = self._folder.path_of(file)
+        path = self._folder.path_of(begun.file)
         self._broadcast.push(protocol.FilesPush(paths=(path,)))
         return protocol.CaptureFile(path)
 
-    def _begin_capture(self, port: str) -> Callable[[Network], tuple[Sampling, Path]]:
-        def begin(network: Network) -> tuple[Sampling, Path]:
+    def _begin_capture(self, command: commands.CaptureCommand) -> Callable[[Network], BegunCapture]:
+        port, snaplen = command.port, command.snaplen or WHOLE_PACKET
+
+        def begin(network: Network) -> BegunCapture:
             network.port(port)
             names = (f"{port}{f'-{n}' if n else ''}.pcapng" for n in range(10_000))
             file = next(path for name in names if not (path := network.folder / name).exists())
-            sampling = Sampling(network, [Capture(port, file=file)])
+            capture = Capture(port, file=file, filter=command.filter, snaplen=snaplen)
+            sampling = Sampling(network, [capture])
             sampling.begin()
-            return sampling, file
+            return BegunCapture(sampling, capture, file)
 
         return begin
 

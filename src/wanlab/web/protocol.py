@@ -473,6 +473,41 @@ class Folder(msgspec.Struct, frozen=True):
     files: tuple[FileInfo, ...]
 
 
+class ListedPacket(msgspec.Struct, frozen=True, kw_only=True):
+    """A packet of a capture file. `time_ns` is on the network's clock."""
+
+    number: int
+    time_ns: int
+    port: str
+    direction: str
+    """ "in" or "out"; "" if the file does not tell."""
+    bytes: int
+    source: str
+    destination: str
+    protocol: str
+    info: str
+    flow: str
+
+
+class PacketPage(msgspec.Struct, frozen=True):
+    """GET /api/packets/FILE?after=NUMBER&words=WORDS&flow=FLOW: packets of a capture file."""
+
+    packets: tuple[ListedPacket, ...]
+    scanned: int
+    """The number of the last packet that was looked at."""
+    is_cut: bool = False
+    """Whether there are more packets behind it."""
+
+
+class PacketDetails(msgspec.Struct, frozen=True):
+    """GET /api/packets/FILE?number=NUMBER: the bytes of a packet that were captured."""
+
+    number: int
+    bytes: int
+    data: str
+    """In hexadecimal."""
+
+
 class ComparedColumn(msgspec.Struct, frozen=True):
     """One curve of one record."""
 
@@ -533,6 +568,9 @@ REST = (
         WatchedSeries,
         TracedPacket,
         EventStep,
+        ListedPacket,
+        PacketPage,
+        PacketDetails,
     ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
     *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),

@@ -1,7 +1,6 @@
 import { useState } from "react";
-import { perform } from "../connection";
 import { useRunning } from "../stores/running";
-import { toast } from "../stores/toasts";
+import { askCapture, endCapture } from "../packets/capture";
 
 /** Starts and stops capturing the packets of a port. */
 export function CaptureTool() {
@@ -12,15 +11,12 @@ export function CaptureTool() {
   const port = ports.some(({ name }) => name === chosen) ? chosen : (ports[0]?.name ?? "");
   const isOn = captures.includes(port);
 
-  const toggle = async () => {
-    const captured = await perform({ do: "capture", port, on: !isOn });
-    if (captured?.path) toast(isOn ? "good" : "info", isOn ? `Packets of ${port} are in ${captured.path}` : `Capturing packets of ${port} to ${captured.path}`);
-  };
+  const toggle = () => (isOn ? void endCapture(port) : askCapture(port));
   const names = ports.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return (
     <span className="record-tool">
-      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Capture the packets of a port to a file in the working folder" onClick={() => void toggle()}>
-        {isOn ? "■ Capture" : "Capture"}
+      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Capture the packets of a port to a file in the working folder" onClick={toggle}>
+        {isOn ? "■ Capture" : "Capture…"}
       </button>
       <select aria-label="Port to capture" value={port} disabled={!isRunning || !port} onChange={(event) => setChosen(event.target.value)}>
         {names.map((name) => (

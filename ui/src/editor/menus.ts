@@ -19,6 +19,7 @@ import {
 import { copySelected, cutSelected, pasteHere } from "./clipboard";
 import type { Point } from "./geometry";
 import { KINDS } from "./kinds";
+import { askCapture, endCapture } from "../packets/capture";
 import { openProperties } from "./problems";
 import { beginLink } from "./tool";
 import { fit } from "./viewport";
@@ -74,8 +75,8 @@ export function linkMenu(id: string): readonly MenuEntry[] {
     const port = ports[`${id} ${end}`]?.name;
     if (port === undefined) return [];
     const isOn = captures.includes(port);
-    const run = () => void perform({ do: "capture", port, on: !isOn });
-    return [{ title: `Capture packets at ${port}`, isChecked: isOn, run }];
+    const run = () => (isOn ? void endCapture(port) : askCapture(port));
+    return [{ title: isOn ? `End the capture at ${port}` : `Capture packets at ${port}…`, run }];
   };
   return [
     ...(isRunning() && !isControl

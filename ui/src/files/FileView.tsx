@@ -1,10 +1,13 @@
 import "./files.css";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { address, useChanges } from "./folder";
+
+const PacketList = lazy(() => import("../packets/PacketList").then((module) => ({ default: module.PacketList })));
 
 const PICTURES = [".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp"];
 const PAGES = [".pdf", ".html"];
-const OTHERS = [".pcap", ".pcapng", ".gz", ".xz", ".zip"];
+const CAPTURES = [".pcap", ".pcapng"];
+const OTHERS = [".gz", ".xz", ".zip"];
 const MAX_CHARACTERS = 400_000;
 const MAX_ROWS = 1000;
 
@@ -26,20 +29,27 @@ export function FileView({ path, isShown }: { path: string; isShown: boolean }) 
           Open in a new tab
         </a>
         <a href={`${address(path)}?download`} download>
-          Download
+          {CAPTURES.some((suffix) => path.endsWith(suffix)) ? "Download for Wireshark" : "Download"}
         </a>
       </p>
-      {isShown && <Content path={path} source={source} />}
+      {isShown && <Content path={path} source={source} version={version} />}
     </div>
   );
 }
 
-function Content({ path, source }: { path: string; source: string }) {
+function Content({ path, source, version }: { path: string; source: string; version: number }) {
   const suffix = /\.\w+$/.exec(path)?.[0].toLowerCase() ?? "";
   if (PICTURES.includes(suffix)) return <img className="file-picture" src={source} alt={path} />;
   // In the browser's PDF viewer, show the page only and fit it to the frame.
   const whole = suffix === ".pdf" ? "#toolbar=0&navpanes=0&view=Fit" : "";
   if (PAGES.includes(suffix)) return <iframe className="file-page" src={`${source}${whole}`} title={path} />;
+  if (CAPTURES.includes(suffix)) {
+    return (
+      <Suspense fallback={<p className="empty">Loading…</p>}>
+        <PacketList path={path} version={version} />
+      </Suspense>
+    );
+  }
   if (OTHERS.includes(suffix)) return <p className="empty">This file cannot be shown. You can download it.</p>;
   return <Text source={source} isTable={suffix === ".csv"} />;
 }

@@ -1,6 +1,7 @@
 import { useConnection } from "../connection";
 import { NetworkForm } from "../inspector/NetworkForm";
 import { OpenDialog, SaveDialog } from "../files/FileDialogs";
+import { CaptureDialog } from "../packets/CaptureDialog";
 import { Dialog } from "./Dialog";
 import { closeDialog, useDialogs } from "./dialogs";
 import { KeyList } from "./KeyList";
@@ -31,6 +32,7 @@ export function Dialogs() {
         </Dialog>
       )}
       {shown === "about" && <About />}
+      {shown === "capture" && <CaptureDialog />}
       {question !== null && (
         <Dialog
           title={question.title}

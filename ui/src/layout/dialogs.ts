@@ -1,7 +1,7 @@
 /** The dialog that is open, and questions to the user. */
 import { create } from "zustand";
 
-export type DialogName = "open" | "save" | "preferences" | "keys" | "about";
+export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture";
 
 export interface Question {
   title: string;

@@ -1,0 +1,184 @@
+/** The packets of a capture file: a list, the bytes of one of them, and all packets of a flow. */
+import "./packets.css";
+import { useEffect, useRef, useState } from "react";
+import type { ErrorBody, ListedPacket, PacketDetails, PacketPage } from "../protocol";
+import { useDocument } from "../stores/document";
+import { useRunning } from "../stores/running";
+import { isDark, useView } from "../stores/view";
+import { colourOf, flowTitle } from "./flights";
+
+const REFRESH_MS = 1000;
+const TYPING_MS = 250;
+const MAX_ROWS = 5000;
+
+async function fetched<T>(path: string, query: Record<string, string | number>): Promise<T> {
+  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const url = `/api/packets/${path.split("/").map(encodeURIComponent).join("/")}?${parameters}`;
+  const response = await fetch(url, { cache: "no-store" });
+  if (!response.ok) throw new Error(((await response.json()) as ErrorBody).what);
+  return (await response.json()) as T;
+}
+
+export function PacketList({ path, version }: { path: string; version: number }) {
+  const [typed, setTyped] = useState("");
+  const [words, setWords] = useState("");
+  const [flow, setFlow] = useState("");
+  const [rows, setRows] = useState<readonly ListedPacket[]>([]);
+  const [state, setState] = useState<"loading" | "read" | "cut" | Error>("loading");
+  const [chosen, setChosen] = useState<number | null>(null);
+  const isGrowing = useRunning(({ captures, run }) => run.phase === "running" && captures.some((port) => path.split("/").at(-1)!.startsWith(port)));
+  const names = useNames();
+  const dark = isDark(useView(({ theme }) => theme));
+  const scanned = useRef(0);
+
+  useEffect(() => {
+    const timer = window.setTimeout(() => setWords(typed), TYPING_MS);
+    return () => window.clearTimeout(timer);
+  }, [typed]);
+  useEffect(() => {
+    let isWanted = true;
+    let timer = 0;
+    scanned.current = 0;
+    setRows([]);
+    setState("loading");
+    const read = async () => {
+      try {
+        const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
+        if (!isWanted) return;
+        scanned.current = page.scanned;
+        if (page.packets.length > 0) setRows((before) => [...before, ...page.packets].slice(0, MAX_ROWS));
+        setState(page.is_cut ? "cut" : "read");
+        if (isGrowing && !page.is_cut) timer = window.setTimeout(() => void read(), REFRESH_MS);
+      } catch (error) {
+        if (isWanted) setState(error as Error);
+      }
+    };
+    void read();
+    return () => {
+      isWanted = false;
+      window.clearTimeout(timer);
+    };
+  }, [path, version, words, flow, isGrowing]);
+
+  const more = async () => {
+    const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
+    scanned.current = page.scanned;
+    setRows((before) => [...before, ...page.packets].slice(-MAX_ROWS));
+    setState(page.is_cut ? "cut" : "read");
+  };
+  const nameOf = (address: string) => names.get(address);
+  return (
+    <div className="packets">
+      <p className="packet-tools">
+        <input aria-label="Filter packets" type="search" placeholder="filter: words such as tcp syn 5201" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        {flow !== "" && (
+          <button type="button" className="button" title="Show the packets of all flows" onClick={() => setFlow("")}>
+            {flowTitle(flow, nameOf)} ✕
+          </button>
+        )}
+        <span className="hint" role="status">
+          {state instanceof Error ? state.message : state === "loading" ? "Loading…" : `${rows.length} packets${isGrowing ? ", capturing" : ""}`}
+        </span>
+      </p>
+      <div className="packet-rows" tabIndex={0} role="region" aria-label={`Packets of ${path}`}>
+        <table>
+          <thead>
+            <tr>
+              <th>No.</th>
+              <th>Time</th>
+              <th>Port</th>
+              <th>Source</th>
+              <th>Destination</th>
+              <th>Protocol</th>
+              <th>Bytes</th>
+              <th>Info</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((packet) => (
+              <tr key={packet.number} aria-selected={packet.number === chosen} onClick={() => setChosen(packet.number === chosen ? null : packet.number)}>
+                <td>{packet.number}</td>
+                <td className="packet-time">{(packet.time_ns / 1e9).toFixed(9)}</td>
+                <td>{packet.port && `${packet.port} ${packet.direction === "out" ? "→" : packet.direction === "in" ? "←" : ""}`}</td>
+                <td>{nameOf(packet.source) ?? packet.source}</td>
+                <td>{nameOf(packet.destination) ?? packet.destination}</td>
+                <td>
+                  <span className="packet-mark" style={{ background: colourOf(packet.flow, dark) }} aria-hidden="true" /> {packet.protocol}
+                </td>
+                <td>{packet.bytes}</td>
+                <td className="packet-info">{packet.info}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {state === "cut" && (
+          <button type="button" className="button" onClick={() => void more()}>
+            More packets
+          </button>
+        )}
+        {state === "read" && rows.length === 0 && <p className="empty">No packet{words || flow ? " matches" : " has been captured yet"}.</p>}
+      </div>
+      {chosen !== null && (
+        <Details path={path} packet={rows.find(({ number }) => number === chosen)} onFollow={setFlow} nameOf={nameOf} isFollowed={flow !== ""} />
+      )}
+    </div>
+  );
+}
+
+interface DetailsProps {
+  path: string;
+  packet: ListedPacket | undefined;
+  onFollow: (flow: string) => void;
+  nameOf: (address: string) => string | undefined;
+  isFollowed: boolean;
+}
+
+function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
+  const [details, setDetails] = useState<PacketDetails | null>(null);
+  const number = packet?.number;
+  useEffect(() => {
+    let isWanted = true;
+    setDetails(null);
+    if (number !== undefined) void fetched<PacketDetails>(path, { number }).then((found) => isWanted && setDetails(found), () => undefined);
+    return () => {
+      isWanted = false;
+    };
+  }, [path, number]);
+  if (packet === undefined) return null;
+  return (
+    <section className="packet-details" aria-label={`Packet ${packet.number}`}>
+      <p className="packet-tools">
+        <b>{packet.info}</b>
+        {packet.flow !== "" && !isFollowed && (
+          <button type="button" className="button" title={flowTitle(packet.flow, nameOf)} onClick={() => onFollow(packet.flow)}>
+            Follow this flow
+          </button>
+        )}
+      </p>
+      {details !== null && (
+        <pre tabIndex={0}>
+          {dump(details.data)}
+          {details.data.length / 2 < details.bytes && `\n… ${details.bytes - details.data.length / 2} more bytes`}
+        </pre>
+      )}
+    </section>
+  );
+}
+
+/** Bytes as `hexdump -C` prints them. */
+export function dump(hex: string): string {
+  const bytes = hex.match(/../g) ?? [];
+  const lines: string[] = [];
+  for (let at = 0; at < bytes.length; at += 16) {
+    const row = bytes.slice(at, at + 16);
+    const text = row.map((one) => Number.parseInt(one, 16)).map((code) => (code >= 32 && code < 127 ? String.fromCharCode(code) : "."));
+    lines.push(`${at.toString(16).padStart(4, "0")}  ${row.join(" ").padEnd(47)}  ${text.join("")}`);
+  }
+  return lines.join("\n");
+}
+
+function useNames(): ReadonlyMap<string, string> {
+  const ports = useRunning((state) => state.run.ports);
+  const nodes = useDocument((state) => state.nodes);
+  return new Map(ports.flatMap(({ addresses, node }) => addresses.map((one) => [one.split("/")[0]!, nodes[node]?.name ?? node] as const)));
+}
