@@ -119,3 +119,16 @@ def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
     for name in sessions:
         ran = wanlab("replay", f"home/transcripts/{name}", "--verify")
         assert ran.status == 0, ran.errors
+
+
+def test_the_prompt_is_rewound_into_the_command_of_that_instant(wanlab: Any) -> None:
+    lines = b"h1 ping -c 5 h2\nrewind 2500ms\nh2 hostname\nrewind\nrewind 99s\nrewind 1s\nh1 echo there\n"
+    ran = wanlab("mn", "--session", "s.wanlab", input=lines)
+    assert ran.status == 0, ran.errors
+    # The last replies are shown once more after each time that the network has gone back.
+    assert [ran.output.count(b"icmp_seq=%d" % number) for number in (1, 2, 3, 5)] == [1, 1, 2, 3]
+    assert ran.output.count(b"there\n") == 1
+    assert ran.errors.count("*** back at ") == 2
+    assert ran.errors.count("usage: rewind TIME") == 2
+    assert wanlab("replay", "s.wanlab", "--verify").status == 0
+    assert wanlab("replay", "s-before-rewind-1.wanlab", "--verify").status == 0

@@ -63,7 +63,11 @@ def run_mn(arguments: Sequence[str]) -> int:
     if topology is not None:
         command.append("--attach")
     return _run(
-        replace(split, machine=machine), command, topology or Topology(), stdin_is_for_prompt=True
+        replace(split, machine=machine),
+        command,
+        topology or Topology(),
+        stdin_is_for_prompt=True,
+        records=not values.test,
     )
 
 
@@ -87,6 +91,7 @@ def _run(
     topology: Topology,
     *,
     stdin_is_for_prompt: bool,
+    records: bool = False,
 ) -> int:
     """Run Python with these arguments in a machine that carries this topology."""
     chosen: dict[str, Any] = {} if _is_native(split.machine) else {"line_rate": options.LINE_RATE}
@@ -103,6 +108,8 @@ def _run(
         python, path = venv.python, [venv.programs]
         variables["VIRTUAL_ENV"] = str(venv.folder)
     network = Network(topology, **chosen)
+    if records and network.clock == "virtual" and "session" not in chosen:
+        network.record_session(True)
     exec_options = ExecOptions(
         paces_to_real=paces_to_real,
         stdin_is_for_prompt=stdin_is_for_prompt,

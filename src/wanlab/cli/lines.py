@@ -14,6 +14,8 @@ from wanlab import Network
 from wanlab.mininet.words import Words
 from wanlab.network import Connection
 
+from .rewinding import COMMAND as REWIND
+from .rewinding import Rewinder
 from .time_slices import SHORT_NS
 
 # Tell programs in the machine that the host service provides lines.
@@ -45,6 +47,8 @@ class LineService:
         """Whether a program has requested a line."""
         self.is_raw_mode = False
         """Whether the running program reads single keys, as a shell or an editor does."""
+        rewinder = Rewinder(network)
+        self.rewinder = rewinder if rewinder.is_possible else None
         network.host_service["line"] = self._take
         network.host_service["keys"] = self._note_keys
 
@@ -58,11 +62,14 @@ class LineService:
         assert connection is not None
         self.is_raw_mode = False
         request = connection.request
-        answer = source.read(
-            str(request.get("prompt", "")),
-            cast("Words", request.get("words") or {}),
-            str(request.get("typed", "")),
-        )
+        words = cast("Words", request.get("words") or {})
+        if self.rewinder is not None:
+            words["commands"] = [*words.get("commands", []), REWIND]
+        answer = source.read(str(request.get("prompt", "")), words, str(request.get("typed", "")))
+        while self.rewinder is not None and self.rewinder.is_asked_for(str(answer.get("line", ""))):
+            if self.rewinder.perform(str(answer["line"])):
+                return
+            answer = source.read(str(request.get("prompt", "")), words, "")
         if "line" in answer:
             self._on_line(str(answer["line"]))
         connection.answer(answer)

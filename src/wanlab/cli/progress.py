@@ -7,6 +7,7 @@ import sys
 import time
 
 DEFAULT_WIDTH = 80
+REPLAY_INTERVAL_REAL_S = 0.25
 
 
 class Progress:
@@ -34,3 +35,24 @@ class Progress:
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._is_shown = False
+
+
+class ReplayProgress:
+    """Says how far a replay has got, and how long it will take."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+        self._shown_real_s = 0.0
+
+    def show(self, time_ns: int, end_ns: int | None) -> None:
+        real_s = self._progress.real_s()
+        if end_ns is None or end_ns <= 0 or time_ns >= end_ns:
+            self._progress.end()
+            return
+        if real_s - self._shown_real_s < REPLAY_INTERVAL_REAL_S or time_ns <= 0:
+            return
+        self._shown_real_s = real_s
+        left_s = real_s * (end_ns - time_ns) / time_ns
+        self._progress.say(
+            f"replay: {time_ns / 1e9:.1f} of {end_ns / 1e9:.1f} s, about {left_s:.0f} s left"
+        )

@@ -13,10 +13,9 @@ from wanlab.units import parse_time
 
 from . import execute
 from .exec_options import ExecOptions
-from .progress import Progress
+from .progress import ReplayProgress
 
 DIFFERENT = 1
-PROGRESS_REAL_S = 0.25
 
 
 def run(
@@ -95,27 +94,6 @@ def _explain(session: RecordedSession, difference: Difference) -> str:
 
 def _seconds(time_ns: int) -> str:
     return f"{time_ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s"
-
-
-class ReplayProgress:
-    """Says how far a replay has got, and how long it will take."""
-
-    def __init__(self) -> None:
-        self._progress = Progress()
-        self._shown_real_s = 0.0
-
-    def show(self, time_ns: int, end_ns: int | None) -> None:
-        real_s = self._progress.real_s()
-        if end_ns is None or end_ns <= 0 or time_ns >= end_ns:
-            self._progress.end()
-            return
-        if real_s - self._shown_real_s < PROGRESS_REAL_S or time_ns <= 0:
-            return
-        self._shown_real_s = real_s
-        left_s = real_s * (end_ns - time_ns) / time_ns
-        self._progress.say(
-            f"replay: {time_ns / 1e9:.1f} of {end_ns / 1e9:.1f} s, about {left_s:.0f} s left"
-        )
 
 
 class Screen:

@@ -44,6 +44,8 @@ def run_in_terminal(
     # A program may reach its prompt at the instant at which it starts, so its requests are served
     # from before it starts.
     windows, lines = Windows(network), LineService(network, options.on_line)
+    if lines.rewinder is not None:
+        lines.rewinder.before = windows.close
     with OurTerminal() as ours:
         process = start(
             command,

@@ -62,8 +62,9 @@ class HostService(dict[str, Handler]):
         self._connections: dict[int, Connection] = {}
 
     def attach(self, channel: Channel) -> None:
-        """Serve the requests that arrive on this channel. Called once, when the network starts."""
+        """Serve the requests that arrive on this channel. Called when the network starts."""
         self._channel = channel
+        self._connections.clear()
         channel.on_request = self._dispatch
 
     def _dispatch(self, frame: Frame) -> None:

@@ -22,6 +22,7 @@ class SessionHandle:
     _runtime: Runtime
     _session_target: Path | bool
     _replay: Replay | None
+    _own_folder: Path | None
 
     def record_session(self, target: str | Path | bool) -> None:
         """Record the session in a file, or for `rewind`; only before the network starts."""
@@ -49,6 +50,10 @@ class SessionHandle:
                 "it was started after the branch was made",
             )
         return self._replay.processes[process.number]
+
+    def keep_folder(self) -> None:
+        """Keep the copy of the working folder when the network stops."""
+        self._own_folder = None
 
     def deliver_open_requests(self) -> None:
         """After a replay: let the handlers of the host service answer the requests that wait."""

@@ -1,0 +1,71 @@
+"""`rewind 10s` at the prompt: takes the network back, and the prompt with it.
+
+The line never reaches the machine: the machine that asked for it is replaced by one in which an earlier
+instant has come by replay. What ran there goes on.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+
+from wanlab import Network
+from wanlab.errors import WanlabError
+from wanlab.units import parse_time
+
+from .progress import ReplayProgress
+
+COMMAND = "rewind"
+USAGE = f"usage: {COMMAND} TIME, as in {COMMAND} 10s: how far to go back"
+_LINE = re.compile(rf"\s*{COMMAND}(\s.*)?$")
+
+
+class Rewinder:
+    """Performs the prompt's command. `before` is called before the network goes back."""
+
+    def __init__(self, network: Network, before: Callable[[], None] = lambda: None) -> None:
+        self._network = network
+        self.before = before
+
+    @property
+    def is_possible(self) -> bool:
+        return bool(self._network.session_content())
+
+    def perform(self, line: str) -> bool:
+        """Rewind if the line says so. Return whether the network was rewound: then the prompt that
+        asked for the line is gone, or has not asked yet."""
+        match = _LINE.match(line)
+        assert match is not None
+        network = self._network
+        try:
+            back_ns = parse_time((match[1] or "").strip())
+        except WanlabError:
+            self._say(USAGE)
+            return False
+        target_ns = network.now_ns - back_ns
+        if target_ns < 0 or back_ns <= 0:
+            self._say(f"the network has run for {network.now_ns / 1e9:.6f} s: {USAGE}")
+            return False
+        self.before()
+        folder, on_time = network.folder, network.on_time
+        network.on_time = ReplayProgress().show if sys.stderr.isatty() else None
+        try:
+            network.rewind(target_ns)
+        finally:
+            network.on_time = on_time
+        self._say(f"*** back at {network.now_ns / 1e9:.6f} s")
+        if network.difference is not None:
+            self._say("*** the replay was not the same: something in the session does not repeat")
+        if network.folder != folder:
+            network.keep_folder()
+            self._say(f"*** files that programs write from now on are in {network.folder}")
+        return True
+
+    @staticmethod
+    def is_asked_for(line: str) -> bool:
+        return _LINE.match(line) is not None
+
+    @staticmethod
+    def _say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
