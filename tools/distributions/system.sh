@@ -16,6 +16,13 @@ debootstrap_options=(--variant=minbase)
 debootstrap_recipe=() # of an older release, for those that are younger than debootstrap
 if [ -n "${UBUNTU_MIRROR:-}" ]; then
     mirror=$UBUNTU_MIRROR
+    keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
+    [ -r "$keyring" ] || {
+        echo "$0: cannot check Ubuntu's packages: there is no $keyring" >&2
+        echo "install the package ubuntu-keyring (Debian) or name such a file in UBUNTU_KEYRING" >&2
+        exit 2
+    }
+    debootstrap_options+=(--keyring="$keyring")
     debootstrap_options+=(--components=main,universe)
     [ -e "/usr/share/debootstrap/scripts/$suite" ] ||
         debootstrap_recipe=(/usr/share/debootstrap/scripts/jammy)
