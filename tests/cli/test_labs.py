@@ -96,6 +96,27 @@ def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -
 
 
 @pytest.mark.machine
+def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: Path) -> None:
+    options = ["--seeds", "2", "--seed", "5", "-j", "2", "--results", str(tmp_path / "results")]
+    ran = wanlab("lab", "run", "1", *options)
+    assert ran.status == 0, ran.errors
+    lines = ran.output.decode().splitlines()
+    assert lines[0] == "Lab 1: Introduction to Mininet, 2 seeds"
+    (kept,) = (tmp_path / "results").glob("*-seed5-to-6.json")
+    document = json.loads(kept.read_text())
+    assert (document["seeds"], document["failed"]) == ([5, 6], {})
+    assert document["numbers"]
+    assert all(len(number["values"]) == 2 for number in document["numbers"])
+    typical = sum(number["includes_manual"] for number in document["numbers"])
+    assert f"95 % for {typical} of {len(document['numbers'])} numbers" in ran.output.decode()
+
+
+def test_many_seeds_are_for_one_unit(wanlab: Any) -> None:
+    ran = wanlab("lab", "run", "1", "2", "--seeds", "3")
+    assert (ran.status, "--seeds takes one unit" in ran.errors) == (1, True)
+
+
+@pytest.mark.machine
 def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
     series = wanlab.start("lab", "run", "14", "16", "1", "-j", "2")
     began = [series.stderr.readline() for _ in range(2)]

@@ -139,6 +139,14 @@ def lab_run(
             help="Of several units: write all numbers to FILE as Markdown.", metavar="FILE"
         ),
     ] = None,
+    seeds: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=2,
+            help="Run one unit with this many seeds: the distribution of each number.",
+            metavar="NUMBER",
+        ),
+    ] = None,
 ) -> None:
     """Run a unit and compare the results with the manual.
 
@@ -148,6 +156,7 @@ def lab_run(
     wanlab lab run 14
     wanlab lab run ex3 --seed 2 --json > report.json
     wanlab lab run all -j 2
+    wanlab lab run 18 --seeds 40 -j 2
 
     The report (HTML with figures, and JSON), a transcript and all files are kept in a folder named after
     the run. If a run is interrupted, its results so far are in a folder whose name ends in .partial.
@@ -156,12 +165,26 @@ def lab_run(
     Each of several units runs in its own process, the longest first. A summary (course-seed1.html and
     .json) is written next to their reports. Ctrl-C ends all of them.
 
+    With --seeds, the unit runs with the seeds from --seed on. The table shows each number's median, its
+    central 95 % over the seeds, and how many seeds are in the manual's band.
+
     Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained,
     or the solution did not pass.
     """
     from . import labs
 
-    if len(units) > 1 or units == [labs.ALL] or table is not None:
+    if seeds is not None:
+        if table is not None:
+            raise typer.BadParameter("--seeds cannot be combined with --table")
+        status = labs.run_seeds(
+            units,
+            seeds=range(seed, seed + seeds),
+            clock=clock,
+            results=results,
+            as_json=as_json,
+            jobs=jobs,
+        )
+    elif len(units) > 1 or units == [labs.ALL] or table is not None:
         status = labs.run_several(
             units,
             seed=seed,

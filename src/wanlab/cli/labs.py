@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from wanlab import Network, __version__
@@ -96,7 +97,7 @@ def run_several(
         if name != ALL:
             catalog.find(name)
     names = [*catalog.names()] if ALL in names else names
-    units = ParallelUnits(names, jobs=jobs, seed=seed, clock=clock, results=results)
+    units = ParallelUnits(names, jobs=jobs, seeds=[seed], clock=clock, results=results)
     ended = units.run()
     wall_s = units.progress.real_s()
     rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
@@ -111,6 +112,42 @@ def run_several(
         print(summary.text(rows), end="")
         print(f"after {wall_s:.0f} s; summary and reports: {page}")
     return 1 if any(row["status"] for row in rows) else 0
+
+
+def run_seeds(
+    names: list[str], *, seeds: Sequence[int], clock: str, results: Path, as_json: bool, jobs: int
+) -> int:
+    """Run one unit with many seeds and print the distribution of each number.
+
+    Return 1 if a seed left no report; a number outside the manual's band is no failure here.
+    """
+    from wanlab.labs import distribution
+
+    from .series import ParallelUnits
+
+    one_of("clock", clock, CLOCKS)
+    if len(names) != 1 or names == [ALL]:
+        raise WanlabError("--seeds takes one unit", "run one after the other")
+    unit = catalog.find(names[0])
+    ended = ParallelUnits(names, jobs=jobs, seeds=seeds, clock=clock, results=results).run()
+    numbers = distribution.distributions([each.report for each in ended if each.report is not None])
+    failed = [each for each in ended if each.report is None]
+    document = {
+        "unit": unit.name,
+        "seeds": list(seeds),
+        "failed": {str(each.seed): each.error for each in failed},
+        "numbers": [number.as_json() for number in numbers],
+    }
+    path = results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
+    _write(path, json.dumps(document, indent=2) + "\n")
+    if as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        print(distribution.text(numbers, unit.heading, len(seeds) - len(failed)), end="")
+        for each in failed:
+            print(f"seed {each.seed} failed: {each.error}")
+        print(f"all values are in {path}")
+    return 1 if failed else 0
 
 
 def _conditions(seed: int, clock: str, jobs: int, count: int, wall_s: float) -> str:

@@ -29,11 +29,21 @@ REPORT_INTERVAL_S = {True: 1.0, False: 30.0}
 END_TIMEOUT_S = 20.0
 
 
+@dataclass(frozen=True)
+class SeededUnit:
+    """A unit to be run with a seed."""
+
+    name: str
+    seed: int
+    title: str
+    """What progress messages call it: its name, with the seed if there are several."""
+
+
 @dataclass
 class RunningUnit:
     """A unit whose process is running."""
 
-    name: str
+    task: SeededUnit
     process: subprocess.Popen[bytes]
     stderr: Path
     """The file with its standard error."""
@@ -54,25 +64,32 @@ class UnitOutcome:
     """The result of a unit whose process has ended."""
 
     name: str
+    seed: int
     status: int
     report: UnitReport | None
     error: str
 
 
 class ParallelUnits:
-    """Runs several units; `run` returns their outcomes in the order of their names."""
+    """Runs units with each of the seeds; `run` returns the outcomes in the order of names and seeds."""
 
-    def __init__(self, names: Sequence[str], *, jobs: int, seed: int, clock: str, results: Path):
+    def __init__(
+        self, names: Sequence[str], *, jobs: int, seeds: Sequence[int], clock: str, results: Path
+    ):
         self.progress = Progress()
-        self._names = list(dict.fromkeys(names))
-        self._waiting = sorted(self._names, key=lambda name: -expected_s(catalog.find(name)))
-        self._options = ["--seed", str(seed), "--clock", clock, "--results", str(results)]
-        self._seed = seed
+        self._tasks = [
+            SeededUnit(name, seed, f"{name} (seed {seed})" if len(seeds) > 1 else name)
+            for name in dict.fromkeys(names)
+            for seed in seeds
+        ]
+        expected = {name: expected_s(catalog.find(name)) for name in names}
+        self._waiting = sorted(self._tasks, key=lambda task: -expected[task.name])
+        self._options = ["--clock", clock, "--results", str(results)]
         self._results = results
         self._running: list[RunningUnit] = []
-        self._ended: dict[str, UnitOutcome] = {}
+        self._ended: dict[SeededUnit, UnitOutcome] = {}
         cores = sorted(os.sched_getaffinity(0))
-        jobs = min(jobs, len(self._names))
+        jobs = min(jobs, len(self._tasks))
         separate = [frozenset({core}) for core in cores[:jobs]]
         self._free_cores = separate if 1 < jobs <= len(cores) else [frozenset(cores)] * jobs
         self._last_report = 0.0
@@ -87,13 +104,15 @@ class ParallelUnits:
             finally:
                 self._end_all()
                 self.progress.end()
-        return [self._ended[name] for name in self._names]
+        return [self._ended[task] for task in self._tasks]
 
     def _start_waiting(self, folder: Path) -> None:
         while self._waiting and self._free_cores:
-            name, cores = self._waiting.pop(0), self._free_cores.pop(0)
-            command = unit_process.command(name, "--json", *self._options)
-            stderr = folder / f"{name}.txt"
+            task, cores = self._waiting.pop(0), self._free_cores.pop(0)
+            command = unit_process.command(
+                task.name, "--json", "--seed", str(task.seed), *self._options
+            )
+            stderr = folder / f"{task.name}-{task.seed}.txt"
             before = os.sched_getaffinity(0)
             os.sched_setaffinity(0, cores)  # inherited by the process
             try:
@@ -108,43 +127,43 @@ class ParallelUnits:
                     )
             finally:
                 os.sched_setaffinity(0, before)
-            self._running.append(RunningUnit(name, process, stderr, cores))
-            self._report(f"{name} started")
+            self._running.append(RunningUnit(task, process, stderr, cores))
+            self._report(f"{task.title} started")
 
     def _check_running(self) -> None:
         for unit in [unit for unit in self._running if unit.process.poll() is not None]:
             self._running.remove(unit)
             self._free_cores.append(unit.cores)
             took_s = time.monotonic() - unit.start
-            self._ended[unit.name] = self._outcome(unit)
+            self._ended[unit.task] = self._outcome(unit)
             status = unit.process.returncode
-            self._report(f"{unit.name} ended with status {status} after {took_s:.0f} s")
+            self._report(f"{unit.task.title} ended with status {status} after {took_s:.0f} s")
         now = time.monotonic()
         if (
             self._running
             and now - self._last_report >= REPORT_INTERVAL_S[self.progress.is_terminal]
         ):
             running = ", ".join(
-                f"{unit.name} {unit.last_line if len(self._running) < 3 else ''}".strip()
+                f"{unit.task.title} {unit.last_line if len(self._running) < 3 else ''}".strip()
                 for unit in self._running
             )
             self._report(running)
 
     def _report(self, line: str) -> None:
         self._last_report = time.monotonic()
-        self.progress.say(f"{len(self._ended)} of {len(self._names)} done; {line}")
+        self.progress.say(f"{len(self._ended)} of {len(self._tasks)} done; {line}")
 
     def _outcome(self, unit: RunningUnit) -> UnitOutcome:
         status = unit.process.returncode
-        folder = self._results / catalog.find(unit.name).run_name(self._seed)
+        name, seed = unit.task.name, unit.task.seed
+        folder = self._results / catalog.find(name).run_name(seed)
         # If this run wrote no report, there may still be an older one.
         with suppress(OSError, ValueError):
             path = folder / "report.json"
             if status in (0, 1) and path.stat().st_mtime >= unit.start_time:
-                return UnitOutcome(
-                    unit.name, status, json.loads(path.read_text(encoding="utf-8")), ""
-                )
-        return UnitOutcome(unit.name, status or 1, None, unit.last_line or f"status {status}")
+                report = json.loads(path.read_text(encoding="utf-8"))
+                return UnitOutcome(name, seed, status, report, "")
+        return UnitOutcome(name, seed, status or 1, None, unit.last_line or f"status {status}")
 
     def _end_all(self) -> None:
         for unit in self._running:
