@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from wanlab import Network
@@ -31,6 +32,7 @@ class Nodes:
 
     mbps: float
     clients: list[str] = field(default_factory=list)
+    line_rate: str = "1Gbps"
 
     def __getitem__(self, name: str) -> Nodes:
         return self
@@ -53,7 +55,38 @@ ALONE = replace(SUM, what="alone", band=Band(at_least=60), flows=BOTH[:1])
 
 def marks(nodes: Nodes, *checks: Check) -> list[grade.Mark]:
     unit = Unit(Path(), 1, "problem", "One", "To be graded.", "One.mn", check=checks)
-    return grade.grade(unit, cast(Network, nodes))
+    return grade.grade(replace(unit, line_rate=nodes.line_rate), cast(Network, nodes))
+
+
+@dataclass
+class Unlimited(Nodes):
+    """A network whose links have no rate; `qdiscs` is what tc prints in each node."""
+
+    qdiscs: str = ""
+    line_rate: str = "0"
+    clock: str = "virtual"
+    topology: Any = field(
+        default_factory=lambda: SimpleNamespace(hosts=[SimpleNamespace(name="h1")])
+    )
+
+    @property
+    def root(self) -> Unlimited:
+        return self
+
+    def run(self, command: str, *, check: bool, timeout: str) -> Process:
+        return Process(self.qdiscs)
+
+
+def test_a_flow_that_would_not_end_is_not_measured() -> None:
+    nodes = Unlimited(48, qdiscs="qdisc netem 1: dev s1-eth1 root limit 1000 delay 20ms\n")
+    (mark,) = marks(nodes, SUM)
+    assert (mark.is_passed, mark.reason) == (False, grade.ENDLESS)
+    assert nodes.clients == []
+
+
+def test_a_flow_ends_where_a_rate_is_limited_or_on_the_real_clock() -> None:
+    for nodes in (Unlimited(48, qdiscs="qdisc tbf 2: rate 1Gbit"), Unlimited(48, clock="real")):
+        assert [mark.is_passed for mark in marks(nodes, SUM)] == [True]
 
 
 def test_checks_of_the_same_flows_share_one_measurement() -> None:

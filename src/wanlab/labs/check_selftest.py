@@ -59,8 +59,9 @@ class Verdict:
 
 
 def cases(unit: Unit) -> Iterator[Case]:
-    """Yield all cases of a unit. A lab has none: its steps are given, so nothing is solved."""
+    """Yield all cases of a unit. A lab has only the first: its steps are given, so nothing is solved."""
     if unit.kind == "lab":
+        yield Case(unit, START, None, 1)
         return
     seeds = range(1, max(1, len(unit.variants)) + 1)
     for seed in seeds:

@@ -6,6 +6,7 @@ check that is missed gives a hint, which says where to look and not what the ans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -22,6 +23,9 @@ from .unit import CLIENT, Check, CheckFlow, Unit
 
 SETTLE = "500ms"
 PING_ANSWER = " bytes from "
+FLOW_PROGRAM = "iperf3"
+RATE = re.compile(r"\b(tbf|htb|hfsc|cake|maxrate|rate)\b")
+ENDLESS = "not measured: nothing limits the rate of this network yet, so the test would not end"
 FLOW_LIMIT = "600s"
 HEADER_SHARE = 0.02
 """How much less than iperf3 has received a port may have sent: counters are read at the ends."""
@@ -95,10 +99,31 @@ def grade(unit: Unit, network: Network, say: Say = lambda line: None) -> list[Ma
     marks = []
     measured: Measurements = {}
     ports = {port: None for check in unit.check for port in check.through}
+    is_unlimited = unit.line_rate == "0" and network.clock == "virtual"
+    is_endless = is_unlimited and not _limits_a_rate(network)
     for check in unit.check:
         say(f"check: {check.what}")
+        if is_endless and any(FLOW_PROGRAM in flow.command for flow in check.flows):
+            marks.append(Mark(check, False, None, ENDLESS))
+            continue
         marks.append(_mark(check, network, measured, list(ports)))
     return _with_guards(marks)
+
+
+def _limits_a_rate(network: Network) -> bool:
+    """Whether some port has a discipline with a rate.
+
+    Without one, and with links of no rate, a flow is infinitely fast: no virtual time passes, and
+    the flow does not end.
+    """
+    nodes: list[CommandNode] = [
+        network.root,
+        *(network[host.name] for host in network.topology.hosts),
+    ]
+    return any(
+        RATE.search(node.run("tc qdisc show", check=False, timeout=FLOW_LIMIT).output)
+        for node in nodes
+    )
 
 
 def _with_guards(marks: Sequence[Mark]) -> list[Mark]:
