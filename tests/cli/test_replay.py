@@ -122,8 +122,8 @@ def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
 
 
 def test_the_prompt_is_rewound_into_the_command_of_that_instant(wanlab: Any) -> None:
-    lines = b"h1 ping -c 5 h2\nrewind 2500ms\nh2 hostname\n"
-    lines += b"rewind\nrewind 99s\nrewind 1s\nh1 echo there\n"
+    back = b"rewind\nrewind 99s\nrewind 1s\n"
+    lines = b"h1 ping -c 5 h2\nrewind 2500ms\nh2 hostname\n" + back + b"h1 echo there\n"
     ran = wanlab("mn", "--session", "s.wanlab", input=lines)
     assert ran.status == 0, ran.errors
     # The last replies are shown once more after each time that the network has gone back.

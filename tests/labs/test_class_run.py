@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from wanlab.agent.messages import Kind, encode
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, class_run, hand_in, new_unit, similar, submissions
 from wanlab.labs.class_run import ClassOptions, ClassRun, GradingJob
 from wanlab.labs.feedback import StudentResult
+from wanlab.session import SessionIdentity, SessionRecorder
 
 ANNA, BEN, CY = "Anna Müller", "Ben", "Cy <b>"
 SEEDS = f"""\
@@ -81,7 +83,7 @@ def grade(folder: Path, **more: object) -> dict[str, StudentResult]:
     chosen = options(folder, **more)
     run = ClassRun(chosen, lambda line: None)
     results = run.run()
-    class_run.write(chosen, results, class_run.alike(run.scripts))
+    class_run.write(chosen, results, class_run.alike(run.scripts, run.sessions))
     return {result["student"]: result for result in results}
 
 
@@ -279,6 +281,42 @@ SCRIPT = (
 def test_submissions_that_are_alike_are_found(other: str, text: str | None) -> None:
     found = similar.pairs("prob1", {"a": SCRIPT, "b": other})
     assert [pair.text for pair in found] == ([] if text is None else [text])
+
+
+def session_file(path: Path, typed: str) -> bytes:
+    """Write a session in which a line is typed; each has an id of its own."""
+    recorder = SessionRecorder(path)
+    header = {"format": 1, "id": str(path), "python": "python", "files_left_out": ""}
+    recorder.write({"session": header})
+    recorder.sent(encode(Kind.INPUT, 1, typed.encode()))
+    recorder.end()
+    return path.read_bytes()
+
+
+def test_sessions_that_are_the_same_are_found_whatever_the_scripts_are(folder: Path) -> None:
+    unit = catalog.find("slow-link", folder / "units")
+    for name, typed in ((ANNA, "tc qdisc"), (BEN, "tc qdisc"), (CY, "ip link")):
+        home = folder / "homes" / name.replace(" ", "-").strip("<>")
+        (home / "transcripts").mkdir(parents=True)
+        session_file(home / "transcripts" / "session-1.wanlab", typed)
+        (home / "slow-link.sh").write_text(f"4 # {name}\n")
+        zipped = folder / "class" / name / "slow-link-seed7.zip"
+        hand_in.pack(unit, 7, home, home / "slow-link.sh", zipped)
+        assert len(hand_in.read(zipped).sessions) == 1
+    grade(folder)
+    (pair, *others) = [row for row in rows(folder, "alike.csv") if ";" in row["likeness"]]
+    assert (pair["first"], pair["second"]) == (ANNA, BEN)
+    assert pair["likeness"] == "equal; the same was typed at the same instants"
+    assert others == []
+
+
+def test_a_copied_session_file_is_named() -> None:
+    copied = SessionIdentity("1", "a")
+    sessions = {"a": [SessionIdentity("2", "b"), copied], "b": [copied], "c": []}
+    found = similar.with_sessions("prob1", [], sessions)
+    assert [(pair.first, pair.second, pair.text) for pair in found] == [
+        ("a", "b", "the same session file")
+    ]
 
 
 @pytest.mark.parametrize(

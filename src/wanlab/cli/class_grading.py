@@ -84,7 +84,7 @@ def grade(
         graded = run.run()
     finally:
         progress.end()
-    pairs = class_run.alike(run.scripts)
+    pairs = class_run.alike(run.scripts, run.sessions)
     class_run.write(options, graded, pairs)
     for pair in pairs:
         print(f"{pair.unit}: {pair.first} and {pair.second} are {pair.text}")

@@ -8,7 +8,8 @@ from typing import Any
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
-from wanlab.session import Difference, RecordedSession, read
+from wanlab.labs import hand_in
+from wanlab.session import Difference, RecordedSession, parse, read
 from wanlab.units import parse_time
 
 from . import execute
@@ -32,7 +33,7 @@ def run(
     """Replay a session; return the exit status."""
     if hands_over and verifies:
         raise WanlabError("--verify and --continue cannot be used together", "leave one out")
-    session = read(file)
+    session = _read(file)
     until_ns = None if until is None else parse_time(until)
     _say_what_differs(session, folder)
     screen = None if hands_over or verifies else Screen(session)
@@ -59,6 +60,16 @@ def run(
     if verifies:
         print(f"equal: all that was said up to {_seconds(shown_ns)} is as it was recorded")
     return 0
+
+
+def _read(file: Path) -> RecordedSession:
+    """Read a session file, or the newest session in a hand-in."""
+    if file.suffix != ".zip":
+        return read(file)
+    sessions = hand_in.read(file).sessions
+    if not sessions:
+        raise WanlabError(f"{file} has no session", "it was made without `wanlab lab start`")
+    return parse(sessions[-1], str(file))
 
 
 def _say_what_differs(session: RecordedSession, folder: Path | None) -> None:

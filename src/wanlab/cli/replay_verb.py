@@ -11,7 +11,7 @@ from .options import SessionFile
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="The session file.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="The session file, or a hand-in.", metavar="FILE")],
     until: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="Stop when the network's clock shows TIME: 12.5s.", metavar="TIME"),
@@ -51,6 +51,7 @@ def replay(
     wanlab replay ping.wanlab
     wanlab replay ping.wanlab --verify
     wanlab replay ping.wanlab --until 2.5s --continue
+    wanlab replay prob1-seed7.zip --verify         the newest session in a student's hand-in
 
     On the same kernel, with the same versions of the programs, everything happens again at the same
     instants. What differs on this computer is said first. A session on the real clock cannot be

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from wanlab import __version__
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.session import SessionIdentity
 
 from . import catalog, feedback, grade_tables, similar, submissions, unit_file, unit_process
 from .feedback import StudentResult
@@ -96,6 +97,9 @@ class ClassRun:
         self._results: dict[tuple[str, str], StudentResult] = {}
         self._running: list[RunningGradingJob] = []
         self.scripts: dict[str, dict[str, str]] = {unit.name: {} for unit in self._units}
+        self.sessions: dict[str, dict[str, Sequence[SessionIdentity]]] = {
+            unit.name: {} for unit in self._units
+        }
 
     def _unit_names(self) -> list[str]:
         known = list(catalog.names(self._options.course))
@@ -145,6 +149,7 @@ class ClassRun:
             return GradingJob(student, unit, None, str(error))
         if submission is not None:
             self.scripts[unit.name][student.name] = submission.script
+            self.sessions[unit.name][student.name] = submission.sessions
         return GradingJob(student, unit, submission)
 
     # -- what is known already --------------------------------------------------------------------
@@ -319,9 +324,16 @@ def write(
         ) from None
 
 
-def alike(scripts: Mapping[str, Mapping[str, str]]) -> list[similar.Pair]:
+def alike(
+    scripts: Mapping[str, Mapping[str, str]],
+    sessions: Mapping[str, Mapping[str, Sequence[SessionIdentity]]],
+) -> list[similar.Pair]:
     """Return the pairs that are alike, of all units."""
-    return [pair for unit, of_unit in scripts.items() for pair in similar.pairs(unit, of_unit)]
+    return [
+        pair
+        for unit, of_unit in scripts.items()
+        for pair in similar.with_sessions(unit, similar.pairs(unit, of_unit), sessions[unit])
+    ]
 
 
 def file_name(student: str) -> str:

@@ -4,6 +4,7 @@ prob1-seed4711.zip
   manifest.json       unit, seed, versions, when it was packed, and the SHA-256 of each file
   script.sh           the commands to grade (script.yaml: steps)
   transcripts/        what each terminal showed, and the commands that were typed
+  sessions/           the newest session files, which `wanlab replay` performs again
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ TRANSCRIPTS = "transcripts"
 COMMANDS = "commands"
 MANIFEST = "manifest.json"
 SUFFIXES = (".sh", ".yaml")
-SESSION_SUFFIX = ".wanlab"
+SESSIONS, SESSION_SUFFIX = "sessions", ".wanlab"
+MAX_SESSION_BYTES = 16 << 20
+"""Of all session files in a hand-in."""
 MAX_BYTES = 1 << 20
 """Of a script, and of what is kept of each transcript."""
 SHOWN_DIGITS = 12
@@ -57,6 +60,8 @@ class HandIn:
     suffix: str
     packed: str
     wanlab: str
+    sessions: tuple[bytes, ...]
+    """Contents of session files, the newest last."""
     is_intact: bool
     """Whether every file still has the digest that it was packed with."""
 
@@ -69,6 +74,7 @@ def pack(unit: Unit, seed: int, home: Path, script: Path, target: Path) -> str:
             continue
         text = plain(_bytes(file)[-MAX_BYTES:].decode(errors="replace"))
         files[f"{TRANSCRIPTS}/{file.name}"] = text.encode()
+    files.update(_newest_sessions(home))
     manifest = {
         "unit": unit.name,
         "seed": seed,
@@ -117,6 +123,7 @@ def read(path: Path) -> HandIn:
             suffix=Path(name).suffix if Path(name).suffix in SUFFIXES else ".sh",
             packed=str(manifest["packed"]),
             wanlab=str(manifest["wanlab"]),
+            sessions=tuple(data[name] for name in data if name.startswith(f"{SESSIONS}/")),
             is_intact=all(hashlib.sha256(data[n]).hexdigest() == digests[n] for n in data),
         )
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration) as error:
@@ -183,7 +190,20 @@ def _bytes(path: Path) -> bytes:
         raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def _newest_sessions(home: Path) -> dict[str, bytes]:
+    """Return the newest session files that a hand-in has space for, the oldest first."""
+    kept: list[tuple[str, bytes]] = []
+    left_bytes = MAX_SESSION_BYTES
+    for file in reversed(sessions_in(home)):
+        left_bytes -= file.stat().st_size
+        if left_bytes < 0:
+            break
+        kept.append((f"{SESSIONS}/{file.name}", _bytes(file)))
+    return dict(reversed(kept))
+
+
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > 2 * MAX_BYTES:
+    is_session = name.startswith(f"{SESSIONS}/")
+    if archive.getinfo(name).file_size > (MAX_SESSION_BYTES if is_session else 2 * MAX_BYTES):
         raise ValueError(f"{name} is larger than a hand-in's files are")
     return archive.read(name)

@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from wanlab.session import SessionIdentity
+
 NEARLY = 0.9
+SAME_SESSION = "the same session file"
+EQUAL_SESSION = "the same was typed at the same instants"
 MIN_LINES = 3
 """Shorter scripts are alike by chance, unless they are equal."""
 
@@ -21,10 +25,13 @@ class Pair:
     first: str
     second: str
     likeness: float
+    session: str = ""
+    """How their sessions are alike, if they are."""
 
     @property
     def text(self) -> str:
-        return "equal" if self.likeness == 1 else f"{self.likeness:.0%} alike"
+        likeness = "equal" if self.likeness == 1 else f"{self.likeness:.0%} alike"
+        return "; ".join(filter(None, [likeness if self.likeness else "", self.session]))
 
 
 def normalized(script: str) -> list[str]:
@@ -42,6 +49,30 @@ def pairs(unit: str, scripts: Mapping[str, str]) -> list[Pair]:
         if likeness >= NEARLY:
             found.append(Pair(unit, first, second, likeness))
     return sorted(found, key=lambda pair: (-pair.likeness, pair.first, pair.second))
+
+
+def with_sessions(
+    unit: str, found: Sequence[Pair], sessions: Mapping[str, Sequence[SessionIdentity]]
+) -> list[Pair]:
+    """Return the pairs, and those whose scripts differ, with what their sessions have in common."""
+    likeness = {(pair.first, pair.second): pair.likeness for pair in found}
+    known = {
+        student: (
+            {session.id for session in own},
+            {session.inputs for session in own},
+        )
+        for student, own in sessions.items()
+    }
+    texts = {}
+    for first, second in combinations(sorted(known), 2):
+        if known[first][0] & known[second][0]:
+            texts[first, second] = SAME_SESSION
+        elif known[first][1] & known[second][1]:
+            texts[first, second] = EQUAL_SESSION
+    return [
+        Pair(unit, *both, likeness.get(both, 0.0), texts.get(both, ""))
+        for both in dict.fromkeys([*likeness, *texts])
+    ]
 
 
 def _likeness(first: Sequence[str], second: Sequence[str]) -> float:

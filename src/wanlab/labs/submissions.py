@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wanlab.errors import InputError, Problem, WanlabError
+from wanlab.session import SessionIdentity, parse
 
 from . import hand_in
 
@@ -44,6 +45,7 @@ class Submission:
     handed_in_s: float
     """When the file was written, in seconds since the epoch."""
     notes: tuple[str, ...] = ()
+    sessions: tuple[SessionIdentity, ...] = ()
 
     @property
     def handed_in(self) -> str:
@@ -143,7 +145,17 @@ def newest(paths: Sequence[Path], unit: str, student: Student) -> Submission | N
         notes.append(f"made with seed {packed.seed}, graded with {student.seed}")
     if not packed.is_intact:
         notes.append("files were changed after packing")
-    return Submission(packed.script, packed.suffix, file, file.stat().st_mtime, tuple(notes))
+    sessions = []
+    for content in packed.sessions:
+        try:
+            sessions.append(parse(content, file.name).identity)
+        except (WanlabError, KeyError) as error:
+            notes.append(f"a session cannot be read: {error}")
+    return Submission(
+        *(packed.script, packed.suffix, file, file.stat().st_mtime),
+        notes=tuple(notes),
+        sessions=tuple(sessions),
+    )
 
 
 def _files(folder: Path, unit: str) -> list[Path]:

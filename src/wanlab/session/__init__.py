@@ -10,7 +10,7 @@ comparison  finds the first difference between what was recorded and what a repl
 """
 
 from .comparison import Difference, SessionComparison
-from .recorded import RecordedSession, SessionError, read
+from .recorded import RecordedSession, SessionError, SessionIdentity, parse, read
 from .recorder import SessionRecorder
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "RecordedSession",
     "SessionComparison",
     "SessionError",
+    "SessionIdentity",
     "SessionRecorder",
+    "parse",
     "read",
 ]

@@ -56,6 +56,15 @@ Moment = SentPiece | ReceivedFrame | Event
 
 
 @dataclass(frozen=True)
+class SessionIdentity:
+    """What tells sessions apart: copies of a file have the same `id`; sessions in which the same was
+    done at the same instants have the same `inputs`."""
+
+    id: str
+    inputs: str
+
+
+@dataclass(frozen=True)
 class RecordedSession:
     """A session file's content."""
 
@@ -119,6 +128,10 @@ class RecordedSession:
                 for frame in moment.frames:
                     if frame.kind is Kind.CALL and (body := frame.json())["do"] == name:
                         yield body
+
+    @property
+    def identity(self) -> SessionIdentity:
+        return SessionIdentity(str(self.header["id"]), self.inputs_digest())
 
     def inputs_digest(self) -> str:
         """Return the same for sessions in which the same was done at the same instants: it leaves out
