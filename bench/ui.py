@@ -10,6 +10,8 @@ Measured in Debian's Chromium without a screen, where the processor renders the 
                 time of a frame in the page's thread
     terminals   20 terminals of 20 hosts are open and one writes 1 MB/s: the time from a key to its
                 letter on the screen in another one
+    many        a network of 1,000 nodes: the time from the address to the drawn canvas; then, in the
+                whole network and from near, a drag of a switch with 25 links and a zoom with the wheel
     charts      throughput and queue of 50 ports with ten samples a second, over 30 s: frames per second
                 of the page, and the processor time of a frame
 """
@@ -19,6 +21,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import math
 import re
 import shutil
 import subprocess
@@ -34,10 +37,13 @@ from typing import Any
 from _report import Report
 
 from wanlab import Host, Switch, Topology, link, save
+from wanlab.topology.model import Link
 from wanlab.web.app import STATIC
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 HOSTS, SWITCHES, TERMINALS = 50, 10, 20
+MANY_SWITCHES, MANY_PER_SWITCH = 40, 24
+MAX_MANY_S = 3.0
 MAX_FIRST_PAGE_S = 1.5
 MAX_BYTES = 1_000_000
 MIN_FRAMES_PER_S = 30.0
@@ -66,6 +72,26 @@ DRAG = """async ([name, frames]) => {
     }
     send("mouseup", window, 8, 0);
     return [times, places.size];
+}"""
+ZOOM = """async (frames) => {
+    const pane = document.querySelector(".react-flow__pane");
+    const box = pane.getBoundingClientRect();
+    const next = () => new Promise(requestAnimationFrame);
+    const shown = () => document.querySelector(".react-flow__viewport").style.transform;
+    const seen = new Set(), times = [];
+    let last = await next();
+    for (let frame = 0; frame < frames; frame += 1) {
+        const deltaY = (Math.floor(frame / 15) % 2 ? 1 : -1) * 12;
+        pane.dispatchEvent(new WheelEvent("wheel", {
+            clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, deltaY, ctrlKey: true,
+            bubbles: true, cancelable: true, view: window,
+        }));
+        const now = await next();
+        times.push(now - last);
+        last = now;
+        seen.add(shown());
+    }
+    return [times, seen.size];
 }"""
 RECORD_SOCKETS = """
 window.opened = [];
@@ -132,6 +158,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder, sync_playwright() as player:
         save(many_hosts(), Path(folder) / "many.yaml")
         save(star(), Path(folder) / "star.yaml")
+        save(thousand_nodes(), Path(folder) / "thousand.yaml")
         browser = player.chromium.launch(executable_path=program, args=["--no-sandbox"])
         with served(Path(folder), "many.yaml", options.pages) as url:
             visits = [visit(browser, url) for _ in range(VISITS)]
@@ -148,6 +175,14 @@ def main() -> int:
                 is_met = frames >= MIN_FRAMES_PER_S
                 add(f"charts of {CURVES} ports", frames, "frames/s", MIN_FRAMES_PER_S, is_met)
                 add("charts, processor", busy_ms, "ms/frame", None, True)
+        if "many" not in options.without:
+            with served(Path(folder), "thousand.yaml", options.pages) as url:
+                opened_s = min(open_many(browser, url) for _ in range(3))
+                add("1,000 nodes, open", opened_s, "s", MAX_MANY_S, opened_s < MAX_MANY_S)
+                for what, (frames, busy_ms) in many(browser, url).items():
+                    is_met = frames >= MIN_FRAMES_PER_S
+                    add(f"1,000 nodes, {what}", frames, "frames/s", MIN_FRAMES_PER_S, is_met)
+                    add(f"1,000 nodes, {what}, processor", busy_ms, "ms/frame", None, True)
         if "terminals" not in options.without:
             with served(Path(folder), "star.yaml", options.pages) as url:
                 quiet_ms, busy_ms, flood_mbs = echoes(browser, url)
@@ -162,7 +197,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=Path, default=STATIC, help="folder of the built pages")
-    parser.add_argument("--without", nargs="*", default=[], choices=["terminals", "charts"])
+    parser.add_argument("--without", nargs="*", default=[], choices=["terminals", "charts", "many"])
     return parser.parse_args()
 
 
@@ -183,6 +218,23 @@ def many_hosts() -> Topology:
         hosts.append(Host(f"h{number + 1}", x=x, y=y))
         links.append(link(hosts[-1].name, switch.name, rate="10Mbps", delay="5ms"))
     links += [link(a.name, b.name, rate="100Mbps") for a, b in pairwise(switches)]
+    return Topology(nodes=(*switches, *hosts), links=tuple(links))
+
+
+def thousand_nodes() -> Topology:
+    """Return a grid of switches, each with hosts around it."""
+    switches: list[Switch] = []
+    hosts: list[Host] = []
+    links: list[Link] = []
+    for number in range(MANY_SWITCHES):
+        x, y = 700.0 * (number % 8), 600.0 * (number // 8)
+        switches.append(Switch(f"s{number + 1}", x=x, y=y, stp=True))
+        for index in range(MANY_PER_SWITCH):
+            angle = 2 * math.pi * index / MANY_PER_SWITCH
+            name = f"h{len(hosts) + 1}"
+            hosts.append(Host(name, x=x + 270 * math.cos(angle), y=y + 220 * math.sin(angle)))
+            links.append(link(name, switches[-1].name, rate="10Mbps"))
+    links += [link(a.name, b.name) for a, b in pairwise(switches)]
     return Topology(nodes=(*switches, *hosts), links=tuple(links))
 
 
@@ -268,6 +320,56 @@ def drag(browser: Any, url: str) -> tuple[float, float, float]:
     page.close()
     slow_ms = sorted(times_ms)[int(len(times_ms) * 0.95)]
     return 1000 * places / sum(times_ms), slow_ms, busy_ms
+
+
+def open_many(browser: Any, url: str) -> float:
+    """Return the seconds until the network of 1,000 nodes is drawn, with an empty browser cache."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    began = time.monotonic()
+    page.goto(url)
+    _wait_for_many(page)
+    seconds = time.monotonic() - began
+    context.close()
+    return seconds
+
+
+def _wait_for_many(page: Any) -> None:
+    """Wait until the whole network is fitted to the window; only visible nodes are in the page."""
+    count = MANY_SWITCHES * (MANY_PER_SWITCH + 1)
+    page.wait_for_function(
+        "count => document.querySelectorAll('.react-flow__node').length === count",
+        arg=count,
+        timeout=120_000,
+    )
+
+
+def many(browser: Any, url: str) -> dict[str, tuple[float, float]]:
+    """Drag and zoom a network of 1,000 nodes; return frames per second and processor time per frame
+    in ms."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(url)
+    _wait_for_many(page)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    found = {}
+
+    def measure(what: str, script: str, argument: object, frames: int) -> None:
+        before_s = _busy_s(session)
+        times_ms, places = page.evaluate(script, argument)
+        busy_ms = 1000 * (_busy_s(session) - before_s) / frames
+        found[what] = (1000 * places / sum(times_ms), busy_ms)
+
+    frames = FRAMES // 3
+    measure("drag", DRAG, ["switch s20", frames], frames)
+    measure("zoom", ZOOM, frames, frames)
+    page.get_by_role("button", name="Zoom in").click(click_count=1)
+    page.keyboard.press("Control+0")
+    page.wait_for_function("() => document.querySelectorAll('.react-flow__node').length < 200")
+    name = page.locator("[aria-label^='switch s']").first.get_attribute("aria-label")
+    measure("drag from near", DRAG, [name, frames], frames)
+    page.close()
+    return found
 
 
 def charts(browser: Any, url: str) -> tuple[float, float]:

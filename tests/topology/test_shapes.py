@@ -132,9 +132,45 @@ def test_a_shape_that_cannot_be_made_is_refused(text: str, error: str) -> None:
 @given(st.sampled_from(sorted(shapes.SHAPES)), st.integers(3, 5), st.integers(1, 3))
 def test_every_shape_is_without_problem(name: str, first: int, second: int) -> None:
     sizes = {"minimal": [], "linear": [first, second], "torus": [first, 3, second]}
-    sizes["tree"] = [second, 2]
+    sizes |= {"tree": [second, 2], "ring": [first, second], "fat_tree": [2 * second]}
     topology = shapes.SHAPES[name](*sizes.get(name, [first]), rate="1Mbps", delay="1ms")
     assert check(topology) == []
+
+
+def degrees(topology: Topology) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for it in topology.links:
+        for port in it.ports:
+            found[port.node] = found.get(port.node, 0) + 1
+    return found
+
+
+def test_a_ring_is_closed_and_its_switches_use_stp() -> None:
+    ring = shapes.ring(5, 2)
+    assert (len(ring.switches), len(ring.hosts), len(ring.links)) == (5, 10, 15)
+    assert {degrees(ring)[it.name] for it in ring.switches} == {4}
+    assert all(it.stp for it in ring.switches)
+
+
+def test_a_fat_tree_of_four_pods_has_sixteen_hosts() -> None:
+    topology = shapes.from_text("fat_tree,4")
+    assert (len(topology.switches), len(topology.hosts), len(topology.links)) == (20, 16, 48)
+    assert {degrees(topology)[it.name] for it in topology.switches} == {4}
+    with pytest.raises(WanlabError, match="it must be even"):
+        shapes.fat_tree(3)
+
+
+def test_a_waxman_network_is_connected_and_depends_on_its_seed() -> None:
+    one, other = shapes.waxman(40, 1), shapes.waxman(40, 2)
+    assert one == shapes.waxman(40, 1)
+    assert one.links != other.links
+    reached = {"s1"}
+    for _ in one.switches:
+        for it in one.links:
+            a, b = (port.node for port in it.ports)
+            if reached & {a, b}:
+                reached |= {a, b}
+    assert reached == {node.name for node in one.nodes}
 
 
 @pytest.mark.parametrize(

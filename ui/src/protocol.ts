@@ -520,6 +520,14 @@ export interface NewCommand {
   id?: number;
 }
 
+/** Draw a network of a known shape: "tree,depth=2,fanout=3,rate=10Mbps". */
+export interface GenerateCommand {
+  do: "generate";
+  shape: string;
+  discard?: boolean;
+  id?: number;
+}
+
 /** Open a file of the working folder; or, given its text, a file of the user's computer. */
 export interface OpenCommand {
   do: "open";
@@ -737,6 +745,7 @@ export type AnyCommand =
   | UndoCommand
   | RedoCommand
   | NewCommand
+  | GenerateCommand
   | OpenCommand
   | SaveCommand
   | DraftCommand

@@ -2,7 +2,11 @@
 
     minimal()         h1 h2 on s1               single(k)        h1..hk on s1
     linear(k, n)      s1 - s2 - ... - sk, each with n hosts
-    tree(depth, fanout)                         torus(x, y, n)   has loops, so its switches use STP
+    tree(depth, fanout)                         torus(x, y, n)
+    ring(k, n)        s1 - s2 - ... - sk - s1   fat_tree(k)      of k pods, with k**3 / 4 hosts
+    waxman(k, seed)   k switches at random places, linked with a probability that falls with distance
+
+Those with loops (torus, ring, fat_tree, waxman) have switches that use STP.
 
     dumbbell(pairs=2)                           parking_lot(hops=2)
 
@@ -18,9 +22,11 @@ Mininet assigns addresses.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from random import Random
 from typing import Unpack
 
 from wanlab.errors import WanlabError, did_you_mean
@@ -29,6 +35,7 @@ from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
 MAX_NODES = 50_000
 """Of a shape. Such a network may need 100 GB of memory, so larger sizes are slips of the pen."""
+MAX_WAXMAN_SWITCHES = 1000  # all pairs are looked at
 MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
 
@@ -148,9 +155,90 @@ def parking_lot(
     return _topology(f"parking_lot,{hops}", hosts, [f"s{i}" for i in _to(hops + 1)], links)
 
 
+def ring(k: int = 4, n: int = 1, **words: Unpack[ConditionWords]) -> Topology:
+    """Return a ring of k switches with n hosts each."""
+    _at_least(3, k=k)
+    _at_least(1, n=n)
+    chain = linear(k, n, **words)
+    nodes = tuple(
+        replace(node, stp=True) if isinstance(node, Switch) else node for node in chain.nodes
+    )
+    closing = link(f"s{k}", "s1", **words)
+    return replace(chain, name=f"ring,{k},{n}", nodes=nodes, links=(*chain.links, closing))
+
+
+def fat_tree(k: int = 4, **words: Unpack[ConditionWords]) -> Topology:
+    """Return a fat tree of k pods: (k/2)**2 core switches, k/2 aggregation and k/2 edge switches in
+    each pod, and k/2 hosts at each edge switch.
+
+    Al-Fares et al., "A scalable, commodity data center network architecture", SIGCOMM 2008.
+    """
+    if k < 2 or k % 2:
+        raise WanlabError(f"k is {k}", "it must be even and at least 2")
+    half = k // 2
+    _refuse_too_many(f"fat_tree,{k}", half * half + k * k + k * half * half)
+    cores = [f"c{i}" for i in _to(half * half)]
+    aggregations = [f"a{pod}x{i}" for pod in _to(k) for i in _to(half)]
+    edges = [f"e{pod}x{i}" for pod in _to(k) for i in _to(half)]
+    hosts = [f"h{i}" for i in _to(len(edges) * half)]
+    links: list[Link] = []
+    for index, upper in enumerate(aggregations):
+        group, pod = index % half, index // half
+        links += [link(core, upper, **words) for core in cores[group * half : (group + 1) * half]]
+        links += [link(upper, lower, **words) for lower in edges[pod * half : (pod + 1) * half]]
+    links += [link(edges[index // half], host, **words) for index, host in enumerate(hosts)]
+    width = FAT_TREE_STEP * len(hosts)
+    rows = (cores, aggregations, edges, hosts)
+    places = {
+        name: (width * (index + 0.5) / len(row), FAT_TREE_ROW * level)
+        for level, row in enumerate(rows)
+        for index, name in enumerate(row)
+    }
+    switches = [
+        Switch(name, dpid=f"{number:x}", stp=True, x=places[name][0], y=places[name][1])
+        for number, name in enumerate([*cores, *aggregations, *edges], 1)
+    ]
+    nodes = (*(Host(name, x=places[name][0], y=places[name][1]) for name in hosts), *switches)
+    return Topology(name=f"fat_tree,{k}", nodes=nodes, links=tuple(links))
+
+
+FAT_TREE_STEP, FAT_TREE_ROW = 90.0, 130.0
+WAXMAN_ALPHA, WAXMAN_BETA = 0.4, 0.4
+WAXMAN_STEP = 160.0
+
+
+def waxman(k: int = 10, seed: int = 1, **words: Unpack[ConditionWords]) -> Topology:
+    """Return k switches at random places of a square, with a host each.
+
+    Two switches are linked with the probability beta * exp(-distance / (alpha * diagonal)), with
+    alpha = beta = 0.4; each is linked at least to the nearest of those before it, so that the network
+    is connected. Waxman, "Routing of multipoint connections", IEEE JSAC 6 (9), 1988.
+    """
+    _at_least(1, k=k)
+    if k > MAX_WAXMAN_SWITCHES:
+        raise WanlabError(f"waxman,{k} has more than {MAX_WAXMAN_SWITCHES} switches")
+    random = Random(seed)
+    side = WAXMAN_STEP * math.sqrt(k) * 1.3
+    places = [(random.uniform(0, side), random.uniform(0, side)) for _ in range(k)]
+    links = [link(f"h{i}", f"s{i}", **words) for i in _to(k)]
+    for i in range(1, k):
+        far = [math.dist(places[i], places[j]) for j in range(i)]
+        nearest = far.index(min(far))
+        for j, distance in enumerate(far):
+            chance = WAXMAN_BETA * math.exp(-distance / (WAXMAN_ALPHA * side * math.sqrt(2)))
+            if random.random() < chance or j == nearest:
+                links.append(link(f"s{j + 1}", f"s{i + 1}", **words))
+    hosts = [Host(f"h{i + 1}", x=x, y=y + 75) for i, (x, y) in enumerate(places)]
+    switches = [Switch(f"s{i + 1}", x=x, y=y, stp=True) for i, (x, y) in enumerate(places)]
+    return Topology(name=f"waxman,{k},{seed}", nodes=(*hosts, *switches), links=tuple(links))
+
+
 SHAPES: Mapping[str, Callable[..., Topology]] = {
     shape.__name__: shape
-    for shape in (minimal, single, reversed, linear, tree, torus, dumbbell, parking_lot)
+    for shape in (
+        *(minimal, single, reversed, linear, tree, torus, dumbbell, parking_lot),
+        *(ring, fat_tree, waxman),
+    )
 }
 
 

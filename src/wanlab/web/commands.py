@@ -50,6 +50,13 @@ class NewCommand(Command, frozen=True, tag="new"):
     discard: bool = False
 
 
+class GenerateCommand(Command, frozen=True, tag="generate"):
+    """Draw a network of a known shape: "tree,depth=2,fanout=3,rate=10Mbps"."""
+
+    shape: str
+    discard: bool = False
+
+
 class OpenCommand(Command, frozen=True, tag="open"):
     """Open a file of the working folder; or, given its text, a file of the user's computer."""
 
@@ -256,7 +263,16 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
 
 
 COMMANDS = (
-    *(EditCommand, UndoCommand, RedoCommand, NewCommand, OpenCommand, SaveCommand, DraftCommand),
+    *(
+        EditCommand,
+        UndoCommand,
+        RedoCommand,
+        NewCommand,
+        GenerateCommand,
+        OpenCommand,
+        SaveCommand,
+        DraftCommand,
+    ),
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
     *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
     *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),

@@ -13,10 +13,11 @@ from collections.abc import Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
 
-from wanlab import Network, Topology, __version__
+from wanlab import Network, Topology, __version__, shapes
 from wanlab.errors import TopologyError, WanlabError, did_you_mean
 from wanlab.plan import plan_script
 from wanlab.topology import dumps
+from wanlab.topology.layout import arranged
 
 from . import canvas_steps, commands, protocol
 from .broadcast import Broadcast, Browser
@@ -36,6 +37,7 @@ from .step_watch import StepWatch
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
 CHECK_REAL_S = 1.0
+MAX_GENERATED_NODES = 2000
 PRELOAD_AFTER_REAL_S = 3.0
 EXPORTS = {
     "mn": "application/json",
@@ -75,6 +77,7 @@ class Laboratory:
             commands.UndoCommand: editor.undo,
             commands.RedoCommand: editor.redo,
             commands.NewCommand: self._new,
+            commands.GenerateCommand: self._generate,
             commands.OpenCommand: self._open,
             commands.SaveCommand: editor.save,
             commands.DraftCommand: editor.answer_draft,
@@ -192,6 +195,17 @@ class Laboratory:
 
     def _new(self, command: commands.NewCommand, by: str) -> None:
         self.editor.new(command, by)
+        self.session.terminals.close_ended()
+
+    def _generate(self, command: commands.GenerateCommand, by: str) -> None:
+        topology = shapes.from_text(command.shape)
+        if len(topology.nodes) > MAX_GENERATED_NODES:
+            raise WanlabError(
+                f"{command.shape} has {len(topology.nodes)} nodes",
+                f"the page can draw {MAX_GENERATED_NODES}",
+            )
+        self.editor.check_saved(discard=command.discard)
+        self.editor.open_topology(arranged(topology), None, UNTITLED, by)
         self.session.terminals.close_ended()
 
     def _open(self, command: commands.OpenCommand, by: str) -> None:

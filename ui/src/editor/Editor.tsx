@@ -2,9 +2,11 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { useState } from "react";
 import { useConnection } from "../connection";
 import { DraftNotice } from "../files/DraftNotice";
-import { openUpload } from "../files/topologies";
+import { openUpload, showOpen } from "../files/topologies";
 import { useDocument } from "../stores/document";
+import { showDialog } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
+import { showSide } from "../stores/view";
 import { Canvas } from "./Canvas";
 import "./editor.css";
 import { Icon } from "./icons";
@@ -74,7 +76,18 @@ function Empty() {
       <h2>The canvas is empty</h2>
       <p>Choose a host or a switch on the left, then click where to place it.</p>
       <p>Connect two nodes with the link tool. Then press Run.</p>
-      <p className="hint">You can also drop a .mn or .yaml file here, or start a lab under Lessons.</p>
+      <p className="empty-starts">
+        <button type="button" className="button" onClick={() => showSide("lesson")}>
+          Start a lab
+        </button>
+        <button type="button" className="button" onClick={() => showDialog("generate")}>
+          Generate a network
+        </button>
+        <button type="button" className="button" onClick={showOpen}>
+          Open a file
+        </button>
+      </p>
+      <p className="hint">You can also drop a .mn or .yaml file here.</p>
     </div>
   );
 }

@@ -21,6 +21,7 @@ import type { Point } from "./geometry";
 import { KINDS } from "./kinds";
 import { askCapture, endCapture } from "../packets/capture";
 import { openProperties } from "./problems";
+import { NO_CONDITIONS, PRESETS } from "./presets";
 import { beginLink } from "./tool";
 import { fit } from "./viewport";
 
@@ -89,6 +90,17 @@ export function linkMenu(id: string): readonly MenuEntry[] {
           "line",
         ] as const)
       : []),
+    ...(isControl
+      ? []
+      : [
+          {
+            title: "Conditions of",
+            items: PRESETS.map(({ title, options }) => ({
+              title,
+              run: () => void perform({ do: "set_link", link: id, options: { ...NO_CONDITIONS, ...options } }),
+            })),
+          },
+        ]),
     { title: "Properties", keys: "Enter", run: () => openProperties() },
     "line",
     { title: `Delete ${linkName(link)}`, keys: "Del", run: deleteSelected, isDangerous: true },

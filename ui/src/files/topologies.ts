@@ -1,7 +1,7 @@
 /** New, open and save: in the working folder, and on the user's computer. */
 import { CommandError, send, showError, type CommandOf } from "../connection";
 import { ask, closeDialog, showDialog } from "../layout/dialogs";
-import type { NewCommand, OpenCommand } from "../protocol";
+import type { GenerateCommand, NewCommand, OpenCommand } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { toast } from "../stores/toasts";
@@ -16,11 +16,11 @@ export const EXPORTS = [
 ] as const;
 
 /** Replace the document; ask first if there are unsaved changes. */
-async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open">>(
-  command: C & { do: "new" | "open" },
+async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open"> | CommandOf<"generate">>(
+  command: C & { do: "new" | "open" | "generate" },
 ): Promise<boolean> {
   try {
-    await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id">);
+    await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id"> & Omit<GenerateCommand, "id">);
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== "not saved") {
       showError(error);
@@ -48,6 +48,11 @@ export async function askToSave(): Promise<boolean> {
 
 export async function newDocument(): Promise<boolean> {
   return replaceDocument({ do: "new" });
+}
+
+/** Draw a network of a known shape: "tree,depth=2,fanout=3". */
+export async function generate(shape: string): Promise<boolean> {
+  return replaceDocument({ do: "generate", shape });
 }
 
 /** Open a file of the working folder. */
@@ -105,6 +110,31 @@ export async function download(form: string): Promise<void> {
     if (!response.ok) throw new CommandError((await response.json()) as { what: string });
     const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
     saveToDisk(await response.blob(), `${stem}.${form}`);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+const PNG_SCALE = 2;
+
+/** Download a picture of the canvas in pixels. */
+export async function downloadPng(): Promise<void> {
+  try {
+    const response = await fetch("/api/export/svg", { cache: "no-store" });
+    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
+    const url = URL.createObjectURL(await response.blob());
+    const picture = new Image();
+    picture.src = url;
+    await picture.decode();
+    URL.revokeObjectURL(url);
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [picture.naturalWidth * PNG_SCALE, picture.naturalHeight * PNG_SCALE];
+    const pen = canvas.getContext("2d")!;
+    pen.fillStyle = "#ffffff";
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
+    canvas.toBlob((blob) => blob !== null && saveToDisk(blob, `${stem}.png`));
   } catch (error) {
     showError(error);
   }

@@ -1,5 +1,6 @@
 import { useConnection } from "../connection";
 import { NetworkForm } from "../inspector/NetworkForm";
+import { GenerateDialog } from "../files/GenerateDialog";
 import { OpenDialog, SaveDialog } from "../files/FileDialogs";
 import { CaptureDialog } from "../packets/CaptureDialog";
 import { Dialog } from "./Dialog";
@@ -33,6 +34,7 @@ export function Dialogs() {
       )}
       {shown === "about" && <About />}
       {shown === "capture" && <CaptureDialog />}
+      {shown === "generate" && <GenerateDialog />}
       {question !== null && (
         <Dialog
           title={question.title}

@@ -1,7 +1,7 @@
 /** The dialog that is open, and questions to the user. */
 import { create } from "zustand";
 
-export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture";
+export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate";
 
 export interface Question {
   title: string;

@@ -3,7 +3,7 @@ import { duplicateSelected, deleteSelected, selectAll, selectedIds } from "../ed
 import { copySelected, cutSelected, pasteHere } from "../editor/clipboard";
 import { arranging } from "../editor/menus";
 import { fit, zoomIn, zoomOut, zoomTo } from "../editor/viewport";
-import { download, EXPORTS, newDocument, save, saveAs, showOpen, chooseUpload } from "../files/topologies";
+import { download, downloadPng, EXPORTS, newDocument, save, saveAs, showOpen, chooseUpload } from "../files/topologies";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
 import { useRunning } from "../stores/running";
@@ -37,6 +37,7 @@ export function menuBar(actions: RunActions): readonly TopMenu[] {
 function fileMenu(): readonly MenuEntry[] {
   return [
     { title: "New", keys: "Ctrl+Alt+N", run: () => void newDocument() },
+    { title: "Generate…", run: () => showDialog("generate") },
     { title: "Open…", keys: "Ctrl+O", run: showOpen },
     { title: "Open from this computer…", run: chooseUpload },
     "line",
@@ -46,7 +47,10 @@ function fileMenu(): readonly MenuEntry[] {
     "line",
     {
       title: "Export",
-      items: EXPORTS.map(({ form, title }) => ({ title, run: () => void download(form) })),
+      items: [
+        ...EXPORTS.map(({ form, title }) => ({ title, run: () => void download(form) })),
+        { title: "Picture (PNG)", run: () => void downloadPng() },
+      ],
     },
     "line",
     { title: "Preferences…", keys: "Ctrl+,", run: () => showDialog("preferences") },
