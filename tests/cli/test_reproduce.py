@@ -47,6 +47,14 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     index = (folder / "README.md").read_text()
     assert "| [A round trip](round-trip.md) (C, 1999) | RTT over 5 ms | 20 | 20 ± 0 ms |" in index
     assert "agrees (2 of 2)" in index
+    page = (folder / "round-trip.md").read_text()
+    assert "|  | 10ms | 40 | 40 ± 0 ms | +0% | arithmetic |" in page
+
+
+def test_a_kernel_that_does_not_exist_is_refused(wanlab: Any) -> None:
+    ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "--kernel", "5.99")
+    assert ran.status == 1
+    assert "5.99" in ran.errors
 
 
 def test_a_report_needs_measurements(wanlab: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Jobs, Json, NoCache
+from .options import Jobs, Json, Kernel, NoCache
 
 reproduce = typer.Typer(
     help="""Repeat published figures and compare them with what was published.
@@ -74,7 +74,11 @@ def reproduce_run(
     full: Annotated[
         bool, typer.Option("--full", help="Run the larger design, which takes longer.")
     ] = False,
+    kernel: Kernel = None,
     jobs: Jobs = None,
+    scheduler: Annotated[
+        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
+    ] = "",
     output: Output = RESULTS,
     units: GalleryFolder = None,
     no_cache: NoCache = False,
@@ -85,6 +89,7 @@ def reproduce_run(
     \b
     wanlab reproduce run mathis
     wanlab reproduce run mathis --full -j 8
+    wanlab reproduce run bbr-loss --kernel 7.3 --output results/gallery-7.3
 
     The measurement is kept as NAME.json in the output folder, with a page (NAME.md) and a figure
     (NAME.svg) that shows the published points and ours. Finished runs are cached, so an interrupted
@@ -99,6 +104,7 @@ def reproduce_run(
             figures,
             full=full,
             jobs=jobs,
+            scheduler=scheduler,
             output=output,
             units=units,
             no_cache=no_cache,

@@ -60,6 +60,7 @@ def run(
     *,
     full: bool,
     jobs: int | None,
+    scheduler: str,
     output: Path,
     units: Path | None,
     no_cache: bool,
@@ -72,7 +73,7 @@ def run(
         for name in (unit_file.names(known) if ALL in names else dict.fromkeys(names))
     ]
     measured = {
-        unit.name: _measure(unit, FULL if full else QUICK, jobs, output, no_cache, known)
+        unit.name: _measure(unit, FULL if full else QUICK, jobs, scheduler, output, no_cache, known)
         for unit in chosen
     }
     _print(chosen, measured, output, as_json=as_json)
@@ -96,7 +97,13 @@ def _units(folder: Path | None) -> list[GalleryUnit]:
 
 
 def _measure(
-    unit: GalleryUnit, size: str, jobs: int | None, output: Path, no_cache: bool, known: Path
+    unit: GalleryUnit,
+    size: str,
+    jobs: int | None,
+    scheduler: str,
+    output: Path,
+    no_cache: bool,
+    known: Path,
 ) -> MeasuredFigure:
     """Perform one figure's sweep; keep its measurement, its page and its figure."""
     design = unit.design(size)
@@ -110,7 +117,13 @@ def _measure(
             cached = state.cached
             listener(state)
 
-        results = task.run(jobs=jobs, uses_cache=not no_cache, retry_failed=True, progress=note)
+        results = task.run(
+            jobs=jobs,
+            uses_cache=not no_cache,
+            retry_failed=True,
+            scheduler=scheduler,
+            progress=note,
+        )
     for failure in results.failures:
         print(f"failed: {failure.title(results.varied)}: {failure}")
     measurement = measurement_of(
@@ -119,7 +132,7 @@ def _measure(
         results,
         seeds=design.repeats,
         real_s=None if cached else time.monotonic() - began_s,
-        processor_s=None if cached else _processor_s() - cpu_began_s,
+        processor_s=None if cached or scheduler else _processor_s() - cpu_began_s,
     )
     path = output / f"{unit.name}.json"
     path.write_text(measurement.to_json(), encoding="utf-8")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from .figure import draw
 from .judgement import JudgedPrediction, Judgement, judge
-from .measurement import MeasuredFigure, read_measurement
-from .unit import GalleryUnit, Prediction
+from .measurement import Estimate, MeasuredFigure, read_measurement
+from .unit import GalleryUnit, Prediction, PublishedPoint
 
 INDEX = "README.md"
 INTRODUCTION = """\
@@ -31,8 +31,15 @@ computed from them:
 `wanlab reproduce show NAME` prints a unit before you run it. ± is half the 95 % confidence interval
 over the seeds. Time is the processor time of the quick design, which two idle cores need half as long
 for. `wanlab reproduce run all --output docs/gallery` followed by
-`wanlab reproduce report docs/gallery` writes this folder again. [Sweeps](../sweeps.md) explains how
-experiments are written.
+`wanlab reproduce report docs/gallery` writes this folder again.
+
+To add a figure of your own, copy one of the folders and name yours with `--units FOLDER`. It holds
+
+* `NAME.py`: the experiment, with a quick and a full design ([sweeps](../sweeps.md));
+* `published.csv`: the published points, each with its origin;
+* `unit.yaml`: sources, axes, and predictions. Write each band and its reason before the first run. If
+  a prediction fails, look into the records, and write the `cause` beside it; leave the band alone;
+* `page.md`: what is claimed, and what you do.
 """
 
 
@@ -113,10 +120,16 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     yield "\n## The published points\n"
     yield unit.how_read.strip() + "\n"
     if unit.points:
-        yield "| series | x | value | origin |"
-        yield "|---|---|---|---|"
+        yield "| series | x | published | measured | error | origin |"
+        yield "|---|---|---|---|---|---|"
         for point in unit.points:
-            yield f"| {point.series} | {point.x} | {point.value:g} | {point.origin} |"
+            measured = estimate_of(point, unit, measurement)
+            error = _error(measured, point)
+            shown = "-" if measured is None else str(measured)
+            yield (
+                f"| {point.series} | {point.x} | {point.value:g} | {shown} | {error} |"
+                f" {point.origin} |"
+            )
     yield "\n## How to repeat it\n"
     full = " --full" if measurement.size == "full" else ""
     yield f"    wanlab reproduce run {unit.name}{full}\n"
@@ -126,6 +139,22 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
         f" [{unit.experiment_file.name}](../../src/wanlab/gallery/units/{unit.name}/"
         f"{unit.experiment_file.name})."
     )
+
+
+def estimate_of(
+    point: PublishedPoint, unit: GalleryUnit, measurement: MeasuredFigure
+) -> Estimate | None:
+    """Return what was measured at a published point; None if the design has no such point."""
+    axes = unit.axes
+    parameters = {axes.over: point.x, **({axes.by: point.series} if axes.by else {})}
+    measured = measurement.at(parameters)
+    return None if measured is None else measured.metrics.get(axes.metric)
+
+
+def _error(measured: Estimate | None, point: PublishedPoint) -> str:
+    if measured is None or not point.value:
+        return "-"
+    return f"{measured.mean / point.value - 1:+.0%}"
 
 
 def band(prediction: Prediction) -> str:

@@ -9,7 +9,7 @@ from wanlab.bottleneck import bottleneck, goodput_mbps, listen, rtts_ms
 @experiment(
     design=Design.grid({"algorithm": ["bbr", "cubic"], "until": [1, 2, 4, 8]}, repeats=2),
     full=Design.grid({"algorithm": ["bbr", "cubic"], "until": [1, 2, 3, 4, 6, 8]}, repeats=10),
-    labels={"until": "end of the interval"},
+    labels={"until": "end of the interval (s)"},
 )
 def bbr_drain(
     run: Run,
