@@ -277,3 +277,75 @@ def test_assets_are_compressed(server: Server, come: Callable[..., Student]) -> 
     )
     assert not [name for name in loaded if "TerminalPane" in name], "no terminal is open"
     assert all(encoded < 0.6 * decoded for encoded, decoded in sizes if decoded > 2000)
+
+
+def boxes(student: Student, selector: str) -> list[dict[str, float]]:
+    found: list[dict[str, float]] = student.page.evaluate(
+        "(selector) => [...document.querySelectorAll(selector)].map((it) => it.getBoundingClientRect())"
+        ".map(({ left, top, right, bottom }) => ({ left, top, right, bottom }))",
+        selector,
+    )
+    return found
+
+
+def is_over(a: dict[str, float], b: dict[str, float]) -> bool:
+    return min(a["right"], b["right"]) > max(a["left"], b["left"]) and min(
+        a["bottom"], b["bottom"]
+    ) > max(a["top"], b["top"])
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1920, 1080)])
+def test_nodes_of_an_opened_file_are_beside_the_zoom_buttons_and_the_overview(
+    student: Student, server: Server, size: tuple[int, int]
+) -> None:
+    student.page.set_viewport_size({"width": size[0], "height": size[1]})
+    corners = [(0, 0), (900, 0), (0, 600), (900, 600), (450, 300)]
+    text = "nodes:\n" + "".join(
+        f"  - {{host: h{n}, x: {x}, y: {y}}}\n" for n, (x, y) in enumerate(corners, 1)
+    )
+    opens(student, server, text)
+    student.page.wait_for_function(
+        "() => { const it = [...document.querySelectorAll('.device')].map("
+        "(one) => one.getBoundingClientRect()); const now = JSON.stringify(it);"
+        "const is = now === window.before; window.before = now; return is && it.length === 5; }"
+    )
+    fixed = boxes(student, ".zoom, .react-flow__minimap, .palette")
+    assert len(fixed) >= 2
+    for node in boxes(student, ".tile, .device-texts"):
+        assert not [one for one in fixed if is_over(node, one)]
+
+
+@pytest.mark.machine
+def test_a_check_reports_its_progress_in_one_place(student: Student) -> None:
+    student.starts_lesson("Lab 1:")
+    student.runs()
+    student.page.evaluate(
+        "() => { window.most = 0; new MutationObserver(() => { window.most = Math.max(window.most,"
+        " document.querySelectorAll('.toast').length) }).observe(document.body,"
+        " { childList: true, subtree: true }) }"
+    )
+    student.page.get_by_role("button", name="Check", exact=True).click()
+    student.page.get_by_role("region", name="Check results").wait_for()
+    assert student.page.evaluate("() => window.most") <= 1
+
+
+@pytest.mark.machine
+def test_the_clock_names_the_port_that_makes_time_pass_slowly(
+    student: Student, server: Server
+) -> None:
+    opens(student, server, "nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2]}]\n")
+    student.runs()
+    student.page.get_by_role("group", name="Clock").get_by_text("idle: no command runs").wait_for()
+    student.page.evaluate(
+        """() => {
+            const live = opened.find((socket) => socket.url.endsWith("/api/live"));
+            const push = (message) => live.onmessage({ data: JSON.stringify(message) });
+            push({ push: "clock", now_ns: 5e9, speed: 0.01, pace: "fast", wanted_speed: 1, stalled: "",
+                   runs_always: false, is_paused: false, is_moving: true, clock: "virtual" });
+            const column = (port, value) => ({ kind: "throughput", port, flow: "", unit: "bit/s",
+                                               times_s: [5], values: [value] });
+            push({ push: "samples", columns: [column("h1-eth0", 417e9), column("h2-eth0", 1e9)] });
+        }"""
+    )
+    clock = student.page.get_by_role("group", name="Clock")
+    expect(clock.locator(".clock-slow")).to_have_text("417 Gbit/s pass h1-eth0")
