@@ -338,7 +338,10 @@ def _wait_for_many(page: Any) -> None:
     """Wait until the whole network is fitted to the window; only visible nodes are in the page."""
     count = MANY_SWITCHES * (MANY_PER_SWITCH + 1)
     page.wait_for_function(
-        "count => document.querySelectorAll('.react-flow__node').length === count",
+        "count => { const shown = document.querySelector('.react-flow__viewport')?.style.transform;"
+        "const is = shown === window.shownBefore && shown !== 'translate(0px, 0px) scale(1)'"
+        " && document.querySelectorAll('.react-flow__node').length === count;"
+        "window.shownBefore = shown; return is; }",
         arg=count,
         timeout=120_000,
     )

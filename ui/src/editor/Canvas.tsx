@@ -38,7 +38,7 @@ import { useRunning } from "../stores/running";
 import { openProperties } from "./problems";
 import { popUp } from "../layout/Menu";
 import { useTool } from "./tool";
-import { fit, setFlow, toDocument } from "./viewport";
+import { fit, MIN_ZOOM, setFlow, toDocument } from "./viewport";
 
 const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode };
 const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
@@ -225,7 +225,7 @@ export function Canvas() {
         panActivationKeyCode="Space"
         panOnScroll
         zoomOnDoubleClick={false}
-        minZoom={0.1}
+        minZoom={MIN_ZOOM}
         maxZoom={3}
         snapToGrid={snapsToGrid}
         snapGrid={GRID}

@@ -1,10 +1,12 @@
 /** Zoom, fit and scroll the canvas from elsewhere, once React Flow's instance exists. */
-import type { ReactFlowInstance } from "@xyflow/react";
+import { getViewportForBounds, type ReactFlowInstance } from "@xyflow/react";
 import type { Point } from "./geometry";
 
 let flow: ReactFlowInstance | null = null;
 let box: HTMLElement | null = null;
 const SLOW_MS = 180;
+export const MIN_ZOOM = 0.1;
+const MAX_FIT_ZOOM = 1.25;
 /** Room for the texts below nodes, and for the zoom buttons. */
 const AROUND = { top: "36px", left: "56px", right: "56px", bottom: "76px" } as const;
 
@@ -17,9 +19,13 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 export function fit(): void {
-  // On an empty canvas, React Flow would wait for the first element and jump to it.
-  if (flow === null || flow.getNodes().length === 0) return;
-  void flow.fitView({ padding: AROUND, maxZoom: 1.25, duration: duration() });
+  const nodes = flow?.getNodes() ?? [];
+  if (flow === null || box === null || nodes.length === 0) return;
+  // Not `fitView`, which waits until all nodes have been measured: in a large network only those that
+  // are visible ever are.
+  const bounds = flow.getNodesBounds(nodes);
+  const { width, height } = box.getBoundingClientRect();
+  void flow.setViewport(getViewportForBounds(bounds, width, height, MIN_ZOOM, MAX_FIT_ZOOM, AROUND), { duration: duration() });
 }
 
 export function zoomIn(): void {
