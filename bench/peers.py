@@ -185,8 +185,8 @@ def _dctcp_topology() -> Topology:
 
     def marked(packets: int) -> dict[str, Any]:
         threshold = packets * PACKET_BYTES
-        options = {"min": threshold, "max": threshold + 1, "avpkt": PACKET_BYTES}
-        options |= {"burst": packets + 1, "ecn": True}
+        options = [f"min {threshold}", f"max {threshold + 1}", f"avpkt {PACKET_BYTES}"]
+        options += [f"burst {packets + 1}", "ecn"]
         return {"kind": "red", "limit": "4MB", "options": options}
 
     edge: ConditionWords = {"rate": "1Gbps", "delay": "10us"}
