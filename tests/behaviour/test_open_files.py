@@ -5,11 +5,16 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from wanlab import Host, Network, Topology
+
 pytestmark = pytest.mark.machine
+
+Start = Callable[..., Network]
 
 FILES = 600
 SCRIPT = f"""
@@ -49,3 +54,19 @@ def test_the_soft_limit_is_raised_to_the_hard_one(tmp_path: Path) -> None:
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [str(hard), "200"]
+
+
+def test_a_program_that_never_waits_can_list_any_number_of_folders(start: Start) -> None:
+    """Each listing used to take addresses that were free again only when the program waited."""
+    net = start(Topology(nodes=(Host("h1"),)), memory="100MB")
+    listing = "import os; [os.listdir('.') for _ in range(4000)]; print('listed')"
+    assert net["h1"].run(["python3", "-c", listing]).output == "listed\n"
+
+
+def test_a_large_folder_is_listed_whole_and_in_order(start: Start, tmp_path: Path) -> None:
+    names = sorted(f"{number:05d}-{'x' * (number % 200)}" for number in range(2000))
+    for name in names:
+        (tmp_path / name).touch()
+    net = start(Topology(nodes=(Host("h1"),)))
+    listing = "import os; print(*os.listdir('.'), sep='\\n')"
+    assert net["h1"].run(["python3", "-c", listing]).output.split() == names

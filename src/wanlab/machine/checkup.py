@@ -182,11 +182,6 @@ def _embedded() -> Iterator[Finding]:
     yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
     yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
     yield finding("overcommit", _overcommit, is_needed=True)
-    yield finding(
-        "personality",
-        _personality,
-        f"runs with equal inputs may differ: allow personality(ADDR_NO_RANDOMIZE); {UNCONFINED}",
-    )
     yield finding("open files", _open_files, "raise the hard limit (ulimit -Hn) to 4096 or more")
     yield finding(
         "landlock",
@@ -229,7 +224,6 @@ def _pin() -> str:
 
 
 PTRACE_TRACEME = 0
-ADDR_NO_RANDOMIZE = 0x0040000
 
 
 UNCONFINED = "a container may need --security-opt seccomp=unconfined"
@@ -280,11 +274,6 @@ def _overcommit() -> str:
             "end other programs, or as root: sysctl vm.overcommit_ratio=90 (or more swap)",
         )
     return f"forbidden (vm.overcommit_memory=2), {(limit - used) / GIB:.1f} GiB are left"
-
-
-def _personality() -> str:
-    _in_child(lambda libc: libc.personality(ADDR_NO_RANDOMIZE))
-    return "allowed"
 
 
 ENOUGH_OPEN_FILES = 1024
