@@ -36,10 +36,10 @@ SOURCE = Path(__file__).with_suffix(".c")
 # Twice what was measured on a busy computer with 2 processors; on a quiet one most are a third of this.
 AT_MOST = {
     "getppid": 150.0,
-    "clock_gettime": 900.0,
+    "clock_gettime": 3.0,
     "clock_gettime_raw": 110.0,
     "mmap_fault_munmap": 55.0,
-    "fault": 220.0,
+    "fault": 180.0,
     "pipe_ping_pong": 25.0,
     "fork_exit_wait": 90.0,
     "exec_true": 80.0,

@@ -1,0 +1,126 @@
+"""What programs see of the way they reach the kernel, and what it costs the computer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wanlab import Network, shapes
+
+pytestmark = pytest.mark.machine
+
+Start = Callable[..., Network]
+
+# A filter (BPF) that refuses the system calls clock_gettime(), gettimeofday() and time().
+WITHOUT_CALLS = """
+import ctypes, struct, time
+from ctypes import byref, c_char_p, c_ushort
+
+def instruction(code, value, equal=0, other=0):
+    return struct.pack("HBBI", code, equal, other, value)
+
+class Program(ctypes.Structure):
+    _fields_ = [("length", c_ushort), ("instructions", c_char_p)]
+
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+ALLOW, REFUSE = 0x7FFF0000, 0x00050001
+program = instruction(LOAD, 0)
+for left, number in ((2, 228), (1, 96), (0, 201)):
+    program += instruction(EQUAL, number, equal=left + 1)
+program += instruction(RETURN, ALLOW) + instruction(RETURN, REFUSE)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, byref(Program(len(program) // 8, program)), 0, 0) == 0
+
+clocks = [time.CLOCK_REALTIME, time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, 5, 6]
+for clock in clocks:
+    before, after = time.clock_gettime_ns(clock), time.clock_gettime_ns(clock)
+    print(clock, after - before)
+print(libc.time(None) == int(time.time()))
+now = (ctypes.c_long * 2)()
+print(libc.gettimeofday(now, None), now[0] == int(time.time()))
+raw = (ctypes.c_long * 2)()
+print(libc.syscall(228, 1, raw), ctypes.get_errno())
+"""
+BOTH_WAYS = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+now = (ctypes.c_long * 2)()
+def call():
+    libc.syscall(228, time.CLOCK_MONOTONIC, now)
+    return now[0] * 10**9 + now[1]
+def read():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+first = read()
+print([way() - first for way in (call, read, read, call, call, read)])
+time.sleep(0.001)
+first = call()
+print([way() - first for way in (read, read, call, read)])
+# The coarse clock and time() do not count as readings, but as calls.
+print([(time.clock_gettime_ns(6), libc.time(None)) and read() - first for _ in range(3)])
+"""
+PROGRAMS = "for number in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait"
+SOURCE = Path(__file__).with_name("faults.c")
+
+
+def python(program: str) -> list[str]:
+    return ["python3", "-I", "-c", program]
+
+
+def test_reading_the_clock_needs_no_system_call(start: Start) -> None:
+    net = start(shapes.minimal())
+    assert net["h1"].run(python(WITHOUT_CALLS)).output.splitlines() == [
+        *("0 1", "1 1", "7 1", "5 0", "6 0"),
+        *("True", "0 True", "-1 1"),
+    ]
+
+
+def test_readings_with_and_without_a_system_call_are_one_sequence(start: Start) -> None:
+    net = start(shapes.minimal())
+    assert net["h1"].run(python(BOTH_WAYS)).output.splitlines() == [
+        "[1, 2, 3, 4, 5, 6]",
+        "[1, 2, 3, 4]",
+        "[5, 6, 7]",
+    ]
+
+
+def test_processes_of_programs_that_have_ended_are_used_again(start: Start) -> None:
+    net = start(shapes.minimal())
+    beginning = _descendants(os.getpid())
+    net["h1"].run(["sh", "-c", PROGRAMS])
+    kept = _descendants(os.getpid())
+    net["h1"].run(["sh", "-c", PROGRAMS])
+    assert beginning < kept
+    assert kept == _descendants(os.getpid())
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here")
+def test_page_faults_are_what_they_are_on_the_computer(tmp_path: Path, start: Start) -> None:
+    program = tmp_path / "faults"
+    subprocess.run(["gcc", "-O1", "-w", "-o", program, SOURCE], check=True)
+    expected = subprocess.run(
+        [program], check=True, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    net = start(shapes.minimal())
+    assert net["h1"].run([str(program)]).output == expected.stdout
+
+
+def _descendants(ancestor: int) -> set[int]:
+    """Return the processes that a process has started, and those that these have started."""
+    parents = {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                status = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(path.name)] = int(status[1])
+    found: set[int] = set()
+    while new := {pid for pid, parent in parents.items() if parent in found | {ancestor}} - found:
+        found |= new
+    return found
