@@ -84,6 +84,16 @@ def read():
         return b""
 is_over = read
 """
+# As iperf3 sends datagrams: more than a million calls per second, and more than are free.
+POLL_AND_SEND = """
+import os, select
+target = os.open("/dev/null", os.O_WRONLY)
+poll = select.poll()
+poll.register(target, select.POLLOUT)
+for _ in range(120_000):
+    poll.poll(0)
+    os.write(target, b"x")
+"""
 WAIT_FOR_A_FLAG = """
 import threading, time
 flag = False
@@ -212,6 +222,10 @@ def test_netcat_ends_after_its_input(start: Start) -> None:
     done = net["h1"].run("head -c 100000 /dev/zero | nc -q1 h2 5000")
     assert (done.status, round(done.seconds)) == (0, 1)
     assert net["h2"].run("stat -c %s /tmp/received").output == "100000\n"
+
+
+def test_calls_that_only_wait_do_not_count_beside_others(start: Start) -> None:
+    assert start(shapes.minimal())["h1"].run(python(POLL_AND_SEND)).seconds == 0
 
 
 @pytest.mark.skipif(shutil.which("hping3") is None, reason="needs hping3")
