@@ -170,6 +170,22 @@ def test_a_working_folder_that_was_deleted(wanlab: Any, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("words", ["web --no-browser", "lab run 3", "exec -- true"])
+@pytest.mark.machine
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root")
+def test_a_full_disk_is_told_in_one_line(wanlab: Any, tmp_path: Path, words: str) -> None:
+    script = (
+        f"mount -t tmpfs -o size=40k none {tmp_path}; cd {tmp_path}; "
+        'head -c 100k /dev/zero > fill 2> /dev/null; exec "$@"'
+    )
+    before = ["unshare", "--mount", "sh", "-c", script, "sh"]
+    ran = wanlab(*words.split(), before=before)
+    is_written_to = not words.startswith("exec")
+    assert (ran.status, ran.left_behind) == (int(is_written_to), [])
+    assert "Traceback" not in ran.errors
+    assert ("No space left" in ran.errors or "MB are free" in ran.errors) == is_written_to
+
+
 def told_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
     """What a WanlabError says that `act` ends with in a child of ours, which is changed first.
 

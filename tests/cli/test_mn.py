@@ -96,6 +96,14 @@ def test_the_status_tells_the_truth(wanlab: Any, arguments: str, status: int, wo
 
 
 @pytest.mark.machine
+def test_a_wrong_ipbase_is_told_without_a_traceback(wanlab: Any) -> None:
+    ran = wanlab("mn", "--ipbase", "banana", "--test", "none")
+    assert (ran.status, ran.left_behind) == (1, [])
+    assert "'banana' is not an IPv4 address (as in 10.0.0.1)" in ran.output.decode() + ran.errors
+    assert "Error:" not in ran.output.decode() + ran.errors
+
+
+@pytest.mark.machine
 def test_scripts_run_before_and_after(wanlab: Any) -> None:
     (wanlab.folder / "before").write_text("# nothing is up yet\nsh echo before\n")
     (wanlab.folder / "after").write_text(
