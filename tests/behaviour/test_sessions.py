@@ -12,6 +12,7 @@ import pytest
 
 from wanlab import Network, shapes
 from wanlab.errors import CommandError, WanlabError
+from wanlab.machine.embedded import find_image
 from wanlab.network import Process
 from wanlab.session import RecordedSession, SessionError, read
 from wanlab.session.recorded import ReceivedFrame, SentPiece
@@ -231,3 +232,13 @@ def test_a_session_on_the_real_clock_is_recorded_and_not_replayed(tmp_path: Path
     assert "said" in (tmp_path / "s.wanlab").read_text()
     with pytest.raises(SessionError, match="real clock"):
         Network.replay(tmp_path / "s.wanlab")
+
+
+def test_a_session_is_replayed_on_the_same_kernel_by_whatever_name(
+    monkeypatch: pytest.MonkeyPatch, original: tuple[Path, list[tuple[int, str, bytes]]]
+) -> None:
+    """A kernel of that name would be built, which takes minutes."""
+    monkeypatch.setenv("WANLAB_KERNEL", str(find_image().folder))
+    session = with_header(read(original[0]), kernel="9.99-of-somebody")
+    with Network.replay(session, until="1s") as network:
+        assert network.difference is None

@@ -110,7 +110,7 @@ def test_a_difference_is_named_and_is_the_status(wanlab: Any, session: Path) -> 
 
 
 def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
-    for lines in (b"h1 ping -c 1 h2\n", b"h1 hostname\n"):
+    for lines in (b"h1 ping -c 1 h2\nsh ls -R\n", b"h1 hostname\n"):
         ran = wanlab("lab", "start", "prob1", "--folder", "home", "--no-tmux", input=lines)
         assert ran.status == 0, ran.errors
     transcripts = wanlab.folder / "home" / "transcripts"

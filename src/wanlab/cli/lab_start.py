@@ -52,6 +52,9 @@ def start(
         home.mkdir(parents=True, exist_ok=True)
         student_files.install(home, catalog.with_labs(unit))
         (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
+        for written_outside in ("mininet", hand_in.COMMANDS):
+            # A replay sees the files that were there at the start.
+            (home / hand_in.TRANSCRIPTS / written_outside).touch()
     except OSError as error:
         raise WanlabError(
             f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"

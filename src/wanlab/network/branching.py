@@ -14,7 +14,7 @@ from wanlab.session.recorded import parse
 from wanlab.units import format_time
 
 from .process import Process
-from .replay import refuse_missing, refuse_unrepeatable
+from .replay import kernel_of, refuse_missing, refuse_unrepeatable
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -31,7 +31,7 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
 
     refuse_unrepeatable(session)
     recorded = session.header["kernel_manifest"]
-    here = find_image(session.header.get("kernel", "")).manifest_hash
+    here = find_image(kernel_of(session)).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
             f"{session.source}: the session was recorded with another kernel: {recorded[:12]} "
@@ -46,7 +46,7 @@ def options_of(session: RecordedSession) -> dict[str, Any]:
     header = session.header
     return {
         "machine": "embedded",
-        "kernel": header.get("kernel", ""),
+        "kernel": kernel_of(session),
         "clock": header["clock"],
         "wire": header["wire"],
         "nic": header["nic"],

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from wanlab.agent.messages import Frame, Kind, encode, encode_json
@@ -74,10 +75,21 @@ def refuse_unrepeatable(session: RecordedSession) -> None:
         )
 
 
+def kernel_of(session: RecordedSession) -> str:
+    """Return the kernel to replay on, as `Network` names it: the usual one if it is the recorded one.
+
+    So a session is replayed wherever the same image is, by whatever name.
+    """
+    with suppress(RequirementError):
+        if find_image().manifest_hash == session.header["kernel_manifest"]:
+            return ""
+    return str(session.header.get("kernel", ""))
+
+
 def differences_here(session: RecordedSession) -> list[str]:
     """Return what differs between this computer and the one that recorded the session."""
     header = session.header
-    kernel_manifest = find_image(header.get("kernel", "")).manifest_hash
+    kernel_manifest = find_image(kernel_of(session)).manifest_hash
     differences = []
     if header["wanlab"] != VERSION:
         differences.append(f"wanlab {header['wanlab']} recorded it, this is {VERSION}")
