@@ -40,6 +40,16 @@ def fetch(url: str, folder: Path, member: str, recipe: Recipe, progress: Progres
         raise BuildError("the kernel's source cannot be fetched", f"{url}: {error}") from None
 
 
+def unpack_package(package: Path, folder: Path, member: str, recipe: Recipe) -> Path:
+    """Put the file `member` of a package's file into a folder, if the recipe knows its hash."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with package.open("rb") as stream:
+            return _store(stream, member, recipe, folder)
+    except (OSError, ValueError, tarfile.TarError) as error:
+        raise BuildError(f"{package.name} is no package of the kernel's source: {error}") from None
+
+
 def path_of(archive: Archive, folder: Path) -> Path:
     """Return the path of a fetched archive."""
     return folder / f"{archive.sha256[:16]}.tar.xz"
@@ -68,7 +78,7 @@ def _opened(url: str, progress: Progress) -> Iterator[_Arriving]:
         yield _Arriving(response, progress)
 
 
-def _store(package: _Arriving, member: str, recipe: Recipe, folder: Path) -> Path:
+def _store(package: _Arriving | IO[bytes], member: str, recipe: Recipe, folder: Path) -> Path:
     """Store the archive only if it is complete and known; overwrite what a killed fetch left."""
     _skip_to_files(package)
     part = folder / "part"
@@ -83,7 +93,7 @@ def _store(package: _Arriving, member: str, recipe: Recipe, folder: Path) -> Pat
         part.unlink(missing_ok=True)
 
 
-def _skip_to_files(package: _Arriving) -> None:
+def _skip_to_files(package: _Arriving | IO[bytes]) -> None:
     """Skip to the beginning of the tar archive of files, the last member of a package."""
     if package.read(len(_AR_MAGIC)) != _AR_MAGIC:
         raise BuildError("this is not a Debian package")

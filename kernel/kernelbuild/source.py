@@ -13,9 +13,10 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from . import apt
 from .cache import sha256_of
 from .errors import BuildError
-from .fetch import fetch, path_of
+from .fetch import fetch, path_of, unpack_package
 from .progress import Progress
 from .recipe import Archive, Patch, Recipe
 
@@ -30,7 +31,7 @@ _UNUSED_FOLDERS = {
     "arch": "alpha arc arm arm64 csky hexagon loongarch m68k microblaze mips nios2 openrisc parisc"
     " powerpc riscv s390 sh sparc xtensa",
     "drivers": "accel acpi ata block clk comedi crypto dma gpu hid hwmon i2c iio infiniband input"
-    " iommu md media mfd misc mmc mtd pci phy pinctrl platform power regulator s390 scsi soc spi"
+    " iommu md media mfd misc mmc mtd phy pinctrl platform power regulator s390 scsi soc spi"
     " staging usb video",
     "drivers/net": "can dsa ethernet phy wireless",
     "fs": "bcachefs btrfs nfs nls ocfs2 smb xfs",
@@ -44,7 +45,8 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
     """Return the archive to build from.
 
     It is the one that the caller names; else one that the recipe knows, fetched if it is missing and
-    its address is given; else the one that Debian's package installed.
+    its address is given; else the one that Debian's package installed; else apt fetches it from the
+    suite that the recipe names.
     """
     if source is not None:
         if not source.is_file():
@@ -59,6 +61,10 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
         return fetch(url, folder, recipe.source_paths[0].name, recipe, progress)
     if installed:
         return installed[0]
+    if recipe.suite and apt.is_available():
+        version, name = recipe.archives[0].version, recipe.source_paths[0].name
+        with apt.downloaded(recipe.package, version, recipe.suite, progress) as package:
+            return unpack_package(package, folder, name, recipe)
     raise BuildError(
         f"the kernel's source is missing: {recipe.source_paths[0]} does not exist",
         f"on Debian: sudo apt-get install {recipe.package}\n"

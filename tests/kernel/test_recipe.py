@@ -6,6 +6,8 @@ import pytest
 from kernelbuild.errors import BuildError
 from kernelbuild.recipe import load_recipe
 
+# 0020, extended registers of any size: Linux 6.13.
+UPSTREAM_IN_7_3 = {"0020"}
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -32,6 +34,14 @@ def test_our_patches_are_numbered_as_they_are_applied_and_name_no_invented_autho
         assert name.startswith(f"{number:04}-")
         assert f"[PATCH {number:02}/{len(names)}]" in header
         assert "From: The wanlab authors <>" in header
+
+
+def test_the_newer_kernel_has_every_patch_but_those_that_are_upstream() -> None:
+    kernel = REPOSITORY / "kernel"
+    old = {patch.file[:4] for patch in load_recipe(kernel).patches if patch.file < "0035"}
+    new = [patch.file[:4] for patch in load_recipe(kernel, "7.3").patches]
+    assert old - {*new} <= UPSTREAM_IN_7_3
+    assert new == sorted(new)
 
 
 def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:

@@ -185,6 +185,39 @@ def test_another_version_that_is_installed_is_taken_if_no_address_is_told(
     assert provided(recipe, packaged.cache) == (installed, "")
 
 
+def test_a_package_of_another_suite_is_fetched_with_apt_through_the_computers_mirror(
+    packaged: Packaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program in place of apt-get notes its arguments and the list of sources."""
+    programs, notes = tmp_path / "bin", tmp_path / "notes"
+    programs.mkdir()
+    (programs / "apt-get").write_text(
+        f"""#!/bin/bash
+case "$*" in
+indextargets*) echo "http://mirror.test/debian-security/|main"; echo "http://mirror.test/debian/|main" ;;
+*update) cat suite.list > {notes} ;;
+*download*) echo "${{@: -1}}" >> {notes}; cp {packaged.package} . ;;
+esac
+"""
+    )
+    (programs / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.delenv(sources.PACKAGE_VARIABLE)
+    recipe = replace(packaged.recipe, suite="trixie-backports")
+    path, shown = provided(recipe, packaged.cache)
+    assert path.read_bytes() == packaged.archive.read_bytes()
+    assert "fetching linux-source-6.12 6.12.1 from trixie-backports" in shown
+    noted = notes.read_text().splitlines()
+    assert noted[0].endswith("http://mirror.test/debian/ trixie-backports main")
+    assert noted[1] == "linux-source-6.12=6.12.1"
+    (programs / "apt-get").write_text("#!/bin/bash\necho 'E: no network' >&2; exit 100\n")
+    assert provided(recipe, packaged.cache) == (path, "")
+    path.unlink()
+    with pytest.raises(BuildError, match="E: no network") as raised:
+        provided(recipe, packaged.cache)
+    assert "--source FILE" in raised.value.hint
+
+
 def test_a_patch_is_applied(tmp_path: Path, recipe_folder: Path) -> None:
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
     path = recipe_folder / "patches" / "0001-a.patch"

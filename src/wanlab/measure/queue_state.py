@@ -1,7 +1,8 @@
 """The counters that only single kinds of queues and classes have.
 
-The structures are those of include/uapi/linux/pkt_sched.h of Linux 6.12 (struct tc_KIND_xstats); names
-here carry units. What they lack cannot be sampled: RED's average queue, for one, is not in them.
+The structures are those of include/uapi/linux/pkt_sched.h (struct tc_KIND_xstats) of Linux 6.12, and of
+7.3 for what 6.12 lacks; names here carry units. What they lack cannot be sampled: RED's average queue,
+for one, is not in them.
 """
 
 from __future__ import annotations
@@ -47,6 +48,13 @@ QDISCS = {
         "fq_pie": """
             u32 in_packets  u32 early_drops  u32 limit_drops  u32 memory_drops  u32 ecn_marks
             u32 new_flow_count  u32 new_flows  u32 old_flows  u32 memory_bytes
+        """,
+        # C is the queue of classic senders, L that of scalable ones (RFC 9332).
+        "dualpi2": """
+            u32:2^32 probability_fraction  u32 classic_delay_us  u32 l4s_delay_us
+            u32 classic_in_packets  u32 l4s_in_packets  u32 peak_backlog_packets  u32 ecn_marks
+            u32 step_marks  s32 credit  u32 memory_bytes  u32 memory_peak_bytes
+            u32 memory_limit_bytes
         """,
         "hhf": """
             u32 limit_drops  u32 heavy_hitter_limit_count  u32 heavy_hitter_count  u32 heavy_hitters

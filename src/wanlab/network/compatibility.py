@@ -3,6 +3,7 @@ differently."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -55,6 +56,33 @@ def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
             "virtual time, where computing takes no time"
         )
     yield from loop_warnings(topology)
+
+
+NEW_QUEUES = {"dualpi2": (6, 17)}
+"""Kinds of queues that the default kernel does not have, and the Linux that brought them."""
+
+
+def refuse_new_queues(topology: Topology, release: str) -> None:
+    """Raise RequirementError for a queue that is newer than the kernel of this release."""
+    if (version := _version(release)) is None:
+        return
+    for link in topology.links:
+        for port in link.ports:
+            for _, conditions in port.conditions.states():
+                kind = conditions.queue.kind if conditions.queue else ""
+                if version < NEW_QUEUES.get(kind, version):
+                    since = ".".join(map(str, NEW_QUEUES[kind]))
+                    raise RequirementError(
+                        f"{link}: the queue {kind} needs Linux {since} or newer, and the kernel "
+                        f"is {release}",
+                        'choose another kernel: kernel="7.3", or --kernel 7.3',
+                    )
+
+
+def _version(release: str) -> tuple[int, int] | None:
+    """Return (6, 12) for "6.12.117-wanlab"."""
+    match = re.match(r"(\d+)\.(\d+)", release)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def refuse_missing_programs(topology: Topology) -> None:

@@ -12,7 +12,7 @@ from wanlab.machine import READY_NS
 from wanlab.plan import settling_point
 
 from .announcement import namespace_paths
-from .compatibility import refuse_missing_programs
+from .compatibility import refuse_missing_programs, refuse_new_queues
 from .host_service import HostService
 from .kernel_limits import SilentDrops, memory_limits, neighbour_limits
 from .live_topology import LiveTopology
@@ -48,6 +48,7 @@ class Startup:
                 recording.abandon()
             raise
         self._runtime.attach(machine)
+        refuse_new_queues(self._live.topology, machine.describe()["kernel_release"])
         self._host_service.attach(machine.channel)
         if recording is not None:
             recording.begin(machine, self._live.topology)

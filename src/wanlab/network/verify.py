@@ -6,6 +6,7 @@ A kernel may round and a tool may misread; a measurement must not rest on what w
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from wanlab.topology.model import Port
 
 # netem counts in ns, but tc reads and shows whole microseconds, each time rounded down.
 TOLERANCE_NS = 2_000
+
+# What `tc` writes into its JSON in place of the options of a qdisc that is newer than itself.
+UNKNOWN_QDISC = re.compile(r"\[Unknown qdisc, optlen=\d+\] *")
 
 Qdiscs = Mapping[str, Mapping[str, Any]]
 """Entries of `tc -j qdisc show` for one port, by kind."""
@@ -28,7 +32,7 @@ def check_shaping(ports: Iterable[tuple[str, Port]], show_qdiscs: Callable[[str]
     by_namespace: dict[str, list[dict[str, Any]]] = {}
     for namespace, port in ports:
         if namespace not in by_namespace:
-            by_namespace[namespace] = json.loads(show_qdiscs(namespace))
+            by_namespace[namespace] = json.loads(UNKNOWN_QDISC.sub("", show_qdiscs(namespace)))
         qdiscs = {q["kind"]: q for q in by_namespace[namespace] if q.get("dev") == port.name}
         differences = list(_differences(port, qdiscs))
         if differences:

@@ -34,7 +34,7 @@ ETHERNET_HEADER_BYTES = 14
 DEFAULT_QUEUE = Queue("fifo", limit_packets=1000)
 BURST_S = 0.001
 BYTE_QUEUES = ("red", "sfb")
-PACKET_QUEUES = ("codel", "fq_codel", "fq", "fq_pie", "pie", "sfq", "choke")
+PACKET_QUEUES = ("codel", "fq_codel", "fq", "fq_pie", "pie", "sfq", "choke", "dualpi2")
 # Without classes these hold nothing or drop everything, and a topology cannot describe classes.
 CLASSFUL = ("drr", "hfsc", "htb", "prio", "qfq", "tbf")
 

@@ -52,7 +52,7 @@ MIN_MTU, MAX_MTU = 68, 65535  # RFC 791; veth's max_mtu
 
 QUEUE_KINDS = (
     *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
-    *("drr", "prio", "hfsc", "htb", "tbf"),
+    *("drr", "prio", "hfsc", "htb", "tbf", "dualpi2"),
 )
 Element = TypeVar("Element", int, str)
 
