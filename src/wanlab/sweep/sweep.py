@@ -20,7 +20,7 @@ from typing import Protocol
 
 from wanlab.errors import WanlabError
 from wanlab.record.file import is_complete
-from wanlab.run.definition import Definition
+from wanlab.run.definition import KERNEL, Definition
 from wanlab.run.design import Design, Parameters
 from wanlab.run.key import Origin, key_of, origin_of
 from wanlab.run.result import RECORD, Task, write_failure
@@ -77,14 +77,15 @@ class Sweep:
         runs = [(experiment.resolve(point), seed) for point, seed in self.design.runs()]
         if not runs:
             raise WanlabError(f"the design of {experiment.name} has no runs", "give it points")
+        names = tuple(dict.fromkeys([*experiment.parameters, KERNEL]))
         self.varied = tuple(
             name
-            for name in experiment.parameters
-            if len({repr(parameters[name]) for parameters, _ in runs}) > 1
+            for name in names
+            if len({repr(parameters.get(name)) for parameters, _ in runs}) > 1
         )
         # Checked here, so that a mistake is reported before the first run and not after the last.
         self.plots = tuple(
-            completed(sentence, experiment.name, experiment.parameters, self.varied)
+            completed(sentence, experiment.name, names, self.varied)
             for sentence in experiment.plots
         )
         self._origins: dict[str, Origin] = {}
