@@ -76,7 +76,7 @@ def shells(tmp_path: Path) -> Shells:
     [
         (["kern"], ["kernel"]),
         (["lab", "show", "prob"], ["prob1", "prob2", "prob3"]),
-        (["lab", "run", "14", "--see"], ["--seed"]),
+        (["lab", "run", "14", "--see"], ["--seed", "--seeds"]),
         (["exec", "--topo", "tr"], ["tree"]),
         (["exec", "--topo", "tree,d"], ["tree,depth=", "tree,delay=", "tree,delay_correlation=",
                                         "tree,distribution=", "tree,duplicate="]),

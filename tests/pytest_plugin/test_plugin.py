@@ -61,7 +61,7 @@ def test_a_run_without_networks_loads_nothing_of_wanlab() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["wanlab", PLUGIN, "wanlab.version"]
+    assert done.stdout.split() == ["wanlab", PLUGIN]
 
 
 def test_tests_without_networks_are_left_alone(run: Run) -> None:

@@ -151,7 +151,7 @@ def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student
     running.types(terminal, "sleep 3; echo done")
     before = running.clock_s()
     clock.get_by_label("Step duration").fill("1500ms")
-    clock.get_by_role("button", name="Step").click()
+    clock.get_by_role("button", name="Step", exact=True).click()
     running.page.wait_for_function(
         "(before) => parseFloat(document.querySelector('.clock-time').textContent) > before + 1",
         arg=before,

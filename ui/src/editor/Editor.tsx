@@ -12,6 +12,7 @@ import "./editor.css";
 import { Icon } from "./icons";
 import { PacketLegend } from "../packets/PacketLayer";
 import { Carried, Palette, ToolHint } from "./Palette";
+import { useTool } from "./tool";
 import { fit, zoomIn, zoomOut } from "./viewport";
 
 /** The editor: palette and canvas. A file dropped onto it is opened. */
@@ -70,13 +71,15 @@ function Empty() {
       revision > 0 && Object.keys(nodes).length === 0 && Object.keys(labels).length === 0,
   );
   const isOpen = useConnection((state) => state.status === "open");
+  const isPlacing = useTool((state) => state.tool !== "select");
   if (!isEmpty || !isOpen) return null;
   return (
     <div className="canvas-empty">
       <h2>The canvas is empty</h2>
       <p>Choose a host or a switch on the left, then click where to place it.</p>
       <p>Connect two nodes with the link tool. Then press Run.</p>
-      <p className="empty-starts">
+      {/* Out of the way of a click that places a node. */}
+      <p className="empty-starts" style={isPlacing ? { visibility: "hidden" } : undefined}>
         <button type="button" className="button" onClick={() => showSide("lesson")}>
           Start a lab
         </button>
