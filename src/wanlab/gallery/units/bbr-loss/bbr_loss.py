@@ -1,7 +1,7 @@
 """Goodput of BBR and of CUBIC on a path that loses packets at random."""
 
 from wanlab import Design, Flows, Run, experiment, units
-from wanlab.bottleneck import bottleneck, goodput_mbps, listen
+from wanlab.bottleneck import bottleneck, goodput_mbps
 
 LOSSES = ["0.001%", "0.1%", "1%", "5%", "15%", "30%"]
 MORE_LOSSES = ["0.01%", "0.3%", "3%", "10%", "20%"]
@@ -29,7 +29,8 @@ def bbr_loss(
     limit = run.buffer_bytes("1bdp", rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": limit}, loss=loss)
     with run.network(topology) as net:
-        listen(net, 1)
+        net["r1"].run("wanlab-traffic serve -D")
+        net["h1"].run("ping -c 1 -w 60 r1")  # learns addresses, whatever is lost
         net["h1"].start(f"wanlab-traffic bulk r1 --congestion {algorithm} --time {seconds}s")
         tcp = run.sample(Flows("h1"), every="500ms", until=f"{seconds}s")["tcp"]
     most = units.parse_rate(rate) / 1e6
