@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Seed
+from .options import Jobs, Json, Kernel, NoCache, Scheduler, Seed
 
 ExperimentFile = Annotated[
     str,
@@ -89,9 +89,7 @@ def sweep_experiment(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False,
-    scheduler: Annotated[
-        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
-    ] = "",
+    scheduler: Scheduler = "",
     limit: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(help="Let a run fail that takes longer in real time.", metavar="SECONDS"),

@@ -61,6 +61,9 @@ Jobs = Annotated[
         "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
     ),
 ]
+Scheduler = Annotated[
+    str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
+]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]

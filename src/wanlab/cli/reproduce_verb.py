@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache
+from .options import Jobs, Json, Kernel, NoCache, Scheduler
 
 reproduce = typer.Typer(
     help="""Repeat published figures and compare them with what was published.
@@ -76,9 +76,7 @@ def reproduce_run(
     ] = False,
     kernel: Kernel = None,
     jobs: Jobs = None,
-    scheduler: Annotated[
-        str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
-    ] = "",
+    scheduler: Scheduler = "",
     output: Output = RESULTS,
     units: GalleryFolder = None,
     no_cache: NoCache = False,

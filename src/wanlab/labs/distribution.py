@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -90,10 +90,7 @@ def distributions(reports: Sequence[UnitReport]) -> list[NumberDistribution]:
                     )
                     key = (part, step["n"], place)
                     found.setdefault(key, (number, []))[1].append(figure["ours"])
-    return [
-        NumberDistribution(**{**asdict(number), "values": tuple(values)})
-        for number, values in found.values()
-    ]
+    return [replace(number, values=tuple(values)) for number, values in found.values()]
 
 
 def text(numbers: Sequence[NumberDistribution], heading: str, seeds: int) -> str:

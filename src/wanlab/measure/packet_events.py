@@ -24,6 +24,8 @@ from .traces import FREED, LEFT, QUEUED, EventSampler
 
 RECEIVED = "net/netif_receive_skb"
 ETHERNET_BYTES = 14
+RARELY_NS = 3600 * 10**9
+"""Interval of samplings that are read on demand, because a regular sample is an event of its own."""
 MAX_FILTER_PORTS = 20
 """The kernel's filters are limited in length; with more ports it reports all interfaces."""
 

@@ -134,6 +134,7 @@ class Replay:
         process_log: ProcessLog,
     ) -> None:
         self._goal = goal
+        self._end_ns = goal.end_ns  # found by looking through the session
         self._runtime = runtime
         self._live = live
         self._host_service = host_service
@@ -165,13 +166,13 @@ class Replay:
         self._process_log.commands.clear()
         try:
             for moment in self._goal.session.moments:
-                if moment.at_ns > self._goal.end_ns:
+                if moment.at_ns > self._end_ns:
                     break
                 if isinstance(moment, SentPiece):
                     self._repeat(moment)
                 elif isinstance(moment, Event):
                     self._happen(moment)
-            self._advance(self._goal.end_ns)
+            self._advance(self._end_ns)
             runtime.machine.run(FOREVER_NS, lambda: not channel.awaits_answer)
         finally:
             runtime.is_replaying = False
@@ -186,13 +187,13 @@ class Replay:
         for number, handle in self._handles.items():
             if number not in self.processes:
                 handle.vanish()
-        self._live.restore(topology_at(self._goal.session, self._goal.end_ns))
+        self._live.restore(topology_at(self._goal.session, self._end_ns))
         self._host_service.attach(channel)
         self._end_broken_connections()
 
     def _advance(self, time_ns: int) -> None:
         machine, runtime = self._runtime.machine, self._runtime
-        end_ns = self._goal.end_ns - runtime.epoch_ns
+        end_ns = self._end_ns - runtime.epoch_ns
 
         def never() -> bool:
             if runtime.on_time is not None:

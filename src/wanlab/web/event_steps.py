@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from wanlab import Network, Sampling
 from wanlab.errors import WanlabError
-from wanlab.measure.packet_events import KernelEvents, PacketEvent, PacketEvents
+from wanlab.measure.packet_events import RARELY_NS, KernelEvents, PacketEvent, PacketEvents
 
 from .commands import StepToCommand
 
 MAX_STEP_NS = 60 * 10**9
 MAX_STEP_REAL_S = 20.0
-RARELY_NS = 3600 * 10**9
 _ACK, _TIMER = "tcp/tcp_probe", "timer/timer_expire_entry"
 _PACKET_WORDS = {
     "queued": "a packet of {size} bytes reaches the queue of {port}",

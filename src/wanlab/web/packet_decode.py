@@ -154,7 +154,7 @@ def _arp(data: bytes, start: int) -> DecodedPacket:
     (operation,) = struct.unpack_from("!H", data, start + 6)
     sender_mac, sender = _mac(data[start + 8 : start + 14]), _ip(data[start + 14 : start + 18])
     target = _ip(data[start + 24 : start + 28])
-    flow = f"ARP {min(sender, target)} {max(sender, target)}"
+    flow = _flow("ARP", sender, target)
     if operation == 1:
         info = f"who has {target}? tell {sender}"
         return DecodedPacket(sender, "broadcast", "ARP", info, flow)
@@ -179,14 +179,7 @@ def _ipv4(data: bytes, start: int) -> DecodedPacket:
         return DecodedPacket(source, destination, "IPv4", info, _flow("IPv4", source, destination))
     found = _transport(data, start + header, number, source, destination, total - header)
     if data[start + 1] & 3 == 3:
-        found = DecodedPacket(
-            source,
-            destination,
-            found.protocol,
-            f"{found.info} [CE]",
-            found.flow,
-            found.payload_bytes,
-        )
+        found = replace(found, info=f"{found.info} [CE]")
     return found if ttl > 1 else replace(found, info=f"{found.info} [TTL {ttl}]")
 
 

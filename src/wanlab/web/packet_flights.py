@@ -16,7 +16,7 @@ import msgspec
 
 from wanlab import Network, Sampling
 from wanlab.errors import WanlabError
-from wanlab.measure.packet_events import PacketEvent, PacketEvents
+from wanlab.measure.packet_events import RARELY_NS, PacketEvent, PacketEvents
 from wanlab.measure.packet_headers import PacketHeaders, PassedPacket
 
 from .packet_decode import DecodedPacket, decode
@@ -25,7 +25,6 @@ from .protocol import LivePort, PacketsPush, TracedPacket
 MAX_SENT = 600
 """In one message; more could not be told apart on the canvas anyway."""
 MAX_KNOWN = 4096
-RARELY_NS = 3600 * 10**9
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,6 @@ class PacketFlights:
         self._events = PacketEvents([name for pair in pairs for name in pair])
         self._headers = PacketHeaders(pairs)
         self._network = network
-        # Samples are taken by `collect` only, because a regular one would be an event of its own.
         self._sampling = Sampling(network, [self._events, self._headers], every=RARELY_NS)
         self._sampling.begin()
 
