@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wanlab.machine.embedded import cache_folder
+
 VERSION = "3.44.post0"
 SOURCES = Path(__file__).parent / "ns3"
 MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
@@ -45,8 +47,7 @@ class Ns3:
         """Fetch the wheel if it is not in the cache; raises NoNs3Error."""
         if not shutil.which("g++"):
             raise NoNs3Error("its programs need g++ (sudo apt-get install g++)")
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self._folder = cache / "wanlab" / "peers" / f"ns3-{VERSION}"
+        self._folder = cache_folder().parent / "peers" / f"ns3-{VERSION}"
         if not self._folder.exists():
             note(f"Downloading ns-3 {VERSION} (70 MB) from the package index to {self._folder}")
             self._fetch()

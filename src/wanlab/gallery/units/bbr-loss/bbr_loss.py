@@ -11,7 +11,7 @@ ALGORITHMS = ["bbr", "cubic"]
 @experiment(
     design=Design.grid({"loss": LOSSES, "algorithm": ALGORITHMS}, repeats=2),
     full=Design.grid(
-        {"loss": [*LOSSES, "0.01%", "0.3%", "3%", "10%", "20%"], "algorithm": ALGORITHMS},
+        {"loss": [*LOSSES, *MORE_LOSSES], "algorithm": ALGORITHMS},
         repeats=10,
     ),
     labels={"loss": "loss of packets"},
