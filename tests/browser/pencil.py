@@ -49,6 +49,20 @@ class Pencil:
         assert box is not None
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
+    def point_of(self, x: float, y: float) -> Point:
+        """Return where in the window a point of the document is."""
+        return tuple(
+            self.page.evaluate(
+                """([x, y]) => {
+                    const box = document.querySelector(".canvas").getBoundingClientRect();
+                    const shown = document.querySelector(".react-flow__viewport");
+                    const { a: zoom, e, f } = new DOMMatrix(getComputedStyle(shown).transform);
+                    return [box.x + x * zoom + e, box.y + y * zoom + f];
+                }""",
+                [x, y],
+            )
+        )
+
     def field(self, title: str) -> Any:
         """Return a field of the properties."""
         return self.page.get_by_label("Properties").get_by_label(title, exact=True)

@@ -7,13 +7,15 @@ import {
   SelectionMode,
   useReactFlow,
   useStore,
+  useStoreApi,
   type EdgeChange,
   type EdgeTypes,
   type NodeChange,
+  type NodePositionChange,
   type NodeTypes,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type MouseEvent } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type MouseEvent, type RefObject } from "react";
 import { flushSync } from "react-dom";
 import { useDocument } from "../stores/document";
 import { select, useSelection } from "../stores/selection";
@@ -23,7 +25,7 @@ import { addLabel, addNode, moveTo } from "./actions";
 import { DeviceNode } from "./DeviceNode";
 import { flowLinks, flowNodes, type AnyFlow, type DeviceFlow, type LinkFlow } from "./flow";
 import { align, TILE, type Guide } from "./geometry";
-import { FarLinks, linkNear } from "./FarLinks";
+import { FarLayer, type Scene } from "./FarLayer";
 import { Guides } from "./Guides";
 import { onNudge, useCanvasKeys } from "./keys";
 import { isKind } from "./kinds";
@@ -32,13 +34,15 @@ import { LinkEdge } from "./LinkEdge";
 import { startLinkAt } from "./linking";
 import { LinkPreview } from "./LinkPreview";
 import { canvasMenu, linkMenu, nodeMenu } from "./menus";
+import { boundsOf, linkNear, MANY, nodeAt, TEXTS_FROM, touched, useAttention, useNearby } from "./nearby";
 import { openNode } from "./opening";
+import { Overview } from "./Overview";
 import { PacketLayer } from "../packets/PacketLayer";
 import { useRunning } from "../stores/running";
 import { openProperties } from "./problems";
 import { popUp } from "../layout/Menu";
 import { useTool } from "./tool";
-import { fit, MIN_ZOOM, setFlow, toDocument } from "./viewport";
+import { centreOn, elementOf, fit, focusElement, MIN_ZOOM, setFlow, toDocument } from "./viewport";
 
 const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode };
 const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
@@ -46,11 +50,6 @@ const GRID: [number, number] = [20, 20];
 const CENTRE: [number, number] = [0.5, 0.5];
 const PAN_BUTTONS = [1];
 const SNAP_PX = 6;
-/** Below this zoom, texts at lines are too small to read. */
-const TEXTS_FROM = 0.6;
-/** From this many nodes on, what is not visible is not in the page, and far links are drawn at once. */
-const MANY = 150;
-const NO_LINES: LinkFlow[] = [];
 const NO_GUIDES: readonly Guide[] = [];
 
 /** The canvas. Dragged elements move here only; the document changes when they are dropped. */
@@ -61,10 +60,7 @@ export function Canvas() {
   const { theme, showsMinimap, snapsToGrid } = useView();
   const flow = useReactFlow<AnyFlow, LinkFlow>();
   const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
-  const isLarger = useIsOutside();
   const isRunning = useRunning((state) => state.run.phase === "running");
-  const isMany = Object.keys(nodes).length > MANY;
-  const drawsFar = isFar && isMany;
   const box = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
   const isBanding = useRef(false);
@@ -80,11 +76,15 @@ export function Canvas() {
   useLayoutEffect(() => {
     draw((before) => flowNodes(nodes, labels, selected, before));
   }, [draw, nodes, labels, selected]);
+  const isLarger = useIsOutside(drawn);
   const linesBefore = useRef<LinkFlow[]>([]);
   const lines = useMemo(() => {
     linesBefore.current = flowLinks(links, nodes, selected, linesBefore.current);
     return linesBefore.current;
   }, [links, nodes, selected]);
+  const isMany = drawn.length > MANY;
+  const nearby = useNearby(drawn, lines);
+  const scene = useMemo<Scene>(() => ({ drawn, lines, nearby }), [drawn, lines, nearby]);
 
   useEffect(() => {
     setFlow(flow as never, box.current);
@@ -93,6 +93,7 @@ export function Canvas() {
   useFitted(revision);
   useWatchedTraffic();
   useCanvasKeys(box);
+  useBand(isBanding, now);
   useEffect(
     () =>
       onNudge((moved) => {
@@ -115,6 +116,7 @@ export function Canvas() {
       if (isDragging.current && !useView.getState().snapsToGrid) {
         setGuides(snap(moves, now.current, SNAP_PX / flow.getZoom()));
       }
+      if (isDragging.current) moves.push(...followers(moves, now.current));
       const move = () => draw((before) => applyNodeChanges(moves, before));
       // At once, because a busy browser would otherwise show only every other move.
       if (isDragging.current && moves.some(({ type }) => type === "position")) flushSync(move);
@@ -149,7 +151,7 @@ export function Canvas() {
       useTool.setState({ tool: "select" });
       openProperties("text");
     } else if (tool === "select") {
-      const near = drawsFar ? farLinkAt(at, flow.getZoom()) : null;
+      const near = nearby.isFar ? (nodeAt(at, drawn) ?? farLinkAt(at, flow.getZoom())) : null;
       select(near === null ? [] : [near]);
     }
   };
@@ -157,21 +159,38 @@ export function Canvas() {
   return (
     <div
       ref={box}
-      className={`canvas ${isFar ? "is-far" : ""} tool-${isSelecting ? "select" : tool === "link" ? "link" : "place"}`}
+      className={`canvas ${isFar ? "is-far" : ""} ${nearby.isFar ? "is-drawn" : ""} tool-${isSelecting ? "select" : tool === "link" ? "link" : "place"}`}
       role="application"
       aria-label="Canvas"
       tabIndex={-1}
+      onPointerMoveCapture={(event) => {
+        if (isMany && !isDragging.current && !isBanding.current) {
+          attend(nodeAt(toDocument({ x: event.clientX, y: event.clientY }), now.current));
+        }
+      }}
+      onPointerLeave={() => {
+        if (!isDragging.current) attend(null);
+      }}
+      onKeyDownCapture={(event) => {
+        if (isMany && event.key === "Tab" && tabTo(event.shiftKey ? -1 : 1, now.current)) event.preventDefault();
+      }}
+      onFocusCapture={(event) => useAttention.setState({ focused: nodeUnder(event.target) })}
       onPointerDownCapture={(event) => {
         const node = nodeUnder(event.target);
-        if (tool !== "link" || node === null) return;
-        event.stopPropagation();
-        startLinkAt(node, event);
+        if (node === null) return;
+        if (tool === "link") {
+          event.stopPropagation();
+          startLinkAt(node, event);
+        } else if (isSelecting && !useSelection.getState().ids.has(node)) {
+          // React Flow does not know those that are selected and not elements, so it would keep them.
+          if (isMany && event.button === 0) selectOnly(event, { id: node });
+        }
       }}
     >
       <ReactFlow<AnyFlow, LinkFlow>
-        nodes={drawn}
-        edges={drawsFar ? NO_LINES : lines}
-        onlyRenderVisibleElements={isMany}
+        nodes={nearby.nodes}
+        edges={nearby.links}
+        onlyRenderVisibleElements={isMany && !nearby.isFar}
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         nodeOrigin={CENTRE}
@@ -202,7 +221,7 @@ export function Canvas() {
         onPaneContextMenu={(event) => {
           event.preventDefault();
           const [x, y] = pointOf(event as MouseEvent);
-          const near = drawsFar ? farLinkAt(toDocument({ x, y }), flow.getZoom()) : null;
+          const near = nearby.isFar ? farLinkAt(toDocument({ x, y }), flow.getZoom()) : null;
           if (near !== null) {
             select([near]);
             popUp("Link", linkMenu(near), x, y);
@@ -233,11 +252,12 @@ export function Canvas() {
         elevateNodesOnSelect={false}
         proOptions={{ hideAttribution: true }}
       >
-        {drawsFar && <FarLinks />}
-        {isRunning && <PacketLayer lines={lines} />}
+        {isMany && <FarLayer scene={scene} />}
+        {isRunning && <PacketLayer lines={lines} drawn={drawn} />}
         <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--canvas-dot)" />
         <Guides guides={guides} />
-        {showsMinimap && isLarger && (
+        {showsMinimap && isLarger && isMany && <Overview drawn={drawn} colourOf={colourOf} />}
+        {showsMinimap && isLarger && !isMany && (
           <MiniMap
             pannable
             zoomable
@@ -261,7 +281,7 @@ function nodeUnder(target: EventTarget): string | null {
 function nothing(): void {}
 
 /** Select a node alone, also if it is one of several selected ones. */
-function selectOnly(event: MouseEvent, { id }: AnyFlow): void {
+function selectOnly(event: MouseEvent, { id }: { id: string }): void {
   if (!event.shiftKey && !event.ctrlKey && !event.metaKey) select([id]);
 }
 
@@ -291,12 +311,61 @@ function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], distance:
   const positions = moves.filter((move) => move.type === "position");
   const points = positions.flatMap((move) => (move.position ? [move.position] : []));
   const moved = new Set(positions.map(({ id }) => id));
-  const others = drawn.filter(({ id }) => !moved.has(id)).map(({ position }) => position);
+  const others = drawn.filter(({ id, selected }) => !moved.has(id) && !selected).map(({ position }) => position);
   const { dx, dy, guides } = align(points, others, distance);
   for (const move of positions) {
     if (move.position) move.position = { x: move.position.x + dx, y: move.position.y + dy };
   }
   return guides.length === 0 ? NO_GUIDES : guides;
+}
+
+/** Moves of the selected elements that React Flow does not know: they follow the dragged ones. */
+function followers(moves: readonly NodeChange<AnyFlow>[], drawn: readonly AnyFlow[]): NodePositionChange[] {
+  const positions = moves.filter((move) => move.type === "position");
+  const moved = new Set(positions.map(({ id }) => id));
+  const [first] = positions;
+  const before = drawn.find(({ id }) => id === first?.id);
+  if (!first?.position || !before?.selected) return [];
+  const [dx, dy] = [first.position.x - before.position.x, first.position.y - before.position.y];
+  return drawn
+    .filter(({ id, selected }) => selected && !moved.has(id))
+    .map(({ id, position: { x, y } }) => ({
+      id,
+      type: "position",
+      position: { x: x + dx, y: y + dy },
+      ...(first.dragging === undefined ? {} : { dragging: first.dragging }),
+    }));
+}
+
+/** Tab to a node that is outside the window and therefore no element; returns whether it is one. */
+function tabTo(step: 1 | -1, drawn: readonly AnyFlow[]): boolean {
+  const at = drawn.findIndex(({ id }) => id === useAttention.getState().focused);
+  const next = at === -1 ? undefined : drawn[at + step];
+  if (next === undefined || elementOf(next.id) !== null) return false;
+  centreOn(next.position);
+  focusElement(next.id);
+  return true;
+}
+
+/** Make the node under the pointer an element, at once so that a press reaches it. */
+function attend(hovered: string | null): void {
+  if (useAttention.getState().hovered !== hovered) flushSync(() => useAttention.setState({ hovered }));
+}
+
+/** Select what the rubber band touches, also what React Flow does not know. */
+function useBand(isBanding: RefObject<boolean>, now: RefObject<readonly AnyFlow[]>): void {
+  const store = useStoreApi();
+  useEffect(
+    () =>
+      store.subscribe(({ userSelectionRect: band, transform: [left, top, zoom] }, before) => {
+        if (!isBanding.current || band === null || band === before.userSelectionRect || now.current.length <= MANY) return;
+        const [x, y] = [(band.x - left) / zoom, (band.y - top) / zoom];
+        const ids = touched({ left: x, top: y, right: x + band.width / zoom, bottom: y + band.height / zoom }, now.current);
+        const { ids: chosen } = useSelection.getState();
+        if (ids.length !== chosen.size || ids.some((id) => !chosen.has(id))) select(ids);
+      }),
+    [store, isBanding, now],
+  );
 }
 
 function farLinkAt(point: { x: number; y: number }, zoom: number): string | null {
@@ -318,14 +387,16 @@ function colourOf(node: AnyFlow): string {
 }
 
 /** Whether a node is outside the window: otherwise the overview would only cover what it shows. */
-function useIsOutside(): boolean {
-  return useStore(({ nodeLookup, transform: [x, y, zoom], width, height }) => {
-    for (const { internals } of nodeLookup.values()) {
-      const [left, top] = [internals.positionAbsolute.x * zoom + x, internals.positionAbsolute.y * zoom + y];
-      if (left < 0 || top < 0 || left + TILE.width * zoom > width || top + TILE.height * zoom > height) return true;
-    }
-    return false;
-  });
+function useIsOutside(drawn: readonly AnyFlow[]): boolean {
+  const { left, top, right, bottom } = useMemo(() => boundsOf(drawn), [drawn]);
+  const [wide, high] = [TILE.width / 2, TILE.height / 2];
+  return useStore(
+    ({ transform: [x, y, zoom], width, height }) =>
+      (left - wide) * zoom + x < 0 ||
+      (top - high) * zoom + y < 0 ||
+      (right + wide) * zoom + x > width ||
+      (bottom + high) * zoom + y > height,
+  );
 }
 
 /** Fit the document to the window whenever one has been opened. */

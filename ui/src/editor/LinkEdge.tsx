@@ -98,9 +98,10 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
   const part = endPart(line.length, isBelow ? NAME_BELOW_AT : NAME_AT);
   const at = beside(line, end === "a" ? part : 1 - part);
   return (
-    <text className="line-text line-end" x={at.x} y={at.y + 4} textAnchor="middle">
+    // Moved by a transformation, because a text whose x changes is laid out again.
+    <text className="line-text line-end" transform={`translate(${at.x},${at.y + 4})`} textAnchor="middle">
       {texts.map((text, index) => (
-        <tspan key={index} x={at.x} dy={index === 0 ? 0 : 12}>
+        <tspan key={index} x={0} dy={index === 0 ? 0 : 12}>
           {text}
         </tspan>
       ))}

@@ -1,5 +1,5 @@
 /** Convert the document to React Flow's nodes and edges. What did not change stays the same object. */
-import type { Edge, Node as FlowNode } from "@xyflow/react";
+import { Position, type Edge, type Node as FlowNode } from "@xyflow/react";
 import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import type { ById } from "../stores/document";
 import { laneOf, TILE } from "./geometry";
@@ -8,6 +8,15 @@ export type DeviceFlow = FlowNode<{ node: DrawnNode }, "device">;
 export type LabelFlow = FlowNode<{ label: DrawnLabel }, "label">;
 export type AnyFlow = DeviceFlow | LabelFlow;
 export type LinkFlow = Edge<{ link: DrawnLink; lane: number; isForward: boolean; isControl: boolean }, "link">;
+
+const HANDLES = (["source", "target"] as const).map((type) => ({
+  type,
+  position: Position.Top,
+  x: TILE.width / 2,
+  y: TILE.height / 2,
+  width: 1,
+  height: 1,
+}));
 
 /** `before`: the nodes as drawn now. A node that is being dragged stays under the pointer. */
 export function flowNodes(
@@ -36,6 +45,8 @@ function device(node: DrawnNode, selected: boolean, old: AnyFlow | undefined): A
     selected,
     width: TILE.width,
     height: TILE.height,
+    // So that React Flow draws links without measuring their ends, which may be outside the window.
+    handles: HANDLES,
     ariaLabel: `${node.kind} ${node.name}`,
   };
 }

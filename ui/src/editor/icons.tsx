@@ -92,6 +92,11 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
+/** The lines of an icon, as elements of an SVG. */
+export function iconShape(name: IconName): ReactNode {
+  return SHAPES[name];
+}
+
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

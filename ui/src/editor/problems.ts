@@ -10,7 +10,7 @@ let indexed: readonly DrawingProblem[] = NONE;
 let byId = new Map<string, readonly DrawingProblem[]>();
 
 /** The problems by element. All elements ask for theirs after every change, so they are sorted once. */
-function problemsById(problems: readonly DrawingProblem[]): ReadonlyMap<string, readonly DrawingProblem[]> {
+export function problemsById(problems: readonly DrawingProblem[]): ReadonlyMap<string, readonly DrawingProblem[]> {
   if (problems !== indexed) {
     indexed = problems;
     byId = new Map();

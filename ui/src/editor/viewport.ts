@@ -1,6 +1,8 @@
 /** Zoom, fit and scroll the canvas from elsewhere, once React Flow's instance exists. */
 import { getViewportForBounds, type ReactFlowInstance } from "@xyflow/react";
-import type { Point } from "./geometry";
+import { useDocument } from "../stores/document";
+import { TILE, type Point } from "./geometry";
+import { useAttention } from "./nearby";
 
 let flow: ReactFlowInstance | null = null;
 let box: HTMLElement | null = null;
@@ -19,13 +21,23 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 export function fit(): void {
-  const nodes = flow?.getNodes() ?? [];
-  if (flow === null || box === null || nodes.length === 0) return;
-  // Not `fitView`, which waits until all nodes have been measured: in a large network only those that
-  // are visible ever are.
-  const bounds = flow.getNodesBounds(nodes);
+  const { nodes, labels } = useDocument.getState();
+  const points = [...Object.values(nodes), ...Object.values(labels)];
+  if (flow === null || box === null || points.length === 0) return;
+  // Not `fitView`, which knows only the nodes that are elements of the page, and not before they have
+  // been measured.
+  const bounds = { x: Infinity, y: Infinity, right: -Infinity, bottom: -Infinity };
+  for (const point of points) {
+    const size = flow.getInternalNode(point.id)?.measured;
+    const [wide, high] = [(size?.width ?? TILE.width) / 2, (size?.height ?? TILE.height) / 2];
+    bounds.x = Math.min(bounds.x, point.x - wide);
+    bounds.y = Math.min(bounds.y, point.y - high);
+    bounds.right = Math.max(bounds.right, point.x + wide);
+    bounds.bottom = Math.max(bounds.bottom, point.y + high);
+  }
+  const area = { x: bounds.x, y: bounds.y, width: bounds.right - bounds.x, height: bounds.bottom - bounds.y };
   const { width, height } = box.getBoundingClientRect();
-  void flow.setViewport(getViewportForBounds(bounds, width, height, MIN_ZOOM, MAX_FIT_ZOOM, AROUND), { duration: duration() });
+  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, MAX_FIT_ZOOM, AROUND), { duration: duration() });
 }
 
 export function zoomIn(): void {
@@ -66,15 +78,26 @@ export function show(point: Point): void {
   if (!isVisible) void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });
 }
 
+/** Move a point of the document into the middle of the window. */
+export function centreOn(point: Point): void {
+  void flow?.setCenter(point.x, point.y, { zoom: flow.getZoom() });
+}
+
 export function focusCanvas(): void {
   box?.focus();
 }
 
 /** Focus an element on the canvas as soon as it is drawn. */
 export function focusElement(id: string): void {
+  useAttention.setState({ focused: id });
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
-      box?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`)?.focus();
+      elementOf(id)?.focus();
     }),
   );
+}
+
+/** The node with this id, if it is an element of the page. */
+export function elementOf(id: string): HTMLElement | null {
+  return box?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
 }

@@ -5,8 +5,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
-import { course, endPart, TILE, type Course, type Point } from "../editor/geometry";
-import type { LinkFlow } from "../editor/flow";
+import { course, endPart, type Course, type Point } from "../editor/geometry";
+import type { AnyFlow, LinkFlow } from "../editor/flow";
 import { colourOf, flowTitle, spotOf, type Flight } from "./flights";
 import { flights, onPackets, shownTime, usePackets } from "./store";
 
@@ -17,24 +17,29 @@ const MAX_FLOWS_NAMED = 8;
 const DATA_RADIUS = 6;
 const ACK_RADIUS = 4;
 
+type Places = ReadonlyMap<string, Point>;
+
 interface View {
   width: number;
   height: number;
   transform: readonly [number, number, number];
-  nodeLookup: ReadonlyMap<string, { internals: { positionAbsolute: Point } }>;
 }
 
-export function PacketLayer({ lines }: { lines: readonly LinkFlow[] }) {
+export function PacketLayer({ lines, drawn }: { lines: readonly LinkFlow[]; drawn: readonly AnyFlow[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const store = useStoreApi();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const byLink = useMemo(() => new Map(lines.map((line) => [line.id, line])), [lines]);
+  const places = useRef<Places>(new Map());
+  useEffect(() => {
+    places.current = new Map(drawn.map(({ id, position }) => [id, position]));
+  }, [drawn]);
   useEffect(() => {
     let frame = 0;
     const draw = (real_ms: number) => {
       frame = 0;
-      if (canvas.current !== null && paint(canvas.current, store.getState(), byLink, real_ms)) request();
+      if (canvas.current !== null && paint(canvas.current, store.getState(), byLink, places.current, real_ms)) request();
     };
     const request = () => {
       if (frame === 0) frame = requestAnimationFrame(draw);
@@ -50,8 +55,14 @@ export function PacketLayer({ lines }: { lines: readonly LinkFlow[] }) {
 }
 
 /** Draw all packets; returns whether any of them may still move. */
-function paint(canvas: HTMLCanvasElement, view: View, byLink: ReadonlyMap<string, LinkFlow>, real_ms: number): boolean {
-  const { width, height, transform, nodeLookup } = view;
+function paint(
+  canvas: HTMLCanvasElement,
+  view: View,
+  byLink: ReadonlyMap<string, LinkFlow>,
+  places: Places,
+  real_ms: number,
+): boolean {
+  const { width, height, transform } = view;
   const [x, y, zoom] = transform;
   const ratio = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -71,8 +82,8 @@ function paint(canvas: HTMLCanvasElement, view: View, byLink: ReadonlyMap<string
     let known = courses.get(link);
     if (known === undefined) {
       const line = byLink.get(link);
-      const [a, b] = [line, line].map((one, end) => one && nodeLookup.get(end === 0 ? one.source : one.target)?.internals.positionAbsolute);
-      known = line?.data && a && b ? course(centreOf(a), centreOf(b), line.data.lane, line.data.isForward) : null;
+      const [a, b] = [line && places.get(line.source), line && places.get(line.target)];
+      known = line?.data && a && b ? course(a, b, line.data.lane, line.data.isForward) : null;
       courses.set(link, known);
     }
     return known;
@@ -142,10 +153,6 @@ function cross(pen: CanvasRenderingContext2D, { x, y }: Point, alpha: number): v
   }
   pen.stroke();
   pen.globalAlpha = 1;
-}
-
-function centreOf(corner: Point): Point {
-  return { x: corner.x + TILE.width / 2, y: corner.y + TILE.height / 2 };
 }
 
 const LEGEND_MS = 500;

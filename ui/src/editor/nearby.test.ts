@@ -4,7 +4,7 @@ vi.mock("../connection", () => ({ onPush: () => () => undefined, useConnection: 
 vi.stubGlobal("window", { matchMedia: () => ({ matches: false, addEventListener: () => undefined }) });
 vi.stubGlobal("document", { documentElement: { dataset: {} } });
 
-const { linkNear } = await import("./FarLinks");
+const { linkNear } = await import("./nearby");
 const link = (id: string, a: string, b: string) => ({ id, a, b, options: {}, a_options: {}, b_options: {} });
 const LINKS = { one: link("one", "a", "b"), two: link("two", "b", "c") };
 const PLACES = new Map([
