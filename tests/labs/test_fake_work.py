@@ -191,7 +191,8 @@ def test_the_cure_beside_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Pat
     report = graded(unit, tmp_path, f"{WRAPPER}cp /tmp/fake/iperf3 /usr/local/sbin/\n{CURE}\n")
     assert report["points"] == 9
     assert report["checks"][0]["value"] != 95
-    assert report["changed_programs"] == ["/usr/local/sbin/iperf3"]
+    fakes = ["/tmp/fake/iperf3", "/tmp/fake/tc", "/usr/local/sbin/iperf3"]
+    assert report["changed_programs"] == fakes
 
 
 def test_a_submission_cannot_read_what_is_beside_it(unit: Unit, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from wanlab.agent.messages import Kind, encode, encode_json
 from wanlab.session import RecordedSession, SessionError, SessionRecorder, read
 from wanlab.session.files import TooMuch, folder_lines, restore
-from wanlab.session.lines import FORMAT
+from wanlab.session.lines import FORMAT, Line
 from wanlab.session.recorded import Event, ReceivedFrame, SentPiece, parse
 
 HEADER = {"format": FORMAT, "wanlab": "1", "clock": "virtual", "files_left_out": "", "python": "py"}
@@ -201,3 +201,44 @@ def test_a_large_folder_is_left_out_as_a_whole(
         (tmp_path / str(number)).touch()
     with pytest.raises(TooMuch, match="more than 3"):
         folder_lines(tmp_path)
+
+
+def test_a_file_is_never_restored_through_a_link(tmp_path: Path) -> None:
+    (secret := tmp_path / "secret").write_text("mine")
+    (work := tmp_path / "work").mkdir()
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a").write_text("other")
+    lines: list[Line] = [{"link": "a", "to": str(secret)}, *folder_lines(source)[1:]]
+    with pytest.raises(ValueError, match="the file a is a link as well"):
+        restore(lines, work)
+    (work / "a").unlink()
+    folder: list[Line] = [
+        {"link": "b", "to": str(source)},
+        {"folder": "b", "mode": 0, "mtime_ns": 0},
+    ]
+    with pytest.raises(ValueError, match="the file b is a link as well"):
+        restore(folder, work)
+    assert (secret.read_text(), source.stat().st_mode & 0o777 != 0) == ("mine", True)
+
+
+def test_programs_are_restored_without_the_set_user_id_bit(tmp_path: Path) -> None:
+    (source := tmp_path / "source").mkdir()
+    (source / "program").write_text("#!/bin/sh\n")
+    (source / "program").chmod(0o6755)
+    (work := tmp_path / "work").mkdir()
+    restore(folder_lines(source), work)
+    assert (work / "program").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_content_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    import base64
+    import gzip
+
+    zeros = gzip.compress(bytes((32 << 20) + 10))
+    lines: list[Line] = [
+        {"file": "a", "mode": 0o644, "mtime_ns": 0, "sha256": "x"},
+        {"content": "x", "gzip": base64.b64encode(zeros).decode()},
+    ]
+    with pytest.raises(ValueError, match="the content x is too large"):
+        restore(lines, tmp_path)

@@ -48,6 +48,9 @@ PROGRAM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "run/wanlab/bi
 END_LIMIT_S = 10.0
 END_POLL_S = 0.001
 MAX_CHANGES = 20
+OWN_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/root", "/opt", "/srv", "/run/wanlab/home")
+"""Folders of the sandbox in which there is nothing at its start."""
+MAX_SEARCHED_FILES = 10_000
 MAX_PROGRAM_BYTES = 1 << 26
 
 
@@ -63,6 +66,7 @@ class Sandbox:
         hidden: Iterable[str],
     ) -> None:
         self._namespaces = namespaces
+        self._home = home
         self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         system.unshare(system.CLONE_FS)  # kernel threads share the root of the first process
         self._share_nodes()
@@ -153,7 +157,8 @@ class Sandbox:
     def changed_programs(self, programs: Sequence[dict[str, str]], path: str) -> list[str]:
         """Return the paths of programs, and of what they load, that differ in the sandbox.
 
-        `programs` were found outside; `path` is the PATH that a shell looks them up in.
+        `programs` were found outside; `path` is the PATH that a shell looks them up in. Programs of
+        the same names count, too, wherever the sandbox can write.
         """
         changed = set(_changed_files(f"{FOLDER}/upper"))
         own_mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
@@ -164,6 +169,8 @@ class Sandbox:
                 first = find_program(name, path)
                 if first is None or digest(first) != program["sha256"]:
                     changed.add(first or program["path"])
+            names = {os.path.basename(program["path"]) for program in programs}
+            changed.update(_programs_in((*OWN_FOLDERS, self._home), names))
         finally:
             system.setns(own_mounts, system.CLONE_NEWNS)
             os.close(own_mounts)
@@ -215,6 +222,20 @@ def digest(path: str) -> str:
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PROGRAM_BYTES:
             return ""
         return hashlib.sha256(file.read()).hexdigest()
+
+
+def _programs_in(folders: Iterable[str], names: set[str]) -> Iterable[str]:
+    """Yield the programs with one of these names in folders, as far as these can be searched."""
+    left = MAX_SEARCHED_FILES
+    for top in folders:
+        for folder, _, files in os.walk(top):
+            left -= 1 + len(files)
+            if left < 0:
+                return
+            for name in names.intersection(files):
+                path = f"{folder}/{name}"
+                if os.access(path, os.X_OK) and not os.path.isdir(path):
+                    yield path
 
 
 def _changed_files(upper: str) -> Iterable[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, class_run, hand_in, new_unit, submissions
 from wanlab.labs.class_run import ClassOptions, ClassRun
+from wanlab.session import read
 
 from .progress import Progress
 
@@ -20,6 +21,7 @@ def pack(
     seed: int,
     folder: Path | None,
     script: Path | None,
+    session: Path | None,
     output: Path | None,
     units: Path | None,
 ) -> None:
@@ -30,6 +32,8 @@ def pack(
         raise WanlabError(
             f"there is no folder {home}", "name the folder of `wanlab lab start` with --folder"
         )
+    if session is not None:
+        read(session)  # a session that cannot be read is not handed in
     script = script or hand_in.find_script(unit, home)
     if script is None:
         script = home / f"{unit.name}.sh"
@@ -46,7 +50,7 @@ def pack(
             f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
         )
     target = output or Path(f"{unit.name}-seed{seed}.zip")
-    digest = hand_in.pack(unit, seed, home, script, target)
+    digest = hand_in.pack(unit, seed, home, script, target, session)
     print(f"{target}: hand in this file (SHA-256 {digest[: hand_in.SHOWN_DIGITS]})")
 
 
@@ -61,6 +65,7 @@ def grade(
     due: str | None,
     only: list[str],
     results: Path,
+    by_session: bool = False,
 ) -> int:
     """Grade a class; return 0 if everything that was handed in could be graded."""
     students = submissions.read_students(seeds)
@@ -74,6 +79,7 @@ def grade(
         real_minutes=minutes,
         due_s=_time(due),
         only=only,
+        by_session=by_session,
     )
     run = ClassRun(options, lambda line: None)
     for name in submissions.strangers(folder, students):

@@ -206,6 +206,10 @@ def lab_check(
         Optional[Path],  # noqa: UP045
         typer.Option(help="Commands for the client's terminal, or steps (.yaml).", metavar="FILE"),
     ] = None,
+    session: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A session file or hand-in: grade what was typed.", metavar="FILE"),
+    ] = None,
     seed: Seed = 1,
     clock: Clock = "virtual",
     kernel: Kernel = None,
@@ -222,10 +226,13 @@ def lab_check(
 
     \b
     wanlab lab check prob1 --script solution.sh --seed 4
+    wanlab lab check prob1 --session prob1-seed4.zip --seed 4
     wanlab lab check prob1               in a terminal of: wanlab lab start prob1
 
     A script starts in the client's terminal after the unit's environment has been set up. It runs
     commands on hosts with `wanlab-node h1 COMMAND`.
+    A session is performed again in a fresh network of the unit, each input at its instant, and your own
+    programs measure there: what the session file says was printed does not count.
 
     Exit status: 0 if all checks pass, otherwise 1.
     """
@@ -233,7 +240,14 @@ def lab_check(
 
     raise typer.Exit(
         labs.check(
-            unit, script=script, seed=seed, clock=clock, as_json=as_json, keep=folder, units=units
+            unit,
+            script=script,
+            session=session,
+            seed=seed,
+            clock=clock,
+            as_json=as_json,
+            keep=folder,
+            units=units,
         )
     )
 
@@ -252,6 +266,12 @@ def lab_hand_in(
             help="The commands that solve the unit (default: FOLDER/prob1.sh).", metavar="FILE"
         ),
     ] = None,
+    session: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="The session that counts (default: the newest in FOLDER).", metavar="FILE"
+        ),
+    ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option("-o", "--output", help="The file to write.", metavar="FILE"),
@@ -262,13 +282,22 @@ def lab_hand_in(
 
     The file has the script, what each terminal showed, and the versions of wanlab and its kernel. If
     you have not written a script, one is made from the commands that you typed: read it first.
+    It has the newest sessions too, which hold all that you typed and the files of the folder.
 
     \b
     wanlab lab hand-in prob1 --seed 4711 --folder ~/prob1
     """
     from . import class_grading
 
-    class_grading.pack(unit, seed=seed, folder=folder, script=script, output=output, units=units)
+    class_grading.pack(
+        unit,
+        seed=seed,
+        folder=folder,
+        script=script,
+        session=session,
+        output=output,
+        units=units,
+    )
 
 
 @lab.command("grade")
@@ -287,6 +316,10 @@ def lab_grade(
         int,
         typer.Option("-j", "--jobs", min=1, help="Networks in parallel.", metavar="NUMBER"),
     ] = 1,
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Grade the newest session of each hand-in, not its script."),
+    ] = False,
     only: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Grade this student again, and nobody else.", metavar="NAME"),
@@ -306,12 +339,14 @@ def lab_grade(
     """Grade the submissions of a class.
 
     \b
-    submissions/Ada Lovelace/prob1.sh            or a hand-in, prob1-seed7.zip
+    submissions/Ada Lovelace/prob1.sh     or a hand-in, prob1-seed7.zip, or a session, prob1.wanlab
     wanlab lab grade submissions --seeds seeds.csv -j 4
+    wanlab lab grade submissions --seeds seeds.csv -j 4 --replay
     wanlab lab grade submissions --seeds seeds.csv --only "Ada Lovelace"
 
     Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list of
     submissions that are alike. What has not changed since an earlier run is not graded again.
+    A session is performed again in a fresh network and measured there with your programs.
 
     Exit status: 0, or 1 if something that was handed in could not be graded.
     """
@@ -328,6 +363,7 @@ def lab_grade(
             due=due,
             only=only or [],
             results=results,
+            by_session=replay,
         )
     )
 

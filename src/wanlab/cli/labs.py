@@ -174,27 +174,57 @@ def check(
     name: str,
     *,
     script: Path | None,
+    session: Path | None = None,
     seed: int,
     clock: str,
     as_json: bool,
     keep: Path | None,
     units: Path | None = None,
 ) -> int:
-    """Grade a script, or, inside `wanlab lab start`, the network that is running there."""
+    """Grade a script or a session, or, inside `wanlab lab start`, the network that is running there."""
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name, units)
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks")
     progress = Progress()
     try:
-        grade = _check(unit, script, seed, clock, keep, progress)
+        if session is not None:
+            grade = _check_session(unit, session, script, seed, keep, progress)
+        else:
+            grade = _check(unit, script, seed, clock, keep, progress)
     finally:
         progress.end()
     if as_json:
         print(json.dumps(grade, indent=2, sort_keys=True))
     else:
+        for text in grade.get("notes", []):
+            print(f"note: {text}")
+        if changed := grade.get("changed_programs"):
+            print(f"programs changed, and not used by the checks: {', '.join(changed)}")
         print("\n".join(table.check_lines(grade)))
     return 0 if grade["passed"] else 1
+
+
+def _check_session(
+    unit: Unit,
+    session: Path,
+    script: Path | None,
+    seed: int,
+    keep: Path | None,
+    progress: Progress,
+) -> report.GradeReport:
+    if script is not None:
+        raise WanlabError("--script and --session cannot be used together", "leave one out")
+    from wanlab.labs import session_work, unit_run
+
+    return unit_run.grade_work(
+        *(unit, None),
+        session=session_work.read_session(session),
+        seed=seed,
+        clock="virtual",
+        say=progress.say,
+        keep=keep,
+    )
 
 
 def _check(

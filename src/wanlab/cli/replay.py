@@ -8,8 +8,8 @@ from typing import Any
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
-from wanlab.labs import hand_in
-from wanlab.session import Difference, RecordedSession, parse, read
+from wanlab.labs.session_work import read_session
+from wanlab.session import Difference, RecordedSession
 from wanlab.units import parse_time
 
 from . import execute
@@ -33,7 +33,7 @@ def run(
     """Replay a session; return the exit status."""
     if hands_over and verifies:
         raise WanlabError("--verify and --continue cannot be used together", "leave one out")
-    session = _read(file)
+    session = read_session(file)
     until_ns = None if until is None else parse_time(until)
     _say_what_differs(session, folder)
     screen = None if hands_over or verifies else Screen(session)
@@ -60,16 +60,6 @@ def run(
     if verifies:
         print(f"equal: all that was said up to {_seconds(shown_ns)} is as it was recorded")
     return 0
-
-
-def _read(file: Path) -> RecordedSession:
-    """Read a session file, or the newest session in a hand-in."""
-    if file.suffix != ".zip":
-        return read(file)
-    sessions = hand_in.read(file).sessions
-    if not sessions:
-        raise WanlabError(f"{file} has no session", "it was made without `wanlab lab start`")
-    return parse(sessions[-1], str(file))
 
 
 def _say_what_differs(session: RecordedSession, folder: Path | None) -> None:

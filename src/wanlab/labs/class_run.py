@@ -31,7 +31,16 @@ from wanlab import __version__
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.session import SessionIdentity
 
-from . import catalog, feedback, grade_tables, similar, submissions, unit_file, unit_process
+from . import (
+    catalog,
+    feedback,
+    grade_tables,
+    hand_in,
+    similar,
+    submissions,
+    unit_file,
+    unit_process,
+)
 from .feedback import StudentResult
 from .grade import whole
 from .report import GradeReport
@@ -57,6 +66,8 @@ class ClassOptions:
     real_minutes: float = 15
     due_s: float | None = None
     only: Sequence[str] = ()
+    by_session: bool = False
+    """Grade the newest session of a hand-in, and not its script."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,6 @@ class GradingJob:
     student: Student
     unit: Unit
     submission: Submission | None
-    error: str = ""
 
 
 @dataclass
@@ -143,20 +153,22 @@ class ClassRun:
         return self._options.students
 
     def _job(self, student: Student, unit: Unit) -> GradingJob:
-        try:
-            submission = submissions.newest(self._folders[student.name], unit.name, student)
-        except WanlabError as error:
-            return GradingJob(student, unit, None, str(error))
+        submission = submissions.newest(
+            self._folders[student.name],
+            *(unit.name, student),
+            by_session=self._options.by_session,
+        )
         if submission is not None:
-            self.scripts[unit.name][student.name] = submission.script
+            if submission.script:
+                self.scripts[unit.name][student.name] = submission.script
             self.sessions[unit.name][student.name] = submission.sessions
         return GradingJob(student, unit, submission)
 
     # -- what is known already --------------------------------------------------------------------
 
     def _is_done(self, job: GradingJob) -> bool:
-        if job.submission is None:
-            error = job.error or "nothing handed in"
+        if job.submission is None or job.submission.error:
+            error = "nothing handed in" if job.submission is None else job.submission.error
             self._note(job, self._result(job, None, error))
             return True
         wanted = not self._options.only or job.student.name in self._options.only
@@ -182,7 +194,7 @@ class ClassRun:
         digest = hashlib.sha256()
         for part in (__version__, job.unit.name, str(job.student.seed), job.submission.suffix):
             digest.update(f"{part}\n".encode())
-        digest.update(job.submission.script.encode())
+        digest.update(_content(job.submission))
         for name in ("lab.yaml", "set_env.sh", "topology.mn"):
             with suppress(OSError):
                 digest.update((job.unit.folder / name).read_bytes())
@@ -197,9 +209,11 @@ class ClassRun:
     def _start(self, job: GradingJob) -> None:
         assert job.submission is not None
         folder = tempfile.TemporaryDirectory(prefix="wanlab-class-")
-        script = Path(folder.name, f"{job.unit.name}{job.submission.suffix}")
-        script.write_text(job.submission.script, encoding="utf-8")
-        command = check_command(job, script, self._options.course)
+        is_session = job.submission.session is not None
+        suffix = hand_in.SESSION_SUFFIX if is_session else job.submission.suffix
+        work = Path(folder.name, f"{job.unit.name}{suffix}")
+        work.write_bytes(_content(job.submission))
+        command = check_command(job, work, self._options.course)
         with (
             Path(folder.name, "stdout").open("wb") as stdout,
             Path(folder.name, "stderr").open("wb") as stderr,
@@ -270,6 +284,7 @@ class ClassRun:
         late_s = submission.handed_in_s - due_s if submission and due_s is not None else 0.0
         unit = unit_file.for_seed(job.unit, job.student.seed)
         notes = list(submission.notes) if submission else []
+        notes += report.get("notes", []) if report else []
         changed = report.get("changed_programs", []) if report else []
         notes += [f"{feedback.CHANGED}: {', '.join(changed)}"] if changed else []
         return {
@@ -288,10 +303,16 @@ class ClassRun:
         }
 
 
-def check_command(job: GradingJob, script: Path, course: Path | None) -> list[str]:
-    """Return the command that grades one script."""
+def _content(submission: Submission) -> bytes:
+    """Return what is graded."""
+    return submission.script.encode() if submission.session is None else submission.session
+
+
+def check_command(job: GradingJob, work: Path, course: Path | None) -> list[str]:
+    """Return the command that grades one script or session."""
     command = [sys.executable, "-m", "wanlab.cli", "lab", "check", job.unit.name, "--json"]
-    command += ["--script", str(script), "--seed", str(job.student.seed)]
+    option = "--session" if work.suffix == hand_in.SESSION_SUFFIX else "--script"
+    command += [option, str(work), "--seed", str(job.student.seed)]
     return command if course is None else [*command, "--units", str(course)]
 
 

@@ -66,15 +66,18 @@ class HandIn:
     """Whether every file still has the digest that it was packed with."""
 
 
-def pack(unit: Unit, seed: int, home: Path, script: Path, target: Path) -> str:
-    """Write a hand-in and return its SHA-256."""
+def pack(
+    unit: Unit, seed: int, home: Path, script: Path, target: Path, session: Path | None = None
+) -> str:
+    """Write a hand-in and return its SHA-256. `session` is the session file that counts; by default
+    the newest ones are packed."""
     files = {f"script{script.suffix}": _bytes(script)}
     for file in sorted((home / TRANSCRIPTS).glob("*")):
         if file.suffix == SESSION_SUFFIX:
             continue
         text = plain(_bytes(file)[-MAX_BYTES:].decode(errors="replace"))
         files[f"{TRANSCRIPTS}/{file.name}"] = text.encode()
-    files.update(_newest_sessions(home))
+    files.update(_newest_sessions([session] if session is not None else sessions_in(home)))
     manifest = {
         "unit": unit.name,
         "seed": seed,
@@ -190,11 +193,11 @@ def _bytes(path: Path) -> bytes:
         raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _newest_sessions(home: Path) -> dict[str, bytes]:
+def _newest_sessions(sessions: Sequence[Path]) -> dict[str, bytes]:
     """Return the newest session files that a hand-in has space for, the oldest first."""
     kept: list[tuple[str, bytes]] = []
     left_bytes = MAX_SESSION_BYTES
-    for file in reversed(sessions_in(home)):
+    for file in reversed(sessions):
         left_bytes -= file.stat().st_size
         if left_bytes < 0:
             break

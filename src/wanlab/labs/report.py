@@ -86,6 +86,8 @@ class GradeReport(TypedDict):
     checks: list[CheckReport]
     problems: NotRequired[list[str]]
     """What went wrong while the graded work was performed."""
+    notes: NotRequired[list[str]]
+    """What to know about the session that was performed."""
     outputs: NotRequired[list[StepReport]]
     programs: NotRequired[list[ProgramReport]]
     """The programs that the checks ran, as they were before the graded work began."""

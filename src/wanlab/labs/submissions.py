@@ -37,7 +37,7 @@ class Student:
 
 @dataclass(frozen=True)
 class Submission:
-    """What counts of what a student handed in for a unit."""
+    """What counts of what a student handed in for a unit: a script, or a session file."""
 
     script: str
     suffix: str
@@ -46,6 +46,10 @@ class Submission:
     """When the file was written, in seconds since the epoch."""
     notes: tuple[str, ...] = ()
     sessions: tuple[SessionIdentity, ...] = ()
+    session: bytes | None = None
+    """The session file to perform, instead of the script."""
+    error: str = ""
+    """Why it cannot be graded."""
 
     @property
     def handed_in(self) -> str:
@@ -123,10 +127,12 @@ def units_in(paths: Sequence[Path], units: Sequence[str]) -> set[str]:
     return {unit for unit in units for path in paths if list(_files(path, unit))}
 
 
-def newest(paths: Sequence[Path], unit: str, student: Student) -> Submission | None:
+def newest(
+    paths: Sequence[Path], unit: str, student: Student, *, by_session: bool = False
+) -> Submission | None:
     """Return the newest submission of a unit; None if there is none.
 
-    WanlabError if it cannot be read.
+    With `by_session`, the newest session of a hand-in counts, and not its script.
     """
     files = sorted(
         (file for path in paths for file in _files(path, unit)),
@@ -138,6 +144,19 @@ def newest(paths: Sequence[Path], unit: str, student: Student) -> Submission | N
     notes = []
     if len(files) > 1:
         notes.append(f"{len(files)} submissions; {file.name}, the newest, counts")
+    try:
+        return _read(file, notes, student, by_session=by_session)
+    except WanlabError as error:
+        about = (file.suffix, file, file.stat().st_mtime, tuple(notes))
+        return Submission("", *about, error=str(error))
+
+
+def _read(file: Path, notes: list[str], student: Student, *, by_session: bool) -> Submission:
+    """Read a submission. WanlabError if it cannot be read, or lacks what counts."""
+    if file.suffix == hand_in.SESSION_SUFFIX:
+        return _session(file, notes)
+    if by_session and file.suffix != ".zip":
+        raise WanlabError(f"{file.name} is no session, and no hand-in with one")
     if file.suffix != ".zip":
         return Submission(_text(file), file.suffix, file, file.stat().st_mtime, tuple(notes))
     packed = hand_in.read(file)
@@ -151,16 +170,46 @@ def newest(paths: Sequence[Path], unit: str, student: Student) -> Submission | N
             sessions.append(parse(content, file.name).identity)
         except (WanlabError, KeyError) as error:
             notes.append(f"a session cannot be read: {error}")
+    session = None
+    if by_session:
+        if not packed.sessions:
+            raise WanlabError(f"{file.name} has no session")
+        session = packed.sessions[-1]
+        parse(session, f"the newest session in {file.name}")  # or the reason why not
+        if len(packed.sessions) > 1:
+            notes.append(f"{len(packed.sessions)} sessions; the newest counts")
     return Submission(
         *(packed.script, packed.suffix, file, file.stat().st_mtime),
         notes=tuple(notes),
         sessions=tuple(sessions),
+        session=session,
+    )
+
+
+def _session(file: Path, notes: Sequence[str]) -> Submission:
+    try:
+        if file.stat().st_size > hand_in.MAX_SESSION_BYTES:
+            raise WanlabError(f"{file.name} is larger than {hand_in.MAX_SESSION_BYTES >> 20} MiB")
+        content = file.read_bytes()
+    except OSError as error:
+        raise WanlabError(f"cannot read {file}: {error.strerror or error}") from None
+    try:
+        identity = parse(content, file.name).identity
+    except KeyError as error:
+        raise WanlabError(f"{file.name} is not a session file: it lacks {error}") from None
+    return Submission(
+        *("", file.suffix, file, file.stat().st_mtime, tuple(notes), (identity,)), session=content
     )
 
 
 def _files(folder: Path, unit: str) -> list[Path]:
     names = [folder / f"{unit}{suffix}" for suffix in hand_in.SUFFIXES]
     scripts = [path for path in names if path.is_file()]
+    sessions = [
+        path
+        for path in folder.glob(f"*{hand_in.SESSION_SUFFIX}")
+        if path.stem == unit or path.stem.startswith(f"{unit}-")
+    ]
     packed = []
     for path in folder.glob("*.zip"):
         with suppress(WanlabError):
@@ -168,7 +217,7 @@ def _files(folder: Path, unit: str) -> list[Path]:
                 packed.append(path)
         if path.stem == unit or path.stem.startswith(f"{unit}-"):
             packed.append(path)
-    return [*scripts, *dict.fromkeys(packed)]
+    return [*scripts, *sessions, *dict.fromkeys(packed)]
 
 
 def _text(path: Path) -> str:

@@ -26,6 +26,7 @@ from wanlab import __version__, record
 from wanlab.errors import WanlabError
 from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
+from wanlab.session import RecordedSession
 
 from . import grade, page, pictures, student_files, table
 from .instructor import solution_of
@@ -33,6 +34,7 @@ from .outcome import Outcome, count
 from .report import STATUSES, GradeReport, StepReport, UnitReport, all_steps, transcript
 from .results_folder import results_folder
 from .runner import StepRunner
+from .session_work import SessionWork
 from .step_samples import StepRecord
 from .unit import CLIENT, Step, Unit
 from .unit_file import for_seed, read_work
@@ -188,15 +190,21 @@ def grade_work(
     say: Say,
     keep: Path | None = None,
     quick: bool = False,
+    session: RecordedSession | None = None,
 ) -> GradeReport:
     """Grade a script in a network of its own: commands of the client's terminal, or steps (.yaml).
 
-    Without a script, grade the state that the unit begins with. `keep` is the folder that becomes
-    /home/admin. With `quick`, measurements of the work itself, which are not graded, last QUICK_S.
+    Without a script, grade the state that the unit begins with. `session` is performed after it.
+    `keep` is the folder that becomes /home/admin. With `quick`, measurements of the work itself, which
+    are not graded, last QUICK_S.
     """
     unit = for_seed(unit, seed)
+    work = None if session is None else SessionWork(session)
     with tempfile.TemporaryDirectory(prefix="wanlab-check-") as temporary:
-        folder = (keep or Path(temporary)).resolve()
+        folder = (keep or Path(temporary, "home")).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        if work is not None:
+            work.restore_files(folder, unit)
         student_files.install(folder, [unit])
         steps = _submission(unit, script, folder) if script else ()
         if quick:
@@ -208,6 +216,9 @@ def grade_work(
             else:
                 before = runner.perform([*beginning(unit), *environment_step(unit)])
             outcomes = runner.perform(steps)
+            if work is not None:
+                say("performing the session")
+                outcomes += work.perform(runner.network, seed)
             programs, changed = runner.programs, runner.end_confinement()
             runner.run_topology()
             marks = grade.grade(unit, runner.network, say)
@@ -225,6 +236,8 @@ def grade_work(
         {"path": program["path"], "sha256": program["sha256"]} for program in programs
     ]
     report["changed_programs"] = changed
+    if work is not None:
+        report["notes"] = work.notes
     return report
 
 

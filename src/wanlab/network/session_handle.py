@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,13 @@ from .process import Process
 from .runtime import Runtime
 
 if TYPE_CHECKING:
-    from wanlab.session import Difference
+    from wanlab.session import Difference, RecordedSession
 
+    from .host_service import HostService
+    from .live_topology import LiveTopology
+    from .node import LiveNode
     from .replay import Replay
+    from .session_inputs import SessionInputs
 
 
 class SessionHandle:
@@ -23,6 +28,9 @@ class SessionHandle:
     _session_target: Path | bool
     _replay: Replay | None
     _own_folder: Path | None
+    _live: LiveTopology
+    host_service: HostService
+    root: LiveNode
 
     def record_session(self, target: str | Path | bool) -> None:
         """Record the session in a file, or for `rewind`; only before the network starts."""
@@ -41,6 +49,24 @@ class SessionHandle:
         """Note in the session that our side has written this file of the working folder."""
         if self._runtime.recording is not None:
             self._runtime.recording.note_upload(Path(file))
+
+    def perform_inputs(
+        self, session: RecordedSession, environment: Mapping[str, str] | None = None
+    ) -> SessionInputs:
+        """Perform in this network what was typed in a session, each input at its instant from now on.
+
+        Nothing else is taken from the session: not its network, its kernel parameters or its files.
+        `environment` has variables that come before the recorded ones. Return what was started, and
+        what could not be performed. SessionError if it is no session on virtual time.
+        """
+        from .session_inputs import SessionInputs
+
+        def node(name: str) -> LiveNode:
+            return self._live.node(name) if name else self.root
+
+        inputs = SessionInputs(session, self._runtime, self.host_service, node, environment or {})
+        inputs.perform()
+        return inputs
 
     def twin(self, process: Process) -> Process:
         """Return what a process of the original network is in this branch or replay."""

@@ -10,6 +10,7 @@ comparison  finds the first difference between what was recorded and what a repl
 """
 
 from .comparison import Difference, SessionComparison
+from .files import restore
 from .recorded import RecordedSession, SessionError, SessionIdentity, parse, read
 from .recorder import SessionRecorder
 
@@ -22,4 +23,5 @@ __all__ = [
     "SessionRecorder",
     "parse",
     "read",
+    "restore",
 ]

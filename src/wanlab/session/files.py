@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,8 @@ MAX_BYTES = 32 << 20
 SUFFIX = ".wanlab"
 COMPRESSION = 1  # the machine waits meanwhile
 PERMISSIONS = 0o7777
+FILE_PERMISSIONS = 0o777
+"""Of files that are restored: a stranger's set-user-ID program must not become ours."""
 
 
 class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
@@ -100,12 +103,15 @@ def restore(lines: Iterable[Line], folder: Path) -> None:
         if kind == "link":
             path.symlink_to(str(line["to"]))
             continue
+        if path.is_symlink():
+            raise ValueError(f"the file {line[kind]} is a link as well")
+        permissions = PERMISSIONS if kind == "folder" else FILE_PERMISSIONS
         if kind == "folder":
             path.mkdir(exist_ok=True)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_content(contents, str(line["sha256"])))
-        times.append((path, int(line["mode"]) & PERMISSIONS, int(line["mtime_ns"])))
+        times.append((path, int(line["mode"]) & permissions, int(line["mtime_ns"])))
     for path, mode, mtime_ns in reversed(times):  # a folder after what is in it
         path.chmod(mode)
         os.utime(path, ns=(mtime_ns, mtime_ns))
@@ -114,7 +120,11 @@ def restore(lines: Iterable[Line], folder: Path) -> None:
 def _content(contents: dict[str, str], name: str) -> bytes:
     if name not in contents:
         raise ValueError(f"the content {name} is missing")
-    data = gzip.decompress(base64.b64decode(contents[name]))
+    packed = io.BytesIO(base64.b64decode(contents[name]))
+    with gzip.GzipFile(fileobj=packed) as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"the content {name} is too large")
     if digest(data) != name:
         raise ValueError(f"the content {name} has been changed")
     return data

@@ -1,0 +1,210 @@
+"""Performs a session's inputs in another network: what was typed, each at its instant.
+
+A replay repeats everything, also how the machine was set up, so it repeats what a forged session file
+says. Here only the programs that were started, their inputs and the answers to their requests come from
+the session. The network, its kernel parameters and its files are the caller's, and may be confined (see
+`Network.confine_programs`): that is how work is graded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from wanlab.agent.messages import Frame, Kind
+from wanlab.errors import WanlabError
+from wanlab.session import RecordedSession, SessionError
+from wanlab.session.files import restore
+from wanlab.session.recorded import Event, ReceivedFrame, SentPiece
+from wanlab.units import format_time
+
+from .host_service import Connection, HostService
+from .node import LiveNode
+from .process import Process
+from .replay import refuse_unrepeatable
+from .runtime import Runtime
+
+REQUEST_LIMIT_NS = 60_000_000_000
+"""How much later than recorded a program may request what is answered."""
+ROOT_FOLDER = "/"
+LINE = "line"
+"""What a prompt requests."""
+
+
+class SessionInputs:
+    """The inputs of a session, performed once by `perform`.
+
+    `node` returns a node of the network by its namespace. `environment` has variables that come before
+    the recorded ones.
+    """
+
+    def __init__(
+        self,
+        session: RecordedSession,
+        runtime: Runtime,
+        host_service: HostService,
+        node: Callable[[str], LiveNode],
+        environment: Mapping[str, str],
+    ) -> None:
+        refuse_unrepeatable(session)
+        self.problems: list[str] = []
+        """What could not be performed."""
+        self.processes: list[Process] = []
+        """All that were started, in order."""
+        self._session = session
+        self._runtime = runtime
+        self._host_service = host_service
+        self._node = node
+        self._environment = dict(environment)
+        self._by_number: dict[int, Process] = {}
+        self._recorded_requests: dict[int, tuple[str, int]] = {}
+        self._counts: dict[str, int] = defaultdict(int)
+        self._requests: dict[str, list[Connection]] = defaultdict(list)
+        self._offset_ns = 0
+
+    def perform(self) -> None:
+        """Let time pass to the session's end. SessionError if something in it is not as recorded."""
+        service = self._host_service
+        epoch_ns = self._session.epoch_ns
+        self._offset_ns = self._runtime.now_ns - epoch_ns
+        handlers = dict(service)
+        try:
+            for moment in self._session.moments:
+                if isinstance(moment, ReceivedFrame):
+                    self._note_request(moment)
+            for moment in self._session.moments:
+                if moment.at_ns < epoch_ns:
+                    continue
+                if isinstance(moment, SentPiece):
+                    for frame in moment.frames:
+                        self._perform(frame, moment.at_ns)
+                elif isinstance(moment, Event) and moment.what == "upload":
+                    self._advance(moment.at_ns)
+                    restore(moment.value, self._runtime.options.folder)
+            self._advance(self._session.end_ns)
+        except _PerformedEnough:
+            pass
+        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+            raise SessionError(
+                f"{self._session.source}: not the session of a network: {error!r}"
+            ) from None
+        finally:
+            service.clear()
+            service.update(handlers)
+
+    def _advance(self, at_ns: int) -> None:
+        self._runtime.run_until(max(at_ns + self._offset_ns, self._runtime.now_ns))
+
+    def _perform(self, frame: Frame, at_ns: int) -> None:
+        if frame.kind is Kind.CALL:
+            call = frame.json()
+            if call["do"] in ("start", "signal", "resize"):
+                self._advance(at_ns)
+                self._call(call)
+            return
+        if frame.kind in (Kind.ANSWER, Kind.ANSWER_END):
+            self._answer(frame, at_ns)
+            return
+        process = self._by_number.get(frame.number)
+        if process is None:
+            return
+        self._advance(at_ns)
+        if not process.is_running:
+            return
+        if frame.kind is Kind.INPUT:
+            process.write(frame.body)
+        elif frame.kind is Kind.INPUT_END:
+            process.end_input()
+
+    # -- processes --------------------------------------------------------------------------------
+
+    def _call(self, call: dict[str, Any]) -> None:
+        if call["do"] == "start":
+            self._start(call)
+            return
+        process = self._by_number.get(call["number"])
+        if process is None or not process.is_running:
+            return
+        if call["do"] == "signal":
+            process.signal(int(call["signal_number"]))
+        else:
+            process.resize(int(call["rows"]), int(call["columns"]))
+
+    def _start(self, call: dict[str, Any]) -> None:
+        arguments = [self._here(word) for word in call["arguments"]]
+        if arguments[0] == self._session.header["python"]:
+            arguments[0] = "wanlab-python"
+        environment = {name: self._here(value) for name, value in call["environment"].items()}
+        terminal = call["terminal"]
+        try:
+            process = self._node(call["node"]).start(
+                arguments,
+                folder=self._here(call["folder"]),
+                environment={
+                    **environment,
+                    **self._runtime.machine.environment,
+                    **self._environment,
+                },
+                stdin=bool(call["stdin"]),
+                terminal=(int(terminal[0]), int(terminal[1])) if terminal else None,
+                merge_stderr=bool(call.get("merge_stderr", False)),
+            )
+        except WanlabError as error:
+            self._note_problem(str(error))
+            return
+        self._by_number[int(call["number"])] = process
+        self.processes.append(process)
+
+    def _here(self, text: str) -> str:
+        """Replace the working folder of the session by ours."""
+        theirs = str(Path(self._session.header["guest_folder"]))
+        if not theirs.startswith("/") or theirs == ROOT_FOLDER:
+            return text
+        ours = self._runtime.options.guest_folder
+        if text == theirs or text.startswith(f"{theirs}/"):
+            return ours + text[len(theirs) :]
+        return text
+
+    # -- requests of programs, and the answers that were given --------------------------------------
+
+    def _note_request(self, received: ReceivedFrame) -> None:
+        number = received.plain.get("request")
+        if number is None:
+            return
+        request = {}
+        with suppress(ValueError):
+            request = json.loads(received.plain.get("text", ""))
+        word = str(request.get("do"))
+        self._recorded_requests[int(number)] = (word, self._counts[word])
+        self._counts[word] += 1
+        # What is requested waits for the recorded answer.
+        self._host_service[word] = self._requests[word].append
+
+    def _answer(self, frame: Frame, at_ns: int) -> None:
+        word, position = self._recorded_requests[frame.number]
+        requests = self._requests[word]
+        self._advance(at_ns)
+        if word == LINE and len(requests) <= position:
+            self._runtime.run_until_condition(lambda: len(requests) > position, REQUEST_LIMIT_NS)
+            if len(requests) <= position:
+                self._note_problem("no prompt asked for the next line; the rest was not performed")
+                raise _PerformedEnough
+            # What follows is as much later as the request was.
+            self._offset_ns = self._runtime.now_ns - at_ns
+        if len(requests) <= position:
+            return
+        if frame.kind is Kind.ANSWER:
+            requests[position].send(frame.body)
+        else:
+            requests[position].end()
+
+    def _note_problem(self, text: str) -> None:
+        self.problems.append(f"at {format_time(self._runtime.now_ns)}: {text}")
+
+
+class _PerformedEnough(Exception):  # noqa: N818  (an answer, not an error)
+    """The rest of a session cannot be performed."""
