@@ -32,6 +32,13 @@ def test_every_verb_has_help(wanlab: Any, verb: str) -> None:
     assert max(map(len, ran.output.decode().splitlines())) <= 80
 
 
+@pytest.mark.parametrize("group", ["", "lab", "kernel", "reproduce"])
+def test_no_summary_of_a_command_is_cut_short(wanlab: Any, group: str) -> None:
+    lines = wanlab(*group.split(), "--help").output.decode().splitlines()
+    commands = lines[lines.index("Commands:") + 1 :]
+    assert [line for line in commands if line.endswith("...")] == []
+
+
 def test_the_version_is_printed(wanlab: Any) -> None:
     assert wanlab("--version").output.decode() == f"wanlab {VERSION}\n"
 

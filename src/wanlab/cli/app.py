@@ -38,6 +38,10 @@ app = typer.Typer(
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
     wanlab reproduce run bbr-loss                  repeat a published figure
     wanlab doctor                                  check what this computer needs
+
+    A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in it
+    is virtual, so it passes as fast as it can be computed. --machine native uses this computer's own
+    kernel instead.
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -130,8 +134,8 @@ def execute(
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
     writes are lost when the machine ends, except on the native machine, which uses this computer's
-    files. Options must come before --. A session file holds all that is typed, also passwords, and
-    can be performed again: wanlab replay FILE.
+    files. Options must come before --. With --session, wanlab replay can repeat the session; the file
+    contains everything that was typed, including passwords.
 
     Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
     terminal, time is never faster than a real clock after you press the first key.
@@ -188,7 +192,7 @@ def python(
         typer.Argument(autocompletion=completions.python_arguments, hidden=True),
     ] = None,
 ) -> None:
-    """Run a Python script, such as a Mininet script, in a new machine.
+    """Run a Python script, such as one for Mininet, in a machine.
 
     \b
     wanlab python topology.py
@@ -209,10 +213,10 @@ def python(
       --seed NUMBER               seed of all random numbers in the machine (1)
       --line-rate RATE            speed of a cable (1Gbps)
       --memory SIZE               memory of the machine, such as 4GB
-      --allow-connect ADDRESS:PORT   allow it to connect there on your computer (to a controller)
-      --session FILE              record all that is typed and said, for: wanlab replay FILE
+      --allow-connect ADDRESS:PORT   let programs connect to this address, such as a controller's
+      --session FILE              record all input and output, for: wanlab replay FILE
       --venv FOLDER               virtual environment to use (default: the active one)
-      --strict                    make an error of each warning about what has no effect
+      --strict                    fail, instead of warning, if something has no effect
 
     Exit status: that of the script.
     """

@@ -47,8 +47,8 @@ def web(
     wanlab web topology.mn
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
 
-    With --session FILE each run of a network is recorded: FILE, FILE-2 and so on. These files hold all
-    that is typed, also passwords.
+    With --session FILE, each run of a network is recorded: in FILE, FILE-2 and so on. These files
+    contain everything that is typed, including passwords.
     """
     from wanlab.web import server
 

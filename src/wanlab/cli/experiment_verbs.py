@@ -92,7 +92,9 @@ def sweep_experiment(
     scheduler: Scheduler = "",
     limit: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(help="Let a run fail that takes longer in real time.", metavar="SECONDS"),
+        typer.Option(
+            help="Fail a run that takes longer than this in real time.", metavar="SECONDS"
+        ),
     ] = None,
     plots: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -107,7 +109,8 @@ def sweep_experiment(
     ] = False,
     no_cache: NoCache = False,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Empty the cache, or only its results of FILE.")
+        bool,
+        typer.Option("--forget", help="Empty the cache, or remove only FILE's results from it."),
     ] = False,
     as_json: Json = False,
 ) -> None:

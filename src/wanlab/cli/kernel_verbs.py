@@ -10,7 +10,7 @@ from . import completions
 from .passed_on import ALL_ARGUMENTS, PassedOn
 
 kernel = typer.Typer(
-    help="Build, list or show the kernels of the embedded machine.",
+    help="Build, list and verify the kernels of machines.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -32,19 +32,19 @@ ImageFolder = Annotated[
 
 @kernel.command("build", cls=PassedOn, context_settings=RECIPE)
 def kernel_build(arguments: RecipeOptions = None) -> None:
-    """Build a kernel, unless it exists already; with --name and --patch, a variant of your own."""
+    """Build a kernel, or a variant with your own patches."""
     _run("build", arguments)
 
 
 @kernel.command("list", cls=PassedOn, context_settings=RECIPE)
 def kernel_list(arguments: RecipeOptions = None) -> None:
-    """List the kernels and variants by name, and where those that have been built are."""
+    """List the kernels, and the folders of those that are built."""
     _run("list", arguments)
 
 
 @kernel.command("verify", cls=PassedOn, context_settings=RECIPE)
 def kernel_verify(arguments: ImageFolder = None) -> None:
-    """Say whether a kernel image is the one that the recipe makes."""
+    """Build the kernel again and compare it with an image."""
     _run("verify", arguments)
 
 

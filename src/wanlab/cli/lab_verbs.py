@@ -99,8 +99,10 @@ def lab_start(
     wanlab lab start 6
     wanlab lab start prob1 --seed 4 --folder ~/prob1
 
-    The home folder has the manual's folders: ~/lab_topologies, ~/NTP_Exercises and ~/NTP_Problems. Your
-    files are kept in FOLDER, and what each terminal shows in FOLDER/transcripts.
+    Your files are kept in FOLDER, and what each terminal shows in FOLDER/transcripts. The home folder
+    in the network also has the folders that the course's manual names: ~/lab_topologies,
+    ~/NTP_Exercises and ~/NTP_Problems.
+
     To have your work graded, type `wanlab lab check UNIT` in the network.
     """
     from . import lab_start as command_module
@@ -231,8 +233,9 @@ def lab_check(
 
     A script starts in the client's terminal after the unit's environment has been set up. It runs
     commands on hosts with `wanlab-node h1 COMMAND`.
-    A session is performed again in a fresh network of the unit, each input at its instant, and your own
-    programs measure there: what the session file says was printed does not count.
+
+    With --session, everything that was typed in the session is typed again, each input at its instant,
+    in a fresh network of the unit, which is then graded. The output in the session file does not count.
 
     Exit status: 0 if all checks pass, otherwise 1.
     """
@@ -281,8 +284,8 @@ def lab_hand_in(
     """Pack your work on a unit into one file for your instructor.
 
     The file has the script, what each terminal showed, and the versions of wanlab and its kernel. If
-    you have not written a script, one is made from the commands that you typed: read it first.
-    It has the newest sessions too, which hold all that you typed and the files of the folder.
+    you have not written a script, one is made from the commands that you typed: read it first. The
+    file also has the newest sessions, which contain everything that you typed and your files.
 
     \b
     wanlab lab hand-in prob1 --seed 4711 --folder ~/prob1

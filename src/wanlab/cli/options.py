@@ -71,7 +71,7 @@ SessionFile = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
         "--session",
-        help="Record all that is typed and said, for: wanlab replay FILE.",
+        help="Record all input and output, for: wanlab replay FILE.",
         metavar="FILE",
     ),
 ]

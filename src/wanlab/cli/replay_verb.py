@@ -18,11 +18,11 @@ def replay(
     ] = None,
     hands_over: Annotated[
         bool,
-        typer.Option("--continue", help="Then go on: connect the program's terminal to this one."),
+        typer.Option("--continue", help="Then continue the session in this terminal."),
     ] = False,
     verifies: Annotated[
         bool,
-        typer.Option("--verify", help="Show nothing; compare all that is said with the session."),
+        typer.Option("--verify", help="Print only whether everything equals the recording."),
     ] = False,
     speed: Annotated[
         Optional[float],  # noqa: UP045
@@ -44,7 +44,7 @@ def replay(
         bool, typer.Option("--anyway", help="Replay it even on another kernel.")
     ] = False,
 ) -> None:
-    """Perform a recorded session again in a new machine, and show what its terminals show.
+    """Repeat a recorded session and print its output.
 
     \b
     wanlab exec --topo single,2 --node h1 --session ping.wanlab -- ping -c 5 h2
@@ -54,8 +54,9 @@ def replay(
     wanlab replay prob1-seed7.zip --verify         the newest session in a student's hand-in
 
     On the same kernel, with the same versions of the programs, everything happens again at the same
-    instants. What differs on this computer is said first. A session on the real clock cannot be
-    replayed. With several programs, each line has its instant and its node in front.
+    instants. If something differs on this computer, wanlab says so first. If the session has several
+    programs, each line begins with its instant and its node. A session on the real clock cannot be
+    replayed.
 
     The programs work in a copy of the session's working folder, which is removed afterwards.
 

@@ -11,7 +11,7 @@ from . import completions
 from .options import Jobs, Json, Kernel, NoCache, Scheduler
 
 reproduce = typer.Typer(
-    help="""Repeat published figures and compare them with what was published.
+    help="""Repeat published figures and compare the results.
 
     \b
     wanlab reproduce list
@@ -52,7 +52,7 @@ def reproduce_list(units: GalleryFolder = None, as_json: Json = False) -> None:
 
 @reproduce.command("show")
 def reproduce_show(name: FigureName, units: GalleryFolder = None, as_json: Json = False) -> None:
-    """Show what was published, and what wanlab predicts for its own runs.
+    """Show what was published, and what wanlab predicts.
 
     Each prediction has a band and a reason, which were written down before the first run.
     """
@@ -82,7 +82,7 @@ def reproduce_run(
     no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiment of a figure over several seeds and compare it with what was published.
+    """Repeat a figure over several seeds and compare the results.
 
     \b
     wanlab reproduce run mathis
@@ -119,7 +119,10 @@ def reproduce_report(
     units: GalleryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Write the pages and the index of all measured figures again, and print their verdicts."""
+    """Write the gallery's pages again and print the verdicts.
+
+    These are the pages and the index of all figures whose measurements are in FOLDER.
+    """
     from . import reproductions
 
     raise typer.Exit(reproductions.report(folder, units, as_json=as_json))

@@ -32,15 +32,19 @@ def run_test(
     ] = None,
     rate: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Rate of the bottleneck (10Mbps).", metavar="RATES"),
+        typer.Option(help="Rate of the bottleneck (default: 10Mbps).", metavar="RATES"),
     ] = None,
     delay: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Delay of the bottleneck in each direction (10ms).", metavar="DELAYS"),
+        typer.Option(
+            help="Delay of the bottleneck in each direction (default: 10ms).", metavar="DELAYS"
+        ),
     ] = None,
     buffer: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Limit of its queue: 2bdp or 64KB (that of the queue).", metavar="SIZES"),
+        typer.Option(
+            help="Size of the queue: 2bdp or 64KB (default: the queue's own).", metavar="SIZES"
+        ),
     ] = None,
     congestion: Annotated[
         Optional[str],  # noqa: UP045
@@ -61,7 +65,7 @@ def run_test(
     client: Annotated[
         str,
         typer.Option(
-            help="The host to test from (the first).",
+            help="The host to test from (default: the first).",
             metavar="NODE",
             autocompletion=completions.nodes,
         ),
@@ -69,14 +73,14 @@ def run_test(
     server: Annotated[
         str,
         typer.Option(
-            help="The host to test to (the last).",
+            help="The host to test to (default: the last).",
             metavar="NODE",
             autocompletion=completions.nodes,
         ),
     ] = "",
     time: Annotated[int, typer.Option(min=1, help="Seconds of load.", metavar="SECONDS")] = 30,
     flows: Annotated[
-        int, typer.Option(min=1, help="Flows of tests with several.", metavar="NUMBER")
+        int, typer.Option(min=1, help="Flows, in tests with several.", metavar="NUMBER")
     ] = 4,
     seeds: Annotated[
         int, typer.Option(min=1, help="Repeat it with this many seeds.", metavar="NUMBER")

@@ -94,13 +94,13 @@ MACHINE_OPTIONS = (
     MachineOption(
         "allow-connect",
         "ADDRESS:PORT",
-        "allow programs in the machine to connect there on your computer; several separated by commas"
-        " (addresses of --controller remote are allowed anyway)",
+        "let programs in the machine connect to this address; separate several by commas (addresses of"
+        " --controller remote are allowed anyway)",
     ),
     MachineOption(
         "session",
         "FILE",
-        "record all that is typed (also passwords) and said, for: wanlab replay FILE",
+        "record all input (including passwords) and output, for: wanlab replay FILE",
     ),
     MachineOption(
         "venv",
@@ -120,7 +120,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     )
 }
 """Values of Mininet's own options, for the completion of command lines."""
-STRICT_HELP = "make an error of each warning about something that has no effect"
+STRICT_HELP = "fail, instead of warning, if something has no effect"
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
