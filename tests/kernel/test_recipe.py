@@ -38,10 +38,15 @@ def test_our_patches_are_numbered_as_they_are_applied_and_name_no_invented_autho
 
 def test_the_newer_kernel_has_every_patch_but_those_that_are_upstream() -> None:
     kernel = REPOSITORY / "kernel"
-    old = {patch.file[:4] for patch in load_recipe(kernel).patches if patch.file < "0035"}
-    new = [patch.file[:4] for patch in load_recipe(kernel, "7.3").patches]
-    assert old - {*new} <= UPSTREAM_IN_7_3
+    old = [patch.file[:4] for patch in load_recipe(kernel).patches]
+    patches = load_recipe(kernel, "7.3").patches
+    new = [patch.file[:4] for patch in patches]
+    assert {*old} - {*new} == UPSTREAM_IN_7_3
     assert new == sorted(new)
+    for patch in patches:
+        if patch.file[:4] in old:
+            header = patch.path.read_text(errors="replace").partition("\n\n")[0]
+            assert f"[PATCH {patch.file[2:4]}/{len(old)}]" in header
 
 
 def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:
