@@ -218,9 +218,16 @@ class WebClient(SocketClient):
                 raise AssertionError(f"timed out: {state}")
 
     def do(self, what: str, **words: Any) -> Any:
+        return self.reply(self.begin(what, **words))
+
+    def begin(self, what: str, **words: Any) -> int:
+        """Send a command; return its number, for `reply`."""
         self._number += 1
-        number = self._number
-        self._socket.send(json.dumps({"id": number, "do": what, **words}))
+        self._socket.send(json.dumps({"id": self._number, "do": what, **words}))
+        return self._number
+
+    def reply(self, number: int) -> Any:
+        """Wait for the reply to a command."""
         self.until(lambda: number in self._replies)
         reply = self._replies.pop(number)
         if "error" in reply:
@@ -243,6 +250,10 @@ class WebClient(SocketClient):
     def terminal(self, node: str) -> Terminal:
         place = node if node in ("client", "prompt") else self.id_of(node)
         return Terminal(self.server, self.do("terminal", node=place)["terminal"])
+
+    def reopened(self, terminal: str) -> Terminal:
+        """Return a view of a terminal that is open."""
+        return Terminal(self.server, terminal)
 
     def stands_still(self) -> int:
         """Wait until time stands still; return the network's time."""

@@ -12,6 +12,13 @@ from wanlab.web.terminals import TerminalList
 class Process:
     is_running = True
 
+    def show_on(self, on_output: Any) -> None:
+        pass
+
+
+class Network:
+    now_ns = 0
+
 
 class Worker:
     def follow(self, process: Any) -> None:
@@ -26,7 +33,13 @@ def test_browsers_hear_of_a_terminal_when_its_program_has_started() -> None:
         terminals = TerminalList(lambda: told.append(terminals.snapshot().terminals))
         terminal = terminals.new("id", "h1")
         assert terminals.snapshot().terminals == ()
-        terminal.begin(Worker(), lambda *words, **options: Process(), ["sh"], size=(24, 80))  # type: ignore[arg-type]
+        terminal.begin(
+            Worker(),  # type: ignore[arg-type]
+            Network(),  # type: ignore[arg-type]
+            lambda *words, **options: Process(),  # type: ignore[arg-type]
+            ["sh"],
+            size=(24, 80),
+        )
         await asyncio.sleep(0)
         assert told == [(terminal.info(),)]
 

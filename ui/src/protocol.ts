@@ -8,6 +8,7 @@ export type End = "a" | "b";
 export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
 export type Severity = "error" | "warning";
 export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops";
+export type EventKind = "command" | "link" | "port" | "drop" | "marker" | "breakpoint";
 
 /** The reply to "save". */
 export interface SavedFile {
@@ -301,6 +302,50 @@ export interface Folder {
   files: FileInfo[];
 }
 
+/** A branch of the session: what has been recorded from its start to its last instant. */
+export interface BranchInfo {
+  id: string;
+  name: string;
+  parent: string | null;
+  left_ns: number;
+  end_ns: number;
+  changed: string;
+  folder: string;
+}
+
+/** A branch that is being replayed up to the instant from which it will go on. */
+export interface ReplayProgress {
+  branch: string;
+  at_ns: number;
+  now_ns: number;
+  passed_real_s: number;
+  expected_real_s: number;
+}
+
+/** The reply to "cost": how long a replay up to an instant is expected to take. */
+export interface ReplayCost {
+  real_s: number;
+  warning: string;
+}
+
+/** What a program has written at one instant. Each character of `text` is a byte. */
+export interface TranscriptChunk {
+  at_ns: number;
+  text: string;
+}
+
+/** GET /api/branches/BRANCH/terminals: a terminal of a branch, with what it has shown.
+ *
+ * closed_ns   when it was closed, None if it was not */
+export interface RecordedTerminal {
+  id: string;
+  node: string;
+  title: string;
+  opened_ns: number;
+  closed_ns: number | null;
+  output: TranscriptChunk[];
+}
+
 /** One curve of one record. */
 export interface ComparedColumn {
   record: string;
@@ -331,6 +376,33 @@ export interface OutputAck {
   ack: number;
 }
 
+/** Something that happened at an instant of the network's clock.
+ *
+ * command      a line was typed at `where`; `until_ns` and `status` once it has ended
+ * link         a link was changed on the page: as drawn `before` and `after`, or `up`
+ * port         a port was changed in the network, by tc or ip, from `port_before` to `port_after`
+ * drop         `count` packets were dropped at the port `where` until `until_ns`; 0 if the count
+ *              is not known
+ * marker       the user has marked an instant
+ * breakpoint   time was paused at a breakpoint */
+export interface SessionEvent {
+  number: number;
+  at_ns: number;
+  kind: EventKind;
+  text: string;
+  until_ns: number | null;
+  where: string;
+  terminal: string;
+  count: number;
+  status: number | null;
+  before: DrawnLink | null;
+  after: DrawnLink | null;
+  up: boolean | null;
+  link: string;
+  port_before: LivePort | null;
+  port_after: LivePort | null;
+}
+
 /** Everything at once: the first push on a connection, and the reply to GET /api/state. */
 export interface StatePush {
   push: "state";
@@ -348,6 +420,7 @@ export interface StatePush {
   records: RecordsPush;
   captures: CapturesPush;
   breakpoints: BreakpointsPush;
+  branches: BranchesPush;
   lessons: LessonsPush;
 }
 
@@ -458,6 +531,15 @@ export interface BreakpointsPush {
   reached: string;
 }
 
+/** The branches of the session, of which at most one is live: its network runs. */
+export interface BranchesPush {
+  push: "branches";
+  branches: BranchInfo[];
+  live: string | null;
+  replay: ReplayProgress | null;
+  refusal: string;
+}
+
 /** The units of the course. */
 export interface LessonsPush {
   push: "lessons";
@@ -487,6 +569,13 @@ export interface MessagePush {
   level: "info" | "warning" | "error";
   what: string;
   hint: string;
+}
+
+/** Events of a branch that are new or have changed. */
+export interface SessionEventsPush {
+  push: "events";
+  branch: string;
+  events: SessionEvent[];
 }
 
 /** Change the document. One action of the user is one edit, and one step of undo.
@@ -630,6 +719,7 @@ export interface WatchCommand {
 export interface HistoryCommand {
   do: "history";
   series: WatchedSeries[];
+  branch?: string;
   id?: number;
 }
 
@@ -681,6 +771,55 @@ export interface BreakCommand {
   do: "break";
   text: string;
   on?: boolean;
+  id?: number;
+}
+
+/** Replay a branch up to an instant, and go on from there as a new branch.
+ *
+ * The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
+ * that branch itself goes on. */
+export interface ContinueCommand {
+  do: "continue";
+  branch: string;
+  at_ns: number;
+  id?: number;
+}
+
+/** Stop replaying; what was live before stays so. */
+export interface CancelContinueCommand {
+  do: "cancel_continue";
+  id?: number;
+}
+
+/** Ask how long a replay of a branch up to an instant is expected to take. */
+export interface CostCommand {
+  do: "cost";
+  branch: string;
+  at_ns: number;
+  id?: number;
+}
+
+/** Mark an instant of a branch; without `at_ns`, the present one of the live branch. */
+export interface MarkerCommand {
+  do: "marker";
+  text: string;
+  branch?: string;
+  at_ns?: number | null;
+  id?: number;
+}
+
+/** Give a branch another name. */
+export interface RenameBranchCommand {
+  do: "rename_branch";
+  branch: string;
+  name: string;
+  id?: number;
+}
+
+/** Forget a branch that is not live. */
+export interface DropBranchCommand {
+  do: "drop_branch";
+  branch: string;
   id?: number;
 }
 
@@ -765,6 +904,12 @@ export type AnyCommand =
   | StepCommand
   | StepToCommand
   | BreakCommand
+  | ContinueCommand
+  | CancelContinueCommand
+  | CostCommand
+  | MarkerCommand
+  | RenameBranchCommand
+  | DropBranchCommand
   | RecordCommand
   | CompareCommand
   | DeleteRecordCommand
@@ -786,7 +931,9 @@ export type AnyPush =
   | CapturesPush
   | PacketsPush
   | BreakpointsPush
+  | BranchesPush
   | LessonsPush
   | FilesPush
   | ShowPush
-  | MessagePush;
+  | MessagePush
+  | SessionEventsPush;

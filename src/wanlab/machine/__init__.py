@@ -85,6 +85,11 @@ class Machine(Protocol):
         """When the kernel's next event is, on virtual time; FOREVER_NS if that is unknown."""
         ...
 
+    @property
+    def computed_real_s(self) -> float:
+        """How long the kernel has computed on virtual time, without waiting for the real clock."""
+        ...
+
     def describe(self) -> MachineDescription: ...
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:

@@ -74,6 +74,10 @@ class RealLoop:
         """Queue bytes for the agent; `run` sends them."""
         self._outgoing += data
 
+    @property
+    def computed_real_s(self) -> float:
+        return 0.0
+
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         """Ask `stop` often while `wanted`: something outside the machine may have to be served."""
         self._polls_outside = wanted

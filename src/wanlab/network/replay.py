@@ -150,6 +150,8 @@ class Replay:
         """All that run, and those that the user had started."""
         self._starts: dict[int, int] = {}
         self._open_requests: dict[int, Frame] = {}
+        self._watches: dict[int, int] = {}
+        """When the watches that have not ended began, by their numbers."""
         self._answered: set[int] = set()
         self._highest_number = 0
         self._shown = goal.session.user_processes()
@@ -219,6 +221,10 @@ class Replay:
     def _note_call(self, frame: Frame) -> None:
         call = frame.json()
         self._highest_number = max(self._highest_number, frame.number, call.get("number", 0))
+        if call["do"] == "watch":
+            self._watches[call["number"]] = self._runtime.now_ns
+        elif call["do"] == "unwatch":
+            self._watches.pop(call["number"], None)
         if call["do"] != "start":
             return
         number = call["number"]
@@ -289,6 +295,13 @@ class Replay:
         for number in self._answered & set(self._open_requests):
             del self._open_requests[number]
             channel.end_request(number)
+
+    def end_watches(self) -> None:
+        """End the watches of the recorded session, whose readings nobody receives."""
+        runtime = self._runtime
+        for number, began_ns in self._watches.items():
+            runtime.machine.agent.unwatch(number=number, time_ns=runtime.now_ns - began_ns)
+        self._watches.clear()
 
     def deliver_open_requests(self) -> None:
         """Let the handlers of now answer the requests that wait for an answer."""

@@ -81,6 +81,11 @@ class SessionHandle:
         """Keep the copy of the working folder when the network stops."""
         self._own_folder = None
 
+    def end_replayed_measurements(self) -> None:
+        """After a replay: end what was being measured then; its readings reach nobody now."""
+        if self._replay is not None:
+            self._replay.end_watches()
+
     def deliver_open_requests(self) -> None:
         """After a replay: let the handlers of the host service answer the requests that wait."""
         if self._replay is not None:

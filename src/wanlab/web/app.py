@@ -63,6 +63,8 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/files/{path:path}", _file, methods=["GET", "PUT"]),
         Route("/api/packets/{path:path}", _packets),
         Route("/api/export/{form}", _export),
+        Route("/api/branches/{branch}/events", _events),
+        Route("/api/branches/{branch}/terminals", _recorded_terminals),
         Route("/api/lessons", _lessons),
         Route("/api/lessons/{unit}", _lesson),
         Route("/api/lessons/{unit}/figure.svg", _figure),
@@ -171,6 +173,14 @@ async def _body(request: Request, max_bytes: int) -> bytes:
     except ClientDisconnect:
         raise WanlabError("the upload was interrupted") from None
     return bytes(data)
+
+
+async def _events(request: Request) -> Response:
+    return _json(_laboratory(request).branches.events(request.path_params["branch"]))
+
+
+async def _recorded_terminals(request: Request) -> Response:
+    return _json(_laboratory(request).branches.terminals(request.path_params["branch"]))
 
 
 async def _lessons(request: Request) -> Response:

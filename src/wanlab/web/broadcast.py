@@ -9,7 +9,8 @@ from collections import deque
 import msgspec
 
 from .commands import WatchedSeries
-from .protocol import CommandRefusal, CommandReply, Push, SamplesPush
+from .protocol import CommandRefusal, CommandReply, SamplesPush
+from .push import Push
 
 MAX_QUEUED_MESSAGES = 2000
 

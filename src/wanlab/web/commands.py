@@ -185,6 +185,49 @@ class BreakCommand(Command, frozen=True, tag="break"):
     on: bool = True
 
 
+class ContinueCommand(Command, frozen=True, tag="continue"):
+    """Replay a branch up to an instant, and go on from there as a new branch.
+
+    The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
+    that branch itself goes on.
+    """
+
+    branch: str
+    at_ns: int
+
+
+class CancelContinueCommand(Command, frozen=True, tag="cancel_continue"):
+    """Stop replaying; what was live before stays so."""
+
+
+class CostCommand(Command, frozen=True, tag="cost"):
+    """Ask how long a replay of a branch up to an instant is expected to take."""
+
+    branch: str
+    at_ns: int
+
+
+class MarkerCommand(Command, frozen=True, tag="marker"):
+    """Mark an instant of a branch; without `at_ns`, the present one of the live branch."""
+
+    text: str
+    branch: str = ""
+    at_ns: int | None = None
+
+
+class RenameBranchCommand(Command, frozen=True, tag="rename_branch"):
+    """Give a branch another name."""
+
+    branch: str
+    name: str
+
+
+class DropBranchCommand(Command, frozen=True, tag="drop_branch"):
+    """Forget a branch that is not live."""
+
+    branch: str
+
+
 class WatchedSeries(msgspec.Struct, frozen=True):
     """A quantity of a port ("s1-eth2") that a browser draws.
 
@@ -205,6 +248,8 @@ class HistoryCommand(Command, frozen=True, tag="history"):
     """Ask for the samples of the last minutes; the reply is a list of columns."""
 
     series: tuple[WatchedSeries, ...]
+    branch: str = ""
+    """Of which branch; "" for the live one."""
 
 
 class RecordCommand(Command, frozen=True, tag="record"):
@@ -276,5 +321,7 @@ COMMANDS = (
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
     *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
     *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),
+    *(ContinueCommand, CancelContinueCommand, CostCommand),
+    *(MarkerCommand, RenameBranchCommand, DropBranchCommand),
     *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
 )

@@ -34,6 +34,24 @@ class CurveMemory:
         self._samples: dict[CurveKey, deque[Sample]] = {}
         self._units: dict[SeriesKind, str] = {}
 
+    def last_values(self, kind: SeriesKind) -> dict[str, float]:
+        """Return the last value of each port's curve of a kind."""
+        return {
+            key.port: samples[-1][1] or 0.0
+            for key, samples in self._samples.items()
+            if key.kind == kind and samples
+        }
+
+    def until(self, time_s: float) -> CurveMemory:
+        """Return a memory of what had been sampled by an instant."""
+        earlier = CurveMemory()
+        earlier._units = dict(self._units)
+        for key, samples in self._samples.items():
+            kept = deque(sample for sample in samples if sample[0] <= time_s)
+            if kept:
+                earlier._samples[key] = kept
+        return earlier
+
     def add(self, column: SampleColumn) -> bool:
         """Keep samples; return whether there are any."""
         key = CurveKey(column.kind, column.port, column.flow)

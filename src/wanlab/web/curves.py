@@ -51,14 +51,25 @@ class FlowKey(NamedTuple):
 
 
 class Curves:
-    """Samples a network, and sends with `push` what browsers draw. Lives in the network's thread."""
+    """Samples a network, and sends with `push` what browsers draw. Lives in the network's thread.
 
-    def __init__(self, network: Network, push: Callable[[SamplesPush], None]) -> None:
+    memory     keeps the samples; what is in it was sampled before, in another machine
+    on_drops   called with a port that has dropped packets, when it was read (in ns), and how many
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        push: Callable[[SamplesPush], None],
+        memory: CurveMemory,
+        on_drops: Callable[[str, int, int], None] = lambda port, now_ns, count: None,
+    ) -> None:
         self._network = network
         self._push = push
         self._watched: frozenset[WatchedSeries] = frozenset()
-        self._memory = CurveMemory()
-        self._drops: dict[str, float] = {}
+        self._memory = memory
+        self._on_drops = on_drops
+        self._drops: dict[str, float] = memory.last_values("drops")
         self._acked: dict[FlowKey, float] = {}
         ports = [port for link in network.topology.links for port in link.ports]
         hosts = [host.name for host in network.topology.hosts if not host.in_root]
@@ -122,11 +133,19 @@ class Curves:
                 if kind == "drops":
                     values = self._drops.get(curve.label, 0.0) + values
                     self._drops[curve.label] = float(values[-1])
+                    self._note_drops(curve.label, times_s, values)
                 if kind != "throughput":  # the first was sent with the batch before
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:
             yield from self._flow_columns(tables["tcp"])
+
+    def _note_drops(self, port: str, times_s: Values, values: Values) -> None:
+        """Pass on the drops of a batch, which begins with the last reading of the one before."""
+        counts = np.diff(values)
+        for row in np.flatnonzero(counts > 0):
+            at_ns = self._began_ns + round(float(times_s[row + 1]) * 1e9)
+            self._on_drops(port, at_ns, int(counts[row]))
 
     def _flow_columns(self, table: Table) -> Iterator[SampleColumn]:
         times_s = np.asarray(table["time_ns"]) / 1e9

@@ -20,6 +20,7 @@ from wanlab.topology import dumps
 from wanlab.topology.layout import arranged
 
 from . import canvas_steps, commands, protocol
+from .branches import Branches
 from .broadcast import Broadcast, Browser
 from .editor import UNTITLED, DocumentEditor, RefusedError
 from .folder import WorkingFolder
@@ -56,7 +57,7 @@ class Laboratory:
 
     def __init__(self, folder: Path, session_file: Path | None = None) -> None:
         self.folder = WorkingFolder(folder)
-        self._session_files = SessionFiles(session_file) if session_file is not None else None
+        self._session_files = SessionFiles(session_file)
         self.broadcast = Broadcast()
         self.editor = DocumentEditor(self.folder, self.broadcast)
         self.session = NetworkSession(self.broadcast, error_body, self._show_file)
@@ -64,6 +65,8 @@ class Laboratory:
             self.folder, self.broadcast, self.session, lambda: self.editor.stem
         )
         self.slow_motion = SlowMotion(self.broadcast, self.session)
+        self.branches = Branches(self.folder, self.broadcast, self.session, self._redraw)
+        self.branches.is_busy = self._why_busy
         self.lessons = Lessons(self.folder, self.broadcast.push)
         self._steps = LessonSteps(self.lessons, self.session)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
@@ -95,7 +98,13 @@ class Laboratory:
             commands.StepCommand: session.step,
             commands.StepToCommand: self.slow_motion.step_to,
             commands.BreakCommand: self.slow_motion.set_breakpoint,
-            commands.HistoryCommand: measurements.history,
+            commands.HistoryCommand: self._history,
+            commands.ContinueCommand: self.branches.go_on,
+            commands.CancelContinueCommand: self.branches.cancel,
+            commands.CostCommand: self.branches.cost,
+            commands.MarkerCommand: self.branches.mark,
+            commands.RenameBranchCommand: self.branches.rename,
+            commands.DropBranchCommand: self.branches.drop,
             commands.RecordCommand: measurements.record,
             commands.CompareCommand: measurements.compare,
             commands.DeleteRecordCommand: measurements.delete_record,
@@ -138,6 +147,7 @@ class Laboratory:
             records=self.measurements.records.snapshot(),
             captures=self.measurements.captures_snapshot(),
             breakpoints=self.slow_motion.snapshot(),
+            branches=self.branches.snapshot(),
             lessons=self.lessons.snapshot(),
         )
 
@@ -221,10 +231,38 @@ class Laboratory:
             plan = self.lessons.plan(document, topology)
         else:
             plan = self._plan(document, topology)
-        if self._session_files is not None:
-            plan = self._session_files.recorded(plan)
-        self.session.start(plan, is_paced=document.preferences.pace == "real")
+        plan = self._session_files.recorded(plan)
+        branch = self.branches.begin(plan)
+        self.session.start(branch, is_paced=document.preferences.pace == "real")
+        self.branches.push()
         self._spawn(self._note_running())
+
+    async def _history(
+        self, command: commands.HistoryCommand, by: str = ""
+    ) -> tuple[protocol.SampleColumn, ...]:
+        recorded = self.branches.history(command)
+        return await self.measurements.history(command, by) if recorded is None else recorded
+
+    def _redraw(self, plan: RunPlan, by: str) -> None:
+        """Draw the links as a branch has them."""
+        drawn = {link.id: link for link in self.editor.document.links}
+        changed = tuple(
+            link for link in plan.document.links if drawn.get(link.id) not in (None, link)
+        )
+        if changed:
+            edit = commands.EditCommand(put=Elements(links=changed), label="Go back to an instant")
+            self.editor.edit(edit, by)
+        self.session.note_edit(self.editor.document)
+
+    def _why_busy(self) -> str:
+        """Return why the running network cannot be left now; "" if it can."""
+        if self.lessons.is_checking:
+            return "a lesson is being checked: wait until that is done"
+        if self.measurements.records.recording is not None:
+            return "a record is being made: stop the recording first"
+        if self.measurements.captures_snapshot().ports:
+            return "packets are being captured: stop the capture first"
+        return ""
 
     async def note_upload(self, path: str) -> None:
         """Note in the session of the running network that a file was written."""

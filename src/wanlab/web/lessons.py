@@ -29,8 +29,8 @@ from .protocol import (
     LessonsPush,
     LessonStep,
     MessagePush,
-    Push,
 )
+from .push import Push
 from .run_plan import RunPlan
 
 PROGRESS = "progress.json"
@@ -216,6 +216,11 @@ class Lessons:
         progress = self._progress.setdefault(unit.name, UnitProgress())
         progress.steps = sorted({*progress.steps, *steps})
         self._save_progress()
+
+    @property
+    def is_checking(self) -> bool:
+        """Whether the running network is being checked."""
+        return bool(self._checking)
 
     def note_checking(self, what: str) -> None:
         """Show what is being checked; "" once the check is over."""

@@ -27,6 +27,7 @@ TC_WORDS = ("rate", "delay", "jitter", "loss", "duplicate", "corrupt", "queue")
 class PortReadings:
     """The state of all ports at one instant: interfaces by node and name, conditions by port."""
 
+    now_ns: int
     interfaces: Mapping[tuple[str, str], Interface]
     conditions: Mapping[str, PortConditions]
 
@@ -47,7 +48,8 @@ class PortReader:
     def read(self) -> PortReadings:
         """Read the state now."""
         self._read_real_s = time.monotonic()
-        return PortReadings(interfaces(self._network), self._read_conditions())
+        conditions = self._read_conditions()
+        return PortReadings(self._network.now_ns, interfaces(self._network), conditions)
 
     def _read_conditions(self) -> Mapping[str, PortConditions]:
         try:

@@ -64,7 +64,9 @@ class Measurements:
     def _begin(self, network: Network) -> None:
         from .curves import Curves  # loads numpy: only when a network runs
 
-        self._curves = Curves(network, self._push_samples)
+        branch = self._session.branch
+        assert branch is not None
+        self._curves = Curves(network, self._push_samples, branch.memory, branch.events.add_drops)
         series = [one for browser in self._broadcast.browsers for one in browser.series]
         self._curves.watch(series)
 

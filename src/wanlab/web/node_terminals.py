@@ -16,6 +16,7 @@ from wanlab.network import Connection
 from . import commands, protocol, shell_marks
 from .run_plan import RunPlan
 from .terminals import CLIENT, PROMPT, SHELL, Terminal, TerminalList
+from .transcripts import TerminalRecord
 from .worker import NetworkWorker
 
 INTERRUPT_REAL_S = 1
@@ -38,6 +39,8 @@ class NodeTerminals:
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._busy: set[str] = set()
+        self.on_open: Callable[[TerminalRecord], None] = lambda record: None
+        """Called in the network's thread when a terminal was opened."""
         self.list = TerminalList(on_change)
 
     def __iter__(self) -> Iterator[Terminal]:
@@ -91,25 +94,34 @@ class NodeTerminals:
 
         def begin(network: Network) -> None:
             namespace = network.root if node in (CLIENT, PROMPT) else network[title]
-            terminal.begin(
+            record = terminal.begin(
                 worker,
+                network,
                 namespace.start,
                 argv,
                 size=size,
                 folder=folder or plan.home,
                 environment=environment,
             )
+            self.on_open(record)
 
         return terminal, worker.submit(begin)
 
     async def close(self, command: commands.CloseTerminalCommand, by: str = "") -> None:
         """Close a terminal and end its program."""
+        record = self.list[command.terminal].record
         process = self.list.close(command.terminal)
         if process is None:
             return
+
+        def kill(network: Network) -> None:
+            if record is not None:
+                record.closed_ns = network.now_ns
+            _kill(process)
+
         with contextlib.suppress(WanlabError):
             worker, _ = self._running()
-            await asyncio.wrap_future(worker.submit(lambda network: _kill(process)))
+            await asyncio.wrap_future(worker.submit(kill))
 
     def type(self, command: commands.TypeCommand, by: str = "") -> None:
         """Type a text into a terminal."""

@@ -15,6 +15,14 @@ from typing import Literal
 
 import msgspec
 
+from .branch_protocol import (
+    BranchesPush,
+    BranchInfo,
+    RecordedTerminal,
+    ReplayCost,
+    ReplayProgress,
+    TranscriptChunk,
+)
 from .commands import SeriesKind, WatchedSeries
 from .model import (
     ClockKind,
@@ -28,6 +36,7 @@ from .model import (
     Options,
     Pace,
 )
+from .push import Push
 
 Phase = Literal["stopped", "starting", "running", "stopping", "failed"]
 Severity = Literal["error", "warning"]
@@ -102,10 +111,6 @@ class CommandRefusal(msgspec.Struct, frozen=True):
 
 
 # -- pushes -----------------------------------------------------------------------------------------
-
-
-class Push(msgspec.Struct, frozen=True, tag_field="push", kw_only=True):
-    """What the server sends to all browsers without being asked."""
 
 
 class DocumentChanges(msgspec.Struct, frozen=True):
@@ -432,6 +437,7 @@ class StatePush(Push, frozen=True, tag="state"):
     records: RecordsPush
     captures: CapturesPush
     breakpoints: BreakpointsPush
+    branches: BranchesPush
     lessons: LessonsPush
 
 
@@ -444,6 +450,7 @@ PUSHES = (
         CapturesPush,
         PacketsPush,
         BreakpointsPush,
+        BranchesPush,
         LessonsPush,
         FilesPush,
         ShowPush,
@@ -573,5 +580,6 @@ REST = (
         PacketDetails,
     ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
+    *(BranchInfo, ReplayProgress, ReplayCost, TranscriptChunk, RecordedTerminal),
     *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),
 )

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -21,12 +24,18 @@ from wanlab.network import Connection
 from wanlab.topology import ConditionWords
 
 from . import commands, protocol
+from .branch import Branch
 from .broadcast import Broadcast
 from .live_ports import LivePorts, PortReader, PortReadings
 from .model import ClockKind, Document, DrawnLink, End, Options
 from .node_terminals import NodeTerminals
 from .pacer import Clock, Tempo
+from .port_changes import described_change, described_plug, port_changes
 from .run_plan import RunPlan
+from .session_events import SessionEvent, SessionEventsPush
+from .shell_marks import TypedCommand
+from .terminals import Terminal
+from .transcripts import TerminalRecord
 from .worker import NetworkWorker
 
 CHECK_PORTS_REAL_S = 1.0
@@ -57,8 +66,17 @@ class NetworkSession:
         self.terminals = NodeTerminals(
             self._running, lambda: broadcast.push(self.terminals.snapshot())
         )
+        self.terminals.on_open = self._note_terminal
+        self.terminals.list.on_command.append(self._note_command)
         self.worker: NetworkWorker | None = None
         self.plan: RunPlan | None = None
+        self.branch: Branch | None = None
+        """What the running network records, or the last one has recorded."""
+        self._network: Network | None = None
+        """Used in its thread only."""
+        self._offset_real_s = 0.0
+        """What the machine has computed beyond the costs of the branch."""
+        self._is_switching = False
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it has started."""
         self.every: list[Callable[[Network], None]] = []
@@ -74,6 +92,8 @@ class NetworkSession:
         self._ports: LivePorts | None = None
         self._port_reader: PortReader | None = None
         self._was_stalled = False
+        self._changed_ns = 0
+        """When ports were read last and something had changed."""
         self._has_settled = asyncio.Event()
         """Set unless the network is starting."""
         self._has_settled.set()
@@ -98,6 +118,11 @@ class NetworkSession:
     def snapshot(self) -> protocol.RunPush:
         """Return the state of the run."""
         return self._run
+
+    @property
+    def now_ns(self) -> int:
+        """The network's time, as browsers know it."""
+        return self._clock.now_ns
 
     def clock_snapshot(self) -> protocol.ClockPush:
         """Return the state of the clock."""
@@ -134,30 +159,127 @@ class NetworkSession:
 
     # -- run and stop -----------------------------------------------------------------------------
 
-    def start(self, plan: RunPlan, *, is_paced: bool) -> None:
+    def start(self, branch: Branch, *, is_paced: bool) -> None:
         """Begin to start a network; the run's phase tells when it has started."""
         if self.worker is not None:
             raise WanlabError("a network is running already")
         self.terminals.close_all()
-        self.plan = plan
+        self.plan, self.branch = branch.plan, branch
         self._tempo = replace(self._tempo, is_paced=is_paced, speed=1.0)
         self._clock = Clock(tempo=self._tempo)
-        self.worker = NetworkWorker(
-            plan.make,
-            on_running=self._begin,
-            on_ended=self._in_loop(self._end),
-            on_clock=self._in_loop(self._set_clock),
-            every=self._collect,
-            on_break=self._note_break,
-            tempo=self._tempo,
-        )
+        began_real_s = time.monotonic()
+
+        def begin(network: Network) -> None:
+            branch.costs.boot_real_s = time.monotonic() - began_real_s
+            branch.plan.prepare(network)
+            self._in_loop(self._set_running)(self._begin(network))
+
+        self.worker = self._new_worker(branch, branch.plan.make, begin, self._end)
         self._set_run(protocol.RunPush(phase="starting", progress=self._starting_text()))
         self.worker.start()
+
+    def _new_worker(
+        self,
+        branch: Branch,
+        make: Callable[[], Network],
+        on_running: Callable[[Network], None],
+        on_ended: Callable[[BaseException | None], None],
+    ) -> NetworkWorker:
+        return NetworkWorker(
+            make,
+            on_running=on_running,
+            on_ended=self._in_loop(on_ended),
+            on_clock=self._in_loop(partial(self._set_clock_of, branch)),
+            every=self._collect,
+            on_break=self._note_break,
+            on_leaving=lambda network: self._leave(network, branch),
+            tempo=self._tempo,
+        )
 
     def _starting_text(self) -> str:
         assert self.plan is not None
         count = len(self.plan.topology.nodes)
         return f"starting {count} nodes" if count > 1 else "starting"
+
+    async def hold(self) -> None:
+        """Pause virtual time."""
+        worker = self.network_worker()
+        await self.call(lambda network: worker.pause(network, is_paused=True))
+
+    async def recorded_so_far(self) -> bytes:
+        """Return the session file of the running network, after everything was noted that goes with
+        it."""
+
+        def record(network: Network) -> bytes:
+            for call in self.every:
+                call(network)
+            return network.session_content()
+
+        return await self.call(record)
+
+    def replaying_worker(
+        self, branch: Branch, make: Callable[[], Network]
+    ) -> tuple[NetworkWorker, Future[Network]]:
+        """Start a network that replays a branch; return the worker, and a future of the network.
+
+        It stands still until `switch` goes on with it.
+        """
+        replayed: Future[Network] = Future()
+
+        def begin(network: Network) -> None:
+            worker.hold()
+            replayed.set_result(network)
+
+        def end(cause: BaseException | None) -> None:
+            if not replayed.done():
+                replayed.set_exception(cause or WanlabError("the replay was ended"))
+            elif worker is self.worker:
+                self._end(cause)
+
+        worker = self._new_worker(branch, make, begin, end)
+        worker.start()
+        return worker, replayed
+
+    async def switch(self, worker: NetworkWorker, branch: Branch) -> None:
+        """Go on with the network of another branch, which has been replayed."""
+        self._is_switching = True
+        try:
+            if (old := self.worker) is not None:
+                old.end()
+                while not await asyncio.to_thread(old.join, 0.5):
+                    old.end()
+                while self.worker is old:
+                    await asyncio.sleep(0)
+            self.worker, self.plan, self.branch = worker, branch.plan, branch
+            records = list(branch.terminals.values())
+            terminals = self.terminals.list.made_for(records)
+
+            def take_over(network: Network) -> tuple[Network, LivePorts]:
+                network.end_replayed_measurements()
+                for terminal, record in zip(terminals, records, strict=True):
+                    record.process = network.twin(record.process)
+                    terminal.go_on(worker, network, record)
+                begun = self._begin(network)
+                network.deliver_open_requests()
+                return begun
+
+            network, ports = await asyncio.wrap_future(worker.submit(take_over))
+        finally:
+            self._is_switching = False
+        self._ports = ports
+        self.terminals.list.replace_all(terminals)
+        self._clock_kind = network.clock
+        difference = network.difference
+        warnings = [f"the replay differs from the session: {difference}"] if difference else []
+        self._set_run(
+            protocol.RunPush(
+                phase="running",
+                ports=ports.ports,
+                links_down=branch.links_down_at(branch.end_ns),
+                warnings=(*network.warnings, *warnings),
+            )
+        )
+        await self.hold()
 
     async def stop(self, *_: object) -> None:
         """End the network and wait until it is gone."""
@@ -185,8 +307,20 @@ class NetworkSession:
 
     def note_link(self, link: DrawnLink) -> None:
         """Note that the running network has a link as it is drawn now."""
-        if self.plan is not None:
-            self.plan = self.plan.with_link(link)
+        if self.plan is None or self.branch is None:
+            return
+        before = next((one for one in self.plan.document.links if one.id == link.id), None)
+        self.plan = self.branch.plan = self.plan.with_link(link)
+        self._note(
+            SessionEvent(
+                at_ns=self._changed_ns,
+                kind="link",
+                text=described_change(self.plan.document, before, link),
+                link=link.id,
+                before=before,
+                after=link,
+            )
+        )
 
     def node_id(self, name: str) -> str:
         """Return the id of the node that was started with this name."""
@@ -205,20 +339,31 @@ class NetworkSession:
 
         return schedule
 
-    def _begin(self, network: Network) -> None:
+    def _begin(self, network: Network) -> tuple[Network, LivePorts]:
+        """Begin to look after a network that has started."""
         assert self.plan is not None
-        self.plan.prepare(network)
+        assert self.branch is not None
+        self._network = network
+        self._offset_real_s = network.machine.computed_real_s - self.branch.costs.at(network.now_ns)
         network.host_service["open"] = self._open_file
         network.host_service["terminal"] = self.terminals.serve_request
         for call in self.on_running:
             call(network)
         self._port_reader = PortReader(network)
         readings = self._port_reader.read()
-        ports = LivePorts(self.plan, network, readings)
-        self._in_loop(self._set_running)((network, ports))
+        self._changed_ns = readings.now_ns
+        return network, LivePorts(self.plan, network, readings)
+
+    def _leave(self, network: Network, branch: Branch) -> None:
+        """Keep what was recorded of a network that ends."""
+        branch.end_ns = network.now_ns
+        branch.keep_session(network.session_content())
 
     def _collect(self, network: Network) -> None:
         """Tell browsers what has changed: ended programs, busy terminals, ports."""
+        if self.branch is not None:
+            computed_real_s = network.machine.computed_real_s - self._offset_real_s
+            self.branch.costs.note(network.now_ns, computed_real_s)
         for call in self.every:
             call(network)
         if (worker := self.worker) is not None:
@@ -227,7 +372,14 @@ class NetworkSession:
         if reader is not None and reader.is_due(CHECK_PORTS_REAL_S):
             self._in_loop(self._update_ports)(reader.read())
 
+    def _note_terminal(self, record: TerminalRecord) -> None:
+        if self.branch is not None:
+            self.branch.terminals[record.name] = record
+
     def _note_break(self, why: str) -> None:
+        if self.branch is not None and self._network is not None:
+            now_ns = self._network.now_ns
+            self.branch.events.add(SessionEvent(at_ns=now_ns, kind="breakpoint", text=why))
         for call in self.on_break:
             call(why)
 
@@ -264,21 +416,68 @@ class NetworkSession:
 
     def _update_ports(self, readings: PortReadings) -> None:
         if self.is_running and self._ports is not None and self._ports.update(readings):
-            self._push_ports()
+            self._changed_ns = readings.now_ns
+            self._push_ports(is_explained=False)
 
-    def _push_ports(self) -> None:
+    def _push_ports(self, *, is_explained: bool = True) -> None:
+        """Tell browsers of changed ports; `is_explained`: another event says what has changed."""
         assert self._ports is not None
+        assert self.branch is not None
+        for event in port_changes(self._run.ports, self._ports.ports, self._changed_ns):
+            if is_explained:
+                event = msgspec.structs.replace(event, text="")
+            self.branch.events.add(event)
         self._set_run(msgspec.structs.replace(self._run, ports=self._ports.ports))
+        self._push_events()
+
+    def _note(self, event: SessionEvent) -> None:
+        if self.branch is not None:
+            self.branch.events.add(event)
+            self._push_events()
+
+    def _note_command(self, terminal: Terminal, command: TypedCommand) -> None:
+        """Note a command line that was typed, when it begins and when it ends."""
+        if self.branch is None:
+            return
+        if command.status is None:
+            event = SessionEvent(
+                at_ns=command.began_ns,
+                kind="command",
+                text=command.line,
+                where=terminal.title,
+                terminal=terminal.name,
+            )
+            self.branch.events.add(event)
+        elif command.ended_ns is not None:
+            self.branch.events.end_command(terminal.name, command.ended_ns, command.status)
+        self._push_events()
+
+    def _push_events(self) -> None:
+        if self.branch is not None:
+            self.push_events(self.branch)
+
+    def push_events(self, branch: Branch) -> None:
+        """Send browsers the events of a branch that are new or have changed."""
+        if events := branch.events.take_changed():
+            self._broadcast.push(SessionEventsPush(branch=branch.id, events=events))
+
+    def _set_clock_of(self, branch: Branch, clock: Clock) -> None:
+        if branch is self.branch:
+            self._set_clock(clock)
 
     def _set_clock(self, clock: Clock) -> None:
         self._clock, self._tempo = clock, clock.tempo
         self._broadcast.push(self.clock_snapshot())
+        self._push_events()
 
     def _end(self, cause: BaseException | None) -> None:
         self.worker, self._ports, self._port_reader = None, None, None
-        self.terminals.list.end_all()
+        if not self._is_switching:
+            self.terminals.list.end_all()
         for call in self.on_ending:
             call()
+        if self._is_switching:
+            return
         if cause is None:
             self._set_run(protocol.RunPush())
         else:
@@ -345,6 +544,7 @@ class NetworkSession:
         readings = await self._change_ports(lambda network: None)
         assert self._ports is not None
         self._ports.set_drawn(self.port_names(link), readings)
+        self._changed_ns = readings.now_ns
         self._push_ports()
 
     async def _change_ports(self, change: Callable[[Network], None]) -> PortReadings:
@@ -371,7 +571,14 @@ class NetworkSession:
         down |= set() if command.up else {command.link}
         self._run = msgspec.structs.replace(self._run, links_down=tuple(sorted(down)))
         assert self._ports is not None
+        assert self.plan is not None
         self._ports.update(readings)
+        self._changed_ns = readings.now_ns
+        text = described_plug(self.plan.document, command.link, is_up=command.up)
+        event = SessionEvent(
+            at_ns=readings.now_ns, kind="link", text=text, link=command.link, up=command.up
+        )
+        self._note(event)
         self._push_ports()
 
     async def set_link(self, link: str, conditions: Mapping[End, Options]) -> None:
@@ -385,4 +592,5 @@ class NetworkSession:
         readings = await self._change_ports(set_ports)
         assert self._ports is not None
         self._ports.set_drawn([ends[end] for end in conditions], readings)
+        self._changed_ns = readings.now_ns
         self._push_ports()

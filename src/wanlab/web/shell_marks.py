@@ -43,6 +43,9 @@ class TypedCommand:
     at_mininet: bool
     output: bytes = b""
     status: int | None = None
+    began_ns: int = 0
+    """When it began to run, and when it ended, on the network's clock."""
+    ended_ns: int | None = None
     opened_prompt: bool = False
     """Whether it has opened Mininet's prompt, as `sudo mn` does, and goes on below it."""
 
@@ -64,16 +67,16 @@ class ShellMarks:
         """The command that runs now."""
         self._pending = b""
 
-    def read(self, data: bytes) -> Iterator[TypedCommand]:
-        """Take output; yield commands that have begun or ended, or opened a prompt."""
+    def read(self, data: bytes, now_ns: int = 0) -> Iterator[TypedCommand]:
+        """Take output of an instant; yield commands that have begun or ended, or opened a prompt."""
         self._pending += data
         while mark := _MARK.search(self._pending):
             self._add(self._pending[: mark.start()])
             self._pending = self._pending[mark.end() :]
             text = mark[2].decode(errors="replace")
             if mark[1] == b"E":
-                yield self._begin(text)
-            elif (command := self._end(text)) is not None:
+                yield self._begin(text, now_ns)
+            elif (command := self._end(text, now_ns)) is not None:
                 yield command
         beginning = _BEGINNING.search(self._pending)
         end = beginning.start() if beginning else len(self._pending)
@@ -82,12 +85,12 @@ class ShellMarks:
         self._add(self._pending[:end])
         self._pending = self._pending[end:]
 
-    def _begin(self, text: str) -> TypedCommand:
+    def _begin(self, text: str, now_ns: int) -> TypedCommand:
         line = text if self.at_mininet else _NUMBER.sub("", text)
-        self.running = TypedCommand(line.strip(), self.at_mininet)
+        self.running = TypedCommand(line.strip(), self.at_mininet, began_ns=now_ns)
         return self.running
 
-    def _end(self, status: str) -> TypedCommand | None:
+    def _end(self, status: str, now_ns: int) -> TypedCommand | None:
         self.at_mininet = status == MININET
         command, self.running = self.running, None
         if command is None:
@@ -95,6 +98,7 @@ class ShellMarks:
         if self.at_mininet and not command.at_mininet:
             command.opened_prompt = True
         command.status = 0 if self.at_mininet else int(status or 0)
+        command.ended_ns = now_ns
         return command
 
     def _add(self, data: bytes) -> None:

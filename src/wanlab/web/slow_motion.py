@@ -12,6 +12,7 @@ from wanlab.measure.queue_lengths import QueueReader
 from . import commands, protocol
 from .breakpoints import parse_breakpoint
 from .broadcast import Broadcast
+from .push import Push
 from .session import NetworkSession
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class SlowMotion:
             with contextlib.suppress(WanlabError):  # a port was deleted in a terminal
                 self._flights = PacketFlights(network, ports)
 
-    def _in_loop(self, push: protocol.Push) -> None:
+    def _in_loop(self, push: Push) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._session.loop.call_soon_threadsafe(self._broadcast.push, push)
 

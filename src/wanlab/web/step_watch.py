@@ -32,7 +32,7 @@ class StepWatch:
         self._commands = CommandSteps(())
         self._canvas = CanvasSteps(())
         self._running: dict[str, tuple[Terminal, TypedCommand, int]] = {}
-        session.terminals.list.on_command = self.note_command
+        session.terminals.list.on_command.append(self.note_command)
 
     def _begin_unit(self) -> bool:
         """Return whether a lesson is open; forget what was done in another one."""

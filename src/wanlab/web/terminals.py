@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError, did_you_mean
 
 from . import protocol
 from .shell_marks import ShellMarks, TypedCommand
+from .transcripts import TerminalRecord
 from .worker import NetworkWorker
 
 WINDOW_BYTES = 64 << 10
@@ -76,12 +77,15 @@ class Terminal:
         self.status: int | None = None
         self.is_busy = False
         self.marks = ShellMarks()
+        self.record: TerminalRecord | None = None
+        """What it has shown, once its program has started."""
         self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None
         """Called when a command that was typed has begun or ended."""
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._new_output = bytearray()
+        self._new_output: list[tuple[int, bytes]] = []
+        """With the instants, on the network's clock."""
         self._scrollback = bytearray()
         self._viewers: list[Viewer] = []
         self._received_bytes = 0
@@ -99,45 +103,75 @@ class Terminal:
     def begin(
         self,
         worker: NetworkWorker,
+        network: Network,
         start: Callable[..., Process],
         command: list[str],
         *,
         size: tuple[int, int],
         folder: str | None = None,
         environment: dict[str, str] | None = None,
-    ) -> None:
+    ) -> TerminalRecord:
         """Start its program. Browsers hear of the terminal only then, so they can type at once."""
-
-        def on_output(data: bytes) -> None:
-            worker.note_output(data)
-            self.add_output(data)
-
+        opened_ns = network.now_ns
+        early: list[bytes] = []
         process = start(
             command,
             terminal=size,
             folder=folder,
             environment={"PS1": f"{self.title}:\\W\\$ ", **(environment or {})},
-            on_output=on_output,
+            on_output=early.append,
             credit=WINDOW_BYTES,
         )
+        record = TerminalRecord(self.name, self.node, self.title, process, opened_ns)
+        on_output = self._attach(worker, network, record)
+        for data in early:
+            on_output(data)
+        self._loop.call_soon_threadsafe(self._on_change)
+        return record
+
+    def go_on(self, worker: NetworkWorker, network: Network, record: TerminalRecord) -> None:
+        """Go on with a program that a replay has started again, from what the record says."""
+        for now_ns, data in record.transcript.timed():
+            self._scrollback += data
+            for _ in self.marks.read(data, now_ns):
+                pass  # the time line shows it already
+        self._received_bytes = record.transcript.written_bytes
+        self._credited_bytes = record.credited_bytes()
+        self._attach(worker, network, record)
+        if not record.process.is_running:
+            self.status = record.process.status
+
+    def _attach(
+        self, worker: NetworkWorker, network: Network, record: TerminalRecord
+    ) -> Callable[[bytes], None]:
+        """Take the output of its program from now on; return what takes it."""
+        process = record.process
+
+        def on_output(data: bytes) -> None:
+            worker.note_output(data)
+            self.add_output(network.now_ns, data)
 
         def grant_credit(more_bytes: int) -> None:
             def grant(network: Network) -> None:
                 if process.is_running:
                     process.grant_credit(more_bytes)
+                    record.credits.append((network.now_ns, record.credited_bytes() + more_bytes))
 
             worker.submit(grant)
 
-        self.process = process
+        process.show_on(on_output)
+        self.process, self.record = process, record
         self._grant_credit = grant_credit
         worker.follow(process)
-        self._loop.call_soon_threadsafe(self._on_change)
+        return on_output
 
-    def add_output(self, data: bytes) -> None:
+    def add_output(self, now_ns: int, data: bytes) -> None:
         """Add output of the program."""
+        if self.record is not None:
+            self.record.transcript.add(now_ns, data)
         with self._lock:
             is_first = not self._new_output
-            self._new_output += data
+            self._new_output.append((now_ns, data))
         if is_first:
             self._loop.call_soon_threadsafe(self._distribute)
 
@@ -146,12 +180,14 @@ class Terminal:
     def _distribute(self) -> None:
         """Keep new output and pass it on to all viewers."""
         with self._lock:
-            data, self._new_output = bytes(self._new_output), bytearray()
+            chunks, self._new_output = self._new_output, []
+        data = b"".join(data for _, data in chunks)
         self._received_bytes += len(data)
         self._scrollback += data
         was_at_mininet = self.marks.at_mininet
-        for command in self.marks.read(data):
-            self.on_command(self, command)
+        for now_ns, chunk in chunks:
+            for command in self.marks.read(chunk, now_ns):
+                self.on_command(self, command)
         if self.marks.at_mininet != was_at_mininet:
             self._on_change()
         if len(self._scrollback) > SCROLLBACK_BYTES:
@@ -200,6 +236,12 @@ class Terminal:
             self._credited_bytes = shown_bytes
             self._grant_credit(more_bytes)
 
+    def make_viewers_return(self) -> None:
+        """End all views; their browsers connect again, to what has this name then."""
+        for viewer in self._viewers:
+            viewer.is_behind = True
+            viewer.add_output(b"")
+
     def end(self, status: int | None) -> None:
         """Note that its program has ended, or cannot be reached any more (`status` None)."""
         if self.status is not None:
@@ -216,7 +258,7 @@ class TerminalList:
     """The terminals that are open. They end with the network."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
-        self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None
+        self.on_command: list[Callable[[Terminal, TypedCommand], None]] = []
         """Called when a command that was typed in a terminal has begun or ended."""
         self._on_change = on_change
         self._open: dict[str, Terminal] = {}
@@ -241,10 +283,31 @@ class TerminalList:
         """Add a terminal; `begin` starts its program."""
         if len(self._open) >= MAX_TERMINALS:
             raise WanlabError(f"{MAX_TERMINALS} terminals are open already", "close some of them")
-        terminal = Terminal(f"t{next(self._numbers)}", node, title, self._on_change)
-        terminal.on_command = lambda where, command: self.on_command(where, command)
+        return self._add(Terminal(f"t{next(self._numbers)}", node, title, self._on_change))
+
+    def _add(self, terminal: Terminal) -> Terminal:
+        terminal.on_command = self._note_command
         self._open[terminal.name] = terminal
         return terminal
+
+    def _note_command(self, terminal: Terminal, command: TypedCommand) -> None:
+        for listener in self.on_command:
+            listener(terminal, command)
+
+    def made_for(self, records: Iterable[TerminalRecord]) -> list[Terminal]:
+        """Return terminals for records of a branch; `Terminal.go_on` and `replace_all` are next."""
+        return [
+            Terminal(record.name, record.node, record.title, self._on_change) for record in records
+        ]
+
+    def replace_all(self, terminals: Iterable[Terminal]) -> None:
+        """Have other terminals from now on, some of them with the names of earlier ones."""
+        before, self._open = self._open, {}
+        for terminal in terminals:
+            self._add(terminal)
+        for terminal in before.values():
+            terminal.make_viewers_return()
+        self._on_change()
 
     def close(self, name: str) -> Process | None:
         """Remove a terminal. Return its program if that is still running."""

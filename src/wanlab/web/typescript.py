@@ -9,10 +9,11 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from . import commands, model, protocol
+from . import commands, model, protocol, session_events
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
+PUSHES = (*protocol.PUSHES, session_events.SessionEventsPush)
 SIMPLE: dict[type, str] = {
     object: "unknown",
     str: "string",
@@ -27,6 +28,7 @@ ALIASES = {
         (model, ("NodeKind", "ClockKind", "Wire", "Pace", "End")),
         (protocol, ("Phase", "Severity")),
         (commands, ("SeriesKind",)),
+        (session_events, ("EventKind",)),
     )
     for name in names
 }
@@ -41,10 +43,10 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for alias, name in ALIASES.items():
         yield f"export type {name} = {_union(get_args(alias))};"
-    for kind in (*protocol.REST, *protocol.PUSHES, *commands.COMMANDS):
+    for kind in (*protocol.REST, session_events.SessionEvent, *PUSHES, *commands.COMMANDS):
         yield ""
         yield from _interface(kind)
-    for name, kinds in (("AnyCommand", commands.COMMANDS), ("AnyPush", protocol.PUSHES)):
+    for name, kinds in (("AnyCommand", commands.COMMANDS), ("AnyPush", PUSHES)):
         yield ""
         yield f"export type {name} ="
         yield "\n".join(f"  | {kind.__name__}" for kind in kinds) + ";"

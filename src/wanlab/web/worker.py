@@ -63,6 +63,7 @@ class NetworkWorker:
     on_clock     the state of the clock: several times a second while time passes, and when it stops
     every        between slices, at most ten times a second, and when time has stopped
     on_break     time was paused at a breakpoint, with the reason
+    on_leaving   the network is about to end, or has died
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class NetworkWorker:
         on_clock: Callable[[Clock], None],
         every: Callable[[Network], None],
         on_break: Callable[[str], None] = lambda why: None,
+        on_leaving: Callable[[Network], None] = lambda network: None,
         tempo: Tempo = Tempo(),  # noqa: B008  (it is immutable)
     ) -> None:
         self._make = make
@@ -82,6 +84,7 @@ class NetworkWorker:
         self._on_clock = on_clock
         self._every = every
         self._on_break = on_break
+        self._on_leaving = on_leaving
         self.breakpoints = Breakpoints()
         """Changed by calls, in the thread."""
         self._queues: QueueReader | None = None
@@ -160,6 +163,11 @@ class NetworkWorker:
         """Whether time passes slowly enough to see single packets move, or is paused."""
         return self._pacer.is_slow
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the network ends, or is gone."""
+        return self._life is not Life.RUNNING
+
     def is_busy(self, process: Process) -> bool:
         """Return whether a program was busy at the last check."""
         return any(program is process for program in self._busy)
@@ -218,6 +226,10 @@ class NetworkWorker:
         self._every(network)
         self._report_clock(network)
 
+    def hold(self) -> None:
+        """Begin paused; called when the network has started."""
+        self._pacer.pause()
+
     def end_step(self, network: Network) -> None:
         """Go on at the chosen pace after a call that has let time pass at its own."""
         self._apply_tempo(network)
@@ -240,8 +252,11 @@ class NetworkWorker:
             network = self._make()
             with network:
                 self._begin(network)
-                while self._life is Life.RUNNING:
-                    self._turn(network)
+                try:
+                    while self._life is Life.RUNNING:
+                        self._turn(network)
+                finally:
+                    self._on_leaving(network)
                 self._is_closing = True
                 network.on_time = None  # its stop commands take the time that they need
         except MachineError as error:

@@ -84,6 +84,8 @@ class VirtualLoop:
         self._unsettled_since_ns = 0
         self._is_paced, self._speed = False, 1.0
         self._paced_from = (0.0, 0)
+        self.computed_real_s = 0.0
+        """Without waiting for the real clock."""
         self.give_up_at_real_s: float | None = None
         """On the real clock: a kernel that still runs then counts as lost."""
         self.on_sent: Callable[[bytes], None] | None = None
@@ -125,7 +127,9 @@ class VirtualLoop:
                 return
             self._send_to_calendar(messages)
             self._receive_until_waiting()
-            self._calendar.adapt_time_slice(time.monotonic() - before, self.now_ns - before_ns)
+            computed_real_s = time.monotonic() - before
+            self.computed_real_s += computed_real_s
+            self._calendar.adapt_time_slice(computed_real_s, self.now_ns - before_ns)
 
     def _end_of_grant(self, until_ns: int) -> int:
         """Return when to ask the kernel back.

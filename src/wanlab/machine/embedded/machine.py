@@ -187,6 +187,10 @@ class EmbeddedMachine:
             'use the native machine: --machine native (machine="native")',
         )
 
+    @property
+    def computed_real_s(self) -> float:
+        return self._loop.computed_real_s
+
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         self._loop.pace_to_real(wanted, speed)
 

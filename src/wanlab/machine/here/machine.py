@@ -131,6 +131,10 @@ class HereMachine:
             "start the network from outside, on the native machine: --machine native",
         )
 
+    @property
+    def computed_real_s(self) -> float:
+        return 0.0
+
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         """The machine's pace is set outside."""
 

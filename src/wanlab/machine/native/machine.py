@@ -158,6 +158,10 @@ class NativeMachine:
                     f"{name}: {result.stderr.strip()}", "ip link lists interfaces"
                 )
 
+    @property
+    def computed_real_s(self) -> float:
+        return 0.0
+
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         self._loop.pace_to_real(wanted, speed)
 

@@ -1,0 +1,74 @@
+"""The protocol of the time line's branches: what browsers know of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .push import Push
+
+
+class BranchInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch of the session: what has been recorded from its start to its last instant."""
+
+    id: str
+    name: str
+    parent: str | None = None
+    """The branch that it has left at `left_ns`; None for the first."""
+    left_ns: int = 0
+    end_ns: int = 0
+    """Its last instant; of the live branch, that of the clock counts."""
+    changed: str = ""
+    """What was done differently since it has left its parent."""
+    folder: str = ""
+    """The copy of the working folder that its programs work in, in the working folder."""
+
+
+class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch that is being replayed up to the instant from which it will go on."""
+
+    branch: str
+    """The branch that it leaves."""
+    at_ns: int
+    now_ns: int = 0
+    passed_real_s: float = 0.0
+    expected_real_s: float = 0.0
+    """Of the whole replay."""
+
+
+class BranchesPush(Push, frozen=True, tag="branches"):
+    """The branches of the session, of which at most one is live: its network runs."""
+
+    branches: tuple[BranchInfo, ...] = ()
+    live: str | None = None
+    replay: ReplayProgress | None = None
+    refusal: str = ""
+    """Why no branch can go on from an earlier instant; "" if one can."""
+
+
+class ReplayCost(msgspec.Struct, frozen=True):
+    """The reply to "cost": how long a replay up to an instant is expected to take."""
+
+    real_s: float
+    warning: str = ""
+    """Why the replay may differ from what was recorded."""
+
+
+class TranscriptChunk(msgspec.Struct, frozen=True):
+    """What a program has written at one instant. Each character of `text` is a byte."""
+
+    at_ns: int
+    text: str
+
+
+class RecordedTerminal(msgspec.Struct, frozen=True, kw_only=True):
+    """GET /api/branches/BRANCH/terminals: a terminal of a branch, with what it has shown.
+
+    closed_ns   when it was closed, None if it was not
+    """
+
+    id: str
+    node: str
+    title: str
+    opened_ns: int
+    closed_ns: int | None = None
+    output: tuple[TranscriptChunk, ...] = ()

@@ -1,0 +1,201 @@
+"""The session of the running network: its events, its record, and branches that leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_client import RefusedCommandError, Server, WebClient
+
+pytestmark = pytest.mark.machine
+SECOND_NS = 1_000_000_000
+SLOW_LINK = """\
+nodes: [{host: h1}, {host: h2}]
+links: [{link: [h1, h2], rate: 1Mbps, delay: 5ms, queue: {kind: fifo, limit: 3000B}}]
+"""
+FLOOD = "for i in {1..40}; do printf %01400d 0 > /dev/udp/10.0.0.2/9; sleep 0.004; done"
+"""At almost three times the rate of the link."""
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[WebClient]:
+    (tmp_path / "slow.yaml").write_text(SLOW_LINK)
+    with Server(tmp_path, str(tmp_path / "slow.yaml")) as server, server.connect_client() as client:
+        client.run()
+        client.do("pace", pace="fast")
+        yield client
+
+
+def events(client: WebClient, branch: str = "b1") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.server.get(f"/api/branches/{branch}/events").json()
+    return found
+
+
+def terminals(client: WebClient, branch: str = "b1") -> dict[str, dict[str, Any]]:
+    answer = client.server.get(f"/api/branches/{branch}/terminals").json()
+    return {it["title"]: it for it in answer}
+
+
+def said(terminal: dict[str, Any], until_ns: float = float("inf")) -> str:
+    return "".join(it["text"] for it in terminal["output"] if it["at_ns"] <= until_ns)
+
+
+def now_ns(client: WebClient) -> int:
+    return int(client.state["clock"]["now_ns"])
+
+
+def test_what_happens_is_on_the_time_line_with_its_instant(client: WebClient) -> None:
+    (link,) = client.document["links"]
+    with client.terminal("h1") as terminal:
+        terminal.until("# ")
+        terminal.command("ping -c 3 h2; false", "3 received")
+        changed_ns = client.stands_still()
+        client.do("set_link", link=link["id"], options={"delay": "20ms"})
+        client.do("marker", text="slower from here")
+        terminal.command(f"{FLOOD}; echo do''ne", "done")
+        client.stands_still()
+        client.do("link_up", link=link["id"], up=False)
+    found = events(client)
+    commands = [it for it in found if it["kind"] == "command"]
+    assert [(it["where"], it["status"]) for it in commands] == [("h1", 1), ("h1", 0)]
+    assert commands[0]["text"] == "ping -c 3 h2; false"
+    assert 2 * SECOND_NS <= commands[0]["until_ns"] - commands[0]["at_ns"] < 2.1 * SECOND_NS
+    change, plug = [it for it in found if it["kind"] == "link"]
+    assert (change["text"], change["at_ns"]) == ("h1-h2: delay 20ms", changed_ns)
+    assert change["before"]["options"]["delay"] == "5ms"
+    assert change["after"]["options"]["delay"] == "20ms"
+    assert (plug["text"], plug["up"]) == ("h1-h2 unplugged", False)
+    (marker,) = [it for it in found if it["kind"] == "marker"]
+    assert (marker["text"], marker["at_ns"]) == ("slower from here", changed_ns)
+    (drop,) = [it for it in found if it["kind"] == "drop"]
+    assert drop["where"] == "h1-eth0"
+    assert drop["count"] >= 10
+    assert commands[1]["at_ns"] < drop["at_ns"] <= drop["until_ns"]
+    # Browsers were sent the same.
+    pushed = {
+        event["number"]: event
+        for push in client.pushes
+        if push["push"] == "events"
+        for event in push["events"]
+    }
+    assert sorted(pushed.values(), key=lambda it: it["at_ns"]) == found
+
+
+def test_a_branch_goes_on_from_an_earlier_instant_beside_the_original(client: WebClient) -> None:
+    with client.terminal("h1") as terminal:
+        terminal.until("# ")
+        terminal.command("ping -i 0.5 -c 12 h2 | tee said.txt", "12 received")
+    end_ns = client.stands_still()
+    original = terminals(client)["h1"]
+    first_ns = events(client)[0]["at_ns"]
+    at_ns = first_ns + 2_100_000_000
+    assert client.do("cost", branch="b1", at_ns=at_ns)["real_s"] > 0
+
+    assert client.do("continue", branch="b1", at_ns=at_ns) == "b2"
+    state = client.state["branches"]
+    assert (state["live"], state["replay"]) == ("b2", None)
+    assert [(it["id"], it["parent"], it["left_ns"]) for it in state["branches"]] == [
+        ("b1", None, 0),
+        ("b2", "b1", at_ns),
+    ]
+    assert (now_ns(client), client.state["clock"]["is_paused"]) == (at_ns, True)
+    assert client.state["run"]["warnings"] == []
+    # The terminal shows what it had shown then, and goes on as the original did.
+    (shown,) = client.state["terminals"]["terminals"]
+    with client.reopened(shown["id"]) as terminal:
+        client.do("pause", paused=False)
+        text = terminal.until("12 received")
+        assert text.startswith(said(original, at_ns))
+        client.stands_still()
+        assert said(terminals(client, "b2")["h1"]) == said(original)
+    # What it wrote is in a folder of its own.
+    folder = client.server.folder / client.state["branches"]["branches"][1]["folder"]
+    assert folder == client.server.folder / "branches" / "2"
+    assert "12 received" in (folder / "said.txt").read_text()
+    # The original is as it was.
+    assert terminals(client)["h1"] == original
+    assert client.state["branches"]["branches"][0]["end_ns"] == end_ns
+
+
+def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebClient) -> None:
+    (link,) = client.document["links"]
+    throughput = {"kind": "throughput", "port": "h1-eth0"}
+    with client.terminal("h1") as terminal:
+        terminal.until("# ")
+        terminal.command("ping -c 2 h2", "2 received")
+        # At the instant itself, the change has happened.
+        early_ns = client.stands_still() - 1
+        client.do("set_link", link=link["id"], options={"delay": "50ms"})
+        terminal.command("ping -c 2 h2", "2 received")
+        client.stands_still()
+        client.do("link_up", link=link["id"], up=False)
+    before = client.do("history", series=[throughput])[0]
+    client.do("continue", branch="b1", at_ns=early_ns)
+    assert client.document["links"][0]["options"]["delay"] == "5ms"
+    assert client.state["run"]["links_down"] == []
+    assert client.state["run"]["is_stale"] is False
+    client.do("pause", paused=False)
+    client.do("set_link", link=link["id"], options={"queue": "fq_codel"})
+    with client.reopened("t1") as terminal:
+        terminal.type("ping -c 3 h2\r")
+        assert "time=10" in terminal.until("3 received").rpartition("ping -c 3")[2]
+    client.stands_still()
+    client.do("rename_branch", branch="b2", name="with FQ_CoDel")
+    info = client.state["branches"]["branches"][1]
+    assert info["name"] == "with FQ_CoDel"
+    assert info["changed"] == "h1-h2: queue fq_codel; h1: ping -c 3 h2"
+    # The curves of both branches, for one chart: equal up to the instant.
+    (old,) = client.do("history", series=[throughput], branch="b1")
+    (new,) = client.do("history", series=[throughput])
+    assert old == before
+    common = [time_s for time_s in old["times_s"] if time_s <= early_ns / 1e9]
+    assert len(common) >= 10
+    assert new["times_s"][: len(common)] == common
+    assert new["values"][: len(common)] == old["values"][: len(common)]
+    assert new["times_s"][len(common)] > early_ns / 1e9
+    # The old branch goes on at its end, in its own place, with its links.
+    end_ns = client.state["branches"]["branches"][0]["end_ns"]
+    assert client.do("continue", branch="b1", at_ns=end_ns) == "b1"
+    assert client.state["branches"]["live"] == "b1"
+    assert client.state["run"]["links_down"] == [link["id"]]
+    assert client.document["links"][0]["options"]["delay"] == "50ms"
+    with pytest.raises(RefusedCommandError, match="is the branch that runs"):
+        client.do("drop_branch", branch="b1")
+    client.do("drop_branch", branch="b2")
+    assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
+
+
+def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClient) -> None:
+    with client.terminal("h1") as terminal:
+        terminal.until("# ")
+        terminal.command("ping -i 0.01 -c 2000 h2 > /dev/null; echo do''ne", "done")
+    end_ns = client.stands_still()
+    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+    client.until(lambda: (client.state["branches"]["replay"] or {}).get("now_ns", 0) > 0)
+    client.do("cancel_continue")
+    with pytest.raises(RefusedCommandError, match="cancelled"):
+        client.reply(number)
+    assert client.state["branches"]["live"] == "b1"
+    assert not (client.server.folder / "branches" / "2").exists()
+    with client.reopened("t1") as terminal:
+        client.do("pause", paused=False)
+        terminal.command("echo still he''re", "still here")
+
+    client.stop()
+    assert client.state["branches"]["live"] is None
+    with pytest.raises(RefusedCommandError, match="is not an instant of this branch"):
+        client.do("continue", branch="b1", at_ns=end_ns * 2)
+    client.do("continue", branch="b1", at_ns=SECOND_NS)
+    assert client.state["run"]["phase"] == "running"
+    assert now_ns(client) == SECOND_NS
+
+
+def test_on_the_real_clock_the_reason_is_told(client: WebClient) -> None:
+    client.stop()
+    client.do("edit", preferences={"clock": "real"}, label="Clock")
+    client.run()
+    assert "on the real clock" in client.state["branches"]["refusal"]
+    with pytest.raises(RefusedCommandError, match="on the real clock a session cannot go back"):
+        client.do("continue", branch="b1", at_ns=0)
