@@ -314,7 +314,7 @@ export interface BranchInfo {
 }
 
 /** A branch that is being replayed up to the instant from which it will go on. */
-export interface ReplayProgress {
+export interface BranchReplay {
   branch: string;
   at_ns: number;
   now_ns: number;
@@ -536,7 +536,7 @@ export interface BranchesPush {
   push: "branches";
   branches: BranchInfo[];
   live: string | null;
-  replay: ReplayProgress | null;
+  replay: BranchReplay | null;
   refusal: string;
 }
 

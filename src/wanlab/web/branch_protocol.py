@@ -23,7 +23,7 @@ class BranchInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The copy of the working folder that its programs work in, in the working folder."""
 
 
-class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
+class BranchReplay(msgspec.Struct, frozen=True, kw_only=True):
     """A branch that is being replayed up to the instant from which it will go on."""
 
     branch: str
@@ -40,7 +40,7 @@ class BranchesPush(Push, frozen=True, tag="branches"):
 
     branches: tuple[BranchInfo, ...] = ()
     live: str | None = None
-    replay: ReplayProgress | None = None
+    replay: BranchReplay | None = None
     refusal: str = ""
     """Why no branch can go on from an earlier instant; "" if one can."""
 

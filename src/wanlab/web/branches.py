@@ -18,13 +18,12 @@ from pathlib import Path
 
 from wanlab import Network
 from wanlab.errors import WanlabError, did_you_mean
-from wanlab.session import RecordedSession
-from wanlab.session.recorded import parse
+from wanlab.session import RecordedSession, parse
 from wanlab.units import format_time
 
 from . import commands, protocol
 from .branch import Branch
-from .branch_protocol import BranchesPush, RecordedTerminal, ReplayCost, ReplayProgress
+from .branch_protocol import BranchesPush, BranchReplay, RecordedTerminal, ReplayCost
 from .broadcast import Broadcast
 from .folder import WorkingFolder
 from .run_plan import RunPlan
@@ -50,7 +49,7 @@ class ReplayCancelled(WanlabError):  # noqa: N818  (it was asked for)
 class RunningReplay:
     """A replay that is underway. `is_cancelled` is read in its thread."""
 
-    progress: ReplayProgress
+    progress: BranchReplay
     began_real_s: float
     is_cancelled: bool = False
     reported_real_s: float = 0.0
@@ -181,7 +180,7 @@ class Branches:
         source, at_ns = self._branch(command.branch), command.at_ns
         self._refuse(source, at_ns)
         expected_real_s = source.costs.boot_real_s + source.costs.at(at_ns)
-        progress = ReplayProgress(
+        progress = BranchReplay(
             branch=source.id, at_ns=at_ns, expected_real_s=round(expected_real_s, 1)
         )
         self._replay = replay = RunningReplay(progress, time.monotonic())
@@ -289,7 +288,7 @@ class Branches:
             # What is left takes as long as it took at first; what is past is known.
             left = branch.costs.at(replay.progress.at_ns) - branch.costs.at(max(now_ns, 0))
             expected_real_s = passed_real_s + left
-        replay.progress = ReplayProgress(
+        replay.progress = BranchReplay(
             branch=replay.progress.branch,
             at_ns=replay.progress.at_ns,
             now_ns=max(now_ns, 0),

@@ -18,9 +18,9 @@ import msgspec
 from .branch_protocol import (
     BranchesPush,
     BranchInfo,
+    BranchReplay,
     RecordedTerminal,
     ReplayCost,
-    ReplayProgress,
     TranscriptChunk,
 )
 from .commands import SeriesKind, WatchedSeries
@@ -580,6 +580,6 @@ REST = (
         PacketDetails,
     ),
     *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
-    *(BranchInfo, ReplayProgress, ReplayCost, TranscriptChunk, RecordedTerminal),
+    *(BranchInfo, BranchReplay, ReplayCost, TranscriptChunk, RecordedTerminal),
     *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),
 )
