@@ -193,7 +193,7 @@ class Student:
         self.page.get_by_role("button", name="Smaller").click()
 
     def brings_to_front(self, node: str) -> None:
-        tabs = self.page.get_by_role("tablist", name="Terminals and files")
+        tabs = self.page.get_by_role("tablist", name="Terminals, charts and files")
         tabs.get_by_role("tab", name=node, exact=True).click()
 
     def terminal(self, node: str) -> Any:

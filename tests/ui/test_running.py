@@ -176,7 +176,9 @@ def test_endless_output_leaves_other_terminals_usable(running: Student) -> None:
 def test_twenty_terminals_are_open_at_once(running: Student) -> None:
     for number in range(20):
         running.opens_terminal(("h1", "h2", "client")[number % 3])
-    tabs = running.page.get_by_role("tablist", name="Terminals and files").get_by_role("tab")
+    tabs = running.page.get_by_role("tablist", name="Terminals, charts and files").get_by_role(
+        "tab"
+    )
     assert tabs.count() == 20
     for number in (0, 9, 19):
         tabs.nth(number).click()

@@ -8,8 +8,12 @@ import { useRegionKeys } from "./layout/regions";
 import { LessonPanel, Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
 import { TopBar } from "./layout/TopBar";
+import { useTabs } from "./terminals/tabs";
 
 // Loaded separately, so that the first paint does not wait for it.
+const FloatingPanes = lazy(() =>
+  import("./terminals/FloatingPanes").then((module) => ({ default: module.FloatingPanes })),
+);
 const Editor = lazy(() => import("./editor/Editor"));
 
 /**
@@ -27,6 +31,7 @@ const Editor = lazy(() => import("./editor/Editor"));
  */
 export function App() {
   useRegionKeys();
+  const floats = useTabs(({ panes }) => panes.some(({ float }) => float !== undefined));
   return (
     <div className="app">
       <ConnectionBanner />
@@ -39,6 +44,11 @@ export function App() {
         <Dock />
       </main>
       <Side />
+      {floats && (
+        <Suspense fallback={null}>
+          <FloatingPanes />
+        </Suspense>
+      )}
       <PopUp />
       <Dialogs />
       <Toasts />

@@ -7,13 +7,14 @@ import { useRunning } from "../stores/running";
 import { fetchHistory, KINDS, watch } from "../stores/samples";
 import { useSelection } from "../stores/selection";
 import { useView } from "../stores/view";
-import type { SeriesKind } from "../protocol";
+import type { LivePort, SeriesKind } from "../protocol";
 import { CaptureTool } from "./CaptureTool";
 import { namesOf, portsOf, seriesOf } from "./chosen";
 import { LivePanel } from "./LivePanel";
 import { Records } from "./Records";
 import { RecordTool } from "./RecordTool";
 import { TITLES, useCharts } from "./state";
+import { openChart } from "./tabs";
 
 const WINDOWS: readonly [string, number | null][] = [
   ["last 10 s", 10],
@@ -43,22 +44,12 @@ function makeRoom(): void {
 }
 
 function ChartTools() {
-  const { kinds, seconds, fixed, isPaused, showsRecords } = useCharts();
-  const toggle = (kind: SeriesKind) =>
-    useCharts.setState({
-      kinds: KINDS.filter((one) => (one === kind ? !kinds.includes(kind) : kinds.includes(one))),
-    });
+  const { kinds, fixed, isPaused, showsRecords } = useCharts();
   const names = useChosenNames();
-  const ports = useChosenPorts();
+  const ports = usePortsOf(fixed);
   return (
     <div className="chart-tools" role="toolbar" aria-label="Charts">
-      <div className="choice-row" role="group" aria-label="Quantities">
-        {KINDS.map((kind) => (
-          <button key={kind} type="button" aria-pressed={kinds.includes(kind) && !showsRecords} disabled={showsRecords} onClick={() => toggle(kind)}>
-            {TITLES[kind]}
-          </button>
-        ))}
-      </div>
+      <Quantities kinds={showsRecords ? [] : kinds} isDisabled={showsRecords} onChange={(chosen) => useCharts.setState({ kinds: chosen })} />
       {!showsRecords && (
         <>
           <button
@@ -70,23 +61,7 @@ function ChartTools() {
           >
             {fixed === null ? names : `${fixed.length} fixed ports`}
           </button>
-          <label className="clock-choice">
-            <select
-              aria-label="Time range"
-              title="Time range"
-              value={seconds ?? "all"}
-              onChange={(event) => {
-                const value = event.target.value;
-                useCharts.setState({ seconds: value === "all" ? null : Number(value), isZoomed: false });
-              }}
-            >
-              {WINDOWS.map(([title, value]) => (
-                <option key={title} value={value ?? "all"}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
+          <TimeRange />
           <button type="button" className="icon-button" aria-pressed={isPaused} title="Freeze the charts; sampling continues" onClick={() => useCharts.setState({ isPaused: !isPaused })}>
             {isPaused ? "Resume" : "Freeze"}
           </button>
@@ -101,10 +76,55 @@ function ChartTools() {
   );
 }
 
-function useChosenPorts() {
+/** The quantities of a chart, as buttons. */
+export function Quantities({ kinds, isDisabled = false, onChange }: QuantitiesProps) {
+  const toggle = (kind: SeriesKind) =>
+    onChange(KINDS.filter((one) => (one === kind ? !kinds.includes(kind) : kinds.includes(one))));
+  return (
+    <div className="choice-row" role="group" aria-label="Quantities">
+      {KINDS.map((kind) => (
+        <button key={kind} type="button" aria-pressed={kinds.includes(kind)} disabled={isDisabled} onClick={() => toggle(kind)}>
+          {TITLES[kind]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface QuantitiesProps {
+  kinds: readonly SeriesKind[];
+  isDisabled?: boolean;
+  onChange: (kinds: readonly SeriesKind[]) => void;
+}
+
+/** The time range of all charts. */
+export function TimeRange() {
+  const seconds = useCharts((state) => state.seconds);
+  return (
+    <label className="clock-choice">
+      <select
+        aria-label="Time range"
+        title="Time range"
+        value={seconds ?? "all"}
+        onChange={(event) => {
+          const value = event.target.value;
+          useCharts.setState({ seconds: value === "all" ? null : Number(value), isZoomed: false });
+        }}
+      >
+        {WINDOWS.map(([title, value]) => (
+          <option key={title} value={value ?? "all"}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The ports with these names; null for those of the selection. */
+export function usePortsOf(fixed: readonly string[] | null): readonly LivePort[] {
   const selected = useSelection((state) => state.ids);
   const ports = useRunning((state) => state.run.ports);
-  const fixed = useCharts((state) => state.fixed);
   return useMemo(() => {
     if (fixed !== null) return ports.filter((port) => fixed.includes(port.name));
     return portsOf(selected, ports);
@@ -112,10 +132,9 @@ function useChosenPorts() {
 }
 
 /** The elements whose flows are drawn; null for all flows. */
-function useFlowFilter(): ReadonlySet<string> | null {
+export function useFlowFilter(fixed: readonly string[] | null): ReadonlySet<string> | null {
   const selected = useSelection((state) => state.ids);
   const ports = useRunning((state) => state.run.ports);
-  const fixed = useCharts((state) => state.fixed);
   return useMemo(() => {
     if (fixed !== null) return new Set(ports.filter((port) => fixed.includes(port.name)).map((port) => port.link));
     const known = [...selected].filter((id) => ports.some((port) => port.link === id || port.node === id));
@@ -131,21 +150,39 @@ function useChosenNames(): string {
 
 function Live() {
   const kinds = useCharts((state) => state.kinds);
-  const phase = useRunning((state) => state.run.phase);
-  const ports = useChosenPorts();
-  const series = useMemo(() => seriesOf(kinds, ports), [kinds, ports]);
-  const ids = useFlowFilter();
-  useEffect(() => {
-    watch("charts", phase === "running" ? series : []);
-    if (phase === "running") void fetchHistory(series);
-    return () => watch("charts", []);
-  }, [series, phase]);
+  const fixed = useCharts((state) => state.fixed);
+  const ports = usePortsOf(fixed);
+  const ids = useFlowFilter(fixed);
+  return <Panels owner="charts" kinds={kinds} ports={ports} ids={ids} flows={null} />;
+}
 
+interface PanelsProps {
+  /** Who watches the samples. */
+  owner: string;
+  kinds: readonly SeriesKind[];
+  ports: readonly LivePort[];
+  ids: ReadonlySet<string> | null;
+  flows: readonly string[] | null;
+  /** Whether all panels are one below the other. */
+  isStacked?: boolean;
+}
+
+/** A panel for each quantity. */
+export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: PanelsProps) {
+  const phase = useRunning((state) => state.run.phase);
+  const series = useMemo(() => seriesOf(kinds, ports), [kinds, ports]);
+  useEffect(() => {
+    watch(owner, phase === "running" ? series : []);
+    if (phase === "running") void fetchHistory(series);
+    return () => watch(owner, []);
+  }, [owner, series, phase]);
+
+  const toPane = (kind: SeriesKind) => openChart({ kinds: [kind], ports: ports.map(({ name }) => name), flows: null });
   if (!kinds.length) return <p className="empty">Choose at least one quantity.</p>;
   return (
-    <div className="chart-panels" data-count={kinds.length}>
+    <div className="chart-panels" data-count={isStacked ? 1 : kinds.length}>
       {kinds.map((kind) => (
-        <LivePanel key={kind} kind={kind} series={series} ids={ids} />
+        <LivePanel key={kind} kind={kind} series={series} ids={ids} flows={flows} {...(isStacked ? {} : { onPane: () => toPane(kind) })} />
       ))}
     </div>
   );

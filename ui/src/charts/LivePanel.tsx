@@ -20,10 +20,14 @@ interface Props {
   series: readonly WatchedSeries[];
   /** The elements whose flows are drawn; null for all. */
   ids: ReadonlySet<string> | null;
+  /** The flows that are drawn; null for all that pass the elements. */
+  flows: readonly string[] | null;
+  /** Open this chart in a pane beside the terminals. */
+  onPane?: () => void;
 }
 
 /** The live chart of one quantity: a curve for each port or flow. */
-export function LivePanel({ kind, series, ids }: Props) {
+export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
 
@@ -39,7 +43,7 @@ export function LivePanel({ kind, series, ids }: Props) {
       else {
         drawnAt = now;
         const { seconds, isZoomed } = useCharts.getState();
-        const curves = curvesOf(kind, series, ids);
+        const curves = curvesOf(kind, series, ids, flows);
         const data = dataOf(kind, curves, isZoomed ? null : seconds);
         chart.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
       }
@@ -52,7 +56,7 @@ export function LivePanel({ kind, series, ids }: Props) {
       onSamples(() => !useCharts.getState().isPaused && requestDraw()),
       useCharts.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series, ids)));
+        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series, ids, flows)));
         requestDraw();
       }),
     ];
@@ -62,22 +66,27 @@ export function LivePanel({ kind, series, ids }: Props) {
       for (const end of endings) end();
       chart.destroy();
     };
-  }, [kind, series, ids]);
+  }, [kind, series, ids, flows]);
 
   const all = () => {
-    const curves = curvesOf(kind, series, ids);
+    const curves = curvesOf(kind, series, ids, flows);
     return csv(curves.map((curve) => `${curve.key} [${curve.unit}]`), dataOf(kind, curves, null, true));
   };
   return (
-    <PanelFrame title={TITLES[kind]} name={kind} csv={all} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
+    <PanelFrame title={TITLES[kind]} name={kind} {...(onPane ? { onPane } : {})} csv={all} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
       <div className="plot" ref={container} role="img" aria-label={`Chart: ${TITLES[kind]}`} />
     </PanelFrame>
   );
 }
 
 /** The curves of the watched series; the table also has those that were watched before. */
-function curvesOf(kind: SeriesKind, series: readonly WatchedSeries[], ids: ReadonlySet<string> | null): Curve[] {
-  if (isOfFlows(kind)) return flowsThrough(kind, ids);
+function curvesOf(
+  kind: SeriesKind,
+  series: readonly WatchedSeries[],
+  ids: ReadonlySet<string> | null,
+  flows: readonly string[] | null,
+): Curve[] {
+  if (isOfFlows(kind)) return flowsThrough(kind, flows === null ? ids : null).filter(({ flow }) => flows?.includes(flow) ?? true);
   const ofKind = series.filter((one) => one.kind === kind);
   const ports = new Set(ofKind.map((one) => one.port));
   const curves = [...tables[kind].columns.values()].filter((curve) => ports.has("") || ports.has(curve.port));

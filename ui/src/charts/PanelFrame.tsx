@@ -8,11 +8,12 @@ interface Props {
   name: string;
   csv: () => string;
   png: () => Promise<Blob | null>;
+  onPane?: () => void;
   children: ReactNode;
 }
 
 /** A chart with its title and its downloads. */
-export function PanelFrame({ title, name, csv, png, children }: Props) {
+export function PanelFrame({ title, name, csv, png, onPane, children }: Props) {
   const takePng = async () => {
     const blob = await png();
     if (blob) saveToDisk(blob, `${name}.png`);
@@ -22,6 +23,11 @@ export function PanelFrame({ title, name, csv, png, children }: Props) {
     <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
+        {onPane && (
+          <button type="button" className="icon-button" title={`Show ${title} in a pane beside the terminals`} onClick={onPane}>
+            To a pane
+          </button>
+        )}
         <button type="button" className="icon-button" title={`Download ${title} as CSV`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
           CSV
         </button>

@@ -1,7 +1,7 @@
-/** F6 goes from region to region of the window, Shift+F6 back; also out of a terminal. */
+/** F6 goes from region to region of the window, Shift+F6 back; also out of a terminal. Each pane is one. */
 import { useEffect } from "react";
 
-const REGIONS = [".top-bar", ".lesson-panel", ".canvas-area", ".dock", ".side"];
+const REGIONS = ".top-bar, .lesson-panel, .canvas-area, .dock .pane, .dock, .side, .pane-floating";
 const FOCUSABLE = [
   ".xterm-helper-textarea",
   '[role="tab"][aria-selected="true"]',
@@ -29,8 +29,14 @@ function press(event: KeyboardEvent): void {
 
 /** Focus the next region that can be focused, after the one with the focus. */
 function goTo(step: 1 | -1): void {
-  const regions = REGIONS.map((name) => document.querySelector<HTMLElement>(name)).filter((region) => region !== null);
-  const at = regions.findIndex((region) => region.contains(document.activeElement));
+  const all = [...document.querySelectorAll<HTMLElement>(REGIONS)].filter((region) => region.offsetParent !== null || region.matches(".pane-floating"));
+  // The panes stand for the dock if there are any.
+  const dock = all.find((region) => region.matches(".dock"));
+  const hasPanes = all.some((region) => region.matches(".dock .pane"));
+  const regions = all.filter((region) => region !== dock || !hasPanes);
+  const focused = document.activeElement;
+  let at = regions.findIndex((region) => region.contains(focused));
+  if (at < 0 && dock?.contains(focused)) at = regions.findIndex((region) => dock.contains(region)) - 1;
   const count = regions.length;
   for (let tried = 1; tried <= count; tried += 1) {
     const from = at < 0 ? (step > 0 ? -1 : 0) : at;
@@ -46,7 +52,7 @@ function goTo(step: 1 | -1): void {
 /** The element to focus: a visible terminal or the front tab rather than the first button. */
 function targetIn(region: HTMLElement): HTMLElement | null {
   const visible = [...region.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((element) => element.offsetParent !== null);
-  if (region.matches(".dock")) {
+  if (region.matches(".dock, .pane, .pane-floating")) {
     const terminal = visible.find((element) => element.matches(".xterm-helper-textarea"));
     if (terminal) return terminal;
   }

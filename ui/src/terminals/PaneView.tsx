@@ -1,4 +1,5 @@
-import { lazy, Suspense, useEffect, useRef, useState, type DragEvent, type KeyboardEvent } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type CSSProperties, type DragEvent, type KeyboardEvent, type ReactNode } from "react";
+import { titleOf, useChartTabs } from "../charts/tabs";
 import { FileView } from "../files/FileView";
 import { move, show, subject, type Pane, type TabId } from "./panes";
 import { closeTab, rearrange, showTab, useTabs } from "./tabs";
@@ -6,16 +7,21 @@ import { closeTab, rearrange, showTab, useTabs } from "./tabs";
 // With xterm.js, which is not needed before the first terminal.
 const TerminalPane = lazy(() => import("./TerminalPane").then((module) => ({ default: module.TerminalPane })));
 
+const ChartPane = lazy(() => import("../charts/ChartPane").then((module) => ({ default: module.ChartPane })));
+
 const KIND = "application/x-wanlab-tab";
 
 interface Props {
   pane: Pane;
   isActive: boolean;
   isAlone: boolean;
+  style?: CSSProperties;
+  /** What stands beside the tabs. */
+  children?: ReactNode;
 }
 
 /** A pane: its tabs, and the content of the front one. Tabs can be dragged to other panes. */
-export function PaneView({ pane, isActive, isAlone }: Props) {
+export function PaneView({ pane, isActive, isAlone, style, children }: Props) {
   const [isTarget, setIsTarget] = useState(false);
   const over = (event: DragEvent) => {
     if (!event.dataTransfer.types.includes(KIND)) return;
@@ -32,8 +38,11 @@ export function PaneView({ pane, isActive, isAlone }: Props) {
   };
   const look = `pane ${isActive && !isAlone ? "pane-active" : ""} ${isTarget ? "pane-target" : ""}`;
   return (
-    <section className={look} onDragOver={over} onDragLeave={() => setIsTarget(false)} onDrop={drop} onPointerDownCapture={activate} onFocusCapture={activate}>
-      <TabRow pane={pane} />
+    <section className={look} style={style} data-pane={pane.id} onDragOver={over} onDragLeave={() => setIsTarget(false)} onDrop={drop} onPointerDownCapture={activate} onFocusCapture={activate}>
+      <div className="pane-head">
+        <TabRow pane={pane} />
+        {children}
+      </div>
       {pane.tabs.map((tab) => (
         <div key={tab} className="pane-body" role="tabpanel" id={panelId(tab)} hidden={tab !== pane.front}>
           <Content tab={tab} isInFront={tab === pane.front} />
@@ -49,6 +58,13 @@ function Content({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
     return (
       <Suspense fallback={<p className="empty">Loading…</p>}>
         <TerminalPane id={name} />
+      </Suspense>
+    );
+  }
+  if (kind === "chart") {
+    return (
+      <Suspense fallback={<p className="empty">Loading…</p>}>
+        <ChartPane id={name} />
       </Suspense>
     );
   }
@@ -69,7 +85,7 @@ function TabRow({ pane }: { pane: Pane }) {
     event.preventDefault();
   };
   return (
-    <div className="pane-tabs" role="tablist" aria-label="Terminals and files" onKeyDown={press}>
+    <div className="pane-tabs" role="tablist" aria-label="Terminals, charts and files" onKeyDown={press}>
       {pane.tabs.map((tab) => (
         <TabHead key={tab} tab={tab} isInFront={tab === pane.front} />
       ))}
@@ -84,7 +100,8 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   useEffect(() => {
     if (isInFront) head.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [isInFront]);
-  const title = kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
+  const chart = useChartTabs((state) => (kind === "chart" ? state.charts[name] : undefined));
+  const title = chart ? titleOf(chart) : kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
   const isOver = known !== undefined && known.status !== null;
   const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
   return (
@@ -96,7 +113,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         aria-selected={isInFront}
         aria-controls={panelId(tab)}
         tabIndex={isInFront ? 0 : -1}
-        title={kind === "file" ? name : mark === "busy" ? "busy" : mark === "over" ? "ended" : "waiting for a command"}
+        title={kind === "chart" ? title : kind === "file" ? name : mark === "busy" ? "busy" : mark === "over" ? "ended" : "waiting for a command"}
         draggable
         onDragStart={(event) => event.dataTransfer.setData(KIND, tab)}
         onClick={() => showTab(tab)}

@@ -4,11 +4,13 @@ import { createPortal } from "react-dom";
 import { toast } from "../stores/toasts";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
+import { NewChart } from "../charts/NewChart";
 import { findFile } from "../files/folder";
+import { Divider } from "../layout/Divider";
 import { onFileLink } from "./links";
 import { NewTerminal } from "./NewTerminal";
 import { PaneView } from "./PaneView";
-import { splitOff, subject, tile } from "./panes";
+import { columnsOf, floatOff, resized, splitOff, subject, tile, type Pane } from "./panes";
 import type { Session } from "./session";
 import { openFile, openTerminal, rearrange, useTabs } from "./tabs";
 
@@ -26,8 +28,9 @@ function withSession(id: string | null, use: (session: Session) => void): void {
 
 /** Terminals and opened files, as tabs in panes side by side. */
 export function TerminalDock() {
-  const { panes, active } = useTabs();
-  const isEmpty = panes.every((pane) => pane.tabs.length === 0);
+  const state = useTabs();
+  const columns = columnsOf(state);
+  const isEmpty = columns.flat().every((pane) => pane.tabs.length === 0);
   return (
     <div className="terminal-dock">
       <ToolPortal />
@@ -35,12 +38,64 @@ export function TerminalDock() {
         <EmptyDock />
       ) : (
         <div className="panes">
-          {panes.map((pane) => (
-            <PaneView key={pane.id} pane={pane} isActive={pane.id === active} isAlone={panes.length === 1} />
+          {columns.map((column, index) => (
+            <Column key={column[0]!.id} column={column} index={index} columns={columns} active={state.active} />
           ))}
         </div>
       )}
     </div>
+  );
+}
+
+interface ColumnProps {
+  column: readonly Pane[];
+  index: number;
+  columns: readonly (readonly Pane[])[];
+  active: number;
+}
+
+const SMALLEST = 80;
+
+/** Panes one below the other. */
+function Column({ column, index, columns, active }: ColumnProps) {
+  const heads = columns.map((one) => one[0]!);
+  return (
+    <div className="pane-column" style={{ flexGrow: heads[index]!.wide ?? 1 }}>
+      {index > 0 && <PaneDivider side="wide" panes={heads} index={index} />}
+      {column.map((pane, row) => (
+        <PaneView key={pane.id} pane={pane} isActive={pane.id === active} isAlone={columns.flat().length === 1} style={{ flexGrow: pane.high ?? 1 }}>
+          {row > 0 && <PaneDivider side="high" panes={column} index={row} />}
+        </PaneView>
+      ))}
+    </div>
+  );
+}
+
+/** The line between a pane, or a column, and the one before it. */
+function PaneDivider({ side, panes, index }: { side: "high" | "wide"; panes: readonly Pane[]; index: number }) {
+  const sizeOf = ({ id }: Pane) => {
+    const pane = document.querySelector<HTMLElement>(`[data-pane="${id}"]`);
+    const box = (side === "wide" ? pane?.parentElement : pane)?.getBoundingClientRect();
+    return (side === "wide" ? box?.width : box?.height) ?? 0;
+  };
+  const resize = (wanted: number) => {
+    const sizes = new Map(panes.map((pane) => [pane.id, sizeOf(pane)]));
+    const [one, other] = [panes[index - 1]!, panes[index]!];
+    const both = sizes.get(one.id)! + sizes.get(other.id)!;
+    const size = Math.max(SMALLEST, Math.min(wanted, both - SMALLEST));
+    sizes.set(other.id, size);
+    sizes.set(one.id, both - size);
+    rearrange((state) => resized(state, side, sizes));
+  };
+  return (
+    <Divider
+      label={side === "wide" ? "Width of the pane" : "Height of the pane"}
+      orientation={side === "wide" ? "vertical" : "horizontal"}
+      size={Math.round(sizeOf(panes[index]!))}
+      smallest={SMALLEST}
+      largest={4000}
+      onSize={resize}
+    />
   );
 }
 
@@ -73,18 +128,19 @@ function Tools() {
   const isAlive = id !== null && known[id]?.status === null;
   const count = panes.reduce((sum, pane) => sum + pane.tabs.length, 0);
 
-  const split = async () => {
+  const split = async (isBelow: boolean) => {
     if (tab === null) return;
     const isAloneThere = panes.find((pane) => pane.id === active)?.tabs.length === 1;
-    if (!isAloneThere) rearrange((state) => splitOff(state, tab));
+    if (!isAloneThere) rearrange((state) => splitOff(state, tab, isBelow));
     else if (id !== null && known[id]) {
       const opened = await openTerminal(known[id].node);
-      if (opened !== null) rearrange((state) => splitOff(state, `terminal ${opened}`));
+      if (opened !== null) rearrange((state) => splitOff(state, `terminal ${opened}`, isBelow));
     }
   };
   return (
     <div className="terminal-tools" role="toolbar" aria-label="Terminals">
       <NewTerminal />
+      <NewChart />
       <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => withSession(id, (session) => session.interrupt())}>
         Ctrl-C
       </button>
@@ -97,8 +153,20 @@ function Tools() {
       >
         Find
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own" onClick={() => void split()}>
+      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own, on the right" onClick={() => void split(false)}>
         Split
+      </button>
+      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own, below" onClick={() => void split(true)}>
+        Below
+      </button>
+      <button
+        type="button"
+        className="icon-button"
+        disabled={tab === null}
+        title="Move this tab to a window of its own above the page"
+        onClick={() => tab !== null && rearrange((state) => floatOff(state, tab, FIRST_FRAME))}
+      >
+        Float
       </button>
       <button
         type="button"
@@ -115,6 +183,7 @@ function Tools() {
   );
 }
 
+const FIRST_FRAME = { x: 120, y: 90, width: 560, height: 320 };
 const DEFAULT_HEIGHT = 230;
 
 function Maximise() {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { add, close, move, NO_PANES, show, splitOff, terminalTab, tile, type Panes } from "./panes";
+import { add, close, columnsOf, dock, floatOff, move, NO_PANES, resized, show, splitOff, terminalTab, tile, type Panes } from "./panes";
 
 const [a, b, c] = [terminalTab("1"), terminalTab("2"), terminalTab("3")];
 const three = [a, b, c].reduce(add, NO_PANES);
@@ -42,4 +42,27 @@ it("all stand side by side, and then in one pane again", () => {
     [c, c],
   ]);
   expect(seen(tile(tile(three)))).toEqual([[`${a},${b},${c}`, a]]);
+});
+
+it("a pane below another is in its column, and heads it when the other is closed", () => {
+  const below = splitOff(splitOff(three, b, true), c);
+  const columns = (state: Panes) => columnsOf(state).map((column) => column.map((pane) => pane.tabs.join()));
+  expect(columns(below)).toEqual([[a, b], [c]].map((column) => [...column]));
+  expect(columns(close(below, a))).toEqual([[b], [c]]);
+  expect(columns(close(below, b))).toEqual([[a], [c]]);
+});
+
+it("a pane floats, is no column, and is docked on the right", () => {
+  const frame = { x: 1, y: 2, width: 300, height: 200 };
+  const floating = floatOff(three, b, frame);
+  expect(floating.panes.at(-1)).toEqual({ id: 2, tabs: [b], front: b, float: frame });
+  expect(columnsOf(floating).flat().map(({ tabs }) => tabs)).toEqual([[a, c]]);
+  expect(columnsOf(dock(floating, 2)).flat().map(({ tabs }) => tabs)).toEqual([[a, c], [b]]);
+  expect(seen(close(floating, b))).toEqual([[`${a},${c}`, a]]);
+});
+
+it("columns keep the widths that they were given", () => {
+  const wide = resized(splitOff(three, b), "wide", new Map([[1, 300], [2, 100]]));
+  expect(wide.panes.map((pane) => pane.wide)).toEqual([300, 100]);
+  expect(close(wide, a).panes.map((pane) => pane.wide)).toEqual([300, 100]);
 });

@@ -1,0 +1,114 @@
+"""Charts beside terminals: panes that split, float and outlive a reload."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from student import LIMIT_MS, Student
+
+pytestmark = pytest.mark.machine
+expect.set_options(timeout=LIMIT_MS)
+THREE_HOSTS = """\
+nodes:
+  - {host: h1, x: 100, y: 80}
+  - {host: h2, x: 100, y: 300}
+  - {host: h3, x: 600, y: 180}
+  - {switch: s1, x: 350, y: 180}
+links:
+  - {link: [h1, s1], rate: 10Mbps}
+  - {link: [h2, s1], rate: 10Mbps}
+  - {link: [s1, h3], rate: 10Mbps}
+"""
+
+
+def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
+    student: Student, server: Any
+) -> None:
+    (server.folder / "three.yaml").write_text(THREE_HOSTS)
+    page = student.page
+    student.opens("three.yaml")
+    student.runs()
+    h3 = student.opens_terminal("h3")
+    student.types(h3, "iperf3 -s -D; iperf3 -s -p 5202 -D; echo $((6 * 7)) ready")
+    student.reads(h3, "42 ready")
+    student.selects_link("s1", "h3")
+    page.get_by_role("button", name="+ Chart").click()
+    page.get_by_role("button", name="Split", exact=True).click()
+    chart = page.get_by_role("toolbar", name="Chart", exact=True).locator("..")
+    expect(chart).to_be_visible()
+    expect(page.locator(".terminal-place")).to_be_visible()
+    student.makes_terminals_large()
+
+    chart.get_by_role("button", name="cwnd").click()
+    chart.get_by_title("Choose ports and flows").click()
+    choice = chart.get_by_role("group", name="Ports and flows")
+    for port in ("h1-eth0", "h2-eth0"):
+        choice.get_by_label(port, exact=True).check()
+    choice.get_by_label("h3-eth0", exact=True).uncheck()
+    choice.get_by_role("button", name="Done").click()
+    h1 = student.opens_terminal("h1")
+    page.get_by_role("button", name="Split", exact=True).click()
+    student.types(h1, "iperf3 -c 10.0.0.3 -t 4 > h1.txt & sleep 5")
+    curve = chart.get_by_role("figure", name="Throughput").locator(".plot-row")
+    expect(curve).to_have_count(3)
+    assert [row.split("\n")[0] for row in curve.all_inner_texts()] == [
+        "h1-eth0",
+        "h2-eth0",
+        "s1-eth3",
+    ]
+    flows = chart.get_by_role("figure", name="cwnd").locator(".plot-row")
+    expect(flows.filter(has_text="h1 → h3:5201").first).to_be_visible()
+    student.picture("terminal and chart")
+
+    page.get_by_role("tab", name=re.compile("h1-eth0|of 3 ports")).click()
+    page.get_by_role("button", name="Float").click()
+    floating = page.get_by_role("region", name="Floating pane")
+    expect(floating.get_by_role("figure", name="Throughput")).to_be_visible()
+    grip = floating.get_by_role("button", name="Move the pane")
+    before = floating.bounding_box()
+    grip.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "x => document.querySelector('.pane-floating').getBoundingClientRect().x === x",
+        arg=before["x"] + 60,
+    )
+    student.shows("Lessons")
+    student.picture("floating")
+
+    page.reload()
+    student.is_connected()
+    expect(floating.get_by_role("figure", name="Throughput")).to_be_visible()
+    expect(floating.locator(".plot-row").filter(has_text="h2-eth0").first).to_be_visible()
+    assert floating.bounding_box()["x"] == before["x"] + 60
+    expect(page.locator(".pane-column")).to_have_count(2)
+    floating.get_by_role("button", name="Dock").click()
+    expect(page.locator(".pane-column")).to_have_count(3)
+    expect(page.get_by_role("region", name="Floating pane")).to_have_count(0)
+    student.picture("docked after a reload")
+
+
+def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
+    (server.folder / "three.yaml").write_text(THREE_HOSTS)
+    page = student.page
+    student.opens("three.yaml")
+    student.runs()
+    for host in ("h1", "h2"):
+        student.opens_terminal(host)
+    page.get_by_role("button", name="Below").click()
+    expect(page.locator(".pane-column")).to_have_count(1)
+    expect(page.locator(".pane")).to_have_count(2)
+    for host in ("h1", "h2"):
+        expect(page.get_by_role("group", name=f"Terminal {host}")).to_be_visible()
+    student.canvas.focus()
+    for host in ("h1", "h2"):
+        page.keyboard.press("F6")
+        terminal = page.get_by_role("group", name=f"Terminal {host}")
+        expect(terminal.locator("textarea")).to_be_focused()
+    page.keyboard.press("F6")
+    expect(page.get_by_role("tab", name="Properties")).to_be_focused()
+    page.keyboard.press("Shift+F6")
+    expect(page.get_by_role("group", name="Terminal h2").locator("textarea")).to_be_focused()

@@ -1,0 +1,60 @@
+/** Charts in tabs beside terminals: what each shows. They outlive a reload, as the tabs do. */
+import { create } from "zustand";
+import { createJSONStorage, persist } from "zustand/middleware";
+import type { SeriesKind } from "../protocol";
+import { chartTab, paneOf } from "../terminals/panes";
+import { showTab, useTabs } from "../terminals/tabs";
+import { TITLES } from "./state";
+
+export interface ChartChoice {
+  kinds: readonly SeriesKind[];
+  /** Names of ports; null to follow the selection. */
+  ports: readonly string[] | null;
+  /** Flows, as in "10.0.0.1:37236 > 10.0.0.3:5201"; null for all that pass the ports. */
+  flows: readonly string[] | null;
+}
+
+interface ChartTabs {
+  charts: Readonly<Record<string, ChartChoice>>;
+  lastId: number;
+}
+
+export const useChartTabs = create<ChartTabs>()(
+  persist((): ChartTabs => ({ charts: {}, lastId: 0 }), {
+    name: "wanlab.chartTabs",
+    storage: createJSONStorage(() => sessionStorage),
+  }),
+);
+
+/** Open a chart in a tab of its own. */
+export function openChart(choice: ChartChoice): void {
+  const id = String(useChartTabs.getState().lastId + 1);
+  useChartTabs.setState(({ charts, lastId }) => ({ charts: { ...charts, [id]: choice }, lastId: lastId + 1 }));
+  showTab(chartTab(id));
+}
+
+export function changeChart(id: string, change: Partial<ChartChoice>): void {
+  useChartTabs.setState(({ charts }) => {
+    const chart = charts[id];
+    return chart === undefined ? { charts } : { charts: { ...charts, [id]: { ...chart, ...change } } };
+  });
+}
+
+const MAX_NAMES = 2;
+
+/** "Queue s1-eth2", "Throughput, cwnd" */
+export function titleOf({ kinds, ports }: ChartChoice): string {
+  const what = kinds.map((kind) => TITLES[kind].replace(" (sent)", "")).join(", ") || "Chart";
+  if (ports === null) return what;
+  return ports.length <= MAX_NAMES ? `${what} ${ports.join(" ")}`.trim() : `${what} of ${ports.length} ports`;
+}
+
+/** Forget charts whose tabs were closed. */
+useTabs.subscribe((state) => {
+  const { charts } = useChartTabs.getState();
+  const kept = Object.entries(charts).filter(([id]) => paneOf(state, chartTab(id)) !== undefined);
+  // A chart is known a moment before its tab is.
+  const isLast = (id: string) => id === String(useChartTabs.getState().lastId);
+  const gone = Object.keys(charts).filter((id) => !kept.some(([one]) => one === id) && !isLast(id));
+  if (gone.length > 0) useChartTabs.setState({ charts: Object.fromEntries(Object.entries(charts).filter(([id]) => !gone.includes(id))) });
+});
