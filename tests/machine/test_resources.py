@@ -35,12 +35,12 @@ def test_without_space_the_error_says_what_is_wrong_with_each_folder(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/no/such/folder", "/proc"))
-    monkeypatch.setattr(resources, "format_size", lambda size: "much" if size > 1e18 else "little")
+    monkeypatch.setattr(resources, "format_size", lambda size: "much" if size > 1e15 else "little")
     with pytest.raises(RequirementError) as caught:
         choose_memory_folder(HUGE_BYTES, NOWHERE)
     assert caught.value.what == (
         f"no folder can hold much of memory for the machine: {tmp_path}: only little free; "
-        "/no/such/folder: No such file or directory; /proc: only little free; "
+        "/no/such/folder: No such file or directory; /proc: No such file or directory; "
         "/no/working/folder: No such file or directory"
     )
     assert "set TMPDIR" in caught.value.hint
@@ -53,6 +53,21 @@ def test_the_working_folder_is_the_last_resort(
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
     assert choose_memory_folder(1 << 20, tmp_path) == tmp_path
+
+
+def test_if_no_folder_can_hold_all_the_one_with_the_most_space_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a computer of 2 GB, /dev/shm has 1 GB: enough for most networks."""
+    small, large = tmp_path / "small", tmp_path / "large"
+    free_bytes = {str(small): 200 << 20, str(large): 900 << 20, str(NOWHERE): 50 << 20}
+    monkeypatch.setenv("TMPDIR", str(small))
+    monkeypatch.setattr(resources, "MEMORY_FOLDERS", (str(large),))
+    monkeypatch.setattr(resources, "_free_for_memory_bytes", free_bytes.__getitem__)
+    assert choose_memory_folder(2 << 30, NOWHERE) == large
+    free_bytes[str(large)] = free_bytes[str(small)] = 100 << 20
+    with pytest.raises(RequirementError, match=r"132MiB of memory.*only 100MiB free"):
+        choose_memory_folder(2 << 30, NOWHERE)
 
 
 def test_a_folder_that_cannot_be_written_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,9 +86,18 @@ def test_choosing_a_folder_leaves_nothing_in_it(
 
 
 def test_more_memory_than_there_is_is_refused() -> None:
-    with pytest.raises(RequirementError, match=r"the machine may need .* are available"):
+    with pytest.raises(RequirementError, match=r"the machine needs at least .* are available"):
         check_memory_available(HUGE_BYTES)
-    check_memory_available(1 << 20)
+    check_memory_available(2 << 30)
+
+
+def test_a_computer_of_two_gigabytes_runs_small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's memory is 2 GB there, too, because results could depend on it."""
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  1846520 kB\n")
+    check_memory_available(2 << 30)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  120000 kB\n")
+    with pytest.raises(RequirementError, match="at least 132 MiB of memory, and 117 MiB are"):
+        check_memory_available(2 << 30)
 
 
 @pytest.fixture
@@ -143,3 +167,25 @@ def test_a_control_group_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(resources, "available_memory_bytes", lambda: 60 << 20)
     with pytest.raises(RequirementError, match="this control group allows only 60 MiB more"):
         resources.check_limits(1 << 20)
+
+
+@pytest.mark.machine
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system, which needs root")
+def test_a_machine_whose_memory_folder_is_full_says_so(tmp_path: Path) -> None:
+    program = (
+        "from wanlab import Network, shapes\n"
+        "from wanlab.machine.embedded import resources\n"
+        "resources.MEMORY_FOLDERS = ()\n"
+        "with Network(shapes.single(2)) as net:\n"
+        "    print(net['h1'].run('echo started').output, end='', flush=True)\n"
+        "    net['h1'].run('head -c 300M /dev/zero | tail -c 300M')\n"
+    )
+    line = 'mount -t tmpfs -o size=150m none "$1" && cd "$1" && TMPDIR=$1 exec "$0" -c "$2"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", line, sys.executable, str(tmp_path), program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "started\n"
+    assert "the folder with the machine's memory is full" in done.stderr.splitlines()[-1]

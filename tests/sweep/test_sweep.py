@@ -252,9 +252,12 @@ def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(first.running) == 1
     assert "GB of memory" in first.note
     monkeypatch.setattr(workers, "available_bytes", lambda: 1 << 30)
-    other = Sweep(load_experiment(LOSSES), design, output=tmp_path / "other")
-    with pytest.raises(WanlabError, match="a run may need"):
-        other.run(uses_cache=False)
+    seen.clear()
+    Sweep(load_experiment(LOSSES), design, output=tmp_path / "other").run(
+        uses_cache=False, jobs=2, progress=seen.append
+    )
+    assert max(len(state.running) for state in seen) == 1
+    assert seen[-1].finished == 2
 
 
 def test_a_key_depends_on_parameters_seed_kernel_and_programs() -> None:

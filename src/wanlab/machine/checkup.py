@@ -165,7 +165,7 @@ def _embedded() -> Iterator[Finding]:
     def memory() -> str:
         check_limits(MEMORY_BYTES)
         check_memory_available(MEMORY_BYTES)
-        return f"{MEMORY_BYTES / GIB:.0f} GiB for a network of a few nodes are available"
+        return "enough for a network of a few nodes is available"
 
     def memory_limit() -> str:
         for group in memory_groups():

@@ -319,6 +319,11 @@ def explain_end(status: int | None, console: str) -> MachineError:
             "this computer does not let the machine's kernel trace its own processes (ptrace)",
             "`wanlab doctor` says which setting forbids it",
         )
+    if "Bus error - the host" in console:  # arch/um/kernel/trap.c, bus_handler()
+        return MachineError(
+            "the folder with the machine's memory is full",
+            "set TMPDIR to a folder with more space, or end other programs",
+        )
     panic = re.search(r"Kernel panic - not syncing: (.*)", console)
     if panic:
         what = f"the machine's kernel panicked: {panic[1]}"
