@@ -34,13 +34,15 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"}
+DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"} | {
+    "temporary"
+}
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR}
 
 # What faces may import beside the front door: the rest of the public API.
 PUBLIC_MODULES = {
-    *("errors", "fields", "units", "version", "yaml_text"),
+    *("errors", "fields", "units", "version", "yaml_text", "temporary"),
     *("topology", "topology.layout", "plan", "network", "network.replay", "record", "plot"),
     *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
@@ -56,6 +58,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "units": {"errors"},
     "fields": {"errors", "input_file"},
     "input_file": {"errors"},
+    "process_identity": set(),
+    "temporary": {"process_identity"},
     "yaml_text": {"errors"},
     "topology": DATA,
     "record": DATA,
@@ -65,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Paths and command lines of the programs that the agent starts.
     "operations": {"agent"},
     "plan": {"operations", "topology"} | DATA,
-    "machine": {"agent", "operations"} | DATA,
+    "machine": {"agent", "operations", "process_identity"} | DATA,
     "session": {"agent"} | DATA,
     "network": {"session", "machine", "plan", "operations", "agent", "topology", "record"} | DATA,
     # Beside networks, it looks at the machine that it runs in, with the agent's own tools.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from wanlab.machine import notes, stale
+from wanlab.process_identity import system_id
+from wanlab.temporary import TemporaryFolder
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +95,7 @@ def test_a_note_of_another_boot_or_another_container_is_not_ours(
 def test_a_note_from_before_a_reboot_is_removed(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    computer, boot, namespace = notes.system_id().split()
+    computer, boot, namespace = system_id().split()
     folder.mkdir(parents=True)
     said = {"owner": [1, 1], "machine": [2, 2], "kind": "embedded"}
     for name, system in (
@@ -145,3 +148,71 @@ def test_a_killed_kernel_builds_files_are_removed_unless_a_build_is_running(tmp_
     assert "building-kernel" in item.what
     item.remove()
     assert sorted(path.name for path in cache.iterdir()) == ["0123456789abcdef", "lock"]
+
+
+def program_with_a_folder(end: str) -> Path:
+    """Return the temporary folder that a program has made, which then ends."""
+    program = (
+        "import os, signal, sys\n"
+        "from wanlab.temporary import TemporaryFolder\n"
+        "folder = TemporaryFolder('test')\n"
+        "(folder.path / 'locked').mkdir()\n"
+        "(folder.path / 'locked' / 'file').write_text('x')\n"
+        "(folder.path / 'locked').chmod(0)\n"
+        "print(folder.path, flush=True)\n"
+        f"{end}\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        check=False,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return Path(done.stdout.strip())
+
+
+def test_the_temporary_folder_of_a_killed_program_is_found_and_removed(folder: Path) -> None:
+    left = program_with_a_folder("os.kill(os.getpid(), signal.SIGKILL)")
+    with TemporaryFolder("test") as ours:
+        (item,) = stale.find_stale()
+        assert f"the temporary folder {left} of a program that was killed" in item.what
+        assert left.is_dir()  # looking removes nothing
+        item.remove()
+        assert (left.exists(), ours.is_dir()) == (False, True)
+        assert [file.name for file in folder.iterdir()] == [f"{ours.name}.folder"]
+    assert not ours.exists()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_temporary_folder_ends_with_its_program_unless_it_is_kept(folder: Path) -> None:
+    assert not program_with_a_folder("raise SystemExit(3)").exists()
+    assert not program_with_a_folder("os.fork() or sys.exit(); os.wait()").exists()
+    kept = program_with_a_folder("folder.keep(); os.kill(os.getpid(), 9)")
+    assert kept.is_dir()
+    assert list(folder.iterdir()) == []
+    assert stale.find_stale() == []
+    (kept / "locked").chmod(0o700)
+    shutil.rmtree(kept)
+
+
+def test_a_note_of_somebody_elses_folder_removes_nothing(folder: Path, tmp_path: Path) -> None:
+    left = program_with_a_folder("os.kill(os.getpid(), signal.SIGKILL)")
+    (file,) = folder.iterdir()
+    content = json.loads(file.read_text())
+    other = tmp_path / "mine"
+    other.mkdir()
+    (link := tmp_path / "wanlab-link").symlink_to(other)
+    for path in (other, link):
+        file.write_text(json.dumps({**content, "folder": str(path)}))
+        for item in stale.find_stale():
+            item.remove()
+        assert other.is_dir()
+    file.write_text(json.dumps({**content, "system": "another"}))
+    assert stale.find_stale() == []
+    assert left.is_dir()
+    file.write_text(json.dumps(content))
+    for item in stale.find_stale():
+        item.remove()
+    assert not left.exists()

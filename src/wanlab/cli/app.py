@@ -338,8 +338,9 @@ def clean(
     \b
     wanlab clean --dry-run
 
-    Machines end with the program that started them, so there is rarely anything to remove. Only
-    processes and files that wanlab noted when it created them are removed, never by name. Results whose
+    Machines end with the program that started them, so there is rarely more than a temporary folder of
+    a replay or a grade to remove. Only processes and files that wanlab noted when it created them are
+    removed, never by name, and only if the program that created them has ended. Results whose
     names end in .partial are measurements and are kept.
     """
     from . import clean as command_module

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from wanlab.errors import RequirementError
 from wanlab.labs import catalog, durations, summary, unit_file, unit_process
 from wanlab.labs.report import UnitReport
 from wanlab.labs.unit import Unit
+from wanlab.temporary import TemporaryFolder
 
 from .progress import Progress
 
@@ -95,10 +95,10 @@ class ParallelUnits:
         self._last_report = 0.0
 
     def run(self) -> list[UnitOutcome]:
-        with tempfile.TemporaryDirectory(prefix="wanlab-series-") as folder:
+        with TemporaryFolder("series") as folder:
             try:
                 while self._waiting or self._running:
-                    self._start_waiting(Path(folder))
+                    self._start_waiting(folder)
                     time.sleep(POLL_INTERVAL_S)
                     self._check_running()
             finally:

@@ -16,12 +16,12 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import cast
 
 from wanlab import Network, Process
 from wanlab.network import Connection
+from wanlab.temporary import TemporaryFolder
 
 from .display import has_display
 
@@ -104,8 +104,8 @@ class TerminalWindow:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._request = connection.request
-        self._folder = tempfile.TemporaryDirectory(prefix="wanlab-window-")
-        address = f"{self._folder.name}/socket"
+        self._folder = TemporaryFolder("window")
+        address = f"{self._folder.path}/socket"
         self.end = socket.socket(socket.AF_UNIX)
         self.end.bind(address)
         self.end.listen(1)
@@ -195,4 +195,4 @@ class TerminalWindow:
             except subprocess.TimeoutExpired:
                 action()
         self._connection.end()
-        self._folder.cleanup()
+        self._folder.remove()

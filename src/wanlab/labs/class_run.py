@@ -20,7 +20,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +29,7 @@ from pathlib import Path
 from wanlab import __version__
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.session import SessionIdentity
+from wanlab.temporary import TemporaryFolder
 
 from . import (
     catalog,
@@ -85,7 +85,7 @@ class RunningGradingJob:
 
     job: GradingJob
     process: subprocess.Popen[bytes]
-    folder: tempfile.TemporaryDirectory[str]
+    folder: TemporaryFolder
     began: float
 
 
@@ -208,15 +208,15 @@ class ClassRun:
 
     def _start(self, job: GradingJob) -> None:
         assert job.submission is not None
-        folder = tempfile.TemporaryDirectory(prefix="wanlab-class-")
+        folder = TemporaryFolder("class")
         is_session = job.submission.session is not None
         suffix = hand_in.SESSION_SUFFIX if is_session else job.submission.suffix
-        work = Path(folder.name, f"{job.unit.name}{suffix}")
+        work = Path(folder.path, f"{job.unit.name}{suffix}")
         work.write_bytes(_content(job.submission))
         command = check_command(job, work, self._options.course)
         with (
-            Path(folder.name, "stdout").open("wb") as stdout,
-            Path(folder.name, "stderr").open("wb") as stderr,
+            (folder.path / "stdout").open("wb") as stdout,
+            (folder.path / "stderr").open("wb") as stderr,
         ):
             process = subprocess.Popen(
                 command,
@@ -240,7 +240,7 @@ class ClassRun:
             error = f"not done after {self._options.real_minutes:g} minutes; a loop without an end?"
             self._note(job, self._result(job, None, error))
             return True
-        folder = Path(running.folder.name)
+        folder = running.folder.path
         try:
             report: GradeReport = json.loads((folder / "stdout").read_text(encoding="utf-8"))
         except ValueError:
@@ -249,7 +249,7 @@ class ClassRun:
         else:
             self._keep(job, report)
             self._note(job, self._result(job, report, ""))
-        running.folder.cleanup()
+        running.folder.remove()
         return True
 
     def _keep(self, job: GradingJob, report: GradeReport) -> None:
@@ -272,7 +272,7 @@ class ClassRun:
             with suppress(ProcessLookupError):
                 os.killpg(running.process.pid, signal.SIGKILL)
             running.process.wait()
-        running.folder.cleanup()
+        running.folder.remove()
 
     # -- results ----------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from wanlab.errors import WanlabError
 from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
 from wanlab.session import RecordedSession
+from wanlab.temporary import TemporaryFolder
 
 from . import grade, page, pictures, student_files, table
 from .instructor import solution_of
@@ -200,8 +200,8 @@ def grade_work(
     """
     unit = for_seed(unit, seed)
     work = None if session is None else SessionWork(session)
-    with tempfile.TemporaryDirectory(prefix="wanlab-check-") as temporary:
-        folder = (keep or Path(temporary, "home")).resolve()
+    with TemporaryFolder("check") as temporary:
+        folder = (keep or temporary / "home").resolve()
         folder.mkdir(parents=True, exist_ok=True)
         if work is not None:
             work.restore_files(folder, unit)

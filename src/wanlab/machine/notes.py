@@ -16,44 +16,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
-import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-END_REAL_S = 5.0
+from wanlab.process_identity import ProcessNote, note_folders, start_time, system_id
+
 SUFFIX = ".run"
-
-
-@dataclass(frozen=True)
-class ProcessNote:
-    """A process, distinguished by its start time from others with the same pid."""
-
-    pid: int
-    start: int
-
-    def is_running(self) -> bool:
-        return start_time(self.pid) == self.start
-
-    def kill(self) -> None:
-        """Kill the process if it is still the same, and wait until it is gone."""
-        try:
-            handle = os.pidfd_open(self.pid)
-        except ProcessLookupError:
-            return
-        try:
-            if self.is_running():  # while we hold its handle nobody else can get its pid
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        finally:
-            os.close(handle)
-        deadline = time.monotonic() + END_REAL_S
-        while self.is_running() and time.monotonic() < deadline:
-            time.sleep(0.005)
 
 
 @dataclass(frozen=True)
@@ -97,7 +67,7 @@ def write(kind: str, pid: int) -> Path | None:
         }
     )
     try:
-        folder = folders()[0]
+        folder = note_folders()[0]
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
             "w", dir=folder, prefix=f"{os.getpid()}-", suffix=SUFFIX, delete=False
@@ -143,7 +113,7 @@ def _notes_of_former_boots() -> Iterator[Path]:
 
 
 def _contents() -> Iterator[tuple[Path, dict[str, object]]]:
-    for folder in folders():
+    for folder in note_folders():
         for file in sorted(folder.glob(f"*{SUFFIX}")):
             try:
                 content = json.loads(file.read_text(encoding="ascii"))
@@ -151,38 +121,3 @@ def _contents() -> Iterator[tuple[Path, dict[str, object]]]:
                 continue
             if isinstance(content, dict):
                 yield file, content
-
-
-def folders() -> list[Path]:
-    """Return the folders that may hold notes; new ones go to the first."""
-    found = []
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and os.access(runtime, os.W_OK):
-        found.append(Path(runtime) / "wanlab")
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    found.append((base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "runs")
-    return found
-
-
-def system_id() -> str:
-    """Identify this computer, its boot, and the PID namespace of this process."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{_computer_id()} {boot} {Path('/proc/self/ns/pid').stat().st_ino}"
-
-
-def _computer_id() -> str:
-    try:
-        return Path("/etc/machine-id").read_text(encoding="ascii").strip() or platform.node()
-    except OSError:
-        return platform.node()
-
-
-def start_time(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since the boot. None if it does not exist or is a
-    zombie."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])

@@ -2,6 +2,7 @@
 
     machines       that another process keeps alive although their program has ended (see `notes`)
     notes          of machines that are gone
+    folders        temporary ones, of replays, grades and runs (see `wanlab.temporary`)
     kernel builds  that were killed: their files in the cache, if no build is running (its lock says so)
 
 Nothing else can be left. Namespaces, CPU claims and sockets end with their processes, and memory files
@@ -15,6 +16,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from wanlab import temporary
 
 from . import notes
 from .embedded.image import cache_folder
@@ -32,7 +35,11 @@ class StaleItem:
 
 def find_stale() -> list[StaleItem]:
     """Return what could be removed. Removes nothing."""
-    return [*_machines_of_killed_programs(), *_killed_builds(cache_folder())]
+    return [
+        *_machines_of_killed_programs(),
+        *_folders_of_killed_programs(),
+        *_killed_builds(cache_folder()),
+    ]
 
 
 def _machines_of_killed_programs() -> Iterator[StaleItem]:
@@ -45,6 +52,14 @@ def _machines_of_killed_programs() -> Iterator[StaleItem]:
             )
             owner = f"a program that was killed (process {note.owner.pid})"
             yield StaleItem(f"the {note.kind} machine of {owner}, {state}", note.clean)
+
+
+def _folders_of_killed_programs() -> Iterator[StaleItem]:
+    for note in temporary.folder_notes():
+        if note.is_stale:
+            state = "" if note.has_folder else ", of which only the note is left"
+            what = f"the temporary folder {note.folder} of a program that was killed"
+            yield StaleItem(f"{what} (process {note.owner.pid}){state}", note.clean)
 
 
 def _killed_builds(cache: Path) -> Iterator[StaleItem]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +9,7 @@ from wanlab.errors import CommandError
 from wanlab.session import RecordedSession, SessionError
 from wanlab.session.files import restore
 from wanlab.session.recorded import parse
+from wanlab.temporary import TemporaryFolder
 from wanlab.units import format_time
 
 from .process import Process
@@ -18,8 +17,6 @@ from .replay import kernel_of, refuse_missing, refuse_unrepeatable
 
 if TYPE_CHECKING:
     from .runtime import Runtime
-
-FOLDER_PREFIX = "wanlab-branch-"
 
 
 def check(session: RecordedSession, *, anyway: bool) -> None:
@@ -60,18 +57,23 @@ def options_of(session: RecordedSession) -> dict[str, Any]:
     }
 
 
-def make_folder(session: RecordedSession, folder: str | Path | None) -> Path:
-    """Restore the working folder in `folder`, or in a new temporary one; return it.
+def make_temporary_folder(session: RecordedSession) -> TemporaryFolder:
+    """Restore the working folder in a new temporary one."""
+    folder = TemporaryFolder("branch")
+    try:
+        restore_folder(session, folder.path)
+    except BaseException:
+        folder.remove()
+        raise
+    return folder
 
-    A folder that is not empty is taken as it is if the session file has no files.
-    """
-    if folder is None:
-        path = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-    else:
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
+
+def restore_folder(session: RecordedSession, path: Path) -> None:
+    """Restore the working folder. A folder that is not empty is taken as it is if the session file has
+    no files."""
+    path.mkdir(parents=True, exist_ok=True)
     if not session.has_files:
-        return path
+        return
     if any(path.iterdir()):
         raise SessionError(
             f"{path} is not empty: the session's files would be mixed with others",
@@ -80,10 +82,7 @@ def make_folder(session: RecordedSession, folder: str | Path | None) -> Path:
     try:
         restore(session.file_lines, path.resolve())
     except (ValueError, KeyError, TypeError, OSError) as error:
-        if folder is None:
-            shutil.rmtree(path, ignore_errors=True)
         raise SessionError(f"{session.source}: cannot restore its files: {error}") from None
-    return path
 
 
 def session_so_far(runtime: Runtime, time_ns: int) -> RecordedSession:

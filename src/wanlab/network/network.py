@@ -11,7 +11,6 @@ On the real clock these calls wait, and time passes between them, too.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,6 +45,7 @@ from .timers import Timer
 if TYPE_CHECKING:
     from wanlab.record import Provenance
     from wanlab.session import RecordedSession
+    from wanlab.temporary import TemporaryFolder
 
     from .replay import OnSaid, ReplayGoal
 
@@ -136,7 +136,7 @@ class Network(SessionHandle):
         self._session_target = Path(session) if isinstance(session, str) else session
         self._goal: ReplayGoal | None = None
         self._replay = None
-        self._own_folder: Path | None = None
+        self._own_folder: TemporaryFolder | None = None
         self.warnings = self._live.warnings
         """What to know before trusting measurements in this network; records keep it."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
@@ -230,7 +230,7 @@ class Network(SessionHandle):
 
     def _remove_own_folder(self) -> None:
         if self._own_folder is not None:
-            shutil.rmtree(self._own_folder, ignore_errors=True)
+            self._own_folder.remove()
             self._own_folder = None
 
     def _run_stop_commands(self) -> None:
@@ -312,11 +312,14 @@ class Network(SessionHandle):
         from . import branching
         from .replay import topology_at
 
-        place = branching.make_folder(goal.session, folder)
+        own_folder = branching.make_temporary_folder(goal.session) if folder is None else None
+        place = own_folder.path if own_folder is not None else Path(folder or ".")
+        if own_folder is None:
+            branching.restore_folder(goal.session, place)
         options = branching.options_of(goal.session)
         network = cls(topology_at(goal.session, 0), **options, folder=place, session=record)
         network._goal = goal
-        network._own_folder = place if folder is None else None
+        network._own_folder = own_folder
         return network
 
     def rewind(self, time: str | int) -> None:
@@ -335,10 +338,10 @@ class Network(SessionHandle):
         branching.refuse_measuring(runtime)
         target = self._session_target
         if session.has_files:
-            folder = branching.make_folder(session, None).resolve()
+            folder = branching.make_temporary_folder(session)
             self._remove_own_folder()
             self._own_folder = folder
-            self.options = runtime.options = replace(self.options, folder=folder)
+            self.options = runtime.options = replace(self.options, folder=folder.path.resolve())
         runtime.close()
         self._outside_connections.close()
         branching.keep_file(target)

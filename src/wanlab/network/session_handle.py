@@ -13,6 +13,7 @@ from .runtime import Runtime
 
 if TYPE_CHECKING:
     from wanlab.session import Difference, RecordedSession
+    from wanlab.temporary import TemporaryFolder
 
     from .host_service import HostService
     from .live_topology import LiveTopology
@@ -27,7 +28,7 @@ class SessionHandle:
     _runtime: Runtime
     _session_target: Path | bool
     _replay: Replay | None
-    _own_folder: Path | None
+    _own_folder: TemporaryFolder | None
     _live: LiveTopology
     host_service: HostService
     root: LiveNode
@@ -79,7 +80,9 @@ class SessionHandle:
 
     def keep_folder(self) -> None:
         """Keep the copy of the working folder when the network stops."""
-        self._own_folder = None
+        if self._own_folder is not None:
+            self._own_folder.keep()
+            self._own_folder = None
 
     def end_replayed_measurements(self) -> None:
         """After a replay: end what was being measured then; its readings reach nobody now."""

@@ -16,8 +16,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
-import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ import wanlab
 from wanlab import Capture, Flows, Network, Ports, Process, Queues, Record, Sampling, Topology
 from wanlab.errors import MachineError, WanlabError
 from wanlab.record import Provenance, write
+from wanlab.temporary import TemporaryFolder
 from wanlab.topology import dumps
 
 from .marker_options import MarkerOptions
@@ -52,9 +51,10 @@ class Evidence:
         self._network = network
         self._is_sealed = False
         self._notes: list[str] = []
-        self._folder = Path(tempfile.mkdtemp(prefix="wanlab-evidence-"))
-        # A finalizer, because after Ctrl-C pytest calls no hook that could do it.
-        self.discard = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        # It has a finalizer, because after Ctrl-C pytest calls no hook that could remove it.
+        self._temporary = TemporaryFolder("evidence")
+        self.discard = self._temporary.remove
+        self._folder = self._temporary.path
         self._ports = _ports_to_capture(network.topology, markers, self._notes)
         self._limit = network.after(markers.limit, _fail_at_limit, markers.limit)
         self._sampling = Sampling(

@@ -23,7 +23,6 @@ import shutil
 import signal
 import struct
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from typing import BinaryIO
 
 from wanlab.errors import MachineError, WanlabError
 from wanlab.machine.embedded.image import IMAGE_VARIABLE
+from wanlab.temporary import TemporaryFolder
 
 from .archive import unpack
 from .definition import KERNEL, Definition
@@ -169,9 +169,9 @@ def main() -> int:
         except BrokenPipeError:  # the client was killed
             sys.exit(0)
 
-    with tempfile.TemporaryDirectory(prefix="wanlab-source-") as folder:
+    with TemporaryFolder("source") as folder:
         try:
-            definition = _receive(commands, Path(folder))
+            definition = _receive(commands, folder)
         except WanlabError as error:
             reply(state="refused", what=error.what, hint=error.hint)
             return 1
@@ -180,7 +180,7 @@ def main() -> int:
         reply(state="ready")
         while line := commands.readline():
             job = Job.from_json(line.decode())
-            reply(state="ended", **_perform_in_child(definition, job, Path(folder)))
+            reply(state="ended", **_perform_in_child(definition, job, folder))
     return 0
 
 

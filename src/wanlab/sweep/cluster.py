@@ -18,7 +18,6 @@ import contextlib
 import hashlib
 import queue
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from wanlab.run import archive
 from wanlab.run.result import RESULT, write_failure
 from wanlab.run.source import SourceCode
 from wanlab.run.worker import Job
+from wanlab.temporary import TemporaryFolder
 
 from .workers import EndedJob, Workers
 
@@ -178,8 +178,8 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> RemoteRe
     """
     requested = Job.from_json(text)
     workers = _workers_of(SourceCode(entry, name, archive.read(files)))
-    with tempfile.TemporaryDirectory(prefix="wanlab-run-") as folder:
-        job = replace(requested, folder=Path(folder) / "run", final=None, cpu=None, is_checked=True)
+    with TemporaryFolder("run") as folder:
+        job = replace(requested, folder=folder / "run", final=None, cpu=None, is_checked=True)
         while not workers.can_start():
             workers.wait(1.0)
         workers.start(job)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import shutil
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 from wanlab.errors import WanlabError
 from wanlab.run.definition import Definition
@@ -14,6 +11,7 @@ from wanlab.run.design import Parameters
 from wanlab.run.key import key_of, origin_of
 from wanlab.run.result import Result, Task, read_failure, read_result
 from wanlab.run.worker import Job, perform, refuse_in_worker
+from wanlab.temporary import TemporaryFolder
 
 from .cache import Cache
 from .workers import EndedJob, Workers
@@ -38,8 +36,9 @@ def run_once(
     cache = Cache() if uses_cache else None
     if cache and (cached := cache.find(task.key)):
         return cached
-    folder = Path(tempfile.mkdtemp(prefix="wanlab-run-")) / "run"
-    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
+    temporary = TemporaryFolder("run")
+    atexit.register(temporary.remove)
+    folder = temporary.path / "run"
     if is_here:
         source_folder = definition.origin_file.parent if definition.origin_file else None
         perform(definition, task, folder, origin, source_folder)
@@ -50,7 +49,7 @@ def run_once(
     if cache:
         cache.put(result)
         if cached := cache.find(task.key):
-            shutil.rmtree(folder.parent, ignore_errors=True)
+            temporary.remove()
             return replace(cached, is_cached=False)
     return result
 
