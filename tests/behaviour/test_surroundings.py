@@ -57,6 +57,22 @@ def test_settings_of_a_lab_outlive_its_machine(tmp_path: Path) -> None:
     assert lines.count("net.ipv4.ip_forward=1") == 2
 
 
+def test_start_commands_run_in_the_working_folder(tmp_path: Path) -> None:
+    (tmp_path / "config.txt").write_text("from the folder\n")
+    nodes = (Host("h1", start_command="cat config.txt > seen.txt"), Host("h2"))
+    with Network(Topology(nodes=nodes, links=(link("h1", "h2"),)), folder=tmp_path) as net:
+        assert net.warnings == []
+    assert (tmp_path / "seen.txt").read_text() == "from the folder\n"
+
+
+def test_a_host_whose_gateway_is_unreachable_starts_without_a_default_route(tmp_path: Path) -> None:
+    nodes = (Host("h1", ip="10.0.0.1/24", default_route="10.9.0.1"), Host("h2", ip="10.0.0.2/24"))
+    with Network(Topology(nodes=nodes, links=(link("h1", "h2"),)), folder=tmp_path) as net:
+        assert ["the gateway 10.9.0.1" in warning for warning in net.warnings] == [True]
+        assert net["h1"].run("ip route").output.startswith("10.0.0.0/24 dev h1-eth0")
+        assert net["h1"].run("ping -c 1 10.0.0.2").status == 0
+
+
 def test_a_start_command_that_fails_is_a_warning(tmp_path: Path) -> None:
     nodes = (
         Host("h1", start_command="echo oops >&2; exit 3"),

@@ -296,8 +296,8 @@ class Performer:
     def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
         self._started_services.routing.start(router, programs, configuration)
 
-    def run_start_command(self, node: str, command: str) -> None:
-        self._run(node, ["/bin/sh", "-c", command])
+    def run_start_command(self, node: str, command: str, folder: str) -> None:
+        self._run(node, ["/bin/sh", "-c", command], folder=folder)
 
     def write_file(self, path: str, content: str) -> None:
         if not path.startswith("/proc/"):
@@ -332,7 +332,9 @@ class Performer:
             except FileNotFoundError:
                 self._files_before[path] = None
 
-    def _run(self, node: str, arguments: list[str], stdin: str = "") -> str:
+    def _run(
+        self, node: str, arguments: list[str], stdin: str = "", folder: str | None = None
+    ) -> str:
         import subprocess  # slow to import, and few networks need it
 
         with self._namespaces.inside_net(node):
@@ -340,6 +342,7 @@ class Performer:
                 arguments,
                 input=stdin,
                 env=self._environment,
+                cwd=folder,
                 capture_output=True,
                 text=True,
                 check=False,

@@ -31,6 +31,7 @@ from .macs import next_mac
 from .namespace import KernelInterface
 from .node_shell import INTERRUPT, NodeShell
 from .parameters import Params, apply, caution_unknown, run_or_warn
+from .tunnels import prepare_tunnels
 
 # What bash writes when a command goes to the background: "[1] 1234".
 NEW_JOB = re.compile(r"^\[\d+\] \d+\r?\n")
@@ -213,6 +214,7 @@ class Node:
         words = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
         command = " ".join(map(str, words))
         shell = self._live_shell()
+        prepare_tunnels(self.namespace_name, command)
         self.lastCmd = command
         self.lastPid = None
         self.waiting = True
@@ -322,6 +324,7 @@ class Node:
             command = [os.environ.get("SHELL", "/bin/bash"), "-c", " ".join(map(str, words))]
         else:
             command = words_of(args)
+        prepare_tunnels(self.namespace_name, " ".join(map(str, command)))
         folder = kwargs.pop("cwd", None)
         if not self.namespace_name and folder is not None:
             kwargs["cwd"] = folder

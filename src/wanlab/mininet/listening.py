@@ -7,10 +7,12 @@ import time
 from typing import Protocol
 
 from .interfaces import NodeOfInterface
-from .log import error
+from .log import error, info, warn
 from .namespace import inside
 
 RETRY_INTERVAL_S = 0.5
+LONG_WAIT_S = 60.0
+"""Of a wait without a limit; a server that is not there keeps a script waiting for ever."""
 
 
 class ServerNode(Protocol):
@@ -44,5 +46,11 @@ def waitListening(
         if timeout is not None and waited_s >= timeout:
             error(f"could not connect to {server} on port {number}\n")
             return False
+        info(".")
+        if waited_s == LONG_WAIT_S:
+            warn(
+                f"*** Warning: {server} does not accept connections on port {number} after "
+                f"{waited_s:.0f} s (is the server's program installed, and running?)\n"
+            )
         time.sleep(RETRY_INTERVAL_S)
         waited_s += RETRY_INTERVAL_S

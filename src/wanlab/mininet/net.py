@@ -43,7 +43,7 @@ from .log import debug, error, info, warn
 from .log import output as output
 from .macs import next_mac
 from .nodelib import NAT, LinuxBridge
-from .parameters import Params
+from .parameters import Params, caution
 from .process_limits import ensureRoot as ensureRoot
 from .process_limits import fixLimits as fixLimits
 from .process_limits import numCores
@@ -417,7 +417,7 @@ class Mininet(Trials):
         self._convert_bridges()
         live_network().create_pending()
         for warning in loop_warnings(live_network().network.topology):
-            warn(f"*** Warning: {warning}\n")
+            caution(WanlabError(warning))
         info("*** Starting controller\n")
         for controller in self.controllers:
             info(f"{controller.name} ")

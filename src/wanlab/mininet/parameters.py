@@ -52,7 +52,8 @@ def run_or_warn(namespace: str, program: str, lines: list[str]) -> None:
     try:
         run_batch(namespace, program, lines, force=True)
     except CommandError as error:
-        caution(error)
+        where = f"{namespace}: " if namespace else ""
+        caution(CommandError(f"{where}{error.what}", error.hint, output=error.output))
 
 
 def apply(

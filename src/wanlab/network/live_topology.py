@@ -27,7 +27,7 @@ from wanlab.plan import plan
 from wanlab.plan.change import reshape, schedule_changes
 from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
-from wanlab.topology import duplicate_warnings, ensure, loop_warnings
+from wanlab.topology import duplicate_warnings, ensure, gateway_warnings, loop_warnings
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate
@@ -68,6 +68,7 @@ class LiveTopology:
         self.warnings = [
             *compatibility_warnings(topology, runtime.options.clock),
             *duplicate_warnings(topology),
+            *gateway_warnings(topology),
         ]
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}
 
@@ -148,12 +149,16 @@ class LiveTopology:
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
 
     def perform(self, operations: Sequence[Operation]) -> None:
-        """Perform operations of the plan. A start command that fails is a warning, as in MiniEdit."""
+        """Perform operations of the plan.
+
+        Start commands run in the working folder, as in MiniEdit; one that fails is a warning, too.
+        """
+        folder = self._runtime.options.guest_folder
         self._runtime.perform([o for o in operations if not isinstance(o, RunStartCommand)])
         for operation in operations:
             if isinstance(operation, RunStartCommand):
                 try:
-                    self._runtime.perform([operation])
+                    self._runtime.perform([replace(operation, folder=folder)])
                 except CommandError as error:
                     self.add_warnings([error.what])
 
@@ -211,7 +216,13 @@ class LiveTopology:
         self.perform(added)
         self.plan = operations
         self._set_topology(topology)
-        self.add_warnings([*duplicate_warnings(topology), *loop_warnings(topology)])
+        self.add_warnings(
+            [
+                *duplicate_warnings(topology),
+                *gateway_warnings(topology),
+                *loop_warnings(topology),
+            ]
+        )
         self.allow_outside_connections()
         self.announce()
         self.nodes = {node.name: self._live_node(node) for node in topology.nodes}

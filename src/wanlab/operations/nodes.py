@@ -89,10 +89,12 @@ class WriteFile(Operation):
 
 @dataclass(frozen=True)
 class RunStartCommand(Operation):
-    """Run the start command that the user gave a node."""
+    """Run the start command that the user gave a node, in the working folder."""
 
     node: str
     command: str
+    folder: str = ""
+    """Where it runs. The plan does not know the working folder, so the network fills it in."""
 
     verb = "run_start_command"
 

@@ -14,7 +14,7 @@ from itertools import islice
 from wanlab.operations import (
     ROOT,
 )
-from wanlab.topology import Topology, ensure, loop_warnings, resolve
+from wanlab.topology import Topology, ensure, gateway_warnings, loop_warnings, resolve
 from wanlab.topology.model import is_in_root
 from wanlab.topology.nic import BY_RULE, Nic
 
@@ -27,7 +27,12 @@ from .script import schedule_script, script
 def plan_script(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> str:
     """Return a shell script that builds the topology by hand, schedules included."""
     resolved = resolve(ensure(topology))
-    parts = [script(plan(resolved, wire=wire, nic=nic), loop_warnings(resolved))]
+    parts = [
+        script(
+            plan(resolved, wire=wire, nic=nic),
+            [*loop_warnings(resolved), *gateway_warnings(resolved)],
+        )
+    ]
     for port in (port for link in resolved.links for port in link.ports):
         namespace = ROOT if is_in_root(resolved.node(port.node)) else port.node
         repeats = port.conditions.schedule_repeat_ns is not None

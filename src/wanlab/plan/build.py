@@ -32,6 +32,7 @@ from wanlab.operations import (
     StartRouting,
     WriteFile,
 )
+from wanlab.topology.gateways import unreachable_gateway
 from wanlab.topology.model import (
     Controller,
     Host,
@@ -169,7 +170,11 @@ def _addresses(topology: Topology) -> Iterator[Operation]:
                 yield AddAddress(_namespace(node), port.name, port.ip)
         if isinstance(node, Host):
             yield from _vlan_interfaces(node, topology.ports(node.name))
-        if isinstance(node, Host) and node.default_route:
+        if (
+            isinstance(node, Host)
+            and node.default_route
+            and not unreachable_gateway(node, topology)
+        ):
             route = node.default_route.removeprefix("default ")
             default = route if " " in route else f"via {route}"
             yield AddRoute(_namespace(node), f"default {default}")

@@ -5,6 +5,7 @@ from wanlab.topology.check import QUEUE_KINDS, check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
+from wanlab.topology.gateways import gateway_warnings
 from wanlab.topology.loops import loop_warnings
 from wanlab.topology.model import (
     Conditions,
@@ -48,6 +49,7 @@ __all__ = [
     "dumps",
     "duplicate_warnings",
     "ensure",
+    "gateway_warnings",
     "link",
     "load",
     "loads",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Interface, ip_address, ip_interface
+from ipaddress import IPv4Interface
 from typing import TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
@@ -361,25 +361,6 @@ def _check_addresses_agree(findings: _Findings) -> None:
         if isinstance(host, Host):
             _check_host_agrees_with_port(findings.of_node(index), host, topology)
             _check_base_has_address(findings.of_node(index), host, topology.ip_base)
-    if findings.problems:
-        return
-    resolved = addresses.resolve(topology)
-    for index, node in enumerate(resolved.nodes):
-        if isinstance(node, Host) and node.default_route:
-            _check_gateway(findings.of_node(index), node, resolved)
-
-
-def _check_gateway(report: Report, host: Host, resolved: Topology) -> None:
-    """The kernel accepts a default route only through a neighbour."""
-    words = str(host.default_route).removeprefix("default ").split()
-    if "onlink" in words or "dev" in words[:1]:
-        return
-    gateway = ip_address(words[words.index("via") + 1] if "via" in words else words[0])
-    addresses = [port.ip for port in resolved.ports(host.name) if port.ip]
-    addresses += [address for address, _ in host.vlan_interfaces]
-    if addresses and not any(gateway in ip_interface(address).network for address in addresses):
-        what = f"the gateway {gateway} is not in a network of the host"
-        report("default_route", what, f"its addresses: {', '.join(addresses)}")
 
 
 def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:

@@ -25,6 +25,7 @@ SCHEDULERS = ("cfs", "rt")
 # Interfaces that are there already, and the folders in /proc/sys/net/*/conf that are none.
 RESERVED_NAMES = ("lo", "all", "default", "teql0", "ovs-system", "bonding_masters")
 
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
 _DPID = re.compile(r"[0-9A-Fa-f]{1,16}")
@@ -65,7 +66,11 @@ def is_name(name: str) -> bool:
 
 def check_name(report: Report, field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
-        report(field, f'"{name}" cannot be a name', "use letters, digits, and . _ - inside")
+        hint = "use letters, digits, and . _ - inside"
+        possible = _UNFIT.sub("_", name).strip("._-")[:MAX_NAME_LENGTH]
+        if possible:
+            hint += f", for example {possible}"
+        report(field, f'"{name}" cannot be a name', hint)
     elif len(name) > MAX_NAME_LENGTH:
         hint = f"Linux allows {MAX_NAME_LENGTH} characters"
         report(field, f'the name "{name}" is {len(name)} characters long', hint)

@@ -12,6 +12,7 @@ from mininet.log import lg
 from mininet.net import Mininet
 from mininet.node import OVSBridge, RemoteController
 from mininet.nodelib import LinuxBridge
+from mininet.util import waitListening
 
 IS_STRICT = "strict" in sys.argv
 if IS_STRICT:
@@ -100,7 +101,7 @@ warned("is none", h2.setMAC, "00:00:00:00:00:00")
 h7 = net.addHost("h7", ip="10.9.0.0/24")  # the network's own address, which the kernel accepts
 net.addLink(h1, h7)
 h2.setDefaultRoute("via 192.168.77.1")  # nobody can reach it
-warned("192.168.77.1", net.start)
+warned("h2: `ip route|192.168.77.1", net.start)
 assert "10.9.0.0/24" in h7.cmd("ip addr show", h7.defaultIntf())
 for text, link in links.items():
     shows = qdiscs(net, link)
@@ -109,5 +110,16 @@ for text, link in links.items():
     if text == "10us":
         kernel = "delay 9"
     assert (kernel in shows) == is_honoured, (text, shows)
+# a server that is not there
+warned("h7 does not accept connections|port 5001", waitListening, h1, h7, 5001, timeout=61)
+net.stop()
+
+# a loop of switches
+net = Mininet(controller=None)
+ring = [net.addSwitch(f"s{number}") for number in range(1, 4)]
+for number, switch in enumerate(ring):
+    net.addLink(switch, ring[number - 1])
+net.addLink(net.addHost("h1"), ring[0])
+warned("s1, s2, s3 form a loop", net.start)
 net.stop()
 print("done")

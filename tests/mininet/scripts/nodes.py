@@ -132,6 +132,23 @@ assert ", 0% packet loss" in net["h1"].cmd("ping -c1 10.0.0.9")
 net.stop()
 quietRun("ip link del card1")
 
+# tunnels: no node shows their devices before it uses `ip tunnel`
+net = Mininet(controller=None)
+a, b = net.addHost("h1"), net.addHost("h2")
+net.addLink(a, b)
+net.start()
+for node, other, inner in ((a, b, "192.168.9.1"), (b, a, "192.168.9.2")):
+    assert [line.split()[0] for line in node.cmd("ip -br link").splitlines()] == [
+        "lo",
+        f"{node}-eth0@if2",
+    ]
+    node.cmd(f"ip tunnel add t1 mode ipip remote {other.IP()} local {node.IP()}")
+    node.popen(f"ip tunnel add t2 mode gre remote {other.IP()}").wait()
+    node.cmd(f"ip addr add {inner}/24 dev t1; ip link set t1 up")
+assert ", 0% packet loss" in a.cmd("ping -c1 192.168.9.2")
+assert "t2: gre/ip" in a.cmd("ip tunnel show t2")
+net.stop()
+
 # small things
 assert (ipAdd(5), macColonHex(10), netParse("10.0.0.5/8")[1]) == (
     "10.0.0.5",
