@@ -165,6 +165,23 @@ def test_ctrl_c_during_any_import_ends_it_without_a_traceback(arguments: str, mo
     assert ran.stderr in ("", "wanlab: interrupted\n")
 
 
+def test_ctrl_c_that_is_held_back_during_pythons_own_start_ends_it_then() -> None:
+    """As `env --block-signal=INT wanlab` starts it: the signal is sent before Python's first line."""
+    program = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+os.kill(os.getpid(), signal.SIGINT)
+os.execv(sys.executable, [sys.executable, "-m", "wanlab.cli", "version"])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, b"", b"")
+
+
 IGNORES_EXCEPTIONS = """
 import os, signal, time
 from wanlab.cli.signals import EndedBySignal, raise_on_signals
