@@ -112,3 +112,44 @@ def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     expect(page.get_by_role("tab", name="Properties")).to_be_focused()
     page.keyboard.press("Shift+F6")
     expect(page.get_by_role("group", name="Terminal h2").locator("textarea")).to_be_focused()
+
+
+def test_a_line_is_typed_into_several_terminals_at_the_same_instant(
+    student: Student, server: Any
+) -> None:
+    (server.folder / "three.yaml").write_text(THREE_HOSTS)
+    page = student.page
+    student.opens("three.yaml")
+    student.runs()
+    hosts = [student.opens_terminal(host) for host in ("h1", "h2", "h3")]
+    student.types(hosts[2], "echo apart")
+    page.get_by_role("button", name="Tile").click()
+    page.get_by_role("button", name="To several").click()
+    together = page.get_by_role("form", name="Type into several terminals")
+    line = together.get_by_label("Line for all chosen terminals")
+    expect(line).to_be_focused()
+    together.get_by_label("h3", exact=True).uncheck()
+    line.focus()
+    page.keyboard.type("echo at $EPOCHREALTIME")
+    page.keyboard.press("Enter")
+    first, second = (
+        re.findall(r"at (\d+\.\d{6})", student.reads(terminal, re.compile(r"at \d")))
+        for terminal in hosts[:2]
+    )
+    assert len(first) == 1
+    assert first == second
+    assert "EPOCH" not in hosts[2].inner_text()
+    student.picture("the same instant")
+
+    expect(line).to_have_value("")
+    # What each has waiting is begun by one Enter.
+    for terminal, word in zip(hosts[:2], ("one", "two"), strict=True):
+        terminal.locator(".xterm-screen").click()
+        page.keyboard.type(f"echo {word} $EPOCHREALTIME")
+    line.focus()
+    page.keyboard.press("Enter")
+    texts = [student.reads(terminal, re.compile(r"(one|two) \d")) for terminal in hosts[:2]]
+    begun = [re.findall(r"(?:one|two) (\d+\.\d{6})", text) for text in texts]
+    assert len(begun[0]) == 1
+    assert begun[0] == begun[1]
+    assert begun[0] > first

@@ -681,6 +681,14 @@ export interface TypeCommand {
   id?: number;
 }
 
+/** Type a text into several terminals at the same instant of virtual time. */
+export interface TypeTogetherCommand {
+  do: "type_together";
+  terminals: string[];
+  text: string;
+  id?: number;
+}
+
 /** Change a link of the running network and of the document.
  *
  * Options that are not named stay as they are, and null removes one. Without `end`, the change
@@ -893,6 +901,7 @@ export type AnyCommand =
   | OpenTerminalCommand
   | CloseTerminalCommand
   | TypeCommand
+  | TypeTogetherCommand
   | SetLinkCommand
   | TakeTcCommand
   | LinkUpCommand

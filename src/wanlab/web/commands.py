@@ -113,6 +113,13 @@ class TypeCommand(Command, frozen=True, tag="type"):
     text: str
 
 
+class TypeTogetherCommand(Command, frozen=True, tag="type_together"):
+    """Type a text into several terminals at the same instant of virtual time."""
+
+    terminals: tuple[str, ...]
+    text: str
+
+
 class SetLinkCommand(Command, frozen=True, tag="set_link"):
     """Change a link of the running network and of the document.
 
@@ -319,6 +326,7 @@ COMMANDS = (
         DraftCommand,
     ),
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
+    TypeTogetherCommand,
     *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
     *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),
     *(ContinueCommand, CancelContinueCommand, CostCommand),

@@ -89,6 +89,7 @@ class Laboratory:
             commands.OpenTerminalCommand: session.terminals.open,
             commands.CloseTerminalCommand: session.terminals.close,
             commands.TypeCommand: session.terminals.type,
+            commands.TypeTogetherCommand: session.terminals.type_together,
             commands.SetLinkCommand: self._set_link,
             commands.TakeTcCommand: self._take_tc,
             commands.LinkUpCommand: session.link_up,

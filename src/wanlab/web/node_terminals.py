@@ -127,6 +127,15 @@ class NodeTerminals:
         """Type a text into a terminal."""
         self.send_keys(self.list[command.terminal], command.text.encode())
 
+    def type_together(self, command: commands.TypeTogetherCommand, by: str = "") -> None:
+        """Type a text into several terminals at one instant."""
+        chosen = [self.list[name] for name in dict.fromkeys(command.terminals)]
+        if ended := [terminal.title for terminal in chosen if terminal.status is not None]:
+            raise WanlabError(f"the terminal {ended[0]} has ended", "choose terminals that run")
+        processes = [terminal.process for terminal in chosen if terminal.process is not None]
+        worker, _ = self._running()
+        worker.send_keys_together(processes, command.text.encode())
+
     def send_keys(self, terminal: Terminal, data: bytes) -> None:
         """Pass on what is typed. Ctrl-C also ends a program that computes without a pause."""
         if terminal.process is None:

@@ -20,7 +20,7 @@ import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
@@ -96,7 +96,7 @@ class NetworkWorker:
         self._calls: deque[tuple[Callable[[Network], None], Callable[[BaseException], None]]]
         self._calls = deque()
         """What carries out each waiting call, and what makes its future fail."""
-        self._keys: deque[tuple[Process, bytes]] = deque()
+        self._keys: deque[tuple[Sequence[Process], bytes]] = deque()
         self._network: Network | None = None
         self._programs: list[Process] = []
         self._busy: tuple[Process, ...] = ()
@@ -128,7 +128,11 @@ class NetworkWorker:
 
     def send_keys(self, process: Process, data: bytes) -> None:
         """Pass on what was typed for a program."""
-        self._keys.append((process, data))
+        self.send_keys_together([process], data)
+
+    def send_keys_together(self, processes: Sequence[Process], data: bytes) -> None:
+        """Pass on what was typed for several programs, to all at the same instant."""
+        self._keys.append((processes, data))
         self._wake.set()
 
     def end(self) -> None:
@@ -307,9 +311,10 @@ class NetworkWorker:
 
     def _pass_keys_on(self, network: Network) -> None:
         while self._keys:
-            process, data = self._keys.popleft()
-            if process.is_running:
-                process.write(data)
+            processes, data = self._keys.popleft()
+            for process in processes:
+                if process.is_running:
+                    process.write(data)
             self._pacer.note_keys(network.now_ns)
 
     def _run_slice(self, network: Network) -> None:

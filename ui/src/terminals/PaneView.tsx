@@ -3,6 +3,7 @@ import { titleOf, useChartTabs } from "../charts/tabs";
 import { FileView } from "../files/FileView";
 import { move, show, subject, type Pane, type TabId } from "./panes";
 import { closeTab, rearrange, showTab, useTabs } from "./tabs";
+import { useIsTogether } from "./TypeTogether";
 
 // With xterm.js, which is not needed before the first terminal.
 const TerminalPane = lazy(() => import("./TerminalPane").then((module) => ({ default: module.TerminalPane })));
@@ -96,6 +97,7 @@ function TabRow({ pane }: { pane: Pane }) {
 function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const { kind, name } = subject(tab);
   const known = useTabs((state) => (kind === "terminal" ? state.known[name] : undefined));
+  const isTogether = useIsTogether(kind === "terminal" ? name : "");
   const head = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isInFront) head.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -105,7 +107,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   const isOver = known !== undefined && known.status !== null;
   const mark = isOver ? "over" : known?.is_busy ? "busy" : "idle";
   return (
-    <div className="pane-tab" role="presentation" data-front={isInFront} ref={head}>
+    <div className="pane-tab" role="presentation" data-front={isInFront} data-together={isTogether} ref={head}>
       <button
         type="button"
         role="tab"

@@ -13,6 +13,7 @@ import { PaneView } from "./PaneView";
 import { columnsOf, floatOff, resized, splitOff, subject, tile, type Pane } from "./panes";
 import type { Session } from "./session";
 import { openFile, openTerminal, rearrange, useTabs } from "./tabs";
+import { TogetherButton, TypeTogether } from "./TypeTogether";
 
 onFileLink((name) => {
   void findFile(name).then((path) => {
@@ -43,6 +44,7 @@ export function TerminalDock() {
           ))}
         </div>
       )}
+      <TypeTogether />
     </div>
   );
 }
@@ -141,6 +143,7 @@ function Tools() {
     <div className="terminal-tools" role="toolbar" aria-label="Terminals">
       <NewTerminal />
       <NewChart />
+      <TogetherButton />
       <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => withSession(id, (session) => session.interrupt())}>
         Ctrl-C
       </button>

@@ -1,0 +1,53 @@
+"""Typing into several terminals at once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from web_client import RefusedCommandError, Terminal, WebClient
+
+pytestmark = pytest.mark.machine
+PROMPT = "# "
+LINE = "echo $EPOCHREALTIME; echo do''ne\n"
+
+
+def instants(*terminals: Terminal) -> list[str]:
+    """Return the times that the terminals have shown, in seconds with six digits."""
+    shown = [terminal.until("done\r\n") for terminal in terminals]
+    return [re.findall(r"\d+\.\d{6}", text)[-1] for text in shown]
+
+
+def test_several_terminals_get_a_line_at_the_same_instant(running: WebClient) -> None:
+    with running.terminal("h1") as one, running.terminal("h2") as other:
+        for terminal in (one, other):
+            terminal.until(PROMPT)
+        running.stands_still()
+        for _ in range(3):
+            one.shown = other.shown = b""
+            running.do("type_together", terminals=[one.name, other.name], text=LINE)
+            first, second = instants(one, other)
+            assert first == second
+            running.stands_still()
+        # One after the other, the second key comes when time has passed.
+        one.shown = other.shown = b""
+        one.type(LINE)
+        [first] = instants(one)
+        running.stands_still()
+        other.type(LINE)
+        [second] = instants(other)
+        assert first < second
+
+
+def test_a_terminal_that_has_ended_cannot_be_chosen(running: WebClient) -> None:
+    with running.terminal("h1") as one:
+        one.until(PROMPT)
+        one.type("exit\r")
+        running.until(
+            lambda: any(
+                it["id"] == one.name and it["status"] == 0
+                for it in running.state["terminals"]["terminals"]
+            )
+        )
+        with pytest.raises(RefusedCommandError, match="the terminal h1 has ended"):
+            running.do("type_together", terminals=[one.name], text="ls\n")
