@@ -29,41 +29,21 @@ Message = dict[str, Any]
 WANLAB = ("-m", "wanlab.cli")
 
 
-class Server:
-    """`wanlab web` in a folder, as a process; `program` holds the arguments for Python."""
+class Visitor:
+    """A browser that has opened the address of a server, with the token in it."""
 
-    def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = WANLAB) -> None:
+    def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
-        words = ["web", "--no-browser", "--folder", str(folder), *arguments]
-        self.process = subprocess.Popen(
-            [sys.executable, *program, *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )
-        self.said: list[str] = []
-        try:
-            self._enter()
-        except BaseException:
-            self.end(signal.SIGKILL)
-            raise
+        self.open(url)
 
-    def _enter(self) -> None:
-        """Exchange the token in the printed address for the cookie, as a browser does."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said.append(line)
-            if line.startswith("the laboratory is open"):
-                break
-        else:
-            raise AssertionError("".join(self.said))
-        self.url = line.split()[-1]
-        self.origin = f"http://{urlsplit(self.url).netloc}"
-        self.token = self.url.partition("token=")[2]
+    def open(self, url: str) -> None:
+        """Exchange the token in an address for the cookie, as a browser does."""
+        self.url = url
+        self.origin = f"http://{urlsplit(url).netloc}"
+        self.token = url.partition("token=")[2]
         # A client per request, so that none keeps cookies; without TLS, certificates are not needed.
         with httpx.Client(verify=False) as client:
-            client.get(self.url)
+            client.get(url)
             self.cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
 
     def get(self, path: str, **headers: str) -> httpx.Response:
@@ -110,6 +90,41 @@ class Server:
     def connect_client(self) -> WebClient:
         return WebClient(self)
 
+
+class Server(Visitor):
+    """`wanlab web` in a folder, as a process; `program` holds the arguments for Python."""
+
+    opening = "the laboratory is open"
+    option = "--folder"
+
+    def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = WANLAB) -> None:
+        self.folder = folder
+        words = ["web", "--no-browser", self.option, str(folder), *arguments]
+        self.process = subprocess.Popen(
+            [sys.executable, *program, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        )
+        self.said: list[str] = []
+        try:
+            self._enter()
+        except BaseException:
+            self.end(signal.SIGKILL)
+            raise
+
+    def _enter(self) -> None:
+        """Open the printed address."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            if line.startswith(self.opening):
+                break
+        else:
+            raise AssertionError("".join(self.said))
+        self.open(line.split()[-1])
+
     def end(self, number: int = signal.SIGTERM) -> int:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
@@ -119,7 +134,7 @@ class Server:
         self.process.stdout.close()
         return status
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -139,7 +154,7 @@ class RefusedCommandError(Exception):
 class SocketClient:
     """A WebSocket with a thread that receives messages and notifies those who wait."""
 
-    def __init__(self, server: Server, path: str) -> None:
+    def __init__(self, server: Visitor, path: str) -> None:
         self._life = contextlib.ExitStack()
         self._socket = self._life.enter_context(server.socket(path))
         self._changed = threading.Condition()
@@ -160,7 +175,7 @@ class SocketClient:
 class WebClient(SocketClient):
     """A browser: `state` has the last push of each kind, `document` what is drawn."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Visitor) -> None:
         self.server = server
         self.state: dict[str, Message] = {}
         self.pushes: list[Message] = []
@@ -237,7 +252,7 @@ class WebClient(SocketClient):
     def run(self) -> None:
         self.do("run")
         self.until(lambda: self.state["run"]["phase"] in ("running", "failed"))
-        assert self.state["run"]["error"] is None
+        assert self.state["run"]["error"] is None, self.state["run"]["error"]
 
     def stop(self) -> None:
         self.do("stop")
@@ -266,7 +281,7 @@ class WebClient(SocketClient):
 class Terminal(SocketClient):
     """A view of a terminal; output is acknowledged unless `acknowledges` is False."""
 
-    def __init__(self, server: Server, name: str, *, acknowledges: bool = True) -> None:
+    def __init__(self, server: Visitor, name: str, *, acknowledges: bool = True) -> None:
         self.name = name
         self.shown = b""
         self.history_bytes = 0

@@ -4,17 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from class_client import TWO_HOSTS
 from web_client import Server, WebClient
-
-TWO_HOSTS = """\
-nodes:
-  - {host: h1, x: 100.0, y: 100.0}
-  - {host: h2, x: 300.0, y: 100.0}
-  - {switch: s1, x: 200.0, y: 200.0}
-links:
-  - {link: [h1, s1]}
-  - {link: [s1, h2]}
-"""
 
 
 def lab_in(place: Path) -> Path:

@@ -273,6 +273,7 @@ export interface LessonInfo {
   of: number | null;
   results: CheckResult[];
   report: string | null;
+  handed_in_s: number | null;
 }
 
 /** GET /api/lessons/UNIT: the lesson of a unit. */
@@ -549,6 +550,7 @@ export interface LessonsPush {
   checking: string;
   working: string | null;
   working_step: string;
+  is_class: boolean;
 }
 
 /** Files of the working folder that are new or have changed. */
@@ -875,11 +877,12 @@ export interface CaptureCommand {
  * progress        mark a step as done, or as not done
  * check           grade the running network
  * report          perform all steps of the unit in a separate machine and write a page
- * cancel_report   stop making the report */
+ * cancel_report   stop making the report
+ * hand_in         in a class, pack what was done and give it to the teacher */
 export interface LessonCommand {
   do: "lesson";
   unit: string;
-  action: "start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report";
+  action: "start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report" | "hand_in";
   step?: number | null;
   done?: boolean;
   discard?: boolean;

@@ -11,6 +11,8 @@ import typer
 from .display import has_display
 from .options import Kernel, SessionFile
 
+CLASS = "A class"
+
 
 def web(
     file: Annotated[
@@ -32,6 +34,60 @@ def web(
             help="The working folder (default: that of FILE, or the current one).", metavar="FOLDER"
         ),
     ] = None,
+    class_folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--class",
+            help="Serve all students listed in FOLDER/students.csv, and a teacher's page.",
+            metavar="FOLDER",
+            rich_help_panel=CLASS,
+        ),
+    ] = None,
+    address: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on: 0.0.0.0 for other computers (with --url).",
+            metavar="ADDRESS",
+            rich_help_panel=CLASS,
+        ),
+    ] = "127.0.0.1",
+    url: Annotated[
+        str,
+        typer.Option(
+            help="How browsers reach the server, as in https://lab.example.edu.",
+            metavar="URL",
+            rich_help_panel=CLASS,
+        ),
+    ] = "",
+    memory: Annotated[
+        str,
+        typer.Option(
+            help="Memory of each student's network.", metavar="SIZE", rich_help_panel=CLASS
+        ),
+    ] = "512MB",
+    disk: Annotated[
+        str,
+        typer.Option(help="Size of each student's folder.", metavar="SIZE", rich_help_panel=CLASS),
+    ] = "1GB",
+    networks: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=1,
+            help="How many networks may run at once (default: one for each student).",
+            metavar="NUMBER",
+            rich_help_panel=CLASS,
+        ),
+    ] = None,
+    nice: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=19,
+            help="Niceness of students' networks, so that the server stays responsive.",
+            metavar="NUMBER",
+            rich_help_panel=CLASS,
+        ),
+    ] = 5,
     session: SessionFile = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
@@ -46,10 +102,30 @@ def web(
     wanlab web
     wanlab web topology.mn
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
+    wanlab web --class networks-2026          one server for a class; see docs/class.md
+
+    With --class, each student has a link, a folder, networks and limits apart from all others. A student
+    runs one network at a time. The links are written to FOLDER/tokens.csv, which only you can read.
 
     With --session FILE, each run of a network is recorded: in FILE, FILE-2 and so on. These files
     contain everything that is typed, including passwords.
     """
+    if class_folder is not None:
+        from . import class_server
+
+        class_server.run(
+            class_folder,
+            alone={"FILE": file, "--folder": folder, "--session": session},
+            port=port,
+            address=address,
+            url=url,
+            memory=memory,
+            disk=disk,
+            networks=networks,
+            nice=nice,
+            opens_browser=not no_browser and has_display(),
+        )
+        return
     from wanlab.web import server
 
     server.run(

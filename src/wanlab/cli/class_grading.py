@@ -34,21 +34,13 @@ def pack(
         )
     if session is not None:
         read(session)  # a session that cannot be read is not handed in
-    script = script or hand_in.find_script(unit, home)
     if script is None:
-        script = home / f"{unit.name}.sh"
-        draft = hand_in.draft(home)
-        text = f"# {unit.heading}: what was typed and changed something.\n{draft}"
-        script.write_text(text, encoding="utf-8")
-        if not draft:
-            raise WanlabError(
-                f"there is no script to hand in, and nothing was typed: wrote an empty {script}",
-                "write the commands that solve the task into it and hand in again",
+        script, is_draft = hand_in.script_of(unit, home)
+        if is_draft:
+            print(
+                f"there was no script, so {script} was written from what you typed.\n"
+                f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
             )
-        print(
-            f"there was no script, so {script} was written from what you typed.\n"
-            f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
-        )
     target = output or Path(f"{unit.name}-seed{seed}.zip")
     digest = hand_in.pack(unit, seed, home, script, target, session)
     print(f"{target}: hand in this file (SHA-256 {digest[: hand_in.SHOWN_DIGITS]})")

@@ -145,6 +145,26 @@ def find_script(unit: Unit, home: Path) -> Path | None:
     return None
 
 
+def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
+    """Return the script to hand in, and whether it was written now, from what was typed.
+
+    WanlabError if there is neither a script nor anything typed; an empty script is written then.
+    """
+    script = find_script(unit, home)
+    if script is not None:
+        return script, False
+    script = home / f"{unit.name}.sh"
+    typed = draft(home)
+    text = f"# {unit.heading}: what was typed and changed something.\n{typed}"
+    script.write_text(text, encoding="utf-8")
+    if not typed:
+        raise WanlabError(
+            f"there is no script to hand in, and nothing was typed: wrote an empty {script}",
+            "write the commands that solve the task into it and hand in again",
+        )
+    return script, True
+
+
 def note_line(transcripts: Path, nodes: Sequence[str], line: str) -> None:
     """Note a line that was typed at mininet>, which is edited outside the machine."""
     first, _, command = line.strip().partition(" ")

@@ -28,7 +28,15 @@ SYSCTLS = {
 """Kernel parameters of the course's machine."""
 
 
-def network_of(unit: Unit, topology: Topology, folder: Path, *, seed: int, clock: str) -> Network:
+def network_of(
+    unit: Unit,
+    topology: Topology,
+    folder: Path,
+    *,
+    seed: int,
+    clock: str,
+    memory_bytes: int | None = None,
+) -> Network:
     """Return the network of a unit, not yet started. `folder` is /home/admin in the machine."""
     return Network(
         topology,
@@ -38,6 +46,7 @@ def network_of(unit: Unit, topology: Topology, folder: Path, *, seed: int, clock
         folder=folder,
         sysctls={**SYSCTLS, **unit.sysctls},
         line_rate=0 if unit.line_rate == "0" else unit.line_rate,
+        memory=memory_bytes,
     )
 
 

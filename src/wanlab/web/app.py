@@ -72,7 +72,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         WebSocketRoute("/api/terminals/{name}", terminal_socket),
     ]
     if (static / "assets").is_dir():
-        routes.append(Mount("/assets", _Assets(directory=static / "assets")))
+        routes.append(Mount("/assets", Assets(directory=static / "assets")))
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES)
     app.state.laboratory = laboratory
@@ -81,7 +81,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     return app
 
 
-class _Assets(StaticFiles):
+class Assets(StaticFiles):
     """Files of the built page. Their names contain a hash of their content."""
 
     def file_response(self, *arguments: object, **options: object) -> Response:
@@ -126,6 +126,8 @@ async def _file(request: Request) -> Response:
     if request.method == "PUT":
         async with request.app.state.uploads:
             data = await _body(request, MAX_UPLOAD_BYTES)
+            if (limit := _laboratory(request).rules.folder_limit) is not None:
+                await run_in_threadpool(limit.check, len(data))
             await run_in_threadpool(folder.write_bytes, path, data)
         await _laboratory(request).note_upload(path)
         _laboratory(request).broadcast.push(protocol.FilesPush(paths=(path,)))

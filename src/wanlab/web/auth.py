@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -40,24 +40,47 @@ USE_THE_ADDRESS = (
 )
 
 
+@dataclass(frozen=True)
+class ServerAddress:
+    """How browsers may address the server: `schemes` has http or https by Host header."""
+
+    url: str
+    schemes: Mapping[str, str]
+    cookie_name: str
+
+    @classmethod
+    def of(cls, port: int, url: str = "") -> ServerAddress:
+        """Return the address of a port of this computer and, with a `url`, that one as well."""
+        hosts = [f"{name}:{port}" for name in NAMES] + ([*NAMES] if port == 80 else [])
+        schemes = dict.fromkeys(hosts, "http")
+        if url:
+            parts = urlsplit(url)
+            schemes[parts.netloc.lower()] = parts.scheme
+        return cls(url.rstrip("/") or f"http://{hosts[0]}", schemes, f"wanlab-{port}")
+
+
 class AuthMiddleware:
-    """ASGI middleware: pass authorized requests on to `app`, refuse all others with status 403."""
+    """ASGI middleware: pass authorized requests on to `app`, refuse all others with status 403.
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str = "") -> None:
+    `tokens` has the cookie that each token is exchanged for, and `cookies` those that may use `app`.
+    With `closes`, each connection serves one request.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        address: ServerAddress,
+        *,
+        tokens: Mapping[str, str],
+        cookies: Collection[str],
+        closes: bool = False,
+    ) -> None:
         self._app = app
-        self.token = token or secrets.token_hex(24)
-        self._cookie_name = f"wanlab-{port}"
-        self._secret = secrets.token_hex(24)
-        self.port = port
-        self._hosts = {f"{name}:{port}" for name in NAMES}
-        if port == 80:
-            self._hosts |= set(NAMES)
-        self._policy = _policy(self._hosts)
-
-    @property
-    def url(self) -> str:
-        """The address that opens the page."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        self._address = address
+        self._tokens = tokens
+        self._cookies = cookies
+        self._headers = {**COMMON_HEADERS, **({"Connection": "close"} if closes else {})}
+        self._policy = _policy(address.schemes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -80,11 +103,12 @@ class AuthMiddleware:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Return why a request is refused whatever its token or cookie, or None."""
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+        if len(hosts) != 1 or hosts[0].lower() not in self._address.schemes:
             return _forbidden("This is not an address of this server.")
+        own_origin = f"{self._address.schemes[hosts[0].lower()]}://{hosts[0].lower()}"
         is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
         origins = headers.getlist("origin")
-        if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
+        if any(origin.lower() != own_origin for origin in origins):
             return _forbidden("This request comes from another site.")
         if not is_safe and len(origins) != 1:
             return _forbidden("This request does not say which site it comes from.")
@@ -104,7 +128,8 @@ class AuthMiddleware:
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
         if scope["path"] != "/" or tokens is None:
             return None
-        if len(tokens) != 1 or not _is_same(tokens[0], self.token):
+        cookie = self._cookie_for(tokens[0]) if len(tokens) == 1 else None
+        if cookie is None:
             return _forbidden("This token is not the one of the running server. " + USE_THE_ADDRESS)
         response: Response = RedirectResponse("/", status_code=303)
         if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
@@ -112,26 +137,29 @@ class AuthMiddleware:
             # redirect by a page of ours does.
             response = HTMLResponse(REDIRECT_PAGE)
         response.set_cookie(
-            self._cookie_name, self._secret, httponly=True, samesite="strict", path="/"
+            self._address.cookie_name,
+            cookie,
+            httponly=True,
+            samesite="strict",
+            path="/",
+            secure=self._address.schemes[headers["host"].lower()] == "https",
         )
         return response
 
+    def _cookie_for(self, token: str) -> str | None:
+        """Return the cookie for a token, or None. It compares with all, in the same time for all."""
+        found = [cookie for known, cookie in self._tokens.items() if _is_same(token, known)]
+        return found[0] if found else None
+
     def _has_cookie(self, headers: Headers) -> bool:
-        values = []
-        for line in headers.getlist("cookie"):
-            try:
-                cookie = SimpleCookie(line)
-            except CookieError:
-                continue
-            if self._cookie_name in cookie:
-                values.append(cookie[self._cookie_name].value)
-        return len(values) == 1 and _is_same(values[0], self._secret)
+        value = cookie_in(headers.getlist("cookie"), self._address.cookie_name)
+        return value is not None and any(_is_same(value, cookie) for cookie in self._cookies)
 
     def _with_headers(self, send: Send) -> Send:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in COMMON_HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Content-Security-Policy", self._policy)
                 headers.setdefault("Cache-Control", "no-store")
@@ -140,9 +168,22 @@ class AuthMiddleware:
         return sending
 
 
-def _policy(hosts: Iterable[str]) -> str:
+def cookie_in(lines: Iterable[str], name: str) -> str | None:
+    """Return the value of a cookie in Cookie headers; None unless there is exactly one."""
+    pairs = (pair.partition("=") for line in lines for pair in line.split(";"))
+    values = [value.strip() for key, _, value in pairs if key.strip() == name]
+    return values[0] if len(values) == 1 else None
+
+
+def new_token() -> str:
+    """Return a random token."""
+    return secrets.token_hex(24)
+
+
+def _policy(schemes: Mapping[str, str]) -> str:
     """Return the content security policy. Styles may be inline, for xterm.js; scripts may not."""
-    sockets = " ".join(f"ws://{host}" for host in sorted(hosts))
+    socket_of = {"http": "ws", "https": "wss"}
+    sockets = " ".join(f"{socket_of[scheme]}://{host}" for host, scheme in sorted(schemes.items()))
     return "; ".join(
         [
             "default-src 'none'",

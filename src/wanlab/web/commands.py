@@ -302,11 +302,20 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     check           grade the running network
     report          perform all steps of the unit in a separate machine and write a page
     cancel_report   stop making the report
+    hand_in         in a class, pack what was done and give it to the teacher
     """
 
     unit: str
     action: Literal[
-        "start", "close", "type", "perform", "progress", "check", "report", "cancel_report"
+        "start",
+        "close",
+        "type",
+        "perform",
+        "progress",
+        "check",
+        "report",
+        "cancel_report",
+        "hand_in",
     ]
     step: int | None = None
     done: bool = True

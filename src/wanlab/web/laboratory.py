@@ -24,8 +24,10 @@ from .branches import Branches
 from .broadcast import Broadcast, Browser
 from .editor import UNTITLED, DocumentEditor, RefusedError
 from .folder import WorkingFolder
+from .hand_ins import HandIns
 from .lesson_steps import LessonSteps
 from .lessons import Lessons
+from .limits import ClassRules
 from .link_changes import changed_link, conditions_of_ends
 from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
@@ -52,11 +54,17 @@ EXPORTS = {
 class Laboratory:
     """Carries out the commands of browsers. There is one per server; `folder` is its working folder.
 
-    With a `session_file` the sessions of its networks are recorded.
+    With a `session_file` the sessions of its networks are recorded. `rules` hold in a class.
     """
 
-    def __init__(self, folder: Path, session_file: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        session_file: Path | None = None,
+        rules: ClassRules = ClassRules(),  # noqa: B008  (it is immutable)
+    ) -> None:
         self.folder = WorkingFolder(folder)
+        self.rules = rules
         self._session_files = SessionFiles(session_file)
         self.broadcast = Broadcast()
         self.editor = DocumentEditor(self.folder, self.broadcast)
@@ -67,9 +75,11 @@ class Laboratory:
         self.slow_motion = SlowMotion(self.broadcast, self.session)
         self.branches = Branches(self.folder, self.broadcast, self.session, self._redraw)
         self.branches.is_busy = self._why_busy
-        self.lessons = Lessons(self.folder, self.broadcast.push)
+        self.lessons = Lessons(self.folder, self.broadcast.push, rules)
         self._steps = LessonSteps(self.lessons, self.session)
+        self._hand_ins = HandIns(self.lessons, self.session, rules)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
+        self.session.terminals.list.on_command.append(self._hand_ins.note_command)
         self._tasks: set[asyncio.Task[None]] = set()
         self._spawn(self.lessons.read_catalog())
         self._spawn(self._check_stalls())
@@ -225,9 +235,10 @@ class Laboratory:
         if self.lessons.unit is not None and self.lessons.is_outside(command.path):
             self.lessons.close()
 
-    def _run(self, command: commands.RunCommand, by: str) -> None:
+    async def _run(self, command: commands.RunCommand, by: str) -> None:
         topology = self.editor.sound_topology()
         document = self.editor.document
+        await self.rules.admit()
         if self.lessons.unit is not None:
             plan = self.lessons.plan(document, topology)
         else:
@@ -278,11 +289,16 @@ class Laboratory:
             self._watch.note(("run", ""))
 
     def _plan(self, document: Document, topology: Topology) -> RunPlan:
-        chosen, folder = document.preferences, self.folder.path
+        chosen, folder, memory = document.preferences, self.folder.path, self.rules.memory_bytes
 
         def make() -> Network:
             return Network(
-                topology, clock=chosen.clock, wire=chosen.wire, seed=chosen.seed, folder=folder
+                topology,
+                clock=chosen.clock,
+                wire=chosen.wire,
+                seed=chosen.seed,
+                folder=folder,
+                memory=memory,
             )
 
         return RunPlan(document, topology, make)
@@ -354,6 +370,9 @@ class Laboratory:
             case "cancel_report":
                 lessons.cancel_report()
                 return None
+            case "hand_in":
+                await self._hand_ins.hand_in(command.unit)
+                return None
 
     async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:
         """Perform a canvas step of a unit, and return the ids of the terminals that it has opened.
@@ -394,7 +413,7 @@ class Laboratory:
         if self.session.is_running and self.session.is_stale:
             await self.session.stop_and_settle()
         if self.session.is_stopped:
-            self._run(commands.RunCommand(), by)
+            await self._run(commands.RunCommand(), by)
         await self.session.wait_until_started()
 
     def _show_file(self, path: Path) -> str:

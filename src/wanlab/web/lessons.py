@@ -15,12 +15,13 @@ import msgspec
 
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, lesson, student_files, unit_process
+from wanlab.labs import catalog, grade, lesson, student_files, unit_file, unit_process
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import GUI, Step, Unit
 
 from . import canvas_steps
 from .folder import WorkingFolder, write_atomically
+from .limits import ClassRules
 from .model import Document
 from .protocol import (
     CheckResult,
@@ -47,14 +48,21 @@ class UnitProgress(msgspec.Struct):
     of: float | None = None
     results: list[CheckResult] = []
     report: str | None = None
+    handed_in_s: float | None = None
 
 
 class Lessons:
     """The course, and the unit that is open. `push` sends to all browsers."""
 
-    def __init__(self, folder: WorkingFolder, push: Callable[[Push], None]) -> None:
+    def __init__(
+        self,
+        folder: WorkingFolder,
+        push: Callable[[Push], None],
+        rules: ClassRules = ClassRules(),  # noqa: B008  (it is immutable)
+    ) -> None:
         self._folder = folder
         self._push = push
+        self._rules = rules
         self._progress_path = folder.state_folder / PROGRESS
         self._progress = _read_progress(self._progress_path)
         self._units: list[Unit] = []
@@ -84,6 +92,7 @@ class Lessons:
             checking=self._checking,
             working=self._reported_unit,
             working_step=self._report_step,
+            is_class=self._rules.is_class,
         )
 
     def push(self) -> None:
@@ -103,11 +112,17 @@ class Lessons:
             progress.of,
             tuple(progress.results),
             progress.report,
+            progress.handed_in_s,
         )
+
+    def _find(self, name: str) -> Unit:
+        """Return a unit; in a class, with what the student's seed draws."""
+        unit, seed = catalog.find(name), self._rules.seed
+        return unit if seed is None else unit_file.for_seed(unit, seed)
 
     def page(self, name: str) -> LessonPage:
         """Return the lesson of a unit."""
-        unit = catalog.find(name)
+        unit = self._find(name)
         text = lesson.read(unit) if (unit.folder / "lesson.md").is_file() else ""
         if not lesson.answers_are_allowed():
             text = lesson.for_students(text, unit)
@@ -140,7 +155,7 @@ class Lessons:
 
         Where the student draws the topology, the canvas begins empty, without a file.
         """
-        unit = catalog.find(name)
+        unit = self._find(name)
         folder = self.unit_folder(unit)
         try:
             folder.mkdir(exist_ok=True)
@@ -167,23 +182,26 @@ class Lessons:
         """Return how to run the network of the open unit."""
         unit = self.unit
         assert unit is not None
-        folder, chosen = self.unit_folder(unit), document.preferences
+        folder, clock, rules = self.unit_folder(unit), document.preferences.clock, self._rules
+        seed = document.preferences.seed if rules.seed is None else rules.seed
 
         def make() -> Network:
-            return network_of(unit, topology, folder, seed=chosen.seed, clock=chosen.clock)
+            return network_of(
+                unit, topology, folder, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
+            )
 
         return RunPlan(
             document,
             topology,
             make,
             home=student_files.HOME,
-            environment=student_files.environment(chosen.seed),
+            environment=student_files.environment(seed),
             prepare=student_files.link_home,
         )
 
     def canvas_step(self, name: str, number: int) -> tuple[Step, str]:
         """Return a step of a unit, and the folder for the unit's topologies."""
-        unit = catalog.find(name)
+        unit = self._find(name)
         for step in unit.steps:
             if step.n == number:
                 return step, _topology_folder(unit)
@@ -239,6 +257,11 @@ class Lessons:
         self._save_progress()
         return results
 
+    def note_handed_in(self, unit: Unit, at_s: float) -> None:
+        """Note when a unit was handed in."""
+        self._progress.setdefault(unit.name, UnitProgress()).handed_in_s = at_s
+        self._save_progress()
+
     def _save_progress(self) -> None:
         with contextlib.suppress(OSError):
             write_atomically(self._progress_path, msgspec.json.encode(self._progress))
@@ -252,6 +275,8 @@ class Lessons:
         A process of its own performs all steps: that takes minutes, and can be cancelled.
         """
         unit = catalog.find(name)
+        if self._rules.is_class:  # it performs the solution
+            raise WanlabError("in a class, reports are made by the teacher")
         if self._worker is not None:
             raise WanlabError(f"a report of {self._reported_unit} is being made", "cancel it first")
         results = self._folder.path / RESULTS

@@ -370,6 +370,8 @@ class LessonInfo(msgspec.Struct, frozen=True):
     """Of the last check."""
     report: str | None = None
     """The path of its report in the working folder."""
+    handed_in_s: float | None = None
+    """When it was last handed in, in seconds since the epoch."""
 
 
 class LessonPage(msgspec.Struct, frozen=True):
@@ -397,6 +399,8 @@ class LessonsPush(Push, frozen=True, tag="lessons"):
     working: str | None = None
     """The unit whose report is being made."""
     working_step: str = ""
+    is_class: bool = False
+    """Whether work can be handed in to a teacher, who makes the reports."""
 
 
 class FilesPush(Push, frozen=True, tag="files"):

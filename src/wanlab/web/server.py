@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TextIO
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from wanlab.errors import WanlabError
 
 from . import commands
 from .app import STATIC, application
-from .auth import AuthMiddleware
+from .auth import AuthMiddleware, ServerAddress, new_token
 from .connections import LimitedProtocol
 from .folder import WorkingFolder
 from .laboratory import Laboratory
@@ -36,14 +37,14 @@ REDIRECT_PAGE = (
 )
 
 
-def listen(port: int | None) -> socket.socket:
+def listen(port: int | None, address: str = ADDRESS) -> socket.socket:
     """Return a socket on a port; without one, on the default port or the next free one."""
     ports = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + MAX_PORTS_TRIED)
     for number in ports:
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((ADDRESS, number))
+            listening.bind((address, number))
             listening.listen()
         except OSError as error:
             listening.close()
@@ -51,7 +52,7 @@ def listen(port: int | None) -> socket.socket:
             continue
         return listening
     raise WanlabError(
-        f"cannot listen on {ADDRESS}:{ports[0]}: {failure.strerror}",
+        f"cannot listen on {address}:{ports[0]}: {failure.strerror}",
         "choose another port with --port",
     )
 
@@ -143,25 +144,18 @@ async def _serve_locked(
 ) -> None:
     if path is not None:
         laboratory.editor.open(commands.OpenCommand(path=path))
-    app = AuthMiddleware(application(laboratory, STATIC), port=listening.getsockname()[1])
-    server = _Server(
-        uvicorn.Config(
-            app,
-            log_level="warning",
-            http=LimitedProtocol,
-            ws="websockets-sansio",
-            ws_max_size=MAX_MESSAGE_BYTES,
-            lifespan="off",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
+    own = ServerAddress.of(listening.getsockname()[1])
+    token, cookie = new_token(), new_token()
+    url = f"{own.url}/?token={token}"
+    app = AuthMiddleware(
+        application(laboratory, STATIC), own, tokens={token: cookie}, cookies={cookie}
     )
-    print(app.url, file=address, flush=True)
-    print(f"the laboratory is open: {app.url}\npress Ctrl-C to end it", flush=True)
+    server = SignallessServer(configuration(app, LimitedProtocol))
+    print(url, file=address, flush=True)
+    print(f"the laboratory is open: {url}\npress Ctrl-C to end it", flush=True)
     if opens_browser:
         page = laboratory.folder.state_folder / "open.html"
-        asyncio.get_running_loop().run_in_executor(None, _open_browser, app.url, page)
+        asyncio.get_running_loop().run_in_executor(None, open_in_browser, url, page)
     try:
         with _signals(server, laboratory):
             await server.serve(sockets=[listening])
@@ -169,7 +163,22 @@ async def _serve_locked(
         await laboratory.close()
 
 
-class _Server(uvicorn.Server):
+def configuration(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
+    """Return how connections are served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        http=protocol,
+        ws="websockets-sansio",
+        ws_max_size=MAX_MESSAGE_BYTES,
+        lifespan="off",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+
+
+class SignallessServer(uvicorn.Server):
     """A server that leaves signals to us."""
 
     @contextlib.contextmanager
@@ -206,7 +215,7 @@ def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _open_browser(url: str, page: Path) -> None:
+def open_in_browser(url: str, page: Path) -> None:
     """Open the address in a browser, through a page that only this user can read.
 
     Everybody on this computer can see the arguments of processes, and so the token.

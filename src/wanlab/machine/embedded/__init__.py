@@ -9,6 +9,7 @@ loop        waits on virtual time; nothing else does
 machine     all of it together
 """
 
+from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
 from .image import IMAGE_VARIABLE, Image, built_kernels, cache_folder, find_image
 from .machine import EmbeddedMachine
@@ -19,6 +20,8 @@ __all__ = [
     "Image",
     "built_kernels",
     "cache_folder",
+    "confine_files",
     "find_image",
+    "landlock_version",
     "recipe_program",
 ]

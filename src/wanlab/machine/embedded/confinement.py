@@ -9,7 +9,9 @@ who started it. Before it starts, the process gives up what it does not need:
 * A seccomp filter for what Landlock does not cover: sockets, mounts, namespaces, keys, shared
   memory, the memory of other processes.
 
-Both hold for every process of the machine and cannot be undone. See docs/security.md;
+Both hold for every process of the machine and cannot be undone. A program that starts machines for
+others can confine itself first (`confine_files`): what a machine may do is then the intersection of
+the two. See docs/security.md;
 Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
 """
 
@@ -139,9 +141,38 @@ class Confinement:
 def prepare_confinement(writable: Iterable[Path]) -> Confinement:
     """Allow reading everywhere, and writing below the folders named."""
     _filter()  # made here: between fork and exec as little as possible happens
+    rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
+    return Confinement(_ruleset(rules))
+
+
+def confine_files(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
+    """Restrict the calling thread, and all threads and processes that it starts, for good.
+
+    They may read below the first folders, read and write below the second, and connect to no TCP
+    port. Return whether this computer has Landlock; without it, nothing is restricted.
+    """
+    rules = [
+        *((str(folder), _READ) for folder in readable),
+        *_DEVICE_FILES,
+        *((str(folder), _WRITE) for folder in writable),
+    ]
+    ruleset = _ruleset(rules)
+    if ruleset is None:
+        return False
+    try:
+        return not (
+            _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            or _libc.syscall(_RESTRICT_SELF, ruleset, 0)
+        )
+    finally:
+        os.close(ruleset)
+
+
+def _ruleset(rules: Iterable[tuple[str, frozenset[str]]]) -> int | None:
+    """Return a descriptor of Landlock rules for paths; None where the computer has no Landlock."""
     version = landlock_version()
     if not version:
-        return Confinement(None)
+        return None
     rights = {name: 1 << bit for name, (bit, since) in _RIGHTS.items() if since <= version}
     attributes = _RulesetAttributes(
         files=sum(rights.values()),
@@ -152,16 +183,15 @@ def prepare_confinement(writable: Iterable[Path]) -> Confinement:
         _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(_size(version)), 0)
     )
     if ruleset < 0:
-        return Confinement(None)
+        return None
     os.set_inheritable(ruleset, False)
-    rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
     try:
         for path, names in rules:
             _allow(ruleset, path, sum(rights[name] for name in names if name in rights))
     except BaseException:
         os.close(ruleset)
         raise
-    return Confinement(ruleset)
+    return ruleset
 
 
 def missing_parts() -> list[str]:

@@ -1,0 +1,46 @@
+"""`wanlab web --class`: check the options and serve a class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from wanlab.errors import WanlabError
+from wanlab.units import parse_size
+
+
+def run(
+    folder: Path,
+    *,
+    alone: Mapping[str, object],
+    port: int | None,
+    address: str,
+    url: str,
+    memory: str,
+    disk: str,
+    networks: int | None,
+    nice: int,
+    opens_browser: bool,
+) -> None:
+    """Serve a class. `alone` has the options that are for a single laboratory only."""
+    from wanlab.web.classroom import server
+    from wanlab.web.classroom.roster import MIN_MEMORY_BYTES, Limits
+
+    for name, value in alone.items():
+        if value is not None:
+            raise WanlabError(f"{name} cannot be combined with --class")
+    limits = Limits(parse_size(memory), parse_size(disk))
+    if limits.memory_bytes < MIN_MEMORY_BYTES:
+        raise WanlabError(f"--memory {memory} is too little for a network", "at least 128 MiB")
+    server.run(
+        server.ServedClass(
+            folder=folder,
+            port=port,
+            address=address,
+            url=url,
+            limits=limits,
+            networks=networks,
+            nice=nice,
+            opens_browser=opens_browser,
+        )
+    )

@@ -1,0 +1,129 @@
+"""What the process of a student may use of the computer. Its networks inherit all of it.
+
+All students have the rights of one user, the teacher's. So each process gives up what it does not need:
+with Landlock it reads the computer's programs and its own folder only, writes its own folder only, opens
+no TCP port, and neither traces nor signals other processes. If the hub runs as root, it can also be
+a user of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import resource
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import cache_folder, confine_files, find_image, landlock_version
+
+PACKAGE = Path(__file__).resolve().parents[2]
+SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/sys"),
+    *("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"),
+)
+MEMORY = Path("/dev/shm")
+OUT_OF_MEMORY_SCORE = "500"
+PR_SET_PDEATHSIG = 1
+CAPABILITY_VERSION = 0x20080522
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class StudentSandbox:
+    """What a process may use; `temporary` is a folder that nobody else has."""
+
+    folder: Path
+    temporary: Path
+    readable: tuple[Path, ...]
+    nice: int
+    max_file_bytes: int
+    user: str = ""
+
+    def enter(self) -> None:
+        """Restrict this process for good. It must have only one thread."""
+        os.setsid()  # out of the terminal's Ctrl-C, and a scheduling group of its own (autogroup)
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        os.umask(0o077)
+        os.nice(self.nice)
+        Path("/proc/self/oom_score_adj").write_text(OUT_OF_MEMORY_SCORE, encoding="ascii")
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if hard == resource.RLIM_INFINITY or hard > self.max_file_bytes:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self.max_file_bytes, self.max_file_bytes))
+        if self.user:
+            _become(self.user, [self.folder, self.temporary])
+        os.environ |= {
+            "TMPDIR": str(self.temporary),
+            "MPLCONFIGDIR": str(self.temporary),
+            "WANLAB_ANSWERS": "no",
+        }
+        os.chdir(self.folder)
+        _drop_capabilities()
+        if not confine_files(self.readable, [self.folder, self.temporary]):
+            raise RequirementError("this computer does not offer Landlock")
+
+
+def check_separation(class_folder: Path, readable: Iterable[Path]) -> None:
+    """RequirementError if students could not be kept apart on this computer."""
+    if not landlock_version():
+        raise RequirementError(
+            "this computer does not offer Landlock, which keeps students out of each other's folders",
+            "Linux 5.13 or newer; `wanlab doctor` says what is missing",
+        )
+    for folder in (*readable, MEMORY):
+        if class_folder.is_relative_to(folder.resolve()):
+            raise RequirementError(
+                f"the folder of a class cannot be in {folder}, which all students can read",
+                "move it to a home folder, for instance",
+            )
+
+
+def readable_folders() -> tuple[Path, ...]:
+    """Return the folders that all students can read: programs, Python, wanlab and its kernel."""
+    python = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+    libraries = (path for path in sys.path if "site-packages" in path or "dist-packages" in path)
+    kernels = (str(find_image().program.parent), str(cache_folder()))
+    names = [*SYSTEM, *python, *libraries, str(PACKAGE), *kernels]
+    return tuple(Path(name) for name in dict.fromkeys(names))
+
+
+def _drop_capabilities() -> None:
+    """Give up what root may do besides owning files: Landlock does not restrict CAP_PERFMON.
+
+    No program that is started gets them back, because Landlock comes with no_new_privs.
+    """
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    if LIBC.capset(header, (ctypes.c_uint32 * 6)()):
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def _become(name: str, folders: Iterable[Path]) -> None:
+    """Give folders to a user, and the rights of root up for theirs."""
+    account = account_of(name)
+    for folder in folders:
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    os.initgroups(account.pw_name, account.pw_gid)
+    os.setgid(account.pw_gid)
+    os.setuid(account.pw_uid)
+    os.environ |= {"HOME": account.pw_dir, "USER": name, "LOGNAME": name}
+
+
+def account_of(name: str) -> pwd.struct_passwd:
+    """Return the account of a user. RequirementError if we cannot become it."""
+    try:
+        account = pwd.getpwnam(name)
+    except KeyError:
+        raise RequirementError(
+            f"there is no user {name} on this computer", "create it: useradd"
+        ) from None
+    if os.geteuid() != 0 and account.pw_uid != os.geteuid():
+        raise RequirementError(
+            f"only root can start processes of the user {name}",
+            "run the server as root, or remove the column `user`",
+        )
+    return account

@@ -1,0 +1,170 @@
+"""`wanlab web --class FOLDER`: the server of a class, from its folder to the end of all networks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from wanlab.errors import WanlabError
+from wanlab.machine.compiled_modules import compile_libraries_ahead
+
+from ..app import STATIC
+from ..auth import NAMES, AuthMiddleware, ServerAddress
+from ..folder import STATE_FOLDER
+from ..server import (
+    CONFIRM_WITHIN_REAL_S,
+    SignallessServer,
+    configuration,
+    listen,
+    lock_folder,
+    open_in_browser,
+)
+from .front import front_protocol
+from .hub import Hub
+from .roster import Limits, Roster, link, read_roster, write_links
+from .teacher import teacher_application
+
+SAVE_REAL_S = 30.0
+
+
+@dataclass(frozen=True)
+class ServedClass:
+    """How a class is served.
+
+    url        how students' browsers reach the server, if not at this computer's own address
+    networks   how many may run at once; None: one for each student
+    nice       of students' processes and networks
+    """
+
+    folder: Path
+    port: int | None
+    address: str
+    url: str
+    limits: Limits
+    networks: int | None
+    nice: int
+    opens_browser: bool
+
+
+def run(options: ServedClass) -> None:
+    """Serve a class until a signal ends the server."""
+    if not options.folder.is_dir():
+        raise WanlabError(f"no folder {options.folder}", "make one, with students.csv in it")
+    check_address(options.address, options.url)
+    roster = read_roster(options.folder, options.limits)
+    state = roster.folder / STATE_FOLDER
+    state.mkdir(mode=0o700, exist_ok=True)
+    with lock_folder(state) as file, contextlib.closing(_listen(options)) as listening:
+        address = ServerAddress.of(listening.getsockname()[1], options.url)
+        hub = Hub(roster, address, networks=options.networks, nice=options.nice)
+        url = link(address.url, roster.teacher_token)
+        print(url, file=file, flush=True)
+        links = write_links(roster, address.url)
+        compile_libraries_ahead()
+        hub.prepare()
+        asyncio.run(_serve(listening, hub, links, url, opens_browser=options.opens_browser))
+
+
+def check_address(address: str, url: str) -> None:
+    """WanlabError if students' browsers could not reach the server, or would be refused."""
+    is_local = address in NAMES
+    if not is_local and not url:
+        raise WanlabError(
+            f"with --address {address}, say how browsers reach this computer",
+            "as in --url http://lab.example.edu:8765, or https:// behind a proxy with TLS",
+        )
+    if url:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
+            raise WanlabError(
+                f"{url} is not the address of a server", "as in https://lab.example.edu"
+            )
+
+
+def _listen(options: ServedClass) -> socket.socket:
+    return listen(options.port, options.address)
+
+
+async def _serve(
+    listening: socket.socket, hub: Hub, links: Path, url: str, *, opens_browser: bool
+) -> None:
+    app = AuthMiddleware(
+        teacher_application(hub, STATIC),
+        hub.address,
+        tokens=hub.tokens(),
+        cookies={hub.teacher_cookie},
+        closes=True,
+    )
+    protocol = front_protocol(hub.address.cookie_name, hub.find_server)
+    server = SignallessServer(configuration(app, protocol))
+    _announce(hub.roster, links, url)
+    if opens_browser:
+        page = hub.roster.folder / STATE_FOLDER / "open.html"
+        asyncio.get_running_loop().run_in_executor(None, open_in_browser, url, page)
+    saving = asyncio.create_task(_save_regularly(hub))
+    try:
+        with _signals(server, hub):
+            await server.serve(sockets=[listening])
+    finally:
+        saving.cancel()
+        await hub.close()
+
+
+def _announce(roster: Roster, links: Path, url: str) -> None:
+    if os.geteuid() == 0 and not all(it.user for it in roster.participants):
+        print(
+            "wanlab: students' networks run as root; a column `user` in students.csv gives each "
+            "student a user of their own (see docs/class.md)",
+            file=sys.stderr,
+        )
+    print(
+        f"the class is open: {url}\n"
+        f"links of {len(roster.participants)} students: {links}\n"
+        "press Ctrl-C to end it",
+        flush=True,
+    )
+
+
+async def _save_regularly(hub: Hub) -> None:
+    while True:
+        await asyncio.sleep(SAVE_REAL_S)
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(hub.save)
+
+
+@contextlib.contextmanager
+def _signals(server: SignallessServer, hub: Hub) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    asked_at = -CONFIRM_WITHIN_REAL_S
+
+    def end() -> None:
+        server.should_exit = True
+
+    def ask() -> None:
+        """End the server; if students have networks, only at the second Ctrl-C."""
+        nonlocal asked_at
+        running = sum(seat.is_running for seat in hub.seats.values())
+        now = time.monotonic()
+        if not running or now - asked_at < CONFIRM_WITHIN_REAL_S:
+            end()
+            return
+        asked_at = now
+        print(f"{running} networks are running: press Ctrl-C again to end them all", flush=True)
+
+    handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,222 @@
+"""The process of a student: the laboratory, its networks, and the connections of its browsers.
+
+It starts with the rights of the hub and gives them up before it reads anything of the student's. The
+hub hands it connections; it checks each request again. It ends when the hub does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import traceback
+from dataclasses import dataclass
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from wanlab.errors import WanlabError
+
+from .. import curves, protocol  # noqa: F401  (loaded here, curves are shared by all students)
+from ..app import STATIC, application
+from ..auth import AuthMiddleware, ServerAddress
+from ..connections import LimitedProtocol
+from ..laboratory import Laboratory
+from ..limits import ClassRules, FolderLimit
+from ..server import configuration
+from . import messages
+from .messages import Admitted, Ask, HandedIn, Serve, Status, StopNetwork, UnitState
+from .sandbox import StudentSandbox
+
+STATUS_REAL_S = 1.0
+MEASURE_FOLDER_EVERY = 3
+ADMISSION_REAL_S = 10.0
+ENDED_CONNECTIONS_REAL_S = 0.2
+
+
+@dataclass(frozen=True)
+class StudentSettings:
+    """What a student's process is started with."""
+
+    name: str
+    seed: int
+    memory_bytes: int
+    disk_bytes: int
+    cookie: str
+    address_url: str
+    address_schemes: dict[str, str]
+    cookie_name: str
+    sandbox: StudentSandbox
+
+
+def run(settings: StudentSettings, control: socket.socket) -> None:
+    """Serve a student until the hub ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was loaded before the fork stays shared
+    try:
+        settings.sandbox.enter()
+        asyncio.run(_StudentServer(settings, control).serve())
+    except WanlabError as error:
+        print(f"wanlab: {settings.name}: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+class _StudentServer:
+    def __init__(self, settings: StudentSettings, control: socket.socket) -> None:
+        self._settings = settings
+        self._control = control
+        self._control.setblocking(False)
+        self._ended = asyncio.Event()
+        self._answers: asyncio.Queue[Admitted] = asyncio.Queue()
+        self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
+        self._last = Status()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self._ended.set)
+        settings = self._settings
+        rules = ClassRules(
+            settings.seed, settings.memory_bytes, self._limit, self._ask, self._hand_in
+        )
+        self._laboratory = Laboratory(settings.sandbox.folder, rules=rules)
+        app = AuthMiddleware(
+            application(self._laboratory, STATIC),
+            ServerAddress(settings.address_url, settings.address_schemes, settings.cookie_name),
+            tokens={},
+            cookies={settings.cookie},
+            closes=True,
+        )
+        self._config = configuration(app, LimitedProtocol)
+        self._config.load()
+        self._state = ServerState()
+        loop.add_reader(self._control, self._receive)
+        watch = asyncio.create_task(self._watch())
+        try:
+            await self._ended.wait()
+        finally:
+            watch.cancel()
+            loop.remove_reader(self._control)
+            for connection in list(self._state.connections):
+                connection.shutdown()
+            await self._laboratory.close()
+            await asyncio.sleep(ENDED_CONNECTIONS_REAL_S)
+
+    # -- the hub ----------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        try:
+            received = messages.receive(self._control, messages.TO_STUDENT)
+        except BlockingIOError:
+            return
+        except (OSError, WanlabError):
+            received = None
+        if received is None:
+            self._ended.set()
+            return
+        message, file = received
+        match message:
+            case Serve(received=data) if file is not None:
+                self._spawn(self._serve_connection(file, data))
+            case StopNetwork():
+                self._spawn(self._stop("the teacher has stopped the network"))
+            case Admitted():
+                self._answers.put_nowait(message)
+
+    def _spawn(self, work: asyncio._CoroutineLike[None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve_connection(self, file: int, received: bytes) -> None:
+        connection = socket.socket(fileno=file)
+        connection.setblocking(False)
+        with contextlib.suppress(OSError):
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: _HandedOver(self._config, self._state, received), connection
+            )
+
+    async def _ask(self) -> None:
+        """Ask the hub whether a network may start; WanlabError if not."""
+        while not self._answers.empty():
+            self._answers.get_nowait()
+        messages.send(self._control, Ask())
+        try:
+            answer = await asyncio.wait_for(self._answers.get(), ADMISSION_REAL_S)
+        except TimeoutError:
+            raise WanlabError("the class does not answer", "try again") from None
+        if answer.reason:
+            raise WanlabError(answer.reason, "try again later, or ask your teacher")
+
+    def _hand_in(self, unit: str, packed: bytes) -> None:
+        file = messages.memory_file(packed)
+        try:
+            if not messages.send(self._control, HandedIn(unit), [file]):
+                raise WanlabError("the class does not answer", "hand in again")
+        finally:
+            os.close(file)
+
+    # -- what the student does --------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        """Tell the hub what has changed, and keep the folder within its limit."""
+        turn = 0
+        while True:
+            try:
+                if turn % MEASURE_FOLDER_EVERY == 0:
+                    await self._check_folder()
+                status = self._status()
+                if status != self._last and messages.send(self._control, status):
+                    self._last = status
+            except Exception:
+                traceback.print_exc()
+            turn += 1
+            await asyncio.sleep(STATUS_REAL_S)
+
+    async def _check_folder(self) -> None:
+        if await asyncio.to_thread(self._limit.is_exceeded):
+            await self._stop(self._limit.reason())
+
+    async def _stop(self, reason: str) -> None:
+        """Stop the network, and say why."""
+        laboratory = self._laboratory
+        if laboratory.session.is_stopped:
+            return
+        laboratory.broadcast.push(protocol.MessagePush(level="warning", what=reason))
+        await laboratory.session.stop()
+
+    def _status(self) -> Status:
+        laboratory = self._laboratory
+        lessons = laboratory.lessons
+        plan = laboratory.session.plan
+        phase = laboratory.session.snapshot().phase
+        units = tuple(
+            UnitState(it.unit, len(it.done), it.steps, it.points, it.of)
+            for it in lessons.snapshot().lessons
+            if it.done or it.points is not None
+        )
+        return Status(
+            browsers=len(laboratory.broadcast.browsers),
+            phase=phase,
+            nodes=len(plan.document.nodes) if plan is not None and phase != "stopped" else 0,
+            open_unit=lessons.unit.name if lessons.unit is not None else "",
+            units=units,
+            disk_bytes=self._limit.used_bytes,
+            is_full=self._limit.used_bytes > self._limit.limit_bytes,
+        )
+
+
+class _HandedOver(LimitedProtocol):
+    """A connection whose first bytes were read by the hub."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState, received: bytes) -> None:
+        super().__init__(config=config, server_state=state, app_state={})
+        self._received = received
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.data_received(self._received)

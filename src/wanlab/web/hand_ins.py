@@ -1,0 +1,70 @@
+"""Hands work in to the teacher of a class: the script of a unit, and what was typed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog, hand_in
+
+from .lessons import Lessons
+from .limits import ClassRules
+from .session import NetworkSession
+from .shell_marks import TypedCommand
+from .terminals import CLIENT, Terminal
+
+
+class HandIns:
+    """Notes what is typed in a unit, and packs it for the teacher. Does nothing outside classes."""
+
+    def __init__(self, lessons: Lessons, session: NetworkSession, rules: ClassRules) -> None:
+        self._lessons = lessons
+        self._session = session
+        self._rules = rules
+        self._number = int(time.time())  # other than those of an earlier server
+
+    def note_command(self, terminal: Terminal, command: TypedCommand) -> None:
+        """Note a command if it has ended, in the form of the transcripts of `wanlab lab start`."""
+        unit = self._lessons.unit
+        if unit is None or not self._rules.is_class or command.status is None:
+            return
+        if "\n" in command.line:  # a line of that form holds one command
+            return
+        transcripts = self._lessons.unit_folder(unit) / hand_in.TRANSCRIPTS
+        with contextlib.suppress(OSError):
+            transcripts.mkdir(exist_ok=True)
+            if command.at_mininet:
+                plan = self._session.plan
+                nodes = [node.name for node in plan.document.nodes] if plan is not None else []
+                hand_in.note_line(transcripts, nodes, command.line)
+                return
+            where = CLIENT if terminal.node == CLIENT else f"root@{terminal.title}"
+            self._number += 1
+            with (transcripts / hand_in.COMMANDS).open("a", encoding="utf-8") as file:
+                file.write(f"{command.status}\t{where}\t{self._number} {command.line}\n")
+
+    async def hand_in(self, name: str) -> None:
+        """Pack the work on a unit, and give it to the teacher."""
+        if self._rules.hand_in is None or self._rules.seed is None:
+            raise WanlabError(
+                "this laboratory belongs to no class", "pack your work with: wanlab lab hand-in"
+            )
+        unit = catalog.find(name)
+        packed = await asyncio.to_thread(self._pack, name, self._rules.seed)
+        self._rules.hand_in(unit.name, packed)
+        self._lessons.note_handed_in(unit, time.time())
+
+    def _pack(self, name: str, seed: int) -> bytes:
+        unit = catalog.find(name)
+        home = self._lessons.unit_folder(unit)
+        if not home.is_dir():
+            raise WanlabError(f"{unit.heading} has not been started", "press Start")
+        script, _ = hand_in.script_of(unit, home)
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "hand-in.zip"
+            hand_in.pack(unit, seed, home, script, target)
+            return target.read_bytes()

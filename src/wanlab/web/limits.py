@@ -1,0 +1,97 @@
+"""What a laboratory may use that shares its computer with others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab.errors import WanlabError
+from wanlab.units import format_size
+
+MAX_FILES = 100_000
+"""In the folder of a student."""
+
+
+async def _always() -> None:
+    """Admit every network."""
+
+
+@dataclass(frozen=True)
+class ClassRules:
+    """What holds for a student's laboratory in a class, and for no other.
+
+    seed            of the networks of units; None: as the page says
+    memory_bytes    of a network; None: as much as it needs
+    folder_limit    for what is in the working folder; None: no limit
+    admit           asked before a network starts; raises WanlabError to refuse it
+    hand_in         keeps a hand-in: the name of the unit, and the packed file; None: no class
+    """
+
+    seed: int | None = None
+    memory_bytes: int | None = None
+    folder_limit: FolderLimit | None = None
+    admit: Callable[[], Awaitable[None]] = _always
+    hand_in: Callable[[str, bytes], None] | None = None
+
+    @property
+    def is_class(self) -> bool:
+        """Whether this is the laboratory of a student in a class."""
+        return self.hand_in is not None
+
+
+class FolderLimit:
+    """A limit for the size of a folder, which is looked at from time to time.
+
+    A folder above the limit can be used to delete files: then it may not grow any further.
+    """
+
+    def __init__(self, folder: Path, limit_bytes: int) -> None:
+        self._folder = folder
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+        self._allowed_bytes = limit_bytes
+
+    def is_exceeded(self) -> bool:
+        """Measure the folder, and return whether it has grown above the limit."""
+        self.used_bytes = _used_bytes(self._folder)
+        is_exceeded = self.used_bytes > self._allowed_bytes
+        self._allowed_bytes = max(self.limit_bytes, self.used_bytes)
+        return is_exceeded
+
+    def check(self, more_bytes: int) -> None:
+        """WanlabError if there is no space for a file."""
+        self.used_bytes = _used_bytes(self._folder)
+        if self.used_bytes + more_bytes > self.limit_bytes:
+            raise WanlabError(self.reason(), "delete files in a terminal of a node")
+
+    def reason(self) -> str:
+        """Say that the folder is full."""
+        return (
+            f"your folder holds {format_size(self.used_bytes)}, "
+            f"and {format_size(self.limit_bytes)} are allowed"
+        )
+
+
+def _used_bytes(folder: Path) -> int:
+    """Return the size of a folder on disk; that of the limit's double if it has too many files."""
+    used_bytes = files = 0
+    pending = [str(folder)]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:  # removed in the meantime, or without the right to be read
+            continue
+        files += len(entries)
+        if files > MAX_FILES:
+            return 1 << 62
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            used_bytes += status.st_blocks * 512
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+    return used_bytes

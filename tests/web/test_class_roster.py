@@ -1,0 +1,89 @@
+"""The folder of a class: seeds, tokens, names and limits."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from class_client import class_folder
+
+from wanlab.errors import WanlabError
+from wanlab.labs.submissions import read_students
+from wanlab.web.classroom.roster import Limits, cookie_of, read_roster, write_links
+
+LIMITS = Limits(512 << 20, 1 << 30)
+URL = "http://lab.example.edu:8765"
+
+
+def test_seeds_and_tokens_are_drawn_once(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada", "Bob")
+    first = read_roster(folder, LIMITS)
+    write_links(first, URL)
+    with (folder / "students.csv").open("a") as file:
+        file.write("Carol\n")
+    second = read_roster(folder, LIMITS)
+    assert second.participants[:2] == first.participants
+    assert second.teacher_token == first.teacher_token
+    tokens = [second.teacher_token, *(it.token for it in second.participants)]
+    assert len({*tokens}) == 4
+    assert all(len(token) == 48 for token in tokens)
+    assert {it.seed for it in read_students(folder / "seeds.csv")} == {
+        it.seed for it in second.participants
+    }
+
+
+def test_a_list_with_seeds_is_taken_as_it_is(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada,7", "Bob,8", column="student,seed")
+    assert [it.seed for it in read_roster(folder, LIMITS).participants] == [7, 8]
+    assert not (folder / "seeds.csv").exists()
+
+
+def test_nobody_else_can_read_the_tokens(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada")
+    path = write_links(read_roster(folder, LIMITS), URL)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "students" / "Ada").stat().st_mode) == 0o700
+    assert f"{URL}/?token=" in path.read_text()
+    path.chmod(0o644)
+    with pytest.raises(WanlabError, match="other users of this computer can read"):
+        read_roster(folder, LIMITS)
+
+
+def test_a_cookie_does_not_contain_its_token(tmp_path: Path) -> None:
+    (student,) = read_roster(class_folder(tmp_path, "Ada"), LIMITS).participants
+    assert student.cookie == cookie_of(student.token)
+    assert student.token not in student.cookie
+
+
+@pytest.mark.parametrize("name", ["../Bob", "a/b", ".hidden", "..", "a\\b", "x\x07", "é" * 101])
+def test_a_name_that_is_no_name_of_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WanlabError, match="cannot be the name of a folder"):
+        read_roster(class_folder(tmp_path, "Ada", name), LIMITS)
+
+
+def test_two_students_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError, match="Ada is on line 2, too"):
+        read_roster(class_folder(tmp_path, "Ada", "Ada"), LIMITS)
+
+
+def test_columns_set_limits_for_single_students(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada,1GB,", "Bob,,2GB", column="student,memory,disk")
+    ada, bob = read_roster(folder, LIMITS).participants
+    assert ada.limits == Limits(10**9, LIMITS.disk_bytes)
+    assert bob.limits == Limits(LIMITS.memory_bytes, 2 * 10**9)
+
+
+def test_all_wrong_limits_are_named_at_once(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada,much,", "Bob,1MB,x", column="student,memory,disk")
+    with pytest.raises(WanlabError) as caught:
+        read_roster(folder, LIMITS)
+    text = str(caught.value)
+    assert all(place in text for place in ("Ada (memory)", "Bob (memory)", "Bob (disk)"))
+
+
+def test_a_class_without_a_list_says_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(WanlabError, match=r"students\.csv"):
+        read_roster(tmp_path, LIMITS)
+    with pytest.raises(WanlabError, match="lacks a column"):
+        read_roster(class_folder(tmp_path, "Ada", column="who"), LIMITS)
