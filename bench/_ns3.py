@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wanlab.machine.embedded import cache_folder
+from wanlab.user_cache import user_cache_folder
 
 VERSION = "3.44.post0"
 SOURCES = Path(__file__).parent / "ns3"
@@ -47,7 +47,7 @@ class Ns3:
         """Fetch the wheel if it is not in the cache; raises NoNs3Error."""
         if not shutil.which("g++"):
             raise NoNs3Error("its programs need g++ (sudo apt-get install g++)")
-        self._folder = cache_folder().parent / "peers" / f"ns3-{VERSION}"
+        self._folder = user_cache_folder() / "peers" / f"ns3-{VERSION}"
         if not self._folder.exists():
             note(f"Downloading ns-3 {VERSION} (70 MB) from the package index to {self._folder}")
             self._fetch()

@@ -34,8 +34,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
-DATA = {"units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"} | {
-    "temporary"
+DATA = {
+    *("units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"),
+    *("temporary", "user_cache"),
 }
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR}
@@ -58,7 +59,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "units": {"errors"},
     "fields": {"errors", "input_file"},
     "input_file": {"errors"},
-    "process_identity": set(),
+    "user_cache": set(),
+    "process_identity": {"user_cache"},
     "temporary": {"process_identity"},
     "yaml_text": {"errors"},
     "topology": DATA,

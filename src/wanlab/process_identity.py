@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .user_cache import user_cache_folder
+
 END_REAL_S = 5.0
 
 
@@ -46,9 +48,7 @@ def note_folders() -> list[Path]:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and os.access(runtime, os.W_OK):
         found.append(Path(runtime) / "wanlab")
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    found.append((base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "runs")
-    return found
+    return [*found, user_cache_folder() / "runs"]
 
 
 def system_id() -> str:

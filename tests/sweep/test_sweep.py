@@ -50,7 +50,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache."""
     for module in (programs, cache):
-        monkeypatch.setattr(module, "cache_folder", lambda: tmp_path / "cache")
+        monkeypatch.setattr(module, "experiments_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 

@@ -135,9 +135,9 @@ def quantities(context: typer.Context, incomplete: str) -> Iterator[str]:
 @_quietly
 def kernels(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield the folders of the kernels that have been built."""
-    from wanlab.machine.embedded import cache_folder
+    from wanlab.machine.embedded import kernels_folder
 
-    yield from (str(path.parent) for path in cache_folder().glob("*/manifest.json"))
+    yield from (str(path.parent) for path in kernels_folder().glob("*/manifest.json"))
 
 
 @_quietly

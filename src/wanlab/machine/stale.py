@@ -20,7 +20,7 @@ from pathlib import Path
 from wanlab import temporary
 
 from . import notes
-from .embedded.image import cache_folder
+from .embedded.image import kernels_folder
 
 BUILDING = "building-"
 
@@ -38,7 +38,7 @@ def find_stale() -> list[StaleItem]:
     return [
         *_machines_of_killed_programs(),
         *_folders_of_killed_programs(),
-        *_killed_builds(cache_folder()),
+        *_killed_builds(kernels_folder()),
     ]
 
 

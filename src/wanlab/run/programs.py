@@ -20,6 +20,7 @@ from pathlib import Path
 
 from wanlab.errors import WanlabError
 from wanlab.machine.guest_environment import ENVIRONMENT
+from wanlab.user_cache import user_cache_folder
 
 PROGRAMS = (
     *("bash", "dash", "python3", "ip", "tc", "ss", "iperf3", "ping", "ethtool", "tcpdump", "curl"),
@@ -48,10 +49,9 @@ def program_hashes(names: tuple[str, ...]) -> dict[str, str]:
     return hashes
 
 
-def cache_folder() -> Path:
+def experiments_folder() -> Path:
     """Return the user's folder for what experiments store between processes."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "experiments"
+    return user_cache_folder() / "experiments"
 
 
 def _libraries_of(programs: Iterable[str]) -> dict[str, list[str]]:
@@ -91,7 +91,7 @@ def _hash_of(path: str, stored: dict[str, StoredHash]) -> str:
 def _read_stored_hashes() -> dict[str, StoredHash]:
     """Return the stored hashes by path; a file that is damaged counts as empty."""
     try:
-        data = json.loads((cache_folder() / "programs.json").read_text(encoding="utf-8"))
+        data = json.loads((experiments_folder() / "programs.json").read_text(encoding="utf-8"))
         return {
             str(path): (int(changed_ns), int(size), str(digest))
             for path, (changed_ns, size, digest) in data.items()
@@ -101,7 +101,7 @@ def _read_stored_hashes() -> dict[str, StoredHash]:
 
 
 def _write_stored_hashes(hashes: Mapping[str, StoredHash]) -> None:
-    folder = cache_folder()
+    folder = experiments_folder()
     with contextlib.suppress(OSError):  # without a writable home it only takes longer
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f"programs.{os.getpid()}"

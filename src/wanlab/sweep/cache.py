@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wanlab.errors import RecordError
-from wanlab.run.programs import cache_folder
+from wanlab.run.programs import experiments_folder
 from wanlab.run.result import Result, check_record, read_result
 from wanlab.units import parse_size
 
@@ -30,7 +30,7 @@ class Cache:
     """A folder of runs; by default the user's."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or cache_folder() / "runs"
+        self.folder = folder or experiments_folder() / "runs"
 
     def find(self, key: str) -> Result | None:
         """Return the run with this key; None if there is none, or a damaged one, which is removed."""

@@ -11,7 +11,7 @@ machine     all of it together
 
 from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
-from .image import IMAGE_VARIABLE, Image, built_kernels, cache_folder, find_image
+from .image import IMAGE_VARIABLE, Image, built_kernels, find_image, kernels_folder
 from .machine import EmbeddedMachine
 
 __all__ = [
@@ -19,9 +19,9 @@ __all__ = [
     "EmbeddedMachine",
     "Image",
     "built_kernels",
-    "cache_folder",
     "confine_files",
     "find_image",
+    "kernels_folder",
     "landlock_version",
     "recipe_program",
 ]

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wanlab.errors import RequirementError
+from wanlab.user_cache import user_cache_folder
 
 from . import first_use
 
@@ -63,10 +64,9 @@ class Image:
         return sorted(Path(line).stem.replace("-", "_") for line in lines)
 
 
-def cache_folder() -> Path:
+def kernels_folder() -> Path:
     """Return the folder in which the recipe keeps this user's kernels."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "wanlab" / "kernels"
+    return user_cache_folder() / "kernels"
 
 
 def shipped_folder() -> Path:
@@ -92,17 +92,17 @@ def find_image(kernel: str = "") -> Image:
     if (folder := _folder_of(named or DEFAULT_KERNEL)) is not None:
         return load_image(folder)
     if not named:
-        raise RequirementError(f"no kernel has been built in {cache_folder()}", BUILD_HINT)
+        raise RequirementError(f"no kernel has been built in {kernels_folder()}", BUILD_HINT)
     first_use.build(named, built_kernels())
     folder = _folder_of(named)
     if folder is None:
-        raise RequirementError(f"the kernel {named} was built, but not into {cache_folder()}")
+        raise RequirementError(f"the kernel {named} was built, but not into {kernels_folder()}")
     return load_image(folder)
 
 
 def built_kernels() -> dict[str, Path]:
     """Return the folder of each kernel that has been built, by name."""
-    built = cache_folder()
+    built = kernels_folder()
     try:
         manifests = sorted(
             built.glob(f"[0-9a-f]*/{MANIFEST_FILE}"), key=lambda path: path.stat().st_mtime_ns

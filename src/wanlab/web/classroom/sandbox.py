@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import RequirementError
-from wanlab.machine.embedded import cache_folder, confine_files, find_image, landlock_version
+from wanlab.machine.embedded import confine_files, find_image, kernels_folder, landlock_version
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SYSTEM = (
@@ -87,7 +87,7 @@ def readable_folders() -> tuple[Path, ...]:
     """Return the folders that all students can read: programs, Python, wanlab and its kernel."""
     python = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     libraries = (path for path in sys.path if "site-packages" in path or "dist-packages" in path)
-    kernels = (str(find_image().program.parent), str(cache_folder()))
+    kernels = (str(find_image().program.parent), str(kernels_folder()))
     names = [*SYSTEM, *python, *libraries, str(PACKAGE), *kernels]
     return tuple(Path(name) for name in dict.fromkeys(names))
 
