@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from wanlab import load
+from wanlab.cli import lab_start
 from wanlab.cli.series import expected_s
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, lesson
+from wanlab.labs.lab_network import network_of
 
 
 def test_a_lesson_is_shown_without_answers_however_it_is_printed(wanlab: Any) -> None:
@@ -136,3 +139,42 @@ def of_series(folder: Path) -> list[str]:
             if path.resolve() == folder.resolve() and path.parent.name.isdigit():
                 found.append(path.parent.name)
     return found
+
+
+@pytest.mark.machine
+def test_a_lab_starts_at_a_step_with_all_earlier_ones_done(wanlab: Any) -> None:
+    lines = b"h1 iperf3 -c 10.0.0.2 -t 1 -f m\nsh pkill -INT iperf3\nh1 pwd\n"
+    ran = wanlab("lab", "start", "16", "--at", "18", "--folder", "x", "--no-tmux", input=lines)
+    assert ran.status == 0, ran.errors
+    errors = ran.errors
+    assert "performing 17 steps, about 10 s of network time" in errors
+    assert "h1$ sysctl -w net.ipv4.tcp_wmem='10240 87380 52428800'" in errors
+    assert "running: iperf3 -s (h3); to end it: h3 pkill -INT iperf3" in errors
+    assert "not as it should be" not in errors
+    (session,) = (wanlab.folder / "x" / "transcripts").glob("*.wanlab")
+    verified = wanlab("replay", str(session), "--verify")
+    assert verified.status == 0, verified.errors
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("99", "Lab 16: Random Early Detection has no step 99 (its steps are 1 to 57; see: "),
+        ("0", "has no step 0"),
+        ("22", "step 22 comes while the command of step 20 waits for Enter (start at step 20, or"),
+    ],
+)
+def test_a_lab_does_not_start_at_a_wrong_step(wanlab: Any, at: str, message: str) -> None:
+    ran = wanlab("lab", "start", "16", "--at", at, "--folder", "x")
+    assert ran.status == 1
+    assert message in ran.errors
+    assert not (wanlab.folder / "x").exists()
+
+
+def test_terminals_open_in_the_folder_that_earlier_steps_changed_to(tmp_path: Path) -> None:
+    unit = catalog.find("16")
+    network = network_of(unit, load(unit.topology), tmp_path, seed=1, clock="virtual")
+    words = lab_start.tmux(unit, network, "hello", {"h1": "/home/admin/RED", "client": "/x y"})
+    assert "cd /home/admin/RED; exec wanlab-node h1" in words
+    assert "cd /home/admin; exec wanlab-node h2" in words
+    assert any(word.startswith("cd '/x y'; PS1='client") for word in words)

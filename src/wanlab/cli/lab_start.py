@@ -8,21 +8,23 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wanlab import Network, Process, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, hand_in, student_files, unit_file
+from wanlab.labs import catalog, hand_in, start_at, student_files, unit_file
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
-from wanlab.labs.unit import Unit
+from wanlab.labs.start_at import StartedUnit
+from wanlab.labs.unit import CLIENT, Unit
 
 from . import execute
 from .exec_options import ExecOptions
+from .progress import Progress
 from .topologies import one_of
 
 SHELL = "bash --norc --noprofile -i"
@@ -43,10 +45,14 @@ def start(
     folder: Path | None,
     without_tmux: bool,
     units: Path | None = None,
+    at: int | None = None,
 ) -> int:
-    """Start a unit's network; return the exit status of its prompt."""
+    """Start a unit's network, with the steps before step `at` done; return the exit status of its
+    prompt."""
     one_of("clock", clock, ("virtual", "real"))
     unit = unit_file.for_seed(catalog.find(name, units), seed)
+    if at is not None:
+        start_at.steps_before(unit, at)  # before any file is written
     home = (folder or Path(unit.folder.name)).resolve()
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -60,15 +66,52 @@ def start(
             f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
         ) from None
     drawn = student_files.student_topology(home, unit)
-    topology = load(drawn if drawn.is_file() else unit.topology)
-    network = network_of(unit, topology, home, seed=seed, clock=clock)
-    if clock == "virtual":
-        network.record_session(hand_in.new_session(home))
+    session = hand_in.new_session(home) if clock == "virtual" else None
+    if at is not None:
+        started = _start_at(unit, at, home, seed=seed, clock=clock, session=session)
+        network = started.network
+    else:
+        started = None
+        topology = load(drawn if drawn.is_file() else unit.topology)
+        network = network_of(unit, topology, home, seed=seed, clock=clock)
+        if session is not None:
+            network.record_session(session)
+    with network if started is not None else nullcontext():
+        return _run(unit, network, started, home, drawn, seed, without_tmux=without_tmux)
+
+
+def _start_at(
+    unit: Unit, at: int, home: Path, *, seed: int, clock: str, session: Path | None
+) -> StartedUnit:
+    progress = Progress()
+    try:
+        return start_at.start_at(
+            *(unit, at, home), seed=seed, clock=clock, session=session, say=progress.say
+        )
+    finally:
+        progress.end()
+
+
+def _run(
+    unit: Unit,
+    network: Network,
+    started: StartedUnit | None,
+    home: Path,
+    drawn: Path,
+    seed: int,
+    *,
+    without_tmux: bool,
+) -> int:
+    """Run the prompt, or tmux; return its exit status."""
+    topology = network.topology
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
     greeting = _greeting(unit, home, uses_tmux=uses_tmux, is_terminal=is_terminal)
+    if started is not None:
+        greeting = "\n".join([greeting, *_state(started)])
     print(greeting, file=sys.stderr)
-    command = tmux(unit, network, greeting) if uses_tmux else list(PROMPT)
+    folders = started.folders if started is not None else {}
+    command = tmux(unit, network, greeting, folders) if uses_tmux else list(PROMPT)
     if not topology.nodes:
         print(f"the network is empty: save a topology as {drawn} and start again", file=sys.stderr)
     variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
@@ -104,20 +147,44 @@ def _start(
     )
 
 
-def tmux(unit: Unit, network: Network, greeting: str) -> list[str]:
+def _state(started: StartedUnit) -> list[str]:
+    """Return lines about what the steps that were performed have left."""
+    lines = [f"not as it should be: {problem}" for problem in started.problems]
+    if started.problems:
+        lines.append(
+            "(files of an earlier attempt may be in the way: use an empty folder, --folder)"
+        )
+    for name, command in started.running:
+        where = "sh" if name == CLIENT else name
+        program = command.removeprefix("sudo ").split()[0]
+        lines.append(f"running: {command} ({name}); to end it: {where} pkill -INT {program}")
+    for name, folder in started.folders.items():
+        if folder != student_files.HOME:
+            lines.append(f"the terminal of {name} was in {folder}")
+    return lines
+
+
+def tmux(
+    unit: Unit, network: Network, greeting: str, folders: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the command of a tmux session: the prompt, the client, each host, and the lesson.
 
-    tmux uses the whole screen, so the greeting is shown in it as well.
+    tmux uses the whole screen, so the greeting is shown in it as well. `folders` says where terminals
+    open.
     """
+    folders = folders or {}
     folder = student_files.folder_of(unit)
-    client = f"cd ~/{shlex.quote(folder)}; PS1='client:\\w$ ' exec {SHELL}" if folder else ""
+    opened = folders.get(CLIENT, f"{student_files.HOME}/{folder}" if folder else "")
+    client = f"cd {shlex.quote(opened)}; PS1='client:\\w$ ' exec {SHELL}" if opened else ""
     client = client or f"PS1='client:\\w$ ' exec {SHELL}"
     # A prompt that uses the host service would stop time in all windows while it waits.
     prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
     prompt += f"; tmux -L {SOCKET} kill-session"
     windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
     hosts = [*network.topology.hosts, *network.topology.routers]
-    windows += [(host.name, f"wanlab-node {host.name}") for host in hosts]
+    for host in hosts:
+        place = shlex.quote(folders.get(host.name, student_files.HOME))
+        windows.append((host.name, f"cd {place}; exec wanlab-node {host.name}"))
     own = f" --units {shlex.quote(str(unit.folder.parent))}" if unit.own_name else ""
     windows += [
         (

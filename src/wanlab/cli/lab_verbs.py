@@ -86,6 +86,10 @@ def lab_start(
             metavar="FOLDER",
         ),
     ] = None,
+    at: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--at", help="Begin at this step, with all before it done.", metavar="STEP"),
+    ] = None,
     no_tmux: Annotated[
         bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
     ] = False,
@@ -98,18 +102,27 @@ def lab_start(
     \b
     wanlab lab start 6
     wanlab lab start prob1 --seed 4 --folder ~/prob1
+    wanlab lab start 16 --at 12 --folder ~/lab16-from-12
 
     Your files are kept in FOLDER, and what each terminal shows in FOLDER/transcripts. The home folder
     in the network also has the folders that the course's manual names: ~/lab_topologies,
     ~/NTP_Exercises and ~/NTP_Problems.
 
     To have your work graded, type `wanlab lab check UNIT` in the network.
+    With --at, the steps before that one are performed first, as the lesson tells you to type them; it
+    says what they have left running.
     """
     from . import lab_start as command_module
 
     raise typer.Exit(
         command_module.start(
-            unit, seed=seed, clock=clock, folder=folder, without_tmux=no_tmux, units=units
+            unit,
+            seed=seed,
+            clock=clock,
+            folder=folder,
+            without_tmux=no_tmux,
+            units=units,
+            at=at,
         )
     )
 

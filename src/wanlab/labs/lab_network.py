@@ -54,9 +54,17 @@ class LabNetwork:
     """A network that the GUI runs and stops, while the client's terminal stays."""
 
     def __init__(
-        self, unit: Unit, folder: Path, *, seed: int, clock: str, confines: bool = False
+        self,
+        unit: Unit,
+        folder: Path,
+        *,
+        seed: int,
+        clock: str,
+        confines: bool = False,
+        session: Path | None = None,
     ) -> None:
         self._unit = unit
+        self._session = session
         self._confines = confines
         self.programs: list[dict[str, str]] = []
         """What the checks run, as it was before anything was typed."""
@@ -95,6 +103,8 @@ class LabNetwork:
     def _boot(self, topology: Topology) -> None:
         compile_libraries_ahead()
         network = network_of(self._unit, topology, self._folder, seed=self._seed, clock=self._clock)
+        if self._session is not None:
+            network.record_session(self._session)
         network.start()
         self._network = network
         student_files.link_home(network)
@@ -157,6 +167,13 @@ class LabNetwork:
     def client_shell(self) -> LabShell | None:
         """Return the client's terminal if it has been opened."""
         return self._shells.get(CLIENT)
+
+    def release(self) -> Network:
+        """Return the running network, which is the caller's from now on; its terminals stay open."""
+        network = self.network
+        self.prompt.close()
+        self._network = None
+        return network
 
     def close(self) -> None:
         """End the machine and everything that runs in it."""

@@ -53,8 +53,12 @@ class StepRunner:
         clock: str = "virtual",
         say: Callable[[str], None] = lambda line: None,
         confines: bool = False,
+        session: Path | None = None,
+        measures: bool = True,
     ) -> None:
-        """`confines`: run everything that is typed in a sandbox; see `Network.confine_programs`."""
+        """`confines`: run everything that is typed in a sandbox; see `Network.confine_programs`.
+        `session`: record the network's session in this file. Without `measures`, nothing is sampled
+        and no figures are compared."""
         self.unit = unit
         self.folder = folder
         self.canvas = Canvas(unit.topology)
@@ -62,7 +66,10 @@ class StepRunner:
         self._clock = clock
         self._say = say
         self._confines = confines
-        self._lab = LabNetwork(unit, folder, seed=seed, clock=clock, confines=confines)
+        self._measures = measures
+        self._lab = LabNetwork(
+            unit, folder, seed=seed, clock=clock, confines=confines, session=session
+        )
         self._records = StepRecords()
         self._started: dict[str, StartedCommand] = {}
         self._typed: dict[int, tuple[Outcome, LabShell]] = {}
@@ -114,8 +121,23 @@ class StepRunner:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def perform(self, steps: Sequence[Step]) -> list[Outcome]:
-        """Perform steps in order; their outcomes are added to `results`, too."""
+    def release(self) -> Network:
+        """Return the running network, which is the caller's from now on; its terminals stay open."""
+        return self._lab.release()
+
+    def running_commands(self) -> list[tuple[str, str]]:
+        """Return the commands that steps have left running: each terminal with its command."""
+        return [
+            (command.shell.name, command.result.step.lines[-1])
+            for command in self._started.values()
+            if command.shell.is_busy
+        ]
+
+    def perform(self, steps: Sequence[Step], *, finish: bool = True) -> list[Outcome]:
+        """Perform steps in order; their outcomes are added to `results`, too.
+
+        Commands that they leave running are ended, unless `finish` is false.
+        """
         before = len(self.results)
         for step in steps:
             result = Outcome(step, clock=self._clock)
@@ -131,7 +153,8 @@ class StepRunner:
                 result.problems.append(str(error))
             if self._lab.has_booted:
                 result.seconds = (self._lab.now_ns - began_ns) / 1e9
-        self._finish(self.results[before:])
+        if finish:
+            self._finish(self.results[before:])
         return self.results[before:]
 
     def _perform(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
@@ -327,9 +350,13 @@ class StepRunner:
     # -- comparing with the manual ----------------------------------------------------------------
 
     def _begin_sampling(self, result: Outcome, later: Iterable[Step] = ()) -> None:
+        if not self._measures:
+            return
         self._records.begin(self.network, result.step, later)
 
     def _compare(self, result: Outcome, folder: str) -> None:
+        if not self._measures:
+            return
         steps = [other.step for other in self.results]
         queues = self._records.end(result.step, steps)
         step_output = StepOutput(result.output, read_file=self._reader(folder), queues=queues)

@@ -1,0 +1,86 @@
+"""Starts a unit at one of its steps: the steps before it are performed, as a student would.
+
+Only what the lab tells the student to type is performed, never a solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wanlab import Network
+from wanlab.errors import WanlabError
+
+from .instructor import network_seconds
+from .runner import StepRunner
+from .unit import MININET, Step, Unit
+
+
+@dataclass(frozen=True)
+class StartedUnit:
+    """A unit's network in which the first steps are done."""
+
+    network: Network
+    folders: dict[str, str]
+    """The folder that each terminal has changed to, where it is not the first one."""
+    running: Sequence[tuple[str, str]]
+    """Commands that were left running: each terminal with its command."""
+    problems: Sequence[str]
+    """Steps that did not go as they should."""
+
+
+def steps_before(unit: Unit, at: int) -> list[Step]:
+    """Return the steps before a step. WanlabError if the unit has no such step, or if it cannot be
+    started there."""
+    numbers = [step.n for step in unit.steps]
+    if at not in numbers:
+        raise WanlabError(
+            f"{unit.heading} has no step {at}",
+            f"its steps are {min(numbers)} to {max(numbers)}; see: wanlab lab show {unit.name}",
+        )
+    before = [step for step in unit.steps if step.n < at]
+    typed = [step.n for step in before if step.waits_for_enter]
+    entered = {number for step in before for number in step.enter}
+    if open_steps := [number for number in typed if number not in entered]:
+        enters = (step.n for step in unit.steps if open_steps[0] in step.enter)
+        raise WanlabError(
+            f"step {at} comes while the command of step {open_steps[0]} waits for Enter",
+            f"start at step {open_steps[0]}, or at step {next(enters, at) + 1}",
+        )
+    if any(step.where == (MININET,) for step in before):
+        first = next(step.n for step in before if step.where == (MININET,))
+        raise WanlabError(
+            f"step {first} is typed at Mininet's prompt, which cannot be handed over",
+            f"start at step {first} or before",
+        )
+    return before
+
+
+def start_at(
+    unit: Unit,
+    at: int,
+    home: Path,
+    *,
+    seed: int,
+    clock: str,
+    session: Path | None,
+    say: Callable[[str], None],
+) -> StartedUnit:
+    """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
+    steps = steps_before(unit, at)
+    seconds = network_seconds(steps)
+    say(f"performing {len(steps)} steps, about {seconds:.0f} s of network time")
+    with StepRunner(
+        unit, home, seed=seed, clock=clock, say=say, session=session, measures=False
+    ) as runner:
+        outcomes = runner.perform(steps, finish=False)
+        runner.run_topology()
+        names = dict.fromkeys(name for step in steps for name in step.where if step.lines)
+        folders = {name: runner.shell(name).folder for name in names}
+        running = runner.running_commands()
+        network = runner.release()
+    problems = [
+        f"{outcome.step.title}: {problem}" for outcome in outcomes for problem in outcome.problems
+    ]
+    return StartedUnit(network, folders, running, problems)
