@@ -14,7 +14,15 @@ from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
 from .kernel_verbs import kernel as kernel_commands
 from .lab_verbs import lab
-from .options import Json, OptionalSeed, SessionFile, WireOption
+from .options import (
+    Json,
+    OptionalSeed,
+    SessionFile,
+    WireOption,
+    choice_option,
+    node_option,
+    topology_option,
+)
 from .passed_on import ALL_ARGUMENTS, PassedOn
 from .plot_verb import plot
 from .replay_verb import replay
@@ -80,34 +88,30 @@ def execute(
     ],
     topo: Annotated[
         Optional[str],  # noqa: UP045  (typer reads the annotation at run time)
-        typer.Option(
-            help="A topology file, or a shape such as single,4 or tree,depth=2,fanout=2.",
-            metavar="TOPOLOGY",
-            autocompletion=completions.topologies,
-        ),
+        topology_option("A topology file, or a shape such as single,4 or tree,depth=2,fanout=2."),
     ] = None,
     node: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="The host or router to run it on (default: the root namespace, with the switches).",
-            metavar="NODE",
-            autocompletion=completions.nodes,
+        node_option(
+            "The host or router to run it on (default: the root namespace, with the switches)."
         ),
     ] = None,
     machine: Annotated[
         str,
-        typer.Option(
-            help="embedded (its own kernel) or native (this computer's kernel, in new namespaces).",
-            metavar="MACHINE",
-            autocompletion=completions.one_of("embedded", "native"),
+        choice_option(
+            "embedded (its own kernel) or native (this computer's kernel, in new namespaces).",
+            "MACHINE",
+            "embedded",
+            "native",
         ),
     ] = "embedded",
     clock: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="virtual (as fast as possible, repeatable) or real (default: that of the machine).",
-            metavar="CLOCK",
-            autocompletion=completions.one_of("virtual", "real"),
+        choice_option(
+            "virtual (as fast as possible, repeatable) or real (default: that of the machine).",
+            "CLOCK",
+            "virtual",
+            "real",
         ),
     ] = None,
     wire: WireOption = "mtu",

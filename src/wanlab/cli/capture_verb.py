@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from . import completions
-from .options import OptionalSeed, WireOption
+from .options import OptionalSeed, WireOption, choice_option, node_option, topology_option
 
 COMMAND = "wanlab.command"
 SEPARATOR = "--"
@@ -42,19 +42,13 @@ def capture(
     ] = None,
     topo: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="A topology file, or a shape such as single,4 (default: the network we are in).",
-            metavar="TOPOLOGY",
-            autocompletion=completions.topologies,
+        topology_option(
+            "A topology file, or a shape such as single,4 (default: the network we are in)."
         ),
     ] = None,
     node: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="The node to run the command on (default: the root namespace).",
-            metavar="NODE",
-            autocompletion=completions.nodes,
-        ),
+        node_option("The node to run the command on (default: the root namespace)."),
     ] = None,
     write: Annotated[
         Optional[str],  # noqa: UP045
@@ -81,10 +75,11 @@ def capture(
     ] = None,
     pace: Annotated[
         str,
-        typer.Option(
-            help="fast, or real: time is never faster than a real clock.",
-            metavar="PACE",
-            autocompletion=completions.one_of("fast", "real"),
+        choice_option(
+            "fast, or real: time is never faster than a real clock.",
+            "PACE",
+            "fast",
+            "real",
         ),
     ] = "fast",
     wire: WireOption = "mtu",

@@ -6,8 +6,32 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
+from typer.models import OptionInfo
 
 from . import completions
+
+
+def topology_option(help: str) -> OptionInfo:
+    """Return an option that takes a topology file or a shape."""
+    option: OptionInfo = typer.Option(
+        help=help, metavar="TOPOLOGY", autocompletion=completions.topologies
+    )
+    return option
+
+
+def node_option(help: str) -> OptionInfo:
+    """Return an option that takes the name of a node."""
+    option: OptionInfo = typer.Option(help=help, metavar="NODE", autocompletion=completions.nodes)
+    return option
+
+
+def choice_option(help: str, metavar: str, *values: str) -> OptionInfo:
+    """Return an option whose value is one of `values`; the command checks that."""
+    option: OptionInfo = typer.Option(
+        help=help, metavar=metavar, autocompletion=completions.one_of(*values)
+    )
+    return option
+
 
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER")
@@ -18,18 +42,15 @@ OptionalSeed = Annotated[
 ]
 Clock = Annotated[
     str,
-    typer.Option(
-        help="virtual (as fast as possible, repeatable) or real.",
-        metavar="CLOCK",
-        autocompletion=completions.one_of("virtual", "real"),
-    ),
+    choice_option("virtual (as fast as possible, repeatable) or real.", "CLOCK", "virtual", "real"),
 ]
 WireOption = Annotated[
     str,
-    typer.Option(
-        help="mtu (packets as on a real wire) or gso (up to 64 KB, as on plain veth; faster).",
-        metavar="WIRE",
-        autocompletion=completions.one_of("mtu", "gso"),
+    choice_option(
+        "mtu (packets as on a real wire) or gso (up to 64 KB, as on plain veth; faster).",
+        "WIRE",
+        "mtu",
+        "gso",
     ),
 ]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Jobs, Json, NoCache, WireOption
+from .options import Jobs, Json, NoCache, WireOption, choice_option, node_option, topology_option
 
 LIST = "list"
 
@@ -48,35 +48,28 @@ def run_test(
     ] = None,
     congestion: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="Congestion control (cubic), or several to compare: cubic,bbr.",
-            metavar="NAMES",
-            autocompletion=completions.one_of("bbr", "cubic", "dctcp", "htcp", "reno", "vegas"),
+        choice_option(
+            "Congestion control (cubic), or several to compare: cubic,bbr.",
+            "NAMES",
+            "bbr",
+            "cubic",
+            "dctcp",
+            "htcp",
+            "reno",
+            "vegas",
         ),
     ] = None,
     topo: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            help="Another topology: a file or a shape (default: a dumbbell).",
-            metavar="TOPOLOGY",
-            autocompletion=completions.topologies,
-        ),
+        topology_option("Another topology: a file or a shape (default: a dumbbell)."),
     ] = None,
     client: Annotated[
         str,
-        typer.Option(
-            help="The host to test from (default: the first).",
-            metavar="NODE",
-            autocompletion=completions.nodes,
-        ),
+        node_option("The host to test from (default: the first)."),
     ] = "",
     server: Annotated[
         str,
-        typer.Option(
-            help="The host to test to (default: the last).",
-            metavar="NODE",
-            autocompletion=completions.nodes,
-        ),
+        node_option("The host to test to (default: the last)."),
     ] = "",
     time: Annotated[int, typer.Option(min=1, help="Seconds of load.", metavar="SECONDS")] = 30,
     flows: Annotated[
