@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from .sandbox import Sandbox
 
+    FileAction = tuple[int, ...] | tuple[int, int, str, int, int]
+    """A file action of posix_spawn(): (POSIX_SPAWN_DUP2, from, to), or OPEN with path and flags."""
+
     class InputState(TypedDict):
         """The answer to `input_state`."""
 
@@ -58,6 +61,60 @@ class ChildProcess:  # a plain class: importing `dataclasses` takes a tenth of a
         self.is_input_polled = False
         self.left_terminal: int | None = None
         self.credit: int | None = None
+
+
+class ChildStreams:
+    """The standard streams of a program that is about to be started.
+
+    `actions` are what posix_spawn() does in the child to open them. `own_ends` are our descriptors:
+    `input_end` writes to standard input (None if that is /dev/null), and `outputs` read the output.
+    """
+
+    def __init__(self) -> None:
+        self.actions: list[FileAction] = []
+        self.own_ends: list[int] = []
+        self.outputs: dict[int, Kind] = {}
+        self.input_end: int | None = None
+        self._child_ends: list[int] = []
+
+    def open_terminal(self, rows: int, columns: int) -> None:
+        """Make one terminal all three streams."""
+        master, slave = os.openpty()
+        self.own_ends.append(master)
+        self._child_ends.append(slave)
+        resize_terminal(master, rows, columns)
+        # Opened by the session's leader, it becomes the controlling terminal.
+        self.actions.append((os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0))
+        self.actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+        self.outputs[master] = Kind.OUTPUT
+        self.input_end = master
+
+    def open_pipes(self, *, stdin: bool, merge_stderr: bool) -> None:
+        """Make a pipe for each output stream, and one for standard input if `stdin` says so."""
+        if stdin:
+            read_end, self.input_end = os.pipe()
+            self._child_ends.append(read_end)
+            self.own_ends.append(self.input_end)
+            self.actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
+        else:
+            self.actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
+        kinds = ((1, Kind.OUTPUT), (2, Kind.STDERR))
+        for target, kind in kinds[:1] if merge_stderr else kinds:
+            read_end, write_end = os.pipe()
+            self.own_ends.append(read_end)
+            self._child_ends.append(write_end)
+            self.actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
+            self.outputs[read_end] = kind
+        if merge_stderr:
+            self.actions.append((os.POSIX_SPAWN_DUP2, 1, 2))
+
+    def close_own_ends(self) -> None:
+        for descriptor in self.own_ends:
+            os.close(descriptor)
+
+    def close_child_ends(self) -> None:
+        for descriptor in self._child_ends:
+            os.close(descriptor)
 
 
 class Processes:
@@ -98,56 +155,28 @@ class Processes:
         OSError if the program or the folder does not exist.
         """
         program = _find_program(arguments[0], environment.get("PATH", ""), folder)
-        own_ends: list[int] = []
-        child_ends: list[int] = []
+        streams = ChildStreams()
         try:
-            actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = []
-            outputs: dict[int, Kind] = {}
             if terminal is not None:
-                master, slave = os.openpty()
-                own_ends.append(master)
-                child_ends.append(slave)
-                resize_terminal(master, *terminal)
-                # Opened by the session's leader, it becomes the controlling terminal.
-                actions.append((os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0))
-                actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
-                outputs[master] = Kind.OUTPUT
-                input_end: int | None = master
+                streams.open_terminal(*terminal)
             else:
-                input_end = None
-                if stdin:
-                    read_end, input_end = os.pipe()
-                    child_ends.append(read_end)
-                    own_ends.append(input_end)
-                    actions.append((os.POSIX_SPAWN_DUP2, read_end, 0))
-                else:
-                    actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
-                streams = ((1, Kind.OUTPUT), (2, Kind.STDERR))
-                for target, kind in streams[:1] if merge_stderr else streams:
-                    read_end, write_end = os.pipe()
-                    own_ends.append(read_end)
-                    child_ends.append(write_end)
-                    actions.append((os.POSIX_SPAWN_DUP2, write_end, target))
-                    outputs[read_end] = kind
-                if merge_stderr:
-                    actions.append((os.POSIX_SPAWN_DUP2, 1, 2))
-
-            pid = self._spawn(node, program, arguments, folder, environment, actions)
+                streams.open_pipes(stdin=stdin, merge_stderr=merge_stderr)
+            pid = self._spawn(node, program, arguments, folder, environment, streams.actions)
         except BaseException:
-            for descriptor in own_ends:
-                os.close(descriptor)
+            streams.close_own_ends()
             raise
         finally:
             os.chdir("/")
-            for descriptor in child_ends:
-                os.close(descriptor)
+            streams.close_child_ends()
 
-        process = ChildProcess(number, pid, input_end, terminal is not None, outputs=outputs)
+        process = ChildProcess(
+            number, pid, streams.input_end, terminal is not None, outputs=streams.outputs
+        )
         process.credit = credit
-        for descriptor in own_ends:
+        for descriptor in streams.own_ends:
             os.set_blocking(descriptor, False)
             self._by_descriptor[descriptor] = process
-        for descriptor in outputs:
+        for descriptor in streams.outputs:
             self._poll.register(descriptor, select.EPOLLIN)
         self._by_pid[pid] = process
         self._by_number[number] = process
@@ -160,7 +189,7 @@ class Processes:
         arguments: list[str],
         folder: str,
         environment: dict[str, str],
-        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]],
+        actions: list[FileAction],
     ) -> int:
         if self._sandbox is not None:
             return self._sandbox.spawn(

@@ -77,6 +77,32 @@ def prepare(
     system.mount(
         "overlay", root, "overlay", options=f"lowerdir=/,upperdir={upper},workdir={work},xino=off"
     )
+    _mount_kernel_file_systems(root)
+    mount_point = guest_folder or working_folder
+    for folder in visible_folders:
+        is_inside = working_folder and f"{folder}/".startswith(f"{mount_point}/")
+        if folder.startswith(HIDDEN) and not is_inside:
+            os.makedirs(root + folder, exist_ok=True)
+            system.mount("visible", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
+    if working_folder:
+        _mount_working_folder(root, working_folder, mount_point)
+    os.makedirs(f"{root}/boot", exist_ok=True)
+    _write(f"{root}/boot/config-{release}", kernel_text)
+    _replace(
+        f"{root}/etc/resolv.conf",
+        "# Names are in /etc/hosts: there is no name server.\n",
+    )
+    _move_into(root)
+
+    _write_built_in(built_in)
+    _hide_command_lines()
+    _seal_hostfs()
+    system.set_host_name(host_name)
+    _allow_algorithms(built_in)
+
+
+def _mount_kernel_file_systems(root: str) -> None:
+    """Mount /proc, /sys, /dev and what belongs into them, and /tmp and /run in memory."""
     system.mount("proc", f"{root}/proc", "proc")
     system.mount("sys", f"{root}/sys", "sysfs")
     system.mount("dev", f"{root}/dev", "devtmpfs")
@@ -97,33 +123,15 @@ def prepare(
             system.mount(kind, root + folder, kind)
     links_of_dev(root)
 
-    mount_point = guest_folder or working_folder
-    for folder in visible_folders:
-        is_inside = working_folder and f"{folder}/".startswith(f"{mount_point}/")
-        if folder.startswith(HIDDEN) and not is_inside:
-            os.makedirs(root + folder, exist_ok=True)
-            system.mount("visible", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
-    if working_folder:
-        _mount_working_folder(root, working_folder, mount_point)
-    os.makedirs(f"{root}/boot", exist_ok=True)
-    _write(f"{root}/boot/config-{release}", kernel_text)
-    _replace(
-        f"{root}/etc/resolv.conf",
-        "# Names are in /etc/hosts: there is no name server.\n",
-    )
 
+def _move_into(root: str) -> None:
+    """Make `root` the root file system of this process, and release the old one."""
     old = f"{root}/run/old-root"
     os.mkdir(old)
     system.pivot_root(root, old)
     os.chdir("/")
     system.unmount("/run/old-root")
     os.rmdir("/run/old-root")
-
-    _write_built_in(built_in)
-    _hide_command_lines()
-    _seal_hostfs()
-    system.set_host_name(host_name)
-    _allow_algorithms(built_in)
 
 
 def install(programs: dict[str, str], packages: dict[str, str], about: dict[str, object]) -> None:
