@@ -15,7 +15,7 @@ CONSERVATIVE = 0.6
 
 @experiment(
     design=Design.grid({"download": ["no", "yes"]}, repeats=3),
-    full=Design.grid({"download": ["no", "yes"], "chunks": [150]}, repeats=10),
+    full=Design.grid({"download": ["no", "yes"], "chunks": [250]}, repeats=10),
     programs=["curl"],
 )
 def abr_video(
@@ -25,12 +25,13 @@ def abr_video(
     rate: str = "5Mbps",
     path_rtt: str = "20ms",
     buffer_packets: int = 80,
-    chunks: int = 40,
+    chunks: int = 100,
 ) -> None:
     """Measure the mean rate that a conservative player chooses after its buffer is full.
 
     The player requests a chunk of 4 s when its buffer has less than 60 s, at the highest rate below 0.6
-    times the throughput of the last chunk. The download starts 10 to 14 s after the first chunk.
+    times the throughput of the last chunk. The download starts 10 to 14 s after the first chunk. The
+    last half of the chunks is measured.
     """
     queue = {"kind": "fifo", "limit": buffer_packets * 1514}
     chosen: list[int] = []

@@ -24,11 +24,19 @@ def bbr_loss(
     rate: str = "100Mbps",
     rtt: str = "100ms",
     seconds: int = 60,
+    socket_memory: str = "64MB",
 ) -> None:
-    """Measure the goodput of one flow for a minute, slow start included, as the paper does."""
+    """Measure the goodput of one flow for a minute, slow start included, as the paper does.
+
+    `socket_memory` is the largest size of a socket's buffers; "default" leaves the kernel's limits.
+    """
     limit = run.buffer_bytes("1bdp", rate=rate, rtt=rtt)
     topology = bottleneck(rate, [rtt], {"kind": "fifo", "limit": limit}, loss=loss)
-    with run.network(topology) as net:
+    sysctls = {}
+    if socket_memory != "default":
+        most_bytes = units.parse_size(socket_memory)
+        sysctls = {f"net.ipv4.tcp_{name}mem": f"4096 131072 {most_bytes}" for name in "rw"}
+    with run.network(topology, sysctls=sysctls) as net:
         net["r1"].run("wanlab-traffic serve -D")
         net["h1"].run("ping -c 1 -w 60 r1")  # learns addresses, whatever is lost
         net["h1"].start(f"wanlab-traffic bulk r1 --congestion {algorithm} --time {seconds}s")

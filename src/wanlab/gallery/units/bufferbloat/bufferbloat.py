@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 
 from wanlab import Design, Flows, Queues, Run, experiment, ping
-from wanlab.bottleneck import FRAME_BYTES, QUEUE_PORT, bottleneck, listen
+from wanlab.bottleneck import QUEUE_PORT, bottleneck, listen
 
-PAGE_BYTES = 100_000
+PAGE_BYTES = 177_669
+"""The page of the assignment's starter code."""
 
 
 @experiment(
     design=Design.grid({"packets": [10, 20, 50, 100]}, repeats=3),
-    full=Design.grid({"packets": [5, 10, 20, 50, 100, 200], "seconds": [200]}, repeats=10),
+    full=Design.grid({"packets": [5, 10, 20, 50, 100, 200]}, repeats=10),
     labels={"packets": "buffer", "rtt_max": "longest RTT of the ping"},
     programs=["curl"],
 )
@@ -23,30 +24,33 @@ def bufferbloat(
     rate: str = "1.5Mbps",
     rtt: str = "20ms",
     congestion: str = "reno",
-    seconds: int = 60,
+    page_bytes: int = PAGE_BYTES,
 ) -> None:
-    """Measure round-trip times and page-load times beside a download at home.
+    """Measure round-trip times and page-load times beside a download at home, in 200 s.
 
-    The buffer holds `packets` full packets. A page of 100 KB is loaded from a web server every few
-    seconds, at an instant drawn from the seed. The first 10 s are not measured.
+    The buffer holds `packets` packets. The page is loaded three times, 50, 100 and 150 s after the
+    download's start, up to 5 s earlier or later at an instant drawn from the seed. The first 10 s of the
+    ping are not measured.
     """
-    queue = {"kind": "fifo", "limit": packets * FRAME_BYTES}
+    queue = {"kind": "fifo", "packets": packets}
     with run.network(bottleneck(rate, [rtt], queue)) as net:
-        Path(run.folder, "index.html").write_bytes(b"x" * PAGE_BYTES)
+        Path(run.folder, "index.html").write_bytes(b"x" * page_bytes)
         listen(net, 1)
         net["h1"].start("python3 -m http.server 80 --bind 0.0.0.0")
         net.run_for("1s")
-        with run.sampling(Queues(QUEUE_PORT), Flows("h1"), every="100ms"):
-            net["h1"].start(
-                f"wanlab-traffic bulk r1 --congestion {congestion} --time {seconds + 10}s"
-            )
+        with run.sampling(Queues(QUEUE_PORT), Flows("h1"), every="200ms"):
+            began_ns = net.now_ns
+            net["h1"].start(f"wanlab-traffic bulk r1 --congestion {congestion} --time 205s")
             net.run_for("10s")
-            pinging = net["r1"].start(f"ping -i 0.1 -c {seconds * 10} h1")
+            pinging = net["r1"].start("ping -i 0.1 -c 1900 h1")
             loads_s = []
-            while pinging.is_running:
-                net.run_for(int(run.random.uniform(1, 3) * 1e9))
+            for at_s in (50, 100, 150):
+                at_ns = began_ns + int((at_s + run.random.uniform(-5, 5)) * 1e9)
+                net.run_for(at_ns - net.now_ns)
                 load = net["r1"].run("curl -s -o /dev/null -w %{time_total} http://h1/index.html")
                 loads_s.append(float(load.output))
+            while pinging.is_running:
+                net.run_for("1s")
     replies = ping.parse(pinging.output)
     run.keep("ping", replies.table())
     times_ms = [float(reply.time_ms or 0) for reply in replies.replies]

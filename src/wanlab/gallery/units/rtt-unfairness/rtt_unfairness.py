@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from wanlab import Design, Flows, Run, experiment, units
 from wanlab.bottleneck import bottleneck, goodput_mbps, listen
 
@@ -12,18 +14,30 @@ from wanlab.bottleneck import bottleneck, goodput_mbps, listen
     labels={"ratio": "long RTT / short RTT", "advantage": "goodput of the short path / long path"},
 )
 def rtt_unfairness(
-    run: Run, *, ratio: int = 2, rate: str = "10Mbps", rtt: str = "20ms", seconds: int = 60
+    run: Run,
+    *,
+    ratio: int = 2,
+    rate: str = "20Mbps",
+    rtt: str = "40ms",
+    buffer: str = "0.25bdp",
+    overhead: str = "600us",
+    seconds: int = 60,
 ) -> None:
     """Measure the advantage of the shorter path in the last two thirds of the time.
 
-    The buffer is the bandwidth-delay product of the longer path. The flows start within 1 s in an order
-    and at instants drawn from the seed.
+    `buffer` counts bandwidth-delay products of the shorter path. Each packet leaves its sender up to
+    twice `overhead` late, at random and in order. The flows start within 1 s in an order and at
+    instants drawn from the seed.
     """
     long_rtt = units.format_time(units.parse_time(rtt) * ratio)
-    limit = run.buffer_bytes("1bdp", rate=rate, rtt=long_rtt)
+    limit = run.buffer_bytes(buffer, rate=rate, rtt=rtt)
     with run.network(bottleneck(rate, [rtt, long_rtt], {"kind": "fifo", "limit": limit})) as net:
-        listen(net, 2)
         hosts = ["h1", "h2"]
+        if units.parse_time(overhead):
+            late = f"delay {overhead} {overhead} rate 1gbit limit 10000"  # with a rate: in order
+            for host in hosts:
+                net[host].run(f"tc qdisc replace dev {host}-eth0 root netem {late}")
+        listen(net, 2)
         run.random.shuffle(hosts)
         with run.sampling(Flows("h1", "h2"), every="200ms") as sampling:
             for host in hosts:
@@ -36,3 +50,7 @@ def rtt_unfairness(
     run.metric("advantage", short / long)
     if ratio > 1:
         run.metric("exponent", math.log(short / long) / math.log(ratio))
+    for host, path in (("h1", "short"), ("h2", "long")):
+        threshold = tcp.where(node=host).series("snd_ssthresh_packets")
+        late_values = threshold.values[threshold.times_s > seconds / 3]
+        run.metric(f"reductions_{path}", float(np.count_nonzero(np.diff(late_values))))
