@@ -10,6 +10,8 @@ export default defineConfig({
   build: {
     outDir: "../src/wanlab/web/static",
     emptyOutDir: true,
+    // The laboratory, and the teacher's page of a class.
+    rollupOptions: { input: ["index.html", "class.html"] },
     target: "es2022",
     // The content security policy allows only files of our own, no data: URLs for scripts and styles.
     assetsInlineLimit: 0,

@@ -404,6 +404,57 @@ export interface SessionEvent {
   port_after: LivePort | null;
 }
 
+/** How far a student has come in a unit. */
+export interface UnitState {
+  unit: string;
+  done: number;
+  steps: number;
+  points: number | null;
+  of: number | null;
+}
+
+/** A row of what `wanlab lab grade` has written. */
+export interface GradeRow {
+  unit: string;
+  points: number;
+  of: number;
+  late: string;
+  missed: string;
+  error: string;
+}
+
+/** What a student has handed in for a unit: when it was last, and how often. */
+export interface HandInRow {
+  unit: string;
+  at_s: number;
+  count: number;
+}
+
+/** What the page shows of a student. */
+export interface StudentRow {
+  name: string;
+  seed: number;
+  is_online: boolean;
+  seen_s: number | null;
+  phase: string;
+  nodes: number;
+  open_unit: string;
+  units: UnitState[];
+  hand_ins: HandInRow[];
+  grades: GradeRow[];
+  disk_bytes: number;
+  disk_limit_bytes: number;
+}
+
+/** GET /api/class. */
+export interface ClassState {
+  folder: string;
+  now_s: number;
+  networks: number | null;
+  graded_s: number | null;
+  students: StudentRow[];
+}
+
 /** Everything at once: the first push on a connection, and the reply to GET /api/state. */
 export interface StatePush {
   push: "state";

@@ -261,6 +261,7 @@ class Lessons:
         """Note when a unit was handed in."""
         self._progress.setdefault(unit.name, UnitProgress()).handed_in_s = at_s
         self._save_progress()
+        self._push(MessagePush(level="info", what=f"{unit.heading} was handed in"))
 
     def _save_progress(self) -> None:
         with contextlib.suppress(OSError):

@@ -10,6 +10,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from . import commands, model, protocol, session_events
+from .classroom.page_state import PAGE_STATE
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
@@ -43,7 +44,8 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for alias, name in ALIASES.items():
         yield f"export type {name} = {_union(get_args(alias))};"
-    for kind in (*protocol.REST, session_events.SessionEvent, *PUSHES, *commands.COMMANDS):
+    others = (*protocol.REST, session_events.SessionEvent, *PAGE_STATE)
+    for kind in (*others, *PUSHES, *commands.COMMANDS):
         yield ""
         yield from _interface(kind)
     for name, kinds in (("AnyCommand", commands.COMMANDS), ("AnyPush", PUSHES)):

@@ -152,7 +152,7 @@ interface ActionProps {
 
 function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
-  const { lessons, working, working_step } = useLessons();
+  const { lessons, working, working_step, is_class } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
   const report = async () => {
     await perform({ do: "lesson", unit, action: "report" });
@@ -173,12 +173,15 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}
-      {lesson?.report && working !== unit && (
+      {is_class && (
+        <HandIn unit={unit} handedInS={lesson?.handed_in_s ?? null} />
+      )}
+      {!is_class && lesson?.report && working !== unit && (
         <button type="button" className="button" onClick={() => openFile(lesson.report!)}>
           Show report
         </button>
       )}
-      {working === unit ? (
+      {is_class ? null : working === unit ? (
         <button type="button" className="button" title={working_step} onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}>
           Cancel report
         </button>
@@ -188,5 +191,16 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
         </button>
       )}
     </span>
+  );
+}
+
+/** Gives the work on a unit to the teacher of a class. */
+function HandIn({ unit, handedInS }: { unit: string; handedInS: number | null }) {
+  const handIn = () => perform({ do: "lesson", unit, action: "hand_in" });
+  const before = handedInS === null ? "" : `Handed in on ${new Date(handedInS * 1000).toLocaleString()}. `;
+  return (
+    <button type="button" className="button" title={`${before}Give your script, or what you typed, to your teacher. The newest counts.`} onClick={() => void handIn()}>
+      {handedInS === null ? "Hand in" : "Hand in again"}
+    </button>
   );
 }

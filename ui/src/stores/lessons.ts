@@ -11,6 +11,7 @@ export const useLessons = create<LessonsPush>(() => ({
   checking: "",
   working: null,
   working_step: "",
+  is_class: false,
 }));
 
 onPush("lessons", (push) => useLessons.setState(push));

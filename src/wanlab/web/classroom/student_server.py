@@ -194,16 +194,17 @@ class _StudentServer:
         lessons = laboratory.lessons
         plan = laboratory.session.plan
         phase = laboratory.session.snapshot().phase
+        open_unit = lessons.unit.name if lessons.unit is not None else ""
         units = tuple(
             UnitState(it.unit, len(it.done), it.steps, it.points, it.of)
             for it in lessons.snapshot().lessons
-            if it.done or it.points is not None
+            if it.done or it.points is not None or it.unit == open_unit
         )
         return Status(
             browsers=len(laboratory.broadcast.browsers),
             phase=phase,
             nodes=len(plan.document.nodes) if plan is not None and phase != "stopped" else 0,
-            open_unit=lessons.unit.name if lessons.unit is not None else "",
+            open_unit=open_unit,
             units=units,
             disk_bytes=self._limit.used_bytes,
             is_full=self._limit.used_bytes > self._limit.limit_bytes,

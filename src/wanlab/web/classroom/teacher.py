@@ -22,7 +22,7 @@ from wanlab.labs.grade_tables import FORMULA_SIGNS
 from ..app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from ..laboratory import error_body
 from .hub import Hub, Seat, hand_ins_in
-from .messages import UnitState
+from .page_state import ClassState, GradeRow, HandInRow, StudentRow
 from .roster import GRADES
 
 PAGE = "class.html"
@@ -33,52 +33,6 @@ CSV_COLUMNS = (
     *("check points", "check of", "handed in", "hand-ins", "grade", "grade of", "late"),
 )
 TIME = "%Y-%m-%d %H:%M:%S"
-
-
-class GradeRow(msgspec.Struct, frozen=True):
-    """A row of what `wanlab lab grade` has written."""
-
-    unit: str
-    points: float
-    of: float
-    late: str = ""
-    missed: str = ""
-    error: str = ""
-
-
-class HandInRow(msgspec.Struct, frozen=True):
-    """What a student has handed in for a unit: when it was last, and how often."""
-
-    unit: str
-    at_s: float
-    count: int
-
-
-class StudentRow(msgspec.Struct, frozen=True):
-    """What the page shows of a student."""
-
-    name: str
-    seed: int
-    is_online: bool
-    seen_s: float | None
-    phase: str
-    nodes: int
-    open_unit: str
-    units: tuple[UnitState, ...]
-    hand_ins: tuple[HandInRow, ...]
-    grades: tuple[GradeRow, ...]
-    disk_bytes: int
-    disk_limit_bytes: int
-
-
-class ClassState(msgspec.Struct, frozen=True):
-    """GET /api/class."""
-
-    folder: str
-    now_s: float
-    networks: int | None
-    graded_s: float | None
-    students: tuple[StudentRow, ...]
 
 
 def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:

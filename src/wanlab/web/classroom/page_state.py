@@ -1,0 +1,56 @@
+"""What the teacher's page shows: GET /api/class. `wanlab.web.typescript` writes it in TypeScript."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .messages import UnitState
+
+
+class GradeRow(msgspec.Struct, frozen=True):
+    """A row of what `wanlab lab grade` has written."""
+
+    unit: str
+    points: float
+    of: float
+    late: str = ""
+    missed: str = ""
+    error: str = ""
+
+
+class HandInRow(msgspec.Struct, frozen=True):
+    """What a student has handed in for a unit: when it was last, and how often."""
+
+    unit: str
+    at_s: float
+    count: int
+
+
+class StudentRow(msgspec.Struct, frozen=True):
+    """What the page shows of a student."""
+
+    name: str
+    seed: int
+    is_online: bool
+    seen_s: float | None
+    phase: str
+    nodes: int
+    open_unit: str
+    units: tuple[UnitState, ...]
+    hand_ins: tuple[HandInRow, ...]
+    grades: tuple[GradeRow, ...]
+    disk_bytes: int
+    disk_limit_bytes: int
+
+
+class ClassState(msgspec.Struct, frozen=True):
+    """GET /api/class."""
+
+    folder: str
+    now_s: float
+    networks: int | None
+    graded_s: float | None
+    students: tuple[StudentRow, ...]
+
+
+PAGE_STATE = (UnitState, GradeRow, HandInRow, StudentRow, ClassState)

@@ -1,0 +1,130 @@
+import { useEffect, useState } from "react";
+import type { ClassState } from "../protocol";
+import { arranged, isRunning, type Column } from "./state";
+import { StudentLines } from "./StudentLines";
+
+const REFRESH_MS = 2000;
+const COLUMNS: readonly [Column, string][] = [
+  ["name", "Student"],
+  ["presence", "On line"],
+  ["network", "Network"],
+  ["unit", "Unit"],
+  ["steps", "Steps"],
+  ["check", "Check"],
+  ["handed in", "Handed in"],
+  ["grade", "Grade"],
+];
+
+/** All students of the class. It refreshes by itself. */
+export function TeacherPage() {
+  const { state, problem, refresh } = useClass();
+  const [words, setWords] = useState("");
+  const [order, setOrder] = useState<{ column: Column; isDescending: boolean }>({ column: "name", isDescending: false });
+  const sortBy = (column: Column) =>
+    setOrder((before) => ({ column, isDescending: before.column === column ? !before.isDescending : false }));
+  const students = state ? arranged(state, words, order.column, order.isDescending) : [];
+  return (
+    <>
+      <header className="class-head">
+        <h1>
+          <span className="brand">wanlab</span> {state ? folderName(state.folder) : "Class"}
+        </h1>
+        {state && <Summary state={state} />}
+        <span className="class-tools">
+          <input type="search" aria-label="Find a student" placeholder="Find a student" value={words} onChange={(event) => setWords(event.target.value)} />
+          <a className="button" href="/api/class.csv" download>
+            Download CSV
+          </a>
+        </span>
+      </header>
+      <p className="class-problem" role="status">
+        {problem}
+      </p>
+      <main>
+        {state && (
+          <table className="class-table">
+            <caption className="class-hidden">Students: presence, network, progress, hand-ins and grades</caption>
+            <thead>
+              <tr>
+                {COLUMNS.map(([column, title]) => (
+                  <th key={column} scope="col" aria-sort={order.column !== column ? "none" : order.isDescending ? "descending" : "ascending"}>
+                    <button type="button" className="class-sort" onClick={() => sortBy(column)}>
+                      {title}
+                      <span aria-hidden="true">{order.column !== column ? "" : order.isDescending ? " ▾" : " ▴"}</span>
+                    </button>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            {students.map((student) => (
+              <StudentLines key={student.name} student={student} nowS={state.now_s} columns={COLUMNS.length} onChanged={refresh} />
+            ))}
+          </table>
+        )}
+        {state && !students.length && <p className="empty">No student has a name like that.</p>}
+        {state && (
+          <p className="class-notes">
+            Steps and checks are what students see in their page. Grades are those of <code>wanlab lab grade</code>
+            {state.graded_s === null
+              ? `: run it in ${state.folder} to see them here.`
+              : `, as of ${new Date(state.graded_s * 1000).toLocaleString()}.`}
+          </p>
+        )}
+      </main>
+    </>
+  );
+}
+
+function Summary({ state }: { state: ClassState }) {
+  const online = state.students.filter((student) => student.is_online).length;
+  const running = state.students.filter(isRunning).length;
+  const handedIn = state.students.filter((student) => student.hand_ins.length > 0).length;
+  return (
+    <ul className="class-summary" aria-label="Summary">
+      <li>
+        <b>{online}</b> of {state.students.length} on line
+      </li>
+      <li>
+        <b>{running}</b> {state.networks !== null ? `of ${state.networks} networks` : running === 1 ? "network" : "networks"}
+      </li>
+      <li>
+        <b>{handedIn}</b> handed in
+      </li>
+    </ul>
+  );
+}
+
+function folderName(folder: string): string {
+  return folder.split("/").filter(Boolean).at(-1) ?? folder;
+}
+
+/** The state of the class, asked for again and again while the page can be seen. */
+function useClass(): { state: ClassState | null; problem: string; refresh: () => void } {
+  const [state, setState] = useState<ClassState | null>(null);
+  const [problem, setProblem] = useState("");
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    let timer = 0;
+    const read = async () => {
+      try {
+        const response = await fetch("/api/class");
+        if (response.status === 403) throw new Error("this browser has no access any more: open the teacher's link again");
+        if (!response.ok) throw new Error(`the server answers ${response.status}`);
+        const next = (await response.json()) as ClassState;
+        if (!isWanted) return;
+        setState(next);
+        setProblem("");
+      } catch (error) {
+        if (isWanted) setProblem(error instanceof TypeError ? "The server does not answer. Trying again…" : `Not refreshed: ${(error as Error).message}.`);
+      }
+      if (isWanted) timer = window.setTimeout(() => void read(), REFRESH_MS);
+    };
+    void read();
+    return () => {
+      isWanted = false;
+      window.clearTimeout(timer);
+    };
+  }, [count]);
+  return { state, problem, refresh: () => setCount((before) => before + 1) };
+}
