@@ -8,7 +8,7 @@ import pytest
 
 from wanlab import Host, Switch, Topology, link, shapes
 from wanlab.topology import Controller
-from wanlab.topology.layout import STEP_X, STEP_Y, arranged, places_of
+from wanlab.topology.layout import STEP_X, STEP_Y, arranged, node_positions
 
 
 @pytest.mark.parametrize(
@@ -21,14 +21,14 @@ from wanlab.topology.layout import STEP_X, STEP_Y, arranged, places_of
 )
 def test_no_two_nodes_stand_in_one_place(text: str) -> None:
     topology = shapes.from_text(text)
-    places = places_of(topology)
-    assert set(places) == {node.name for node in topology.nodes}
-    assert len(set(places.values())) == len(places)
-    assert min(x for x, _ in places.values()) == min(y for _, y in places.values()) == 0
+    positions = node_positions(topology)
+    assert set(positions) == {node.name for node in topology.nodes}
+    assert len(set(positions.values())) == len(positions)
+    assert min(x for x, _ in positions.values()) == min(y for _, y in positions.values()) == 0
 
 
 def test_a_dumbbell_lies_as_one_draws_it() -> None:
-    assert places_of(shapes.dumbbell(2)) == {
+    assert node_positions(shapes.dumbbell(2)) == {
         **{"h1": (0, 0), "h2": (0, STEP_Y)},
         **{"s1": (STEP_X, STEP_Y / 2), "s2": (2 * STEP_X, STEP_Y / 2)},
         **{"h3": (3 * STEP_X, 0), "h4": (3 * STEP_X, STEP_Y)},
@@ -36,8 +36,11 @@ def test_a_dumbbell_lies_as_one_draws_it() -> None:
 
 
 def test_a_tree_hangs_from_its_root() -> None:
-    places = places_of(shapes.tree(2, 3))
-    rows = {y: sorted(name for name in places if places[name][1] == y) for _, y in places.values()}
+    positions = node_positions(shapes.tree(2, 3))
+    rows = {
+        y: sorted(name for name in positions if positions[name][1] == y)
+        for _, y in positions.values()
+    }
     assert [rows[y] for y in sorted(rows)] == [
         ["s1"],
         ["s2", "s3", "s4"],
@@ -56,9 +59,9 @@ def test_parts_and_controllers_stand_apart() -> None:
         ),
         links=(link("h1", "h2"), link("h3", "s1")),
     )
-    places = places_of(topology)
-    assert places["c0"][1] < places["h1"][1] == places["h2"][1] < places["h3"][1]
-    assert len(set(places.values())) == 5
+    positions = node_positions(topology)
+    assert positions["c0"][1] < positions["h1"][1] == positions["h2"][1] < positions["h3"][1]
+    assert len(set(positions.values())) == 5
 
 
 def test_places_that_were_chosen_are_kept() -> None:

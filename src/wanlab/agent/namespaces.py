@@ -55,6 +55,7 @@ class Namespaces:
             raise ValueError(f"there is no node {node}") from None
 
     def add(self, node: str) -> None:
+        """Make a node's network namespace and bind it to /run/netns. ValueError if it exists."""
         if node in self._net:
             raise ValueError(f"there is already a node {node}")
         path = f"{NETNS_FOLDER}/{node}"
@@ -68,7 +69,7 @@ class Namespaces:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
     def adopt(self, nodes: dict[str, NamespacePaths]) -> None:
-        """Use nodes that another agent made; `nodes` has the answers of its `paths`."""
+        """Use nodes that another agent made; `nodes` maps their names to what its `paths` returned."""
         for node, paths in nodes.items():
             self._net[node] = os.open(paths["net"], os.O_RDONLY | os.O_CLOEXEC)
             self._mount[node] = os.open(paths["mount"], os.O_RDONLY | os.O_CLOEXEC)

@@ -41,8 +41,9 @@ def refusing(
 ) -> FilterProgram:
     """Return a program that refuses these calls and x32 calls with EPERM and allows all others.
 
-    It kills what uses another architecture. `before` runs first, with the call's number loaded, and
-    may jump to the returns at the end: allow, refuse, and then `after`.
+    A process that makes calls of another architecture is killed. The instructions `before` run first,
+    with the call's number loaded. They may jump to the instructions at the end: allow, refuse, and
+    those of `after`.
     """
     numbers = sorted(calls)
     count = len(numbers)

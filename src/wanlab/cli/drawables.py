@@ -20,10 +20,10 @@ MAX_NAMED = 8
 
 
 def read(paths: Sequence[str], *, all_inside: bool = False) -> dict[str, Record]:
-    """Read what can be drawn; name each by its path, with as much of it as makes the names differ.
+    """Return the records that `paths` name, each under the shortest end of its path that is unique.
 
-    A folder that contains one record stands for it. If it contains several, `all_inside` reads all of
-    them; otherwise WanlabError names them.
+    A folder that contains one record stands for that record. If it contains several, `all_inside`
+    reads all of them; without it, they are a WanlabError.
     """
     found = [path for text in paths for path in _expanded(Path(text), all_inside=all_inside)]
     resolved = [path.resolve() for path in found]
@@ -52,7 +52,7 @@ def _find(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _expanded(path: Path, *, all_inside: bool) -> list[Path]:
-    """Return the path itself, or the records in a folder that is none."""
+    """Return the path of a record or file itself, or the records in any other folder."""
     if not path.exists():
         raise WanlabError(f"{path} does not exist", _nearest(path))
     if not path.is_dir() or (path / INDEX).exists():

@@ -11,9 +11,10 @@ from wanlab.measure.metrics import StepOutput, depends_on_host_speed, parse_metr
 from .report import EXPLAINED, OPEN, REPRODUCED, FigureReport, StepReport
 from .unit import Band, Expectation, Step
 
-NONE = StepOutput()
+NO_OUTPUT = StepOutput()
+"""Stands for a step that a figure refers to and that was not performed."""
 TEXT = 'says "'
-"""The name of a figure that is a text which must occur, and not a number, begins with this."""
+"""Begins the name of a figure that is not a number but a text that must occur in the output."""
 REAL_CLOCK = (
     "on the real clock, this also depends on the speed of this computer and on what else it is "
     "doing (docs/fidelity.md, A path without a limit)"
@@ -60,17 +61,17 @@ class Outcome:
     seconds: float = 0.0
     clock: str = "virtual"
     step_output: StepOutput | None = None
-    """What its figures were taken from; later steps may refer to it, too."""
+    """The output from which its figures were computed; figures of later steps may use it, too."""
 
     @property
     def is_performed(self) -> bool:
         return not self.step.skip and not self.problems
 
     def compare(self, step_output: StepOutput, others: Mapping[int, StepOutput]) -> None:
-        """Take all figures that the manual has for this step; `others` are those of other steps."""
+        """Compute this step's figures. `others` are the outputs of other steps, by number."""
         self.step_output = step_output
         for expected in self.step.expect:
-            source = step_output if expected.of is None else others.get(expected.of, NONE)
+            source = step_output if expected.of is None else others.get(expected.of, NO_OUTPUT)
             self.figures.append(self._figure(expected, source))
         self.figures += [text_figure(text, step_output.output) for text in self.step.says]
 
@@ -104,7 +105,7 @@ class Outcome:
 
 
 def number_figure(expected: Expectation, step_output: StepOutput) -> Figure:
-    """Take a figure, and compare it with its band."""
+    """Compute the number that a step's expectation names, and compare it with its band."""
     try:
         ours = parse_metric(expected.metric)(step_output).value
     except WanlabError as error:

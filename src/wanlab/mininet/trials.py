@@ -26,7 +26,7 @@ class Trials:
     hosts: list[Node]
 
     def ping(self, hosts: Sequence[Node] | None = None, timeout: Seconds = None) -> float:
-        """Let each host ping each other one; return the loss in percent."""
+        """Let each host ping every other host once; return the loss in percent."""
         sent = received = 0
         for _, _, statistics in self._pings(hosts, timeout):
             sent += statistics[0]

@@ -1,4 +1,4 @@
-"""What a network that replays a session is started with: its options, its folder, its goal."""
+"""Start networks from recorded sessions, for replays, rewinds and branches: options and folder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def check(session: RecordedSession, *, anyway: bool) -> None:
-    """Raise SessionError or RequirementError if a session cannot be performed again here.
+    """Raise SessionError or RequirementError if this computer cannot replay a session.
 
-    `anyway`: also with another kernel, on which it may become another session.
+    `anyway` accepts another kernel, on which the session may take another course.
     """
     from wanlab.machine.embedded import find_image
 
@@ -69,8 +69,11 @@ def make_temporary_folder(session: RecordedSession) -> TemporaryFolder:
 
 
 def restore_folder(session: RecordedSession, path: Path) -> None:
-    """Restore the working folder. A folder that is not empty is taken as it is if the session file has
-    no files."""
+    """Restore the session's working folder in `path`, which is created if need be.
+
+    If the session file holds no files, whatever is in `path` stays. Otherwise SessionError if `path`
+    is not empty or a file cannot be restored.
+    """
     path.mkdir(parents=True, exist_ok=True)
     if not session.has_files:
         return
@@ -111,7 +114,7 @@ def refuse_measuring(runtime: Runtime) -> None:
 
 
 def keep_file(path: Path | bool) -> None:
-    """Rename a session file that is about to be written again: its rest is a branch of its own."""
+    """Rename a session file before a rewind overwrites it; True and False stand for no file."""
     if isinstance(path, bool):
         return
     number = 1

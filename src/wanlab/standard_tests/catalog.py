@@ -17,7 +17,7 @@ from wanlab.errors import WanlabError, did_you_mean
 CODE_POINTS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 CLASSES = tuple(CODE_POINTS)
 LONG_PATHS_MS = (10, 40, 80, 160)
-"""RTTs of the hosts of rtt_fair that come in addition to the bottleneck's."""
+"""What the paths of rtt_fair add to the bottleneck's RTT, one value per pair of hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class StandardTest:
     pairs: int = 1
     """Pairs of hosts, each with flows `up` and `down`; the paths have different RTTs."""
     udp_share: float = 0.0
-    """Datagrams up, at this share of the bottleneck's rate."""
+    """Rate of datagrams up, as a fraction of the bottleneck's rate; 0 is none."""
     has_voice: bool = False
     """Whether a telephone call (64 kbit/s, a packet each 20 ms) runs in each direction."""
     has_web: bool = False
@@ -45,7 +45,7 @@ class StandardTest:
         return ("BE", "BK", "EF") if self.is_marked else ("BE",)
 
     def with_flows(self, count: int) -> StandardTest:
-        """Return the test with `count` flows in each direction that it loads with several."""
+        """Return the test with `count` flows in each direction in which it has more than one."""
         up, down = (count if flows > 1 else flows for flows in (self.up, self.down))
         return replace(self, up=up, down=down)
 
@@ -69,7 +69,7 @@ TESTS: Mapping[str, StandardTest] = {
         StandardTest(name="rrul_be", about="rrul without marks (all best effort)", up=4, down=4),
         StandardTest(
             name="rtt_fair",
-            about="flows up and down on 4 paths with longer and longer RTTs",
+            about="flows up and down on 4 paths with increasing RTTs",
             up=1,
             down=1,
             pairs=len(LONG_PATHS_MS),

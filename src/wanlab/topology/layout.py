@@ -18,8 +18,10 @@ from dataclasses import replace
 from wanlab.topology.model import Controller, Host, Topology
 
 STEP_X, STEP_Y = 170.0, 90.0
+"""Distances between nodes, in pixels of the canvas; y grows downwards."""
 Point = tuple[float, float]
-Neighbours = Mapping[str, list[str]]
+Graph = Mapping[str, list[str]]
+"""The neighbours of each node, by name."""
 
 
 def arranged(topology: Topology) -> Topology:
@@ -27,110 +29,117 @@ def arranged(topology: Topology) -> Topology:
     positions = {(node.x, node.y) for node in topology.nodes}
     if len(positions) == len(topology.nodes):
         return topology
-    points = places_of(topology)
+    points = node_positions(topology)
     nodes = tuple(
         replace(node, x=points[node.name][0], y=points[node.name][1]) for node in topology.nodes
     )
     return replace(topology, nodes=nodes)
 
 
-def places_of(topology: Topology) -> dict[str, Point]:
-    """Return the position of every node by name; the topmost and the leftmost are at 0."""
-    near: dict[str, list[str]] = {
+def node_positions(topology: Topology) -> dict[str, Point]:
+    """Return the position of every node by name, in pixels; the topmost and the leftmost are at 0."""
+    neighbours: dict[str, list[str]] = {
         node.name: [] for node in topology.nodes if not isinstance(node, Controller)
     }
     for link in topology.links:
         a, b = link.a.node, link.b.node
-        if a in near and b in near and b not in near[a]:
-            near[a].append(b)
-            near[b].append(a)
+        if a in neighbours and b in neighbours and b not in neighbours[a]:
+            neighbours[a].append(b)
+            neighbours[b].append(a)
     hosts = {node.name for node in topology.nodes if isinstance(node, Host)}
-    places: dict[str, Point] = {}
+    positions: dict[str, Point] = {}
     top = 0.0
-    for part in _parts(near):
-        points = _places_of_part(part, near, hosts)
+    for part in _parts(neighbours):
+        points = _part_positions(part, neighbours, hosts)
         left, upper = min(x for x, _ in points.values()), min(y for _, y in points.values())
-        places |= {name: (x - left, y - upper + top) for name, (x, y) in points.items()}
-        top = max(y for _, y in places.values()) + STEP_Y
+        positions |= {name: (x - left, y - upper + top) for name, (x, y) in points.items()}
+        top = max(y for _, y in positions.values()) + STEP_Y
     for number, controller in enumerate(topology.controllers):
-        places[controller.name] = (number * STEP_X, -STEP_Y)
-    lowest = min((y for _, y in places.values()), default=0.0)
-    return {name: (round(x), round(y - lowest)) for name, (x, y) in places.items()}
+        positions[controller.name] = (number * STEP_X, -STEP_Y)
+    lowest = min((y for _, y in positions.values()), default=0.0)
+    return {name: (round(x), round(y - lowest)) for name, (x, y) in positions.items()}
 
 
-def _parts(near: Neighbours) -> Iterable[list[str]]:
+def _parts(neighbours: Graph) -> Iterable[list[str]]:
+    """Yield the connected components, each as a list of names."""
     seen: set[str] = set()
-    for name in near:
+    for name in neighbours:
         if name not in seen:
-            part = list(_distances(name, near))
+            part = list(_distances(name, neighbours))
             seen |= set(part)
             yield part
 
 
-def _places_of_part(part: list[str], near: Neighbours, hosts: set[str]) -> dict[str, Point]:
-    inner = [name for name in part if name not in hosts or len(near[name]) > 1] or part
-    core = {name: [other for other in near[name] if other in set(inner)] for name in inner}
-    leaves = {name: [other for other in near[name] if other not in core] for name in inner}
+def _part_positions(part: list[str], neighbours: Graph, hosts: set[str]) -> dict[str, Point]:
+    """Place one component. Hosts with one link are its leaves, the other nodes its core."""
+    inner = [name for name in part if name not in hosts or len(neighbours[name]) > 1] or part
+    inner_names = set(inner)
+    core = {name: [other for other in neighbours[name] if other in inner_names] for name in inner}
+    leaves = {name: [other for other in neighbours[name] if other not in core] for name in inner}
     links = sum(map(len, core.values())) // 2
     if links >= len(inner) and len(inner) > 2:
         return _circle(inner, leaves)
-    if all(len(neighbours) <= 2 for neighbours in core.values()):
+    if all(len(others) <= 2 for others in core.values()):
         return _chain(_path(core), leaves)
-    return _tree(_path(core), near)
+    return _tree(_path(core), neighbours)
 
 
-def _distances(start: str, near: Neighbours) -> dict[str, int]:
+def _distances(start: str, neighbours: Graph) -> dict[str, int]:
     """Return the hops from `start` to every node that it reaches, nearest first."""
     distances = {start: 0}
     waiting = deque([start])
     while waiting:
         name = waiting.popleft()
-        for other in near[name]:
+        for other in neighbours[name]:
             if other not in distances:
                 distances[other] = distances[name] + 1
                 waiting.append(other)
     return distances
 
 
-def _path(near: Neighbours) -> list[str]:
+def _path(neighbours: Graph) -> list[str]:
     """Return a longest path through a tree, beginning at the end that the topology lists first."""
-    far = list(_distances(next(iter(near)), near))[-1]
-    distances = _distances(far, near)
+    far = list(_distances(next(iter(neighbours)), neighbours))[-1]
+    distances = _distances(far, neighbours)
     path = [list(distances)[-1]]
     while path[-1] != far:
-        path.append(min(near[path[-1]], key=lambda name: distances[name]))
-    order = list(near)
+        path.append(min(neighbours[path[-1]], key=lambda name: distances[name]))
+    order = list(neighbours)
     return path if order.index(path[0]) <= order.index(path[-1]) else path[::-1]
 
 
-def _chain(path: list[str], leaves: Neighbours) -> dict[str, Point]:
-    places = {name: (number * STEP_X, 0.0) for number, name in enumerate(path)}
+def _chain(path: list[str], leaves: Graph) -> dict[str, Point]:
+    """Place `path` in a row, leaves of its ends beside it and the others below."""
+    positions = {name: (number * STEP_X, 0.0) for number, name in enumerate(path)}
     first, last = leaves[path[0]], leaves[path[-1]]
     if len(path) == 1:
         half = (len(first) + 1) // 2
         first, last = first[:half], first[half:]
-    places |= _column(first, -STEP_X)
-    places |= _column(last, len(path) * STEP_X)
+    positions |= _column(first, -STEP_X)
+    positions |= _column(last, len(path) * STEP_X)
     for number, name in enumerate(path[1:-1], start=1):
         for index, leaf in enumerate(leaves[name]):
             is_alone = len(leaves[name]) == 1
             offset = 0.0 if is_alone else (index % 2 - 0.5) * STEP_X / 2
-            places[leaf] = (number * STEP_X + offset, (index // 2 + 1) * STEP_Y)
-    return places
+            positions[leaf] = (number * STEP_X + offset, (index // 2 + 1) * STEP_Y)
+    return positions
 
 
 def _column(names: list[str], x: float) -> dict[str, Point]:
+    """Place nodes below one another, with the row of the chain at their middle."""
     top = -(len(names) - 1) / 2 * STEP_Y
     return {name: (x, top + row * STEP_Y) for row, name in enumerate(names)}
 
 
-def _tree(path: list[str], near: Neighbours) -> dict[str, Point]:
+def _tree(path: list[str], neighbours: Graph) -> dict[str, Point]:
+    """Place a tree, with the middle of its longest path as the root."""
     root = path[len(path) // 2]
-    depths = _distances(root, near)
+    depths = _distances(root, neighbours)
     children = {
-        name: [other for other in near[name] if depths[other] > depths[name]] for name in depths
+        name: [other for other in neighbours[name] if depths[other] > depths[name]]
+        for name in depths
     }
-    places: dict[str, Point] = {}
+    positions: dict[str, Point] = {}
     width = 0.0
     # Leaves first, then from the deepest up, so that a parent can be centred above its children.
     order: list[str] = []
@@ -140,27 +149,28 @@ def _tree(path: list[str], near: Neighbours) -> dict[str, Point]:
         waiting += reversed(children[order[-1]])
     for name in order:
         if not children[name]:
-            places[name] = (width, depths[name] * STEP_Y * 1.2)
+            positions[name] = (width, depths[name] * STEP_Y * 1.2)
             width += STEP_X / 2
     for name in reversed(order):
         if children[name]:
-            xs = [places[child][0] for child in children[name]]
-            places[name] = ((min(xs) + max(xs)) / 2, depths[name] * STEP_Y * 1.2)
-    return places
+            xs = [positions[child][0] for child in children[name]]
+            positions[name] = ((min(xs) + max(xs)) / 2, depths[name] * STEP_Y * 1.2)
+    return positions
 
 
-def _circle(inner: list[str], leaves: Neighbours) -> dict[str, Point]:
+def _circle(inner: list[str], leaves: Graph) -> dict[str, Point]:
+    """Place the core on a circle, from the top clockwise, and its leaves on a larger one."""
     radius = max(1.0, len(inner) / 5) * STEP_X
     max_leaves = max(map(len, leaves.values()), default=0)
-    places: dict[str, Point] = {}
+    positions: dict[str, Point] = {}
     for number, name in enumerate(inner):
         angle = 2 * math.pi * number / len(inner) - math.pi / 2
-        places[name] = (radius * math.cos(angle), radius * math.sin(angle))
+        positions[name] = (radius * math.cos(angle), radius * math.sin(angle))
         step = 2 * math.pi / len(inner) / max(1, max_leaves)
         for index, leaf in enumerate(leaves[name]):
             leaf_angle = angle + (index - (len(leaves[name]) - 1) / 2) * step
-            places[leaf] = (
+            positions[leaf] = (
                 (radius + STEP_X) * math.cos(leaf_angle),
                 (radius + STEP_X) * math.sin(leaf_angle),
             )
-    return places
+    return positions

@@ -28,7 +28,7 @@ from wanlab.user_cache import user_cache_folder
 from . import first_use
 
 IMAGE_VARIABLE = "WANLAB_KERNEL"
-"""The name or the folder of the kernel to boot where none is named."""
+"""The environment variable with the name or folder of the kernel to boot if a network names none."""
 DEFAULT_KERNEL = "6.12"
 """The default of kernel/recipe.toml."""
 # User-Mode Linux has no other; see docs/decisions/0030-arm64.md.
@@ -77,9 +77,9 @@ def shipped_folder() -> Path:
 def find_image(kernel: str = "") -> Image:
     """Return the kernel of that name or in that folder; "": that of WANLAB_KERNEL, or the default.
 
-    Of several images of one name it is the wheel's, or the one built last. A kernel that was named
-    and has not been built is built now. RequirementError if there is no such kernel, if it is
-    damaged, or if the processor is another one.
+    If several images have the name, the wheel's comes first, then the one built last. A kernel that
+    was named but has not been built is built now. RequirementError if there is no such kernel, if it
+    is damaged, or if this computer's processor is not x86-64.
     """
     if platform.machine() != ARCHITECTURE:
         raise RequirementError(
@@ -120,7 +120,7 @@ def _folder_of(name: str) -> Path | None:
 
 
 def _name_in(manifest: Mapping[str, Any]) -> str:
-    """Return the name in a manifest; those of before kernels had names state only their source."""
+    """Return the kernel's name. Older manifests have no name, only that of the source package."""
     if name := manifest.get("name"):
         return str(name)
     try:
@@ -130,7 +130,7 @@ def _name_in(manifest: Mapping[str, Any]) -> str:
 
 
 def load_image(folder: Path) -> Image:
-    """Return the image in `folder` after comparing its files with its manifest."""
+    """Return the image in `folder`. RequirementError if its files do not match its manifest."""
     manifest = read_manifest(folder)
     try:
         image = Image(folder, str(manifest["hash"]), str(manifest["release"]), _name_in(manifest))
@@ -148,6 +148,7 @@ def load_image(folder: Path) -> Image:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest in a kernel's folder. RequirementError if it is missing or damaged."""
     path = folder / MANIFEST_FILE
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -161,7 +162,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _verify(path: Path, size_bytes: int, sha256: str) -> None:
-    """Compare size and hash; the hash takes 10 ms."""
+    """Raise RequirementError if a file's size or SHA-256 differs. The hash takes 10 ms."""
     try:
         size = path.stat().st_size
         if size != size_bytes:
