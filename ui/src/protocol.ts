@@ -135,6 +135,13 @@ export interface DocumentChanges {
   preferences: DocumentPreferences | null;
 }
 
+/** What a command in a terminal has set at a node ("" for none), and where a drawing has it. */
+export interface NodeSetting {
+  node: string;
+  line: string;
+  drawn_as: string;
+}
+
 /** A port of the running network. */
 export interface LivePort {
   link: string;
@@ -472,6 +479,7 @@ export interface StatePush {
   records: RecordsPush;
   captures: CapturesPush;
   breakpoints: BreakpointsPush;
+  settings: SettingsPush;
   branches: BranchesPush;
   lessons: LessonsPush;
 }
@@ -581,6 +589,12 @@ export interface BreakpointsPush {
   push: "breakpoints";
   breakpoints: string[];
   reached: string;
+}
+
+/** What `ip`, `ethtool`, `sysctl` and their like have set in terminals of the running network. */
+export interface SettingsPush {
+  push: "settings";
+  settings: NodeSetting[];
 }
 
 /** The branches of the session, of which at most one is live: its network runs. */
@@ -758,6 +772,13 @@ export interface SetLinkCommand {
 export interface TakeTcCommand {
   do: "take_tc";
   link: string;
+  id?: number;
+}
+
+/** Take over into the document what was set at a node in terminals. */
+export interface TakeSettingsCommand {
+  do: "take_settings";
+  node: string;
   id?: number;
 }
 
@@ -958,6 +979,7 @@ export type AnyCommand =
   | TypeTogetherCommand
   | SetLinkCommand
   | TakeTcCommand
+  | TakeSettingsCommand
   | LinkUpCommand
   | WatchCommand
   | HistoryCommand
@@ -994,6 +1016,7 @@ export type AnyPush =
   | CapturesPush
   | PacketsPush
   | BreakpointsPush
+  | SettingsPush
   | BranchesPush
   | LessonsPush
   | FilesPush

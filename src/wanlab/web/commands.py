@@ -138,6 +138,12 @@ class TakeTcCommand(Command, frozen=True, tag="take_tc"):
     link: str
 
 
+class TakeSettingsCommand(Command, frozen=True, tag="take_settings"):
+    """Take over into the document what was set at a node in terminals."""
+
+    node: str
+
+
 class LinkUpCommand(Command, frozen=True, tag="link_up"):
     """Unplug a link of the running network, or plug it in again."""
 
@@ -336,7 +342,14 @@ COMMANDS = (
     ),
     *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
     TypeTogetherCommand,
-    *(SetLinkCommand, TakeTcCommand, LinkUpCommand, WatchCommand, HistoryCommand),
+    *(
+        SetLinkCommand,
+        TakeTcCommand,
+        TakeSettingsCommand,
+        LinkUpCommand,
+        WatchCommand,
+        HistoryCommand,
+    ),
     *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),
     *(ContinueCommand, CancelContinueCommand, CostCommand),
     *(MarkerCommand, RenameBranchCommand, DropBranchCommand),

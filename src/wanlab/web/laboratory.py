@@ -36,6 +36,7 @@ from .session import NetworkSession
 from .session_files import SessionFiles
 from .slow_motion import SlowMotion
 from .step_watch import StepWatch
+from .terminal_settings import TerminalSettings
 
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
@@ -80,6 +81,7 @@ class Laboratory:
         self._hand_ins = HandIns(self.lessons, self.session, rules)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
         self.session.terminals.list.on_command.append(self._hand_ins.note_command)
+        self._settings = TerminalSettings(self.session, self.editor, self.broadcast)
         self._tasks: set[asyncio.Task[None]] = set()
         self._spawn(self.lessons.read_catalog())
         self._spawn(self._check_stalls())
@@ -102,6 +104,7 @@ class Laboratory:
             commands.TypeTogetherCommand: session.terminals.type_together,
             commands.SetLinkCommand: self._set_link,
             commands.TakeTcCommand: self._take_tc,
+            commands.TakeSettingsCommand: self._settings.take,
             commands.LinkUpCommand: session.link_up,
             commands.PaceCommand: session.set_pace,
             commands.LetRunCommand: session.let_run,
@@ -158,6 +161,7 @@ class Laboratory:
             records=self.measurements.records.snapshot(),
             captures=self.measurements.captures_snapshot(),
             breakpoints=self.slow_motion.snapshot(),
+            settings=self._settings.snapshot(),
             branches=self.branches.snapshot(),
             lessons=self.lessons.snapshot(),
         )

@@ -37,6 +37,7 @@ from .model import (
     Pace,
 )
 from .push import Push
+from .settings_push import NodeSetting, SettingsPush
 
 Phase = Literal["stopped", "starting", "running", "stopping", "failed"]
 Severity = Literal["error", "warning"]
@@ -441,6 +442,7 @@ class StatePush(Push, frozen=True, tag="state"):
     records: RecordsPush
     captures: CapturesPush
     breakpoints: BreakpointsPush
+    settings: SettingsPush
     branches: BranchesPush
     lessons: LessonsPush
 
@@ -454,6 +456,7 @@ PUSHES = (
         CapturesPush,
         PacketsPush,
         BreakpointsPush,
+        SettingsPush,
         BranchesPush,
         LessonsPush,
         FilesPush,
@@ -573,6 +576,7 @@ REST = (
         DrawnLabel,
         DocumentPreferences,
         DocumentChanges,
+        NodeSetting,
         LivePort,
         TerminalInfo,
         SampleColumn,

@@ -10,7 +10,7 @@ import msgspec
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError
 
-from .model import Document, DrawnLink, DrawnNode, Options
+from .model import Document, DrawnLink, DrawnNode, Elements, Options
 
 COSMETIC_OPTIONS = ("x", "y", "extra")
 
@@ -39,6 +39,17 @@ class RunPlan:
         """Return the plan with a link as it was changed in the running network."""
         links = tuple(link if old.id == link.id else old for old in self.document.links)
         return replace(self, document=msgspec.structs.replace(self.document, links=links))
+
+    def with_elements(self, elements: Elements) -> RunPlan:
+        """Return the plan with nodes and links as they were changed in the running network."""
+        nodes = {node.id: node for node in elements.nodes}
+        links = {link.id: link for link in elements.links}
+        document = msgspec.structs.replace(
+            self.document,
+            nodes=tuple(nodes.get(node.id, node) for node in self.document.nodes),
+            links=tuple(links.get(link.id, link) for link in self.document.links),
+        )
+        return replace(self, document=document)
 
     def node_id(self, name: str) -> str:
         """Return the id of the node that was started with this name."""

@@ -40,6 +40,7 @@ export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps
         onPointerDown={start}
       />
       <Badge id={node.id} />
+      <SettingsMark id={node.id} />
     </div>
   );
 });
@@ -66,6 +67,17 @@ function Badge({ id }: { id: string }) {
   return (
     <span className={`badge ${isError ? "badge-error" : "badge-warning"}`} title={problemText(problems)}>
       !
+    </span>
+  );
+}
+
+/** That commands in terminals have set something here, which the drawing does not have. */
+function SettingsMark({ id }: { id: string }) {
+  const lines = useRunning(useShallow((state) => state.settings.filter(({ node }) => node === id).map(({ line }) => line)));
+  if (lines.length === 0) return null;
+  return (
+    <span className="settings-mark" title={`Set in a terminal:\n${lines.join("\n")}`}>
+      {lines.length}
     </span>
   );
 }

@@ -3,6 +3,7 @@ import { Icon } from "../editor/icons";
 import { KINDS, kindOf } from "../editor/kinds";
 import { useProblemsOf } from "../editor/problems";
 import type { DrawnNode } from "../protocol";
+import { SetInTerminals } from "./SetInTerminals";
 import { useDocument } from "../stores/document";
 import { useSelection } from "../stores/selection";
 import { FieldProblems } from "./Field";
@@ -62,6 +63,7 @@ function NodeForm({ node }: { node: DrawnNode }) {
   return (
     <Form title={node.name} kind={KINDS[kind].title} icon={<Icon name={kind} size={20} />}>
       <div className="inspector-form">
+        <SetInTerminals node={node.id} />
         <Fields node={node} />
       </div>
     </Form>

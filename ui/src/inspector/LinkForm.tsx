@@ -1,4 +1,5 @@
 /** Properties of links: conditions, in both directions or in one, and their two ports. */
+import { SetInTerminals } from "./SetInTerminals";
 import { useState } from "react";
 import { perform } from "../connection";
 import { linkName } from "../editor/actions";
@@ -88,6 +89,7 @@ function shared(links: readonly DrawnLink[], direction: Direction, word: string)
 export function LinkForm({ link }: { link: DrawnLink }) {
   const a = useDocument((state) => state.nodes[link.a]);
   const b = useDocument((state) => state.nodes[link.b]);
+  const ports = { a: usePort(link.id, "a"), b: usePort(link.id, "b") };
   if (a === undefined || b === undefined) return null;
   if (a.kind === "controller" || b.kind === "controller") {
     const [controller, other] = a.kind === "controller" ? [a, b] : [b, a];
@@ -100,6 +102,8 @@ export function LinkForm({ link }: { link: DrawnLink }) {
   return (
     <>
       <SetByTcNote link={link} names={[a.name, b.name]} />
+      <SetInTerminals node={link.a} port={ports.a?.name ?? ""} />
+      <SetInTerminals node={link.b} port={ports.b?.name ?? ""} />
       <Conditions links={[link]} names={[a.name, b.name]} />
       <PortSection link={link} end="a" name={a.name} kind={a.kind} />
       <PortSection link={link} end="b" name={b.name} kind={b.kind} />

@@ -8,6 +8,7 @@ export const useLessons = create<LessonsPush>(() => ({
   lessons: [],
   open_unit: null,
   folder: "",
+  is_class: false,
   checking: "",
   working: null,
   working_step: "",

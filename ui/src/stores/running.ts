@@ -4,6 +4,7 @@ import { onPush, useConnection } from "../connection";
 import { toast } from "./toasts";
 import type {
   CapturesPush,
+  NodeSetting,
   ClockPush,
   LivePort,
   RecordsPush,
@@ -18,6 +19,8 @@ interface Running {
   records: RecordsPush;
   captures: CapturesPush["ports"];
   breakpoints: readonly string[];
+  /** What commands in terminals have set. */
+  settings: readonly NodeSetting[];
   /** Ports of the running network by link and end: "l1 a". */
   ports: Readonly<Record<string, LivePort>>;
   linksDown: ReadonlySet<string>;
@@ -50,6 +53,7 @@ export const useRunning = create<Running>(() => ({
   records: { push: "records", records: [], recording: null },
   captures: [],
   breakpoints: [],
+  settings: [],
   ports: {},
   linksDown: new Set(),
 }));
@@ -62,6 +66,7 @@ onPush("run", (run) =>
   }),
 );
 onPush("clock", (clock) => useRunning.setState({ clock }));
+onPush("settings", ({ settings }) => useRunning.setState({ settings }));
 onPush("terminals", ({ terminals }) => useRunning.setState({ terminals }));
 onPush("records", (records) => useRunning.setState({ records }));
 onPush("breakpoints", ({ breakpoints, reached }) => {

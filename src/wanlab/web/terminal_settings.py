@@ -1,0 +1,91 @@
+"""Remembers what was set in terminals while the network runs, and takes it over into the drawing."""
+
+from __future__ import annotations
+
+from wanlab.errors import WanlabError
+
+from . import commands
+from .broadcast import Broadcast
+from .drawn_settings import described, settings_of, subject_of, with_settings
+from .editor import DocumentEditor
+from .model import DrawnNode
+from .session import NetworkSession
+from .settings_push import SettingsPush
+from .shell_marks import TypedCommand
+from .terminals import CLIENT, PROMPT, Terminal
+
+
+class TerminalSettings:
+    """The settings of the running network, by node. Used in the server's loop."""
+
+    def __init__(
+        self, session: NetworkSession, editor: DocumentEditor, broadcast: Broadcast
+    ) -> None:
+        self._session = session
+        self._editor = editor
+        self._broadcast = broadcast
+        self._settings: dict[str, dict[str, str]] = {}
+        """By node, by what is set: the command. The node "" has those of no node."""
+        session.terminals.list.on_command.append(self.note)
+        session.on_ending.append(self.clear)
+
+    def snapshot(self) -> SettingsPush:
+        """Return the settings as browsers receive them."""
+        ports = self._session.snapshot().ports
+        return SettingsPush(
+            settings=tuple(
+                described(self._node(id_), line, ports)
+                for id_, lines in self._settings.items()
+                for line in lines.values()
+            )
+        )
+
+    def clear(self) -> None:
+        """Forget all, since the network is gone."""
+        if self._settings:
+            self._settings.clear()
+            self._broadcast.push(self.snapshot())
+
+    def note(self, terminal: Terminal, command: TypedCommand) -> None:
+        """Take a command that has ended well."""
+        if command.status != 0 or not self._session.is_running:
+            return
+        place, line = terminal.node, command.line
+        if command.at_mininet:
+            name, _, line = line.strip().partition(" ")
+            place = self._id_of(name)
+        found = settings_of(line)
+        for setting in found:
+            at = self._id_of_port(setting) if place in (CLIENT, PROMPT) else place
+            self._settings.setdefault(at, {})[subject_of(setting)] = setting
+        if found:
+            self._broadcast.push(self.snapshot())
+
+    def take(self, command: commands.TakeSettingsCommand, by: str) -> None:
+        """Draw a node as it was set in terminals."""
+        node = self._node(command.node)
+        lines = self._settings.get(command.node, {})
+        ports = self._session.snapshot().ports
+        drawn = [line for line in lines.values() if described(node, line, ports).drawn_as]
+        if node is None or not drawn:
+            raise WanlabError("nothing was set in a terminal that a drawing can have")
+        elements = with_settings(self._editor.document, node, drawn, ports)
+        label = f"Take over what was set at {node.name}"
+        self._editor.edit(commands.EditCommand(put=elements, label=label), by)
+        session = self._session
+        if session.plan is not None and session.branch is not None:
+            session.plan = session.branch.plan = session.plan.with_elements(elements)
+        self._settings[node.id] = {key: line for key, line in lines.items() if line not in drawn}
+        self._broadcast.push(self.snapshot())
+
+    def _node(self, id_: str) -> DrawnNode | None:
+        return next((node for node in self._editor.document.nodes if node.id == id_), None)
+
+    def _id_of(self, name: str) -> str:
+        return next((node.id for node in self._editor.document.nodes if node.name == name), "")
+
+    def _id_of_port(self, setting: str) -> str:
+        """Return the node whose port a command of the root namespace names, or ""."""
+        words = set(setting.split())
+        ports = self._session.snapshot().ports
+        return next((port.node for port in ports if port.name in words), "")
