@@ -1,6 +1,7 @@
 """ss read the same bytes that are decoded here; both must understand the same.
 
-bbr and cubic are captured on Linux 6.18, vegas and dctcp on our kernel (6.12).
+bbr and cubic are captured on Linux 6.18, vegas and dctcp on our kernel 6.12, accecn on our kernel 7.3
+(through a queue dualpi2 of 10 Mbit/s, which marks).
 """
 
 import re
@@ -9,14 +10,19 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import PeerError
-from wanlab.measure import tcp_info
+from wanlab.measure import netlink, tcp_info
 
 COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
-CAPTURES = ["bbr", "cubic", "vegas", "dctcp"]
+CAPTURES = ["bbr", "cubic", "vegas", "dctcp", "accecn"]
 
 
 def decoded(name: str) -> list[tcp_info.TcpSocket]:
     return tcp_info.decode((COUNTERS / f"tcp_{name}.bin").read_bytes())
+
+
+def messages(name: str) -> list[bytes]:
+    dump = (COUNTERS / f"tcp_{name}.bin").read_bytes()
+    return list(netlink.messages(dump, tcp_info.SOCK_DIAG_BY_FAMILY))
 
 
 def lines_of_ss(name: str) -> list[tuple[str, str]]:
@@ -101,6 +107,31 @@ def test_what_dctcp_knows_is_what_ss_shows() -> None:
     line = next(line for _, line in lines_of_ss("dctcp") if " dctcp " in line)
     assert flow.algorithm["dctcp_alpha"] == int(re.findall(r"alpha:(\d+)", line)[0])
     assert flow.algorithm["dctcp_enabled"] == 1
+
+
+def test_accurate_ecn_says_how_many_bytes_were_marked() -> None:
+    (flow,) = decoded("accecn")
+    info = flow.info
+    assert (info["ecn_mode"], info["accecn_fail_mode"]) == ("accecn", 0)
+    assert info["delivered_ce_bytes"] == 12_924
+    # Each byte that was acknowledged came with ECT(0) or CE; the SYN counts as a byte.
+    assert (
+        info["delivered_ect0_bytes"] + info["delivered_ect1_bytes"] + info["delivered_ce_bytes"]
+        == info["bytes_acked"] - 1
+    )
+
+
+def test_many_structures_are_decoded_as_one_is() -> None:
+    (raw,) = (tcp_info.ends(message).info for message in messages("accecn"))
+    columns = tcp_info.columns([raw, raw])
+    one = tcp_info.decode_info(raw)
+    assert {name: list(values) for name, values in columns.items()} == {
+        name: [value, value] for name, value in one.items()
+    }
+
+
+def test_a_kernel_without_accurate_ecn_has_no_columns_of_it() -> None:
+    assert not [name for name in decoded("dctcp")[0].info if "ecn" in name or "ect" in name]
 
 
 def test_what_vegas_knows_is_read() -> None:

@@ -1,7 +1,7 @@
 """Parse the kernel's answer to a socket dump (inet_diag): the state of every TCP connection.
 
 This is what `ss -tin` reads. The structures are those of include/uapi/linux/{inet_diag,tcp}.h of
-Linux 6.12; `struct tcp_info` grows at its end, so an older kernel sends a shorter one, and the
+Linux 7.3; `struct tcp_info` grows at its end, so an older kernel sends a shorter one, and the
 result lacks the fields that it does not send.
 
 Names are the kernel's, with units: rates in bit/s (the kernel counts bytes per second), windows in
@@ -40,6 +40,8 @@ STATES = (
     "closing",
     "new_syn_recv",
 )
+# What the ends have agreed upon; "accecn" is accurate feedback (RFC 9768), "pending" the handshake.
+ECN_MODES = ("off", "rfc3168", "accecn", "pending")
 CONGESTION_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 # family, state, timer, retransmissions, ports, addresses, interface, cookie,
@@ -77,9 +79,14 @@ _TCP_INFO = """
     I dsack_dups        I reord_seen        I rcv_ooo_packets
     I snd_wnd_bytes     I rcv_wnd_bytes     I rehash
     H total_rto         H total_rto_recoveries I total_rto_time_ms
+    I received_ce_packets
+    I delivered_ect1_bytes I delivered_ect0_bytes I delivered_ce_bytes
+    I received_ect1_bytes  I received_ect0_bytes  I received_ce_bytes
+    I ecn_flags
 """
 _FORMATS, _NAMES = _TCP_INFO.split()[::2], _TCP_INFO.split()[1::2]
 _RATES = ("pacing_rate_bps", "max_pacing_rate_bps", "delivery_rate_bps")
+_ECN_MODE = 3  # mask of the mode in ecn_flags
 _UNLIMITED = (1 << 64) - 1
 
 
@@ -164,6 +171,9 @@ def columns(infos: Sequence[bytes]) -> dict[str, Any]:
     found["congestion_state"] = [
         _name(CONGESTION_STATES, number) for number in found["congestion_state"].tolist()
     ]
+    if "ecn_flags" in found:
+        modes = found["ecn_flags"] & _ECN_MODE
+        found["ecn_mode"] = [ECN_MODES[number] for number in modes.tolist()]
     for name in _RATES:
         if name in found:
             # Unlimited is all ones: -1 once it is a number with a sign.
@@ -179,6 +189,8 @@ def decode_info(data: bytes) -> dict[str, Any]:
         raise PeerError(f"the kernel sent a struct tcp_info of {len(data)} bytes")
     info["state"] = _name(STATES, info["state"])
     info["congestion_state"] = _name(CONGESTION_STATES, info["congestion_state"])
+    if "ecn_flags" in info:
+        info["ecn_mode"] = ECN_MODES[info["ecn_flags"] & _ECN_MODE]
     for name in _RATES:
         if name in info:
             info[name] = 0 if info[name] == _UNLIMITED else 8 * info[name]
@@ -191,6 +203,9 @@ def _completed(info: dict[str, Any]) -> dict[str, Any]:
     # Bit fields, lowest bits first on a little-endian computer.
     info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
     info["app_limited"] = flags & 1
+    if "ecn_flags" in info:
+        # Mode, whether the option was seen, and what of AccECN does not get through.
+        info["accecn_fail_mode"] = info.pop("ecn_flags") >> 4 & 0xF
     info["snd_cwnd_bytes"] = info["snd_cwnd_packets"] * info["snd_mss_bytes"]
     info["in_flight_packets"] = (
         info["unacked_packets"]
