@@ -27,6 +27,16 @@ def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
     text = ran.output.decode()
     for part in ("A, B, C, 1999, figure 1", "RTT over 5 ms: 18 to 22 (published: 20)", "4 runs"):
         assert part in text
+    for part in (
+        "* delay 10ms: 40 (arithmetic)\n",
+        "wanlab reproduce run round-trip --full ",
+        "round_trip.py --set NAME=VALUE\n  delay=",
+    ):
+        assert part in text
+    ran = wanlab("reproduce", "show", "bbr-loss")
+    prose = [line for line in ran.output.decode().splitlines() if "http" not in line]
+    assert max(len(line) for line in prose if "wanlab sweep" not in line) <= 120
+    assert "* loss 1%, algorithm bbr: 94.7 (link bandwidth times" in ran.output.decode()
     ran = wanlab("reproduce", "show", "nothing")
     assert (ran.status, 'the gallery has no "nothing"' in ran.errors) == (1, True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from . import sweeps
 
 ALL = "all"
+WIDTH = 100
 
 
 def show_list(folder: Path | None, *, as_json: bool) -> int:
@@ -38,21 +40,42 @@ def show_list(folder: Path | None, *, as_json: bool) -> int:
 def show(name: str, folder: Path | None, *, as_json: bool) -> int:
     """Print what was published and what is predicted."""
     unit = unit_file.find(name, folder or unit_file.UNITS)
-    quick = unit.design(QUICK)
     if as_json:
         print(json.dumps({**asdict(unit), "folder": str(unit.folder)}, indent=2))
         return 0
-    print(f"{unit.title}\n")
-    for source in unit.sources:
-        print(f"{source.citation.replace('*', '')}\n  {source.link}")
-    print(f"\n{unit.page.strip()}\n\nPredictions:")
-    for each in unit.predictions:
-        print(f"* {each.claim}: {pages.band(each)} (published: {each.published})")
-        print(f"  {each.reason}")
-    print(f"\nPublished points: {unit.how_read.strip()}")
-    count = len(list(quick.runs()))
-    print(f"\nwanlab reproduce run {name} performs {count} runs over {quick.repeats} seeds.")
+    print("\n".join(_description(unit)))
     return 0
+
+
+def _description(unit: GalleryUnit) -> Iterator[str]:
+    yield unit.title + "\n"
+    for source in unit.sources:
+        yield from (_wrapped(source.citation.replace("*", "")), f"  {source.link}")
+    yield f"\n{unit.page.strip().replace('## ', '')}"
+    yield "\nPredictions\n"
+    for each in unit.predictions:
+        yield _wrapped(f"* {each.claim}: {pages.band(each)} (published: {each.published})", "  ")
+        yield _wrapped(f"  Why this band: {each.reason}", "  ")
+    yield f"\nPublished points\n\n{_wrapped(unit.how_read.strip())}\n"
+    for point in unit.points:
+        line = f", {unit.axes.by} {point.series}" if unit.axes.by else ""
+        place = f"{unit.axes.over} {point.x}{line}"
+        yield _wrapped(f"* {place}: {point.value:g} ({point.origin})", "  ")
+    yield "\nHow to run it\n"
+    for size, option in ((QUICK, ""), (FULL, " --full")):
+        design = unit.design(size)
+        count = len(list(design.runs()))
+        command = f"wanlab reproduce run {unit.name}{option}"
+        yield f"    {command:50} {count} runs over {design.repeats} seeds"
+    yield f"\nWith other parameters: wanlab sweep {unit.experiment_file} --set NAME=VALUE"
+    defaults = (f"{name}={value}" for name, value in unit.experiment.parameters.items())
+    yield _wrapped(f"  {', '.join(defaults)}", "  ")
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def run(
@@ -168,7 +191,7 @@ def _lines(unit: GalleryUnit, judgement: Judgement, folder: Path) -> Iterator[st
     for each in judgement.predictions:
         measured = "-" if each.measured is None else str(each.measured)
         yield f"  {each.prediction.claim}: {measured} (band {pages.band(each.prediction)}): {each.words}"
-    yield from (f"  because: {cause}" for cause in judgement.causes)
+    yield from (_wrapped(f"  because: {cause}", "    ") for cause in judgement.causes)
     yield f"  the page is {folder / unit.name}.md"
 
 

@@ -137,7 +137,8 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
         f"{measurement.runs} runs over {measurement.seeds} seeds, {_time(measurement)}wanlab"
         f" {measurement.wanlab}, kernel {measurement.kernel}. The experiment is"
         f" [{unit.experiment_file.name}](../../src/wanlab/gallery/units/{unit.name}/"
-        f"{unit.experiment_file.name})."
+        f"{unit.experiment_file.name});"
+        f" `wanlab reproduce show {unit.name}` says how to run it with other parameters."
     )
 
 
