@@ -261,6 +261,10 @@ class Student:
         else:
             clock.get_by_label("Pace").select_option(label=pace)
 
+    def stands_still(self) -> None:
+        """Wait until virtual time does not pass."""
+        self.page.locator(".clock-still, .clock-paused").wait_for()
+
     def clock_s(self) -> float:
         """Return the time that the clock shows, in seconds; only in the first minute."""
         return float(self.page.locator(".clock-time").inner_text().removesuffix(" s"))
@@ -287,6 +291,18 @@ class Student:
         """Select a link by clicking its middle."""
         (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
         self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
+
+    def sets_link(self, a: str, b: str, field: str, value: str) -> None:
+        """Change a property of a link."""
+        self.selects_link(a, b)
+        self.shows("Properties")
+        form = self.page.get_by_role("region", name="Properties")
+        box = form.get_by_label(field, exact=True)
+        if box.evaluate("(element) => element.tagName") == "SELECT":
+            box.select_option(value)
+        else:
+            box.fill(value)
+            box.press("Enter")
 
     def opens_link_menu(self, a: str, b: str) -> None:
         """Open the context menu of a link."""

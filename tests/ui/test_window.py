@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from dev.places import UI
+from axe import findings
 from playwright.sync_api import expect
 from served import Server
 from student import LIMIT_MS, Student
 
 expect.set_options(timeout=LIMIT_MS)
-AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 ROUTED = """\
 nodes:
   - {host: h1, x: 100, y: 100}
@@ -61,17 +59,6 @@ def test_tables_of_lessons_can_be_scrolled_with_the_keyboard(student: Student) -
     expect(table).to_have_attribute("tabindex", "0")
 
 
-def findings(student: Student) -> list[str]:
-    """Return what axe-core finds in the page as it is."""
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: ./dev ui")
-    student.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = student.page.evaluate("() => axe.run(document)")
-    return [
-        f"{it['impact']} {it['id']}: {it['nodes'][0]['html'][:120]}" for it in found["violations"]
-    ]
-
-
 @pytest.mark.machine
 def test_axe_finds_nothing(student: Student, server: Server) -> None:
     opens(student, server)
@@ -97,15 +84,15 @@ def test_f6_leads_out_of_a_terminal_and_around_the_window(student: Student, serv
     student.types(terminal, "echo $((6 * 7)) typed")
     student.reads(terminal, "42 typed")
     seen = []
-    for _ in range(4):
+    for _ in range(5):
         student.presses("F6")
         seen.append(
             student.page.evaluate(
-                "() => ['.top-bar', '.canvas-area', '.dock', '.side'].find("
+                "() => ['.top-bar', '.canvas-area', '.timeline', '.dock', '.side'].find("
                 "(name) => document.querySelector(name).contains(document.activeElement))"
             )
         )
-    assert seen == [".side", ".top-bar", ".canvas-area", ".dock"]
+    assert seen == [".side", ".top-bar", ".canvas-area", ".timeline", ".dock"]
     expect(terminal.locator("textarea")).to_be_focused()
     student.presses("Shift+F6")
     expect(terminal.locator("textarea")).not_to_be_focused()

@@ -8,6 +8,8 @@ import { useRegionKeys } from "./layout/regions";
 import { LessonPanel, Side } from "./layout/Side";
 import { Toasts } from "./layout/Toasts";
 import { TopBar } from "./layout/TopBar";
+import "./stores/past";
+import { Timeline } from "./timeline/Timeline";
 import { useTabs } from "./terminals/tabs";
 
 // Loaded separately, so that the first paint does not wait for it.
@@ -26,6 +28,8 @@ const Editor = lazy(() => import("./editor/Editor"));
  *     | a  |                              |  properties  |
  *     | l  |                              |  or lesson   |
  *     | .  +------------------------------+              |
+ *     |    | Timeline: the session        |              |
+ *     |    +------------------------------+              |
  *     |    | Dock: terminals, charts, ... |              |
  *     +----+------------------------------+--------------+
  */
@@ -41,6 +45,7 @@ export function App() {
         <Suspense fallback={<div className="canvas-area" />}>
           <Editor />
         </Suspense>
+        <Timeline />
         <Dock />
       </main>
       <Side />

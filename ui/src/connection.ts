@@ -9,7 +9,7 @@
  *     onPush("samples", (push) => ...)     calls back for every push of that kind, until unsubscribed
  */
 import { create } from "zustand";
-import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, EventStep, OpenedTerminal, SampleColumn, SavedFile } from "./protocol";
+import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, EventStep, OpenedTerminal, ReplayCost, SampleColumn, SavedFile } from "./protocol";
 import { toast } from "./stores/toasts";
 
 export type Status = "connecting" | "open" | "lost" | "refused";
@@ -36,6 +36,8 @@ interface Replies {
   capture: CaptureFile | null;
   compare: Comparison;
   step_to: EventStep;
+  continue: string;
+  cost: ReplayCost;
   history: readonly SampleColumn[];
 }
 

@@ -25,6 +25,7 @@ from . import commands, protocol
 from .branch import Branch
 from .branch_protocol import BranchesPush, BranchReplay, RecordedTerminal, ReplayCost
 from .broadcast import Broadcast
+from .editor import RefusedError
 from .folder import WorkingFolder
 from .run_plan import RunPlan
 from .session import NetworkSession
@@ -39,10 +40,6 @@ REAL_CLOCK = (
     "on the real clock a session cannot go back: what happened at which instant depended on the "
     "computer. Choose the virtual clock before you press Run"
 )
-
-
-class ReplayCancelled(WanlabError):  # noqa: N818  (it was asked for)
-    """The user has cancelled a replay."""
 
 
 @dataclass
@@ -268,7 +265,7 @@ class Branches:
 
         def note(now_ns: int, until_ns: int | None) -> None:
             if replay.is_cancelled:
-                raise ReplayCancelled("the replay was cancelled")
+                raise RefusedError("the replay was cancelled", code="cancelled")
             real_s = time.monotonic()
             if real_s - replay.reported_real_s > REPORT_REAL_S:
                 replay.reported_real_s = real_s

@@ -310,6 +310,8 @@ class NetworkSession:
         if self.plan is None or self.branch is None:
             return
         before = next((one for one in self.plan.document.links if one.id == link.id), None)
+        if before == link:
+            return
         self.plan = self.branch.plan = self.plan.with_link(link)
         self._note(
             SessionEvent(

@@ -4,11 +4,14 @@ import { useEffect, useMemo } from "react";
 import { useShallow } from "zustand/react/shallow";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { fetchHistory, KINDS, watch } from "../stores/samples";
+import { branchInView, useBranches } from "../stores/branches";
+import { fetchHistory, fetchRecorded, KINDS, watch } from "../stores/samples";
 import { useSelection } from "../stores/selection";
 import { useView } from "../stores/view";
 import type { LivePort, SeriesKind } from "../protocol";
 import { CaptureTool } from "./CaptureTool";
+import { CompareChoice } from "./CompareChoice";
+import { branchesDrawn } from "./view";
 import { namesOf, portsOf, seriesOf } from "./chosen";
 import { LivePanel } from "./LivePanel";
 import { Records } from "./Records";
@@ -97,27 +100,30 @@ interface QuantitiesProps {
   onChange: (kinds: readonly SeriesKind[]) => void;
 }
 
-/** The time range of all charts. */
+/** The time range of all charts, and the branch that is drawn beside. */
 export function TimeRange() {
   const seconds = useCharts((state) => state.seconds);
   return (
-    <label className="clock-choice">
-      <select
-        aria-label="Time range"
-        title="Time range"
-        value={seconds ?? "all"}
-        onChange={(event) => {
-          const value = event.target.value;
-          useCharts.setState({ seconds: value === "all" ? null : Number(value), isZoomed: false });
-        }}
-      >
-        {WINDOWS.map(([title, value]) => (
-          <option key={title} value={value ?? "all"}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </label>
+    <>
+      <label className="clock-choice">
+        <select
+          aria-label="Time range"
+          title="Time range"
+          value={seconds ?? "all"}
+          onChange={(event) => {
+            const value = event.target.value;
+            useCharts.setState({ seconds: value === "all" ? null : Number(value), isZoomed: false });
+          }}
+        >
+          {WINDOWS.map(([title, value]) => (
+            <option key={title} value={value ?? "all"}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <CompareChoice />
+    </>
   );
 }
 
@@ -176,6 +182,10 @@ export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: P
     if (phase === "running") void fetchHistory(series);
     return () => watch(owner, []);
   }, [owner, series, phase]);
+  const drawn = useBranches((state) => `${branchInView(state)} ${state.compared} ${state.live}`);
+  useEffect(() => {
+    for (const branch of branchesDrawn()) void fetchRecorded(branch, series);
+  }, [series, drawn]);
 
   const toPane = (kind: SeriesKind) => openChart({ kinds: [kind], ports: ports.map(({ name }) => name), flows: null });
   if (!kinds.length) return <p className="empty">Choose at least one quantity.</p>;

@@ -33,7 +33,7 @@ export function ComparedPanel({ title, columns }: Props) {
 
   return (
     <PanelFrame title={title} name={title.toLowerCase().replace(/\W+/g, "-")} csv={() => csv(names, data)} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
-      <div className="plot" ref={container} role="img" aria-label={`Chart: ${title}`} />
+      <div className="plot" ref={container} role="group" aria-label={`Chart: ${title}`} />
     </PanelFrame>
   );
 }

@@ -2,14 +2,16 @@ import { useEffect, useRef } from "react";
 import type { WatchedSeries, SeriesKind } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { onSamples, tables, type Curve } from "../stores/samples";
+import { useBranches } from "../stores/branches";
+import { onSamples, type Curve, type Tables } from "../stores/samples";
 import { isDark, useView } from "../stores/view";
 import { isOfFlows } from "./chosen";
 import { PanelFrame } from "./PanelFrame";
 import { endsOf, flowTitles, passes } from "./paths";
 import { look, Plot, type CurveLook } from "./Plot";
 import { TITLES, UNITS, useCharts } from "./state";
-import { csv, lastRows, type Data } from "./window";
+import { chartView, type ChartView } from "./view";
+import { csv, rowsBetween, sideBySide, type Data } from "./window";
 
 const DRAW_MS = 100;
 /** How many of the last samples decide which window is the largest. */
@@ -24,6 +26,12 @@ interface Props {
   flows: readonly string[] | null;
   /** Open this chart in a pane beside the terminals. */
   onPane?: () => void;
+}
+
+interface Drawn {
+  looks: (CurveLook & { name: string })[];
+  unit: string;
+  data: Data;
 }
 
 /** The live chart of one quantity: a curve for each port or flow. */
@@ -43,9 +51,10 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
       else {
         drawnAt = now;
         const { seconds, isZoomed } = useCharts.getState();
-        const curves = curvesOf(kind, series, ids, flows);
-        const data = dataOf(kind, curves, isZoomed ? null : seconds);
-        chart.show(looksOf(curves), curves[0]?.unit ?? UNITS[kind], data, isZoomed ? null : spanOf(seconds));
+        const view = chartView();
+        const span = spanOf(view, isZoomed ? null : seconds);
+        const { looks, unit, data } = drawn(kind, series, ids, flows, view, span);
+        chart.show(looks, unit, data, isZoomed ? null : span);
       }
     };
     const requestDraw = () => {
@@ -55,8 +64,9 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
     const endings = [
       onSamples(() => !useCharts.getState().isPaused && requestDraw()),
       useCharts.subscribe(requestDraw),
+      useBranches.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) chart.repaint(looksOf(curvesOf(kind, series, ids, flows)));
+        if (now.theme !== before.theme) chart.repaint(drawn(kind, series, ids, flows, chartView(), ALL).looks);
         requestDraw();
       }),
     ];
@@ -69,24 +79,57 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
   }, [kind, series, ids, flows]);
 
   const all = () => {
-    const curves = curvesOf(kind, series, ids, flows);
-    return csv(curves.map((curve) => `${curve.key} [${curve.unit}]`), dataOf(kind, curves, null, true));
+    const { looks, unit, data } = drawn(kind, series, ids, flows, chartView(), ALL);
+    return csv(looks.map(({ name }) => `${name} [${unit}]`), data);
   };
   return (
     <PanelFrame title={TITLES[kind]} name={kind} {...(onPane ? { onPane } : {})} csv={all} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
-      <div className="plot" ref={container} role="img" aria-label={`Chart: ${TITLES[kind]}`} />
+      <div className="plot" ref={container} role="group" aria-label={`Chart: ${TITLES[kind]}`} />
     </PanelFrame>
   );
+}
+
+const ALL: [number, number] = [0, Infinity];
+const DASH = [5, 4];
+
+/** The curves between two times, and those of the compared branch, dashed in the same colours. */
+function drawn(
+  kind: SeriesKind,
+  series: readonly WatchedSeries[],
+  ids: ReadonlySet<string> | null,
+  flows: readonly string[] | null,
+  { tables, until_s, compared }: ChartView,
+  [from_s, to_s]: [number, number],
+): Drawn {
+  const end_s = Math.min(to_s, until_s);
+  const curves = curvesOf(kind, tables, series, ids, flows);
+  const looks = looksOf(curves);
+  const rows = rowsBetween(tables[kind].times_s, curves.map(({ values }) => values), from_s, end_s);
+  const unit = curves[0]?.unit ?? UNITS[kind];
+  if (compared === null) return { looks, unit, data: rows };
+  const others = curvesOf(kind, compared.tables, series, ids, flows);
+  const otherLooks = looksOf(others).map((one, index) => ({
+    ...(looks.find(({ key }) => key === one.key) ?? looks[index] ?? one),
+    key: `${compared.name} ${one.key}`,
+    title: `${one.title} · ${compared.name}`,
+    name: `${compared.name}: ${one.name}`,
+    dash: DASH,
+  }));
+  const otherRows = rowsBetween(compared.tables[kind].times_s, others.map(({ values }) => values), from_s, end_s);
+  return { looks: [...looks, ...otherLooks], unit: curves.length > 0 ? unit : (others[0]?.unit ?? unit), data: sideBySide(rows, otherRows) };
 }
 
 /** The curves of the watched series; the table also has those that were watched before. */
 function curvesOf(
   kind: SeriesKind,
+  tables: Tables,
   series: readonly WatchedSeries[],
   ids: ReadonlySet<string> | null,
   flows: readonly string[] | null,
 ): Curve[] {
-  if (isOfFlows(kind)) return flowsThrough(kind, flows === null ? ids : null).filter(({ flow }) => flows?.includes(flow) ?? true);
+  if (isOfFlows(kind)) {
+    return flowsThrough(kind, tables, flows === null ? ids : null).filter(({ flow }) => flows?.includes(flow) ?? true);
+  }
   const ofKind = series.filter((one) => one.kind === kind);
   const ports = new Set(ofKind.map((one) => one.port));
   const curves = [...tables[kind].columns.values()].filter((curve) => ports.has("") || ports.has(curve.port));
@@ -94,7 +137,7 @@ function curvesOf(
 }
 
 /** The flows that pass the elements, the one with the largest window first: that of the sender. */
-function flowsThrough(kind: SeriesKind, ids: ReadonlySet<string> | null): Curve[] {
+function flowsThrough(kind: SeriesKind, tables: Tables, ids: ReadonlySet<string> | null): Curve[] {
   const { ports } = useRunning.getState().run;
   const curves = [...tables[kind].columns.values()].filter((curve) => {
     if (ids === null) return true;
@@ -106,25 +149,19 @@ function flowsThrough(kind: SeriesKind, ids: ReadonlySet<string> | null): Curve[
   return curves.sort((a, b) => sizes.get(b)! - sizes.get(a)! || a.key.localeCompare(b.key, "en", { numeric: true }));
 }
 
-function dataOf(kind: SeriesKind, curves: readonly Curve[], seconds: number | null, isWhole = false): Data {
-  const { times_s } = tables[kind];
-  const columns = curves.map((curve) => curve.values);
-  return isWhole ? [times_s, ...columns] : lastRows(times_s, columns, seconds);
-}
-
 /** The time range, the same in all panels, so that their time axes line up. */
-function spanOf(seconds: number | null): [number, number] {
-  const all = Object.values(tables).map((table) => table.times_s);
-  const last = Math.max(...all.map((times_s) => times_s.at(-1) ?? 0), 0);
+function spanOf({ tables, until_s, compared }: ChartView, seconds: number | null): [number, number] {
+  const all = [tables, ...(compared === null ? [] : [compared.tables])].flatMap((one) => Object.values(one)).map((table) => table.times_s);
+  const last = Math.min(until_s, Math.max(...all.map((times_s) => times_s.at(-1) ?? 0), 0));
   const first = Math.min(...all.map((times_s) => times_s[0] ?? Infinity), last);
   const from = seconds === null ? first : Math.max(first, last - seconds);
   return [from, last > from ? last : from + 1];
 }
 
-function looksOf(curves: readonly Curve[]): CurveLook[] {
+function looksOf(curves: readonly Curve[]): (CurveLook & { name: string })[] {
   const dark = isDark(useView.getState().theme);
   const { ports } = useRunning.getState().run;
   const { nodes } = useDocument.getState();
   const flows = flowTitles(curves.map(({ flow }) => flow), ports, (node) => nodes[node]?.name ?? node);
-  return curves.map(({ key, port, flow }, index) => ({ key, title: flow ? flows[index]! : port, ...look(index, dark) }));
+  return curves.map(({ key, port, flow }, index) => ({ key, name: key, title: flow ? flows[index]! : port, ...look(index, dark) }));
 }

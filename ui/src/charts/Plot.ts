@@ -162,7 +162,7 @@ export class Plot {
     row.title = `${look.title}: show or hide`;
     const mark = document.createElement("span");
     mark.className = "plot-mark";
-    mark.style.background = look.colour;
+    mark.style.background = look.dash ? `repeating-linear-gradient(90deg, ${look.colour} 0 4px, transparent 4px 6px)` : look.colour;
     const name = document.createElement("span");
     name.className = "plot-name";
     name.textContent = look.title;

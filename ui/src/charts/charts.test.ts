@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { scaleFor, ticks, valueText } from "./units";
-import { csv, joined, lastRows } from "./window";
+import { csv, joined, rowsBetween, sideBySide } from "./window";
 
 it("values have three digits and a fitting prefix", () => {
   const texts: [number | null, string, string][] = [
@@ -25,21 +25,33 @@ it("an axis has one prefix", () => {
   expect(scaleFor(0, "s")).toEqual({ factor: 1, unit: "s" });
 });
 
-it("the last seconds are drawn, or everything", () => {
+it("the rows between two times are drawn", () => {
   const times = [0, 1, 2, 3, 4];
   const values = [5, null, 7, 8, 9];
-  expect(lastRows(times, [values], 2)).toEqual([
+  expect(rowsBetween(times, [values], 2, Infinity)).toEqual([
     [2, 3, 4],
     [7, 8, 9],
   ]);
-  expect(lastRows(times, [values], null)).toEqual([times, values]);
-  expect(lastRows([], [[]], 2)).toEqual([[], []]);
+  expect(rowsBetween(times, [values], 1, 3)).toEqual([
+    [1, 2, 3],
+    [null, 7, 8],
+  ]);
+  expect(rowsBetween(times, [values], 0, 0)).toEqual([[0], [5]]);
+  expect(rowsBetween([], [[]], 2, Infinity)).toEqual([[], []]);
+});
+
+it("two branches are drawn in one chart, and a time that one of them lacks is no gap", () => {
+  expect(sideBySide([[0, 1], [5, 6]], [[0, 1.5], [5, 9]])).toEqual([
+    [0, 1, 1.5],
+    [5, 6, undefined],
+    [5, undefined, 9],
+  ]);
 });
 
 it("what there is no room for is left out, but never a peak", () => {
   const times = Array.from({ length: 30_000 }, (_, row) => row);
   const values = times.map((row) => (row === 12_345 ? 99 : 1));
-  const [thin, kept] = lastRows(times, [values], null);
+  const [thin, kept] = rowsBetween(times, [values], 0, Infinity);
   expect(thin.length).toBe(3000);
   expect(Math.max(...(kept as number[]))).toBe(99);
 });

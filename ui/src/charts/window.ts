@@ -6,26 +6,32 @@ const MAX_ROWS = 3000;
 
 export type Data = [number[], ...(readonly Value[])[]];
 
-/** The rows of the last `seconds`; null for all. */
-export function lastRows(times_s: readonly number[], columns: readonly (readonly Value[])[], seconds: number | null): Data {
-  const last = times_s.at(-1) ?? 0;
-  const first = seconds === null ? 0 : firstAt(times_s, last - seconds);
-  const count = times_s.length - first;
+/** The rows between two times. */
+export function rowsBetween(times_s: readonly number[], columns: readonly (readonly Value[])[], from_s: number, until_s: number): Data {
+  const first = firstAt(times_s, from_s);
+  const end = Math.max(first, until_s === Infinity ? times_s.length : firstAt(times_s, until_s + 1e-9));
+  const count = end - first;
   if (count <= MAX_ROWS) {
-    return [times_s.slice(first), ...columns.map((values) => values.slice(first, times_s.length))];
+    return [times_s.slice(first, end), ...columns.map((values) => values.slice(first, end))];
   }
-  return thinned(times_s, columns, first, Math.ceil(count / MAX_ROWS));
+  return thinned(times_s, columns, first, end, Math.ceil(count / MAX_ROWS));
+}
+
+/** Two tables in one. A time that only one of them has is no gap in the other. */
+export function sideBySide(a: Data, b: Data): Data {
+  const curves = (data: Data) => data.slice(1).map((values) => ({ times_s: data[0], values: values as readonly Value[] }));
+  return joined([...curves(a), ...curves(b)]);
 }
 
 /** Reduce each `step` rows to one with the largest value of each curve, so that peaks stay visible. */
-function thinned(times_s: readonly number[], columns: readonly (readonly Value[])[], first: number, step: number): Data {
+function thinned(times_s: readonly number[], columns: readonly (readonly Value[])[], first: number, end: number, step: number): Data {
   const times: number[] = [];
-  for (let row = first; row < times_s.length; row += step) times.push(times_s[row]!);
+  for (let row = first; row < end; row += step) times.push(times_s[row]!);
   const thin = (values: readonly Value[]) => {
     const kept: Value[] = [];
-    for (let row = first; row < times_s.length; row += step) {
+    for (let row = first; row < end; row += step) {
       let largest: Value = null;
-      for (let at = row; at < Math.min(row + step, times_s.length); at += 1) {
+      for (let at = row; at < Math.min(row + step, end); at += 1) {
         const value = values[at] ?? null;
         if (value !== null && (largest === null || value > largest)) largest = value;
       }

@@ -23,6 +23,14 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     ],
   ],
   [
+    "Time line",
+    [
+      ["Arrows, PageUp, PageDown", "look at an earlier or later instant"],
+      ["Ctrl+left, Ctrl+right", "go from event to event"],
+      ["Home, End", "the start, now"],
+    ],
+  ],
+  [
     "Document",
     [
       ["Ctrl+Z, Ctrl+Y", "undo, redo"],

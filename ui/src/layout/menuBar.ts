@@ -81,7 +81,7 @@ function editMenu(): readonly MenuEntry[] {
 
 function viewMenu(): readonly MenuEntry[] {
   const view = useView.getState();
-  const flag = (title: string, word: "showsAddresses" | "showsPorts" | "showsConditions" | "showsTraffic" | "showsPackets" | "showsMinimap" | "snapsToGrid"): MenuEntry => ({
+  const flag = (title: string, word: "showsAddresses" | "showsPorts" | "showsConditions" | "showsTraffic" | "showsPackets" | "showsMinimap" | "showsTimeline" | "snapsToGrid"): MenuEntry => ({
     title,
     isChecked: view[word],
     run: () => useView.setState({ [word]: !view[word] }),
@@ -93,6 +93,7 @@ function viewMenu(): readonly MenuEntry[] {
     flag("Throughput on links", "showsTraffic"),
     flag("Packets in slow motion", "showsPackets"),
     flag("Minimap", "showsMinimap"),
+    flag("Time line", "showsTimeline"),
     flag("Snap to grid", "snapsToGrid"),
     "line",
     { title: "Zoom in", keys: "Ctrl+plus", run: zoomIn },

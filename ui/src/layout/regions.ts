@@ -1,7 +1,7 @@
 /** F6 goes from region to region of the window, Shift+F6 back; also out of a terminal. Each pane is one. */
 import { useEffect } from "react";
 
-const REGIONS = ".top-bar, .lesson-panel, .canvas-area, .dock .pane, .dock, .side, .pane-floating";
+const REGIONS = ".top-bar, .lesson-panel, .canvas-area, .timeline, .dock .pane, .dock, .side, .pane-floating";
 const FOCUSABLE = [
   ".xterm-helper-textarea",
   '[role="tab"][aria-selected="true"]',
@@ -56,6 +56,7 @@ function targetIn(region: HTMLElement): HTMLElement | null {
     const terminal = visible.find((element) => element.matches(".xterm-helper-textarea"));
     if (terminal) return terminal;
   }
+  if (region.matches(".timeline")) return region.querySelector<HTMLElement>('[role="slider"]');
   if (region.matches(".canvas-area")) {
     return visible.find((element) => element.matches(".react-flow__node")) ?? region.querySelector<HTMLElement>(".canvas");
   }

@@ -21,7 +21,8 @@ interface Running {
   breakpoints: readonly string[];
   /** What commands in terminals have set. */
   settings: readonly NodeSetting[];
-  /** Ports of the running network by link and end: "l1 a". */
+  /** Ports of the running network by link and end: "l1 a"; while an earlier instant is shown, as they
+   *  were then. */
   ports: Readonly<Record<string, LivePort>>;
   linksDown: ReadonlySet<string>;
 }
@@ -58,13 +59,32 @@ export const useRunning = create<Running>(() => ({
   linksDown: new Set(),
 }));
 
-onPush("run", (run) =>
+let past: Pick<Running, "ports" | "linksDown"> | null = null;
+
+/** Have ports and links as they were at an earlier instant; null: as they are. */
+export function showPast(shown: Pick<Running, "ports" | "linksDown"> | null): void {
+  past = shown;
+  showRun(lastRun);
+}
+
+/** Of the last network that ran. */
+let lastPorts: RunPush["ports"] = [];
+let lastRun = useRunning.getState().run;
+
+function showRun(pushed: RunPush): void {
+  lastRun = pushed;
+  if (pushed.ports.length > 0) lastPorts = pushed.ports;
+  // What was recorded of a network that has been stopped has its ports.
+  const run = past !== null && pushed.ports.length === 0 ? { ...pushed, ports: lastPorts } : pushed;
+  const ports = Object.fromEntries(run.ports.map((port) => [`${port.link} ${port.end}`, port]));
   useRunning.setState({
     run,
-    ports: Object.fromEntries(run.ports.map((port) => [`${port.link} ${port.end}`, port])),
-    linksDown: new Set(run.links_down),
-  }),
-);
+    ports: { ...ports, ...past?.ports },
+    linksDown: past?.linksDown ?? new Set(run.links_down),
+  });
+}
+
+onPush("run", showRun);
 onPush("clock", (clock) => useRunning.setState({ clock }));
 onPush("settings", ({ settings }) => useRunning.setState({ settings }));
 onPush("terminals", ({ terminals }) => useRunning.setState({ terminals }));

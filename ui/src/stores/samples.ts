@@ -30,13 +30,23 @@ export interface Table {
 export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops"];
 /** Older rows are dropped: an hour at ten a second. */
 const MAX_ROWS = 36_000;
-export const tables: Record<SeriesKind, Table> = {
-  throughput: emptyTable(),
-  queue: emptyTable(),
-  cwnd: emptyTable(),
-  rtt: emptyTable(),
-  drops: emptyTable(),
-};
+export type Tables = Readonly<Record<SeriesKind, Table>>;
+/** Of the live branch. */
+export const tables: Tables = emptyTables();
+/** Of branches that are not live, as far as they were fetched. */
+const recorded = new Map<string, { tables: Tables; fetched: Set<string> }>();
+/** The branch whose samples are in `tables`. */
+let liveBranch: string | null = null;
+
+function emptyTables(): Tables {
+  return { throughput: emptyTable(), queue: emptyTable(), cwnd: emptyTable(), rtt: emptyTable(), drops: emptyTable() };
+}
+
+/** The samples of a branch; see `fetchHistory`. */
+export function tablesOf(branch: string | null): Tables {
+  if (branch === null || branch === liveBranch) return tables;
+  return recorded.get(branch)?.tables ?? emptyTables();
+}
 
 const watched = new Map<string, readonly WatchedSeries[]>();
 const listeners = new Set<() => void>();
@@ -66,6 +76,18 @@ export async function fetchHistory(series: readonly WatchedSeries[]): Promise<vo
   for (const one of wanted) fetched.add(`${one.kind} ${one.port}`);
   const columns = await perform({ do: "history", series: [...wanted] });
   if (columns !== null) take(columns);
+}
+
+/** Fetch what was recorded of these series in a branch that is not live, unless that has been done. */
+export async function fetchRecorded(branch: string, series: readonly WatchedSeries[]): Promise<void> {
+  if (branch === liveBranch) return;
+  const known = recorded.get(branch) ?? { tables: emptyTables(), fetched: new Set<string>() };
+  recorded.set(branch, known);
+  const wanted = series.filter((one) => !known.fetched.has(`${one.kind} ${one.port}`));
+  if (wanted.length === 0) return;
+  for (const one of wanted) known.fetched.add(`${one.kind} ${one.port}`);
+  const columns = await perform({ do: "history", series: [...wanted], branch });
+  if (columns !== null) takeInto(known.tables, columns);
 }
 
 export function onSamples(listener: () => void): () => void {
@@ -156,12 +178,28 @@ export function clearSamples(): void {
 onPush("samples", ({ columns }) => take(columns));
 
 function take(columns: readonly SampleColumn[]): void {
+  takeInto(tables, columns);
+}
+
+function takeInto(all: Tables, columns: readonly SampleColumn[]): void {
   for (const kind of KINDS) {
     const ofKind = columns.filter((column) => column.kind === kind);
-    if (ofKind.length) addTo(tables[kind], ofKind);
+    if (ofKind.length) addTo(all[kind], ofKind);
   }
   for (const listener of listeners) listener();
 }
+
+// Another branch is live: its samples up to the instant at which it went on come from the server.
+onPush("branches", ({ live, branches }) => {
+  const known = new Set(branches.map(({ id }) => id));
+  for (const branch of recorded.keys()) if (!known.has(branch) || branch === live) recorded.delete(branch);
+  if (live === null || live === liveBranch) return;
+  const isOther = liveBranch !== null && known.has(liveBranch);
+  liveBranch = live;
+  if (!isOther) return;
+  clearSamples();
+  void fetchHistory([...watched.values()].flat());
+});
 
 let wasRunning = false;
 onPush("run", ({ phase }) => {

@@ -1,7 +1,8 @@
 /** The throughput of each link of the running network, for the lines on the canvas. */
 import { useEffect } from "react";
 import { create } from "zustand";
-import { onSamples, tables, watch } from "./samples";
+import { branchInView, useBranches } from "./branches";
+import { fetchRecorded, onSamples, tablesOf, watch, type Table } from "./samples";
 import { useRunning } from "./running";
 import { useView } from "./view";
 
@@ -21,7 +22,8 @@ export function useWatchedTraffic(): void {
   const isUp = useRunning((state) => state.run.phase === "running");
   useEffect(() => {
     const all = isWanted && isUp ? Object.values(ports) : [];
-    watch("canvas", all.map(({ name }) => ({ kind: "throughput", port: name })));
+    const series = all.map(({ name }) => ({ kind: "throughput" as const, port: name }));
+    watch("canvas", series);
     if (all.length === 0) {
       useTraffic.setState({ links: {} });
       return undefined;
@@ -31,12 +33,20 @@ export function useWatchedTraffic(): void {
       timer = 0;
       useTraffic.setState(({ links }) => ({ links: latest(links) }));
     };
-    const end = onSamples(() => {
+    const request = () => {
       if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
-    });
+    };
+    const endings = [
+      onSamples(request),
+      useBranches.subscribe(({ shown }, before) => {
+        if (shown === before.shown) return;
+        if (shown !== null) void fetchRecorded(shown.branch, series);
+        request();
+      }),
+    ];
     return () => {
       window.clearTimeout(timer);
-      end();
+      for (const end of endings) end();
     };
   }, [ports, isWanted, isUp]);
 }
@@ -44,10 +54,13 @@ export function useWatchedTraffic(): void {
 /** Traffic that did not change stays the same object, so that its line is not drawn again. */
 function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
   const byLink: Record<string, { a_bps: number; b_bps: number }> = {};
+  const branches = useBranches.getState();
+  const table = tablesOf(branchInView(branches)).throughput;
+  const row = branches.shown === null ? table.times_s.length - 1 : rowAt(table, branches.shown.at_ns / 1e9);
   for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
-    const values = tables.throughput.columns.get(name)?.values;
+    const values = table.columns.get(name)?.values;
     byLink[link] ??= { a_bps: 0, b_bps: 0 };
-    byLink[link][`${end}_bps`] = values?.at(-1) ?? values?.at(-2) ?? 0;
+    byLink[link][`${end}_bps`] = values?.[row] ?? values?.[row - 1] ?? 0;
   }
   return Object.fromEntries(
     Object.entries(byLink).map(([link, traffic]) => {
@@ -56,6 +69,11 @@ function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traff
       return [link, isSame ? old : traffic];
     }),
   );
+}
+
+/** The last row of a table at or before a time; -1 if there is none. */
+function rowAt({ times_s }: Table, time_s: number): number {
+  return times_s.findLastIndex((one) => one <= time_s);
 }
 
 /** "94.2 Mbit/s" */

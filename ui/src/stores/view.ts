@@ -24,6 +24,7 @@ interface View {
   showsTraffic: boolean;
   /** Whether packets in flight are drawn in slow motion. */
   showsPackets: boolean;
+  showsTimeline: boolean;
   snapsToGrid: boolean;
 }
 
@@ -47,6 +48,7 @@ export const useView = create<View>()(
       showsMinimap: true,
       showsTraffic: true,
       showsPackets: true,
+      showsTimeline: true,
       snapsToGrid: false,
     }),
     { name: "wanlab.view" },

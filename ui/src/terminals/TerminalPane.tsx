@@ -1,6 +1,9 @@
 import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef, useState } from "react";
+import { useBranches } from "../stores/branches";
+import { useRunning } from "../stores/running";
 import { FindBar } from "./FindBar";
+import { PastPane } from "./PastPane";
 import { terminalTab } from "./panes";
 import { sessionOf } from "./session";
 import { useTabs } from "./tabs";
@@ -13,10 +16,14 @@ export function TerminalPane({ id }: { id: string }) {
   const [isFinding, setIsFinding] = useState(false);
   const wantsFocus = useTabs((state) => state.wantsFocus === terminalTab(id));
   const known = useTabs((state) => state.known[id]);
+  const isPast = useBranches((state) => state.shown !== null);
+  // The record has terminals that were closed since.
+  const isHere = useRunning((state) => state.terminals.some((terminal) => terminal.id === id));
 
   useEffect(() => {
+    if (!isHere) return undefined;
     const element = container.current;
-    if (element === null) return;
+    if (element === null) return undefined;
     const find = () => setIsFinding(true);
     element.addEventListener("find", find);
     const unmount = sessionOf(id).mount(element);
@@ -24,12 +31,12 @@ export function TerminalPane({ id }: { id: string }) {
       unmount();
       element.removeEventListener("find", find);
     };
-  }, [id]);
+  }, [id, isHere]);
   useEffect(() => {
-    if (!wantsFocus) return;
+    if (!wantsFocus || !isHere) return;
     sessionOf(id).focus();
     useTabs.setState({ wantsFocus: null });
-  }, [id, wantsFocus]);
+  }, [id, wantsFocus, isHere]);
 
   const title = known?.title ?? id;
   return (
@@ -44,8 +51,9 @@ export function TerminalPane({ id }: { id: string }) {
           }}
         />
       )}
-      <div className="terminal-place" ref={container} />
-      {known && known.status !== null && <p className="terminal-ended">{ending(known.status)}</p>}
+      <div className={`terminal-place ${isPast ? "is-past" : ""}`} ref={container} />
+      {isPast && <PastPane id={id} />}
+      {!isPast && known && known.status !== null && <p className="terminal-ended">{ending(known.status)}</p>}
     </div>
   );
 }

@@ -43,6 +43,11 @@ export function sessionOf(id: string): Session {
   return created;
 }
 
+/** The columns of a terminal's screen; undefined if it has none here. */
+export function columnsOf(id: string): number | undefined {
+  return sessions.get(id)?.terminal.cols;
+}
+
 /** Dispose of sessions whose tabs were closed. */
 useTabs.subscribe((state) => {
   for (const [id, session] of sessions) {
@@ -92,6 +97,11 @@ export class Session {
       // After a reconnection, the server sends the output of this terminal again.
       onPush("state", ({ terminals }) => {
         if (terminals.terminals.some((one) => one.id === id)) this.connect();
+      }),
+      // A branch goes on in a terminal that had ended.
+      onPush("terminals", ({ terminals }) => {
+        const isAlive = terminals.some((one) => one.id === id && one.status === null);
+        if (isAlive && useConnection.getState().status === "open") this.connect();
       }),
     );
     this.connect();

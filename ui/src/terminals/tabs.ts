@@ -8,6 +8,7 @@ import { create } from "zustand";
 import { createJSONStorage, persist } from "zustand/middleware";
 import { onPush, perform, useConnection } from "../connection";
 import type { TerminalInfo } from "../protocol";
+import { useBranches } from "../stores/branches";
 import { useRunning } from "../stores/running";
 import { showDock } from "../stores/view";
 import * as panes from "./panes";
@@ -55,7 +56,7 @@ export function closeTab(tab: TabId): void {
   const { kind, name } = panes.subject(tab);
   const { known } = useTabs.getState();
   useTabs.setState((state) => panes.close(state, tab));
-  if (kind === "terminal" && known[name]) {
+  if (kind === "terminal" && known[name] && useRunning.getState().terminals.some(({ id }) => id === name)) {
     void perform({ do: "close_terminal", terminal: name });
   }
 }
@@ -85,6 +86,27 @@ function updateTerminals(terminals: readonly TerminalInfo[]): void {
 }
 
 if (useConnection.getState().status === "open") updateTerminals(useRunning.getState().terminals);
-onPush("terminals", ({ terminals }) => updateTerminals(terminals));
+onPush("terminals", () => void updateShown());
+
+/** While an earlier instant is shown, have tabs for the terminals that were open then, too. */
+async function updateShown(): Promise<void> {
+  const { shown } = useBranches.getState();
+  const { terminals } = useRunning.getState();
+  if (shown === null) {
+    updateTerminals(terminals);
+    return;
+  }
+  const { recordsOf, isOpenAt } = await import("./past");
+  const records = await recordsOf(shown);
+  if (useBranches.getState().shown !== shown) return;
+  const here = new Set(terminals.map(({ id }) => id));
+  const gone = records.filter((record) => !here.has(record.id) && isOpenAt(record, shown.at_ns));
+  const recorded = gone.map(({ id, node, title }) => ({ id, node, title, status: -1, is_busy: false, at_mininet: false }));
+  updateTerminals([...useRunning.getState().terminals, ...recorded]);
+}
+
+useBranches.subscribe(({ shown }, before) => {
+  if (shown !== before.shown) void updateShown();
+});
 // `xdg-open FILE` in a terminal.
 onPush("show", ({ path }) => openFile(path));

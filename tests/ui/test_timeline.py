@@ -1,0 +1,163 @@
+"""The time line in the browser: looking back, going on from there, two branches in one chart."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from axe import findings
+from playwright.sync_api import expect
+from served import Server
+from student import LIMIT_MS, Student
+
+expect.set_options(timeout=LIMIT_MS)
+pytestmark = pytest.mark.machine
+BOTTLENECK = """\
+nodes: [{host: h1, x: 100, y: 100}, {host: h2, x: 500, y: 100}]
+links: [{link: [h1, h2], rate: 2Mbps, delay: 5ms, queue: {kind: fifo, limit: 60KB}}]
+"""
+FLOOD = (
+    "for i in {1..30}; do for j in {1..14}; do printf %01400d 0 > /dev/udp/10.0.0.2/9; done; "
+    "sleep 0.05; done; echo o''ver"
+)
+"""At half as much again as the rate of the link."""
+
+
+def begins(student: Student, server: Server) -> Any:
+    """Run a network, ping in it, and change its link."""
+    (server.folder / "bottleneck.yaml").write_text(BOTTLENECK)
+    student.opens("bottleneck.yaml")
+    student.runs()
+    student.chooses_pace("as fast as possible")
+    terminal = student.opens_terminal("h1")
+    student.types(terminal, "ping -c 4 h2")
+    student.reads(terminal, "4 received")
+    return terminal
+
+
+def timeline(student: Student) -> Any:
+    return student.page.get_by_role("region", name="Time line")
+
+
+def handle(student: Student) -> Any:
+    return student.page.get_by_role("slider", name="Instant")
+
+
+def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
+    student: Student, server: Server
+) -> None:
+    terminal = begins(student, server)
+    student.stands_still()
+    student.sets_link("h1", "h2", "Delay", "80ms")
+    student.types(terminal, "ping -c 3 h2; false")
+    student.reads(terminal, re.compile("3 received.*", re.DOTALL))
+    student.stands_still()
+    line, slider = timeline(student), handle(student)
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"now, .*ping -c 3 h2; false"))
+    student.picture("session")
+
+    # With the mouse, to the first quarter.
+    frame = line.locator(".timeline-track").bounding_box()
+    end_s = float(slider.get_attribute("aria-valuenow"))
+    x = frame["x"] + 12 + (frame["width"] - 24) * 1.7 / end_s
+    student.page.mouse.move(frame["x"] + frame["width"] - 12, frame["y"] + 20)
+    student.page.mouse.down()
+    student.page.mouse.move(x, frame["y"] + 20, steps=5)
+    student.page.mouse.up()
+    past = terminal.locator(".terminal-past .xterm-rows")
+    expect(past).to_contain_text("icmp_seq=2")
+    expect(past).not_to_contain_text("icmp_seq=3")
+    expect(terminal.locator(".terminal-instant")).to_contain_text("As it was at 1.")
+    expect(student.canvas).to_contain_text("5ms")
+    expect(student.canvas).not_to_contain_text("80ms")
+    student.picture("an earlier instant")
+    assert findings(student) == []
+
+    # With the keyboard, from event to event.
+    slider.focus()
+    student.presses("Control+ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("h1-h2: delay 80ms"))
+    expect(student.canvas).to_contain_text("80ms")
+    expect(past).to_contain_text("4 received")
+    student.presses("ArrowLeft")
+    expect(student.canvas).not_to_contain_text("80ms")
+    student.presses("End")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^now"))
+    expect(terminal.locator(".terminal-past")).to_have_count(0)
+    student.reads(terminal, "3 received")
+
+    # A marker, with its place on the line.
+    line.get_by_role("button", name="Mark").click()
+    dialog = student.page.get_by_role("dialog", name="Mark this instant")
+    dialog.get_by_label("Text").fill("slow from here")
+    dialog.get_by_role("button", name="OK").click()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("last: slow from here"))
+
+
+def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
+    student: Student, server: Server
+) -> None:
+    terminal = begins(student, server)
+    student.types(terminal, FLOOD)
+    student.reads(terminal, "over")
+    student.stands_still()
+    line, slider = timeline(student), handle(student)
+    slider.focus()
+    student.presses("Home")
+    student.presses("Control+ArrowRight")
+    student.presses("Control+ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("last: h1: for i in"))
+    line.get_by_role("button", name=re.compile(r"Continue from here about \d+ s")).click()
+    line.get_by_role("progressbar").wait_for()
+    student.picture("replaying")
+    chip = line.get_by_role("button", name=re.compile("^branch 2 runs"))
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    clock = student.page.get_by_role("group", name="Clock")
+    clock.get_by_text("paused").wait_for()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^now, .*for i in"))
+    expect(terminal.locator(".xterm-rows")).not_to_contain_text("over")
+
+    student.sets_link("h1", "h2", "Queue", "fq_codel")
+    clock.get_by_role("button", name="Resume").click()
+    student.reads(terminal, "over")
+    student.stands_still()
+    line.get_by_role("button", name="More for branch 2").click()
+    menu = student.page.get_by_role("menu", name="Branch branch 2")
+    menu.get_by_role("menuitem", name="Rename").click()
+    dialog = student.page.get_by_role("dialog", name="Rename branch 2")
+    dialog.get_by_label("Name").fill("FQ_CoDel")
+    dialog.get_by_role("button", name="OK").click()
+    expect(line.get_by_role("button", name=re.compile("^FQ_CoDel runs"))).to_have_attribute(
+        "title", re.compile(r"left original at .*changed: h1-h2: queue fq_codel")
+    )
+
+    student.shows("Charts")
+    student.page.get_by_label("Compare with branch").select_option(label="original")
+    chart = student.page.get_by_role("figure", name="Queue")
+    rows = chart.locator(".plot-name")
+    expect(rows.filter(has_text="h1-eth0")).to_have_count(2)
+    expect(rows.filter(has_text="h1-eth0 · original")).to_have_count(1)
+    student.picture("two branches in one chart")
+    assert findings(student) == []
+
+    # The other branch as it was: its terminal, its link.
+    line.get_by_role("button", name=re.compile("^original")).click()
+    expect(student.canvas).not_to_contain_text("fq_codel")
+    student.shows("Terminals")
+    past = terminal.locator(".terminal-past .xterm-rows")
+    expect(past).to_contain_text(re.compile("4 received.*over", re.DOTALL))
+    line.get_by_role("button", name="Back to now").click()
+    expect(student.canvas).to_contain_text("fq_codel")
+
+
+def test_on_the_real_clock_the_time_line_says_why_it_cannot_go_on(
+    student: Student, server: Server
+) -> None:
+    (server.folder / "bottleneck.yaml").write_text(BOTTLENECK)
+    student.opens("bottleneck.yaml")
+    student.page.get_by_role("group", name="Clock").get_by_label("Clock").select_option("real")
+    student.runs()
+    line = timeline(student)
+    expect(line.get_by_role("note")).to_contain_text("on the real clock a session cannot go back")
+    expect(line.get_by_role("button", name="Continue from here")).to_have_count(0)

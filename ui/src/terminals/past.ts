@@ -1,0 +1,120 @@
+/** A terminal as it was at an earlier instant: what was recorded of its output, on a screen of its own. */
+import { FitAddon } from "@xterm/addon-fit";
+import { Terminal } from "@xterm/xterm";
+import type { RecordedTerminal } from "../protocol";
+import { useBranches, type Instant } from "../stores/branches";
+import { useRunning } from "../stores/running";
+import { useView } from "../stores/view";
+import { colours } from "./colours";
+import { useTerminalFont } from "./font";
+import { columnsOf } from "./session";
+
+/** More than this of the output before an instant is not drawn. */
+const MAX_DRAWN = 256 << 10;
+
+interface Fetched {
+  /** Up to this instant everything is known. */
+  until_ns: number;
+  terminals: Promise<readonly RecordedTerminal[]>;
+}
+
+const fetched = new Map<string, Fetched>();
+
+useBranches.subscribe(({ live }, before) => {
+  if (live !== before.live) fetched.clear();
+});
+
+/** What was recorded of the terminals of a branch up to an instant. */
+export function recordsOf({ branch, at_ns }: Instant): Promise<readonly RecordedTerminal[]> {
+  const known = fetched.get(branch);
+  if (known !== undefined && known.until_ns >= at_ns) return known.terminals;
+  const isLive = useBranches.getState().live === branch;
+  const until_ns = isLive ? useRunning.getState().clock.now_ns : Infinity;
+  const terminals = fetchRecords(branch);
+  fetched.set(branch, { until_ns, terminals });
+  return terminals;
+}
+
+async function fetchRecords(branch: string): Promise<readonly RecordedTerminal[]> {
+  const response = await fetch(`/api/branches/${encodeURIComponent(branch)}/terminals`, { cache: "no-store" });
+  return response.ok ? ((await response.json()) as readonly RecordedTerminal[]) : [];
+}
+
+/** Whether a terminal was open at an instant. */
+export function isOpenAt({ opened_ns, closed_ns }: RecordedTerminal, at_ns: number): boolean {
+  return opened_ns <= at_ns && (closed_ns === null || closed_ns > at_ns);
+}
+
+/** What to write to a screen that shows a terminal as at `from_ns` (-1: that is empty), for it to be as
+ *  at `at_ns`. */
+export function outputBetween({ output }: RecordedTerminal, from_ns: number, at_ns: number): string {
+  const chunks = output.filter((chunk) => chunk.at_ns > from_ns && chunk.at_ns <= at_ns);
+  let first = chunks.length;
+  for (let length = 0; first > 0 && length < MAX_DRAWN; first -= 1) length += chunks[first - 1]!.text.length;
+  return chunks
+    .slice(first)
+    .map(({ text }) => text)
+    .join("");
+}
+
+export class PastScreen {
+  private readonly terminal: Terminal;
+  private readonly fitting = new FitAddon();
+  private readonly watcher = new ResizeObserver(() => this.fit());
+  private readonly endings: (() => void)[] = [];
+  private written: Instant | null = null;
+  private wanted: Instant | null = null;
+
+  constructor(
+    private readonly id: string,
+    private readonly place: HTMLElement,
+    /** Called with whether the terminal was open at the instant that is drawn. */
+    private readonly onDrawn: (isOpen: boolean) => void,
+  ) {
+    this.terminal = new Terminal({
+      allowProposedApi: true,
+      cursorInactiveStyle: "outline",
+      disableStdin: true,
+      fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--font-mono"),
+      fontSize: useTerminalFont.getState().size,
+      scrollback: 10_000,
+      theme: colours(),
+    });
+    this.terminal.loadAddon(this.fitting);
+    this.terminal.open(place);
+    if (this.terminal.textarea) this.terminal.textarea.setAttribute("aria-label", "Terminal at the instant that is shown");
+    this.watcher.observe(place);
+    this.endings.push(useView.subscribe(() => (this.terminal.options.theme = colours())));
+    this.fit();
+  }
+
+  /** Draw an instant; of several in a row, the last. */
+  async show(instant: Instant): Promise<void> {
+    this.wanted = instant;
+    const records = await recordsOf(instant);
+    if (this.wanted !== instant) return;
+    const record = records.find(({ id }) => id === this.id);
+    const isOpen = record !== undefined && isOpenAt(record, instant.at_ns);
+    const isLater = this.written !== null && this.written.branch === instant.branch && this.written.at_ns <= instant.at_ns;
+    if (!isLater) this.terminal.reset();
+    if (record !== undefined && isOpen) {
+      const text = outputBetween(record, isLater ? this.written!.at_ns : -1, instant.at_ns);
+      this.terminal.write(Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+    }
+    this.written = instant;
+    this.onDrawn(isOpen);
+  }
+
+  dispose(): void {
+    this.wanted = null;
+    for (const end of this.endings) end();
+    this.watcher.disconnect();
+    this.terminal.dispose();
+  }
+
+  private fit(): void {
+    const size = this.place.clientWidth > 40 ? this.fitting.proposeDimensions() : undefined;
+    // As wide as what the program has printed to: lines that were edited wrap at its width.
+    if (size !== undefined) this.terminal.resize(columnsOf(this.id) ?? size.cols, size.rows);
+  }
+}

@@ -1,0 +1,24 @@
+import { clockText } from "../clock/time";
+import { perform } from "../connection";
+import type { BranchReplay } from "../protocol";
+import { costText } from "./Actions";
+
+/** A replay that is underway: how far it has come, and how to end it. */
+export function ReplayBar({ replay }: { replay: BranchReplay }) {
+  const { at_ns, now_ns, passed_real_s, expected_real_s } = replay;
+  const left_s = Math.max(0, expected_real_s - passed_real_s);
+  const title = `Replaying up to ${clockText(at_ns)}`;
+  return (
+    <div className="timeline-replay">
+      <span>{title}</span>
+      <progress aria-label={title} max={Math.max(expected_real_s, 0.1)} value={Math.min(passed_real_s, expected_real_s)} />
+      <span className="timeline-left">
+        {now_ns > 0 ? `${clockText(now_ns)}, ` : "a machine starts, "}
+        {left_s > 0.5 ? `about ${costText(left_s)} left` : "almost done"}
+      </span>
+      <button type="button" className="button" onClick={() => void perform({ do: "cancel_continue" })}>
+        Cancel
+      </button>
+    </div>
+  );
+}

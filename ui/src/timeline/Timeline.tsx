@@ -1,0 +1,33 @@
+import "./timeline.css";
+import { branchInView, endOf, useBranches } from "../stores/branches";
+import { useRunning } from "../stores/running";
+import { useView } from "../stores/view";
+import { Actions } from "./Actions";
+import { BranchChips } from "./BranchChips";
+import { ReplayBar } from "./ReplayBar";
+import { Track } from "./Track";
+
+/** The session as a line under the canvas: what was done and what happened, along virtual time. */
+export function Timeline() {
+  const isWanted = useView((state) => state.showsTimeline);
+  const branches = useBranches((state) => state.branches);
+  const live = useBranches((state) => state.live);
+  const inView = useBranches(branchInView);
+  const isPast = useBranches((state) => state.shown !== null);
+  const replay = useBranches((state) => state.replay);
+  const phase = useRunning((state) => state.run.phase);
+  const now_ns = useRunning((state) => state.clock.now_ns);
+  const branch = branches.find(({ id }) => id === inView);
+  const ends = branches.map((one) => endOf(one, live, now_ns));
+  const end_ns = Math.max(...ends, 0);
+  if (!isWanted || branch === undefined || phase === "starting" || (live === null && end_ns === 0)) return null;
+  return (
+    <section className={`timeline ${isPast ? "timeline-past" : ""}`} aria-label="Time line">
+      <div className="timeline-tools">
+        <BranchChips inView={branch.id} />
+        {replay === null ? <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} /> : <ReplayBar replay={replay} />}
+      </div>
+      <Track branch={branch} branches={branches} ends={ends} />
+    </section>
+  );
+}

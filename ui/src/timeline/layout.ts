@@ -1,0 +1,137 @@
+/** Where things stand on the time line. All functions are pure; x is in pixels. */
+import type { BranchInfo, SessionEvent } from "../protocol";
+
+export const MARGIN = 12;
+/** Rows of commands; those of more terminals share the last. */
+export const MAX_ROWS = 3;
+
+export interface Scale {
+  width: number;
+  /** The time at the right margin. */
+  end_ns: number;
+}
+
+export function xOf(at_ns: number, { width, end_ns }: Scale): number {
+  return MARGIN + (at_ns / end_ns) * (width - 2 * MARGIN);
+}
+
+export function instantAt(x: number, { width, end_ns }: Scale): number {
+  const part = (x - MARGIN) / Math.max(1, width - 2 * MARGIN);
+  return Math.round(Math.min(Math.max(part, 0), 1) * end_ns);
+}
+
+const MIN_TICK_PX = 70;
+const NICE = [1, 2, 5];
+
+/** The distance of labelled ticks: 1, 2 or 5 times a power of ten, from a minute on whole minutes. */
+export function tickNs({ width, end_ns }: Scale): number {
+  const wanted = (end_ns / Math.max(1, width - 2 * MARGIN)) * MIN_TICK_PX;
+  if (wanted > 30e9) {
+    const minutes = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((one) => one * 60e9 >= wanted);
+    return (minutes ?? 1440) * 60e9;
+  }
+  for (let power = 1e3; ; power *= 10) for (const nice of NICE) if (nice * power >= wanted) return nice * power;
+}
+
+export function ticksOf(scale: Scale): number[] {
+  const step = tickNs(scale);
+  const ticks: number[] = [];
+  for (let at = 0; at <= scale.end_ns; at += step) ticks.push(at);
+  return ticks;
+}
+
+/** "0", "2 s", "0.5 s", "3 min" */
+export function tickText(at_ns: number, step_ns: number): string {
+  if (at_ns === 0) return "0";
+  if (step_ns >= 60e9) return `${at_ns / 60e9} min`;
+  if (step_ns >= 1e6) return `${+(at_ns / 1e9).toFixed(3)} s`;
+  return `${+(at_ns / 1e6).toFixed(3)} ms`;
+}
+
+/** How far an arrow key goes: a nice part of the session, at least a millisecond. */
+export function stepNs(end_ns: number): number {
+  const wanted = end_ns / 250;
+  for (let power = 1e6; ; power *= 10) for (const nice of NICE) if (nice * power >= wanted) return nice * power;
+}
+
+/** The events that are drawn and gone to with a key: those with words of their own. */
+export function isShown(event: SessionEvent): boolean {
+  return event.kind === "drop" || event.text !== "";
+}
+
+/** What an event is, in one line. */
+export function eventText(event: SessionEvent): string {
+  switch (event.kind) {
+    case "command":
+      return `${event.where}: ${event.text}${event.status ? ` (status ${event.status})` : ""}`;
+    case "drop":
+      return `${event.count > 0 ? event.count : "some"} ${event.count === 1 ? "packet" : "packets"} dropped at ${event.where}`;
+    case "breakpoint":
+      return `paused: ${event.text}`;
+    default:
+      return event.text;
+  }
+}
+
+/** The next event after an instant, or the last before it. */
+export function neighbour(events: readonly SessionEvent[], at_ns: number, way: 1 | -1): SessionEvent | undefined {
+  const shown = events.filter(isShown);
+  return way > 0 ? shown.find((event) => event.at_ns > at_ns) : shown.findLast((event) => event.at_ns < at_ns);
+}
+
+/** What happened last at or before an instant, in words; "" if nothing has. */
+export function lastText(events: readonly SessionEvent[], at_ns: number): string {
+  const shown = events.filter(isShown);
+  const last = shown.findLast((event) => event.at_ns <= at_ns);
+  return shown
+    .filter((event) => event.at_ns === last?.at_ns)
+    .map(eventText)
+    .join("; ");
+}
+
+export interface Bar {
+  event: SessionEvent;
+  row: number;
+  x: number;
+  width: number;
+}
+
+/** Commands as bars, a row for each terminal. Those that begin at the same pixel are one. */
+export function barsOf(events: readonly SessionEvent[], scale: Scale, end_ns: number): { bars: Bar[]; rows: number } {
+  const rows = new Map<string, number>();
+  const drawn = new Set<string>();
+  const bars: Bar[] = [];
+  for (const event of events) {
+    if (event.kind !== "command") continue;
+    if (!rows.has(event.terminal)) rows.set(event.terminal, Math.min(rows.size, MAX_ROWS - 1));
+    const row = rows.get(event.terminal)!;
+    const x = xOf(event.at_ns, scale);
+    const width = Math.max(3, xOf(event.until_ns ?? end_ns, scale) - x);
+    const place = `${row} ${Math.round(x)} ${Math.round(width)}`;
+    if (drawn.has(place)) continue;
+    drawn.add(place);
+    bars.push({ event, row, x, width });
+  }
+  return { bars, rows: Math.max(1, new Set(rows.values()).size) };
+}
+
+/** Events of the other kinds, at most one of a kind at a pixel. */
+export function marksOf(events: readonly SessionEvent[], scale: Scale): { event: SessionEvent; x: number; end: number }[] {
+  const drawn = new Set<string>();
+  return events.filter(isShown).flatMap((event) => {
+    if (event.kind === "command") return [];
+    const [x, end] = [xOf(event.at_ns, scale), xOf(event.until_ns ?? event.at_ns, scale)];
+    const place = `${event.kind} ${Math.round(x / 2)} ${Math.round(end / 2)}`;
+    if (drawn.has(place)) return [];
+    drawn.add(place);
+    return [{ event, x, end }];
+  });
+}
+
+/** "branch 2 left original at 2.1 s; h1-s1: queue fq_codel" */
+export function branchTitle(branch: BranchInfo, branches: readonly BranchInfo[], time: (at_ns: number) => string): string {
+  if (branch.parent === null) return branch.name;
+  const parent = branches.find(({ id }) => id === branch.parent)?.name ?? "a removed branch";
+  const folder = branch.folder ? `. Its files are in ${branch.folder}` : "";
+  return `${branch.name} left ${parent} at ${time(branch.left_ns)}${branch.changed ? `; changed: ${branch.changed}` : ""}${folder}`;
+}
