@@ -31,7 +31,7 @@ def overflow(student: Student) -> list[str]:
     """Return what of the window is outside it."""
     found: list[str] = student.page.evaluate(
         """() => [...document.querySelectorAll('.top-bar *, .dock .bar *, .side .bar *')]
-            .filter((it) => it.getClientRects().length && !it.closest('.phase-running, #dock-tools'))
+            .filter((it) => it.getClientRects().length && !it.closest('.phase-running'))
             .filter((it) => it.getBoundingClientRect().right > innerWidth + 1
                 || it.getBoundingClientRect().bottom > innerHeight + 1)
             .map((it) => it.className + ' ' + it.textContent)"""
@@ -74,6 +74,31 @@ def test_axe_finds_nothing(student: Student, server: Server) -> None:
     student.shows("Charts")
     student.page.get_by_role("figure").first.wait_for()
     assert findings(student) == []
+
+
+WIDTHS = """() => {
+    const choice = document.querySelector(".clock-runs");
+    const whole = choice.cloneNode(true);
+    whole.style.maxWidth = "none";
+    choice.after(whole);
+    const widths = [choice.offsetWidth, whole.offsetWidth];
+    whole.remove();
+    return widths;
+}"""
+
+
+@pytest.mark.machine
+def test_the_clock_is_not_cut_off_at_1024_pixels(student: Student, server: Server) -> None:
+    opens(student, server)
+    student.runs()
+    student.page.set_viewport_size({"width": 1024, "height": 768})
+    student.page.get_by_label("Time passes").wait_for()
+    shown, whole = student.page.evaluate(WIDTHS)
+    assert shown == whole
+    assert overflow(student) == []
+    student.opens_terminal("h1")
+    assert overflow(student) == []
+    student.picture("the clock at 1024 pixels")
 
 
 @pytest.mark.machine
