@@ -12,7 +12,6 @@ export const useLessons = create<LessonsPush>(() => ({
   checking: "",
   working: null,
   working_step: "",
-  is_class: false,
 }));
 
 onPush("lessons", (push) => useLessons.setState(push));
