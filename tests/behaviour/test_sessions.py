@@ -82,7 +82,7 @@ def test_a_replay_in_another_folder_says_the_same(
     def note(time_ns: int, process: Process, data: bytes) -> None:
         said[process.node] = said.get(process.node, b"") + data
 
-    with Network.replay(original[0], folder=tmp_path / "replay", on_said=note) as network:
+    with Network.replay(original[0], folder=tmp_path / "replay", on_output=note) as network:
         assert network.difference is None
         assert network.now_ns == 12_000_000_000
         assert network.topology.ports("h1")[0].conditions.delay_ns == 20_000_000

@@ -44,7 +44,7 @@ def run(
         record=session_file or False,
         anyway=anyway,
         speed=speed,
-        on_said=screen.show if screen else None,
+        on_output=screen.show if screen else None,
     )
     if hands_over:
         return _continue(network, session)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from wanlab.session import RecordedSession
     from wanlab.temporary import TemporaryFolder
 
-    from .replay import OnSaid, ReplayGoal
+    from .replay import OnOutput, ReplayGoal
 
 STOP_COMMAND_LIMIT = "60s"
 
@@ -279,19 +279,24 @@ class Network(SessionHandle):
         record: str | Path | bool = False,
         anyway: bool = False,
         speed: float | None = None,
-        on_said: OnSaid | None = None,
+        on_output: OnOutput | None = None,
     ) -> Network:
-        """Return a network that performs a recorded session again when it starts, up to `until` of
-        its clock, and can then go on.
+        """Return a network that replays a session, up to `until` on its clock, when it starts.
+
+        After that, it can be used like any other network.
 
             with Network.replay("ping.wanlab", until="5s") as net:
                 net.set_link("s1", "s2", loss="5%")
                 net.run_for("10s")
 
-        `folder`: an empty folder to work in; by default a temporary one, which is removed when the
-        network stops. `record`: a file for the session that follows, or True. `anyway`: also on
-        another kernel. `speed`: network seconds per real second at most. `on_said` is called with
-        what processes write meanwhile. SessionError if this is impossible.
+        folder     an empty folder to work in; by default a temporary one, which is removed when the
+                   network stops
+        record     a file for the whole session, the replayed part included; True: no file
+        anyway     accept another kernel, on which the session may take another course
+        speed      at most this many seconds of the network per real second
+        on_output  called with the output of processes during the replay
+
+        SessionError or RequirementError if this computer cannot replay the session.
         """
         from wanlab.session import RecordedSession, read
 
@@ -302,7 +307,7 @@ class Network(SessionHandle):
             session = read(session)
         branching.check(session, anyway=anyway)
         until_ns = None if until is None else parse_time(until)
-        goal = ReplayGoal(session, until_ns, speed, on_said)
+        goal = ReplayGoal(session, until_ns, speed, on_output)
         return cls._replaying(goal, folder, record)
 
     @classmethod
@@ -313,21 +318,22 @@ class Network(SessionHandle):
         from .replay import topology_at
 
         own_folder = branching.make_temporary_folder(goal.session) if folder is None else None
-        place = own_folder.path if own_folder is not None else Path(folder or ".")
+        path = own_folder.path if own_folder is not None else Path(folder or ".")
         if own_folder is None:
-            branching.restore_folder(goal.session, place)
+            branching.restore_folder(goal.session, path)
         options = branching.options_of(goal.session)
-        network = cls(topology_at(goal.session, 0), **options, folder=place, session=record)
+        network = cls(topology_at(goal.session, 0), **options, folder=path, session=record)
         network._goal = goal
         network._own_folder = own_folder
         return network
 
     def rewind(self, time: str | int) -> None:
-        """Go back to what the network was when its clock showed `time`, by replay; needs `session=`.
+        """Return to the instant at which the network's clock showed `time`; needs `session=`.
 
-        Processes that were started later are gone, and others say again what they say from then on.
-        If the session has the working folder's files, the network goes on in a copy of the folder as
-        it was at the start, `folder`. RequirementError if the network has not recorded its session.
+        A new machine replays the session up to that instant. Processes that were started later are
+        gone. If the session has the working folder's files, the network then uses a copy of the
+        folder as it was at the start; `folder` names it. CommandError if no session was recorded, if
+        `time` is not in it, or while something is measured.
         """
         from . import branching
         from .replay import ReplayGoal
@@ -352,8 +358,10 @@ class Network(SessionHandle):
         self._replay.deliver_open_requests()
 
     def branch(self, at: str | int | None = None) -> Network:
-        """Return a second network that is what this one is now (or was `at` this time), and that
-        goes on by itself in a folder of its own; needs `session=`. `twin` finds its processes.
+        """Return a second network that continues from the state of this one now, or at time `at`.
+
+        It runs in another machine and in a copy of the working folder; needs `session=`. `twin`
+        returns its copy of a process.
 
             with net.branch() as fair:
                 fair.set_link("s1", "s2", queue="fq_codel")

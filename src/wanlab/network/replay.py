@@ -32,8 +32,8 @@ from .process import Command, Process, ProcessLog
 from .provenance import tool_versions
 from .runtime import Runtime
 
-OnSaid = Callable[[int, Process, bytes], None]
-"""Called with the network's time, a process that the user had started, and what it has written."""
+OnOutput = Callable[[int, Process, bytes], None]
+"""Called with the network's time in ns, a process that the user had started, and its output."""
 SHELL = ["/bin/bash", "-c"]
 
 
@@ -45,7 +45,7 @@ class ReplayGoal:
     until_ns: int | None = None
     speed: float | None = None
     """Network seconds per real second at most; None: as fast as it can be computed."""
-    on_said: OnSaid | None = None
+    on_output: OnOutput | None = None
 
     @property
     def end_ns(self) -> int:
@@ -272,10 +272,10 @@ class Replay:
             self.processes[self._starts[frame.number]].pid = frame.json()
         elif frame.kind is Kind.FAILURE and frame.number in self._starts:
             del self.processes[self._starts[frame.number]]
-        elif frame.kind in (Kind.OUTPUT, Kind.STDERR) and self._goal.on_said is not None:
+        elif frame.kind in (Kind.OUTPUT, Kind.STDERR) and self._goal.on_output is not None:
             process = self.processes.get(frame.number)
             if process is not None and frame.number in self._shown:
-                self._goal.on_said(runtime.now_ns, process, frame.body)
+                self._goal.on_output(runtime.now_ns, process, frame.body)
 
     def shown_processes(self) -> list[Process]:
         """Return the processes that the user had started, in order."""

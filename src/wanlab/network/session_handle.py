@@ -1,4 +1,4 @@
-"""What a network's user can do with its session while it runs, and learn after a replay."""
+"""The methods of `Network` about its session: recording it, and what a replay found."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SessionHandle:
         return recording.content() if recording is not None else b""
 
     def note_upload(self, file: str | Path) -> None:
-        """Note in the session that our side has written this file of the working folder."""
+        """Record the content of a file that wanlab has written into the working folder."""
         if self._runtime.recording is not None:
             self._runtime.recording.note_upload(Path(file))
 
@@ -70,7 +70,10 @@ class SessionHandle:
         return inputs
 
     def twin(self, process: Process) -> Process:
-        """Return what a process of the original network is in this branch or replay."""
+        """Return this branch's copy of a process of the original network.
+
+        RequirementError if the process was started after the branch was made.
+        """
         if self._replay is None or process.number not in self._replay.processes:
             raise RequirementError(
                 f"{process!r} does not run in this branch",
@@ -85,7 +88,7 @@ class SessionHandle:
             self._own_folder = None
 
     def end_replayed_measurements(self) -> None:
-        """After a replay: end what was being measured then; its readings reach nobody now."""
+        """After a replay: end the measurements that were recorded, whose readings nobody uses now."""
         if self._replay is not None:
             self._replay.end_watches()
 
@@ -101,5 +104,5 @@ class SessionHandle:
 
     @property
     def difference(self) -> Difference | None:
-        """What a replay did otherwise than the session that was recorded; None: nothing."""
+        """The first difference between the replay and the recording; None if there is none."""
         return self._replay.comparison.difference if self._replay is not None else None

@@ -1,4 +1,4 @@
-"""Compares what a machine says with what was recorded, frame by frame.
+"""Compares the frames that a machine sends in a replay with the recorded ones, one by one.
 
 Resources that processes used (memory, page faults) are not compared: they depend on the lengths of
 paths. Nor are digests of programs, which differ between computers.
@@ -31,7 +31,7 @@ class Difference:
 
 
 class SessionComparison:
-    """Takes what a replay says, and keeps the first difference."""
+    """Compares a replay with its session and keeps the first difference."""
 
     def __init__(self, session: RecordedSession) -> None:
         self.difference: Difference | None = None
@@ -46,7 +46,7 @@ class SessionComparison:
         return (moment for moment in session.moments if isinstance(moment, ReceivedFrame))
 
     def sent(self, piece: SentPiece) -> None:
-        """Note what is sent: it names the processes and the calls that are answered."""
+        """Learn the names of processes and calls from frames that are sent to the agent."""
         for frame in piece.frames:
             if frame.kind is Kind.CALL:
                 call = frame.json()
@@ -60,7 +60,7 @@ class SessionComparison:
             return
         expected = next(self._expected, None)
         if expected is None:
-            return  # a session that was killed has less than the machine said
+            return  # the recording of a killed session ends early
         is_digest = "sha256" in expected.plain
         plain = frame_to_plain(frame, keeps_body=not is_digest)
         if expected.at_ns == at_ns and self._essence(expected.plain) == self._essence(plain):
@@ -74,7 +74,7 @@ class SessionComparison:
         )
 
     def ended(self, at_ns: int) -> None:
-        """Note that the replay has ended: what was recorded up to then should have been said."""
+        """End the comparison. A recorded frame before `at_ns` that has not come is a difference."""
         if self.difference is not None:
             return
         expected = next(self._expected, None)
@@ -101,7 +101,7 @@ class SessionComparison:
 
 
 def process_name(call: Line) -> str:
-    """Return how a process is called: "h1: ping h2"."""
+    """Return the name of a process that a call starts: "h1: ping h2"."""
     arguments = list(call["arguments"])
     if arguments[:2] == ["/bin/bash", "-c"]:
         arguments = arguments[2:]
@@ -109,12 +109,17 @@ def process_name(call: Line) -> str:
 
 
 def _shown(at_ns: int, plain: Line, other_at_ns: int) -> str:
+    """Describe a frame for the report of a difference, with its instant if the instants differ."""
     if "sha256" in plain:
-        said = f"{plain['bytes']} bytes with SHA-256 {plain['sha256'][:12]}"
+        content = f"{plain['bytes']} bytes with SHA-256 {plain['sha256'][:12]}"
     elif "ended" in plain:
-        said = f"ended with status {plain['body']['status']}"
+        content = f"ended with status {plain['body']['status']}"
     elif "body" in plain:
-        said = repr(plain["body"])[:SHOWN_CHARACTERS]
+        content = repr(plain["body"])[:SHOWN_CHARACTERS]
     else:
-        said = repr(plain.get("text", plain.get("base64", "")))[:SHOWN_CHARACTERS]
-    return said if at_ns == other_at_ns else f"{said} at {at_ns / 1e9:.9f} s of the machine's clock"
+        content = repr(plain.get("text", plain.get("base64", "")))[:SHOWN_CHARACTERS]
+    return (
+        content
+        if at_ns == other_at_ns
+        else f"{content} at {at_ns / 1e9:.9f} s of the machine's clock"
+    )
