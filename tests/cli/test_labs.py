@@ -111,7 +111,7 @@ def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: 
     assert document["numbers"]
     assert all(len(number["values"]) == 2 for number in document["numbers"])
     typical = sum(number["includes_manual"] for number in document["numbers"])
-    assert f"95 % for {typical} of {len(document['numbers'])} numbers" in ran.output.decode()
+    assert f"seeds for {typical} of {len(document['numbers'])} numbers" in ran.output.decode()
 
 
 def test_many_seeds_are_for_one_unit(wanlab: Any) -> None:

@@ -42,7 +42,8 @@ def test_a_band_that_only_a_tail_reaches_does_not_include_the_manual() -> None:
     assert number.central == (20.0, 20.0)
     assert not number.includes_manual
     said = text([number], "Lab 18", 80)
-    assert "within the central 95 % for 0 of 1 numbers" in said
+    assert "the manual's band meets the central 95 % of the seeds for 0 of 1 numbers" in said
+    assert "1 of them differ from seed to seed" in said
     assert "step 7, rate: all but the tails are above the manual's band" in said
 
 

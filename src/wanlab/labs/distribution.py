@@ -103,9 +103,11 @@ def text(numbers: Sequence[NumberDistribution], heading: str, seeds: int) -> str
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells]))
     typical = sum(number.includes_manual for number in numbers)
+    varying = sum(len(set(number.values)) > 1 for number in numbers)
     lines += [
         "",
-        f"the manual's number lies within the central 95 % for {typical} of {len(numbers)} numbers",
+        f"the manual's band meets the central 95 % of the seeds for {typical} of {len(numbers)} numbers",
+        f"{varying} of them differ from seed to seed",
         *_outside(numbers),
     ]
     return "\n".join(lines) + "\n"
