@@ -30,6 +30,15 @@ FENCE = re.compile(r"^[ >]*```")
 CONSOLE = re.compile(r"^[ >]*```console\n(.*?)^[ >]*```", re.DOTALL | re.MULTILINE)
 PROMPT = re.compile(r"^(?:(mininet)>|(\w*)\$) (.+)$")
 FLOW = re.compile(r"\biperf3 .*-c ")
+# What only one program prints, and that program.
+PRINTED_BY = {
+    r"bits/sec": "iperf3 -c",
+    r"icmp_seq=|packets transmitted": "ping",
+    r"^net\.\S+ = ": "sysctl",
+    r"^qdisc \w+ ": "qdisc show",
+    r"^ Sent \d+ bytes": "tc -s qdisc show",
+    r"mtu \d+": "ifconfig",
+}
 CODE = re.compile(r"`([^`]+)`")
 # Programs whose arguments are names: of files, units, modules.
 NAMES_FOLLOW = {
@@ -66,6 +75,12 @@ def parts(text: str, level: int) -> dict[str, str]:
 
 def without_folded(text: str) -> str:
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+def excerpts(section: str) -> list[tuple[str, str]]:
+    """Return each excerpt of output in a section with the text before it."""
+    found = re.finditer(r"^```text\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return [(section[: match.start()], match[1]) for match in found]
 
 
 def typed(text: str) -> Iterator[tuple[str, str]]:
@@ -193,6 +208,25 @@ def test_each_step_shows_what_to_expect(unit: Unit) -> None:
             assert "```text\n" in body or "**Observe:**" in body or "\n| " in body, title
     whole = parts(text_of(unit.name), 2)["Steps"]
     assert "```text\n" in whole or "\n|---" in whole
+
+
+def test_each_lab_shows_an_excerpt_of_real_output(unit: Unit) -> None:
+    steps = parts(text_of(unit.name), 2).get("Steps", "")
+    assert unit.kind != "lab" or excerpts(steps)
+
+
+def test_each_excerpt_follows_the_command_that_prints_it(unit: Unit) -> None:
+    steps = parts(text_of(unit.name), 2).get("Steps", "")
+    for section in parts(steps, 3).values():
+        for before, excerpt in excerpts(section):
+            for printed, command in PRINTED_BY.items():
+                if re.search(printed, excerpt, re.MULTILINE):
+                    assert command in before, excerpt
+
+
+def test_a_sentence_that_announces_an_excerpt_is_followed_by_one(unit: Unit) -> None:
+    announced = re.compile(r":\n\n\*\*Observe:")
+    assert not announced.search(without_folded(text_of(unit.name)))
 
 
 def test_the_last_step_is_the_check(unit: Unit) -> None:
