@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wanlab import load
-from wanlab.labs import catalog, student_files, unit_file
+from wanlab.labs import catalog, student_files, unit_file, unit_run
 from wanlab.labs.unit import CLIENT, GUI, MININET, Unit
 from wanlab.topology import draw
 
@@ -99,3 +99,17 @@ def test_the_manuals_folders_are_furnished_and_what_a_student_changed_stays(
     of_the_seed = {"lesson.md", "set_env.sh"} if unit.draws else set()
     kept = [path for path in files if path.name not in of_the_seed]
     assert {path.read_text() for path in kept} <= {"mine"}
+
+
+@pytest.mark.machine
+@pytest.mark.parametrize("seed", [102, 114])
+def test_lab_3_is_passed_whether_or_not_h1_knows_the_hardware_address(
+    tmp_path: Path, seed: int
+) -> None:
+    script = tmp_path / "3.sh"
+    script.write_text(
+        "wanlab-node h1 tc qdisc add dev h1-eth0 root netem delay 100ms 20ms distribution normal\n"
+    )
+    unit = catalog.find("3")
+    report = unit_run.grade_work(unit, script, seed=seed, clock="virtual", say=lambda line: None)
+    assert report["points"] == report["of"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from wanlab.errors import WanlabError
 from wanlab.labs import unit_file
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import UnitError
@@ -91,6 +92,13 @@ def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None
 def test_a_mistake_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
     assert before in GOOD
     assert any(told in line for line in problems(tmp_path, GOOD.replace(before, after)))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_an_empty_solution_is_called_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ex1.yaml").write_text(text)
+    with pytest.raises(WanlabError, match=r"ex1\.yaml is empty \(write the steps"):
+        unit_file.read_work(tmp_path / "ex1.yaml", is_trusted=False)
 
 
 def test_a_solution_may_be_a_list_or_say_more(tmp_path: Path) -> None:

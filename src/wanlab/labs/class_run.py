@@ -245,7 +245,7 @@ class ClassRun:
             report: GradeReport = json.loads((folder / "stdout").read_text(encoding="utf-8"))
         except ValueError:
             text = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-            self._note(job, self._result(job, None, f"not graded: {_reason(text)}"))
+            self._note(job, self._result(job, None, f"not graded: {_reason(text, folder)}"))
         else:
             self._keep(job, report)
             self._note(job, self._result(job, report, ""))
@@ -368,8 +368,12 @@ def _line(result: StudentResult) -> str:
     return f"{result['student']}, {result['unit']}: {text}"
 
 
-def _reason(text: str) -> str:
-    """Return why a check could not grade: the last lines that are not progress."""
+def _reason(text: str, folder: Path) -> str:
+    """Return why a check could not grade: the last lines that are not progress.
+
+    The submission was copied into `folder`, which means nothing to a student.
+    """
+    text = text.replace(f"{folder}/", "").replace("wanlab: ", "")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
     return " ".join(" ".join(lines).split())[-MAX_ERROR_CHARACTERS:] or "no reason was given"
 

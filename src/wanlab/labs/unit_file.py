@@ -88,6 +88,8 @@ def read_work(
     could then become arbitrarily large.
     """
     document = _document(path, allow_references=is_trusted)
+    if document.data is None and not document.problems:
+        raise WanlabError(f"{path} is empty", "write the steps of your solution into it")
     data = seed_values.fill(document.data, values) if values else document.data
     if isinstance(data, list):
         last = data[-1] if data else None
