@@ -11,15 +11,17 @@ import type { LinkFlow } from "./flow";
 import { course, endPart, TILE, type Course, type Point } from "./geometry";
 import { problemText, useProblemsOf } from "./problems";
 
-const NAME_AT = 62;
-/** Below a tile are its own texts. */
-const NAME_BELOW_AT = 84;
+/** Distances, in pixels of the canvas, from the middle of a tile to the name of its port. Below a tile are its own texts. */
+const [NAME_AT, NAME_BELOW_AT] = [62, 84];
+/** A line that leaves its tile with at least this sine of the angle downwards leaves it below. */
 const DOWNWARD = 0.55;
+/** Width in pixels in which a click hits a line. */
 const HIT_WIDTH = 18;
 /** Texts beside steeper lines (in degrees) are not rotated. */
 const STEEP = 62;
 const BESIDE_X = 18;
 const BESIDE_Y = 9;
+/** Width of a letter in pixels, to find how much text fits a line. */
 const LETTER = 6;
 
 /** A link: a line between two tiles, with its conditions in the middle and its ports at the ends. */

@@ -128,7 +128,7 @@ export function canvasMenu(at: Point): readonly MenuEntry[] {
   ];
 }
 
-export function copying(): readonly MenuEntry[] {
+function copying(): readonly MenuEntry[] {
   return [
     { title: "Cut", keys: "Ctrl+X", run: () => void cutSelected() },
     { title: "Copy", keys: "Ctrl+C", run: () => void copySelected() },

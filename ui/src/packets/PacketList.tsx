@@ -166,7 +166,7 @@ function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
 }
 
 /** Bytes as `hexdump -C` prints them. */
-export function dump(hex: string): string {
+function dump(hex: string): string {
   const bytes = hex.match(/../g) ?? [];
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += 16) {

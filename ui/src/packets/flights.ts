@@ -8,9 +8,9 @@
 import type { TracedPacket } from "../protocol";
 
 /** A packet on the canvas takes at least this long to pass a link, on the real clock. */
-export const MIN_FLIGHT_REAL_S = 0.35;
+const MIN_FLIGHT_REAL_S = 0.35;
 /** How long a dropped packet falls. */
-export const FALL_REAL_S = 0.9;
+const FALL_REAL_S = 0.9;
 /** A packet stops here until it is known to have arrived. */
 const NEARLY = 0.96;
 

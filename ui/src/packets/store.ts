@@ -40,7 +40,7 @@ onPush("run", ({ phase }) => {
   clearPackets();
 });
 
-export function clearPackets(): void {
+function clearPackets(): void {
   flights.clear();
   usePackets.setState({ leftOut: 0, hasAny: false });
   for (const listener of listeners) listener();
