@@ -178,3 +178,16 @@ def test_coalescing_can_be_switched_off(start: Start) -> None:
     net.root.run("tc qdisc add dev s1-eth2 root tbf rate 200mbit burst 3000 limit 500000")
     (received,) = lengths(net, ("h2", "h2-eth0", "in"), during=lambda: transfer(net, "-n 1M"))
     assert max(received) == MSS_BYTES
+
+
+@pytest.mark.parametrize(("coalescing", "lost"), [("250us", 0.549), ("50us", 0)])
+def test_a_stream_of_udp_overflows_a_buffer_that_holds_less_than_is_delivered_at_once(
+    start: Start, coalescing: str, lost: float
+) -> None:
+    """206 datagrams arrive within 250 us, and the default buffer holds 93."""
+    net = start(shapes.single(2), nic={"coalescing": coalescing}, line_rate="10Gbps")
+    net["h2"].start("iperf3 -s -1")
+    net.run_for("100ms")
+    done = net["h1"].run("iperf3 -u -b 10G -n 12M -c 10.0.0.2 -J")
+    end = json.loads(done.output)["end"]["sum"]
+    assert end["lost_packets"] / end["packets"] == pytest.approx(lost, abs=0.03)

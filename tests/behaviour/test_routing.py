@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,3 +118,11 @@ def test_an_error_in_frrs_configuration_is_reported_with_its_line(start: Start) 
     topology = Topology(nodes=(Router("r1", frr="router ospf\n netwrk 10.0.0.0/8 area 0\n"),))
     with pytest.raises(CommandError, match=r"netwrk 10\.0\.0\.0/8 area 0"):
         start(topology)
+
+
+def test_a_network_with_routing_programs_stops_at_once(start: Start) -> None:
+    net = start(ring())
+    net.run_for("10s")
+    began = time.monotonic()
+    net.stop()
+    assert time.monotonic() - began < 10

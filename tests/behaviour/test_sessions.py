@@ -242,3 +242,24 @@ def test_a_session_is_replayed_on_the_same_kernel_by_whatever_name(
     session = with_header(read(original[0]), kernel="9.99-of-somebody")
     with Network.replay(session, until="1s") as network:
         assert network.difference is None
+
+
+def test_a_warm_up_is_the_same_in_a_second_run_and_in_a_branch(tmp_path: Path) -> None:
+    """Decision 37: sweeps run the warm-up again."""
+
+    def warm_up(folder: Path, loss: str) -> tuple[str, str, str]:
+        network = make(folder, seed=3, session=True)
+        with network:
+            ping = network["h1"].start("ping -i 0.1 h2")
+            network.run_until("3s")
+            until_then = ping.output
+            with network.branch() as branch:
+                branched = branch.twin(ping).output
+            network.set_link("h1", "s1", loss=loss)
+            network.run_until("6s")
+            return until_then, branched, ping.output
+
+    first, second = warm_up(tmp_path / "a", "0%"), warm_up(tmp_path / "b", "40%")
+    assert first[0] == first[1] == second[0] == second[1]
+    assert first[0].count("ttl=") > 10
+    assert first[2] != second[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from wanlab.topology import Host, Link, Port, Switch
 pytestmark = pytest.mark.machine
 
 Start = Callable[..., Network]
+MAX_STOP_REAL_S = 10.0
+"""Some 0.1 s on an idle computer."""
 
 READ_OFTEN = """
 import time
@@ -234,6 +237,32 @@ def test_a_flood_lets_time_pass(start: Start) -> None:
     net = start(shapes.minimal())
     done = net["h1"].run("timeout 0.1 hping3 --flood -c 1000 -S -p 9 h2", check=False)
     assert done.seconds == pytest.approx(0.1, rel=0.01)
+
+
+@pytest.mark.skipif(
+    shutil.which("memcached") is None or shutil.which("nc") is None, reason="needs memcached and nc"
+)
+def test_a_server_with_threads_that_poll_lets_time_pass_and_ends(start: Start) -> None:
+    net = start(shapes.minimal())
+    server = net["h2"].start("memcached -u root -t 4")
+    net.run_for("100ms")
+    ask = r"printf 'set a 0 0 3\r\nabc\r\nget a\r\nquit\r\n' | nc -q1 h2 11211"
+    assert net["h1"].run(ask).output.split() == ["STORED", *["VALUE", "a", "0", "3", "abc", "END"]]
+    net.run_for("60s")
+    began = time.monotonic()
+    server.stop()
+    net.stop()
+    assert time.monotonic() - began < MAX_STOP_REAL_S
+
+
+@pytest.mark.skipif(shutil.which("hping3") is None, reason="needs hping3")
+def test_a_network_stops_under_a_flood(start: Start) -> None:
+    net = start(shapes.minimal())
+    net["h1"].start("hping3 --flood -S -p 9 h2")
+    net.run_for("5ms")
+    began = time.monotonic()
+    net.stop()
+    assert time.monotonic() - began < MAX_STOP_REAL_S
 
 
 def test_iperf3_clients_one_after_another_find_the_server_free(start: Start) -> None:
