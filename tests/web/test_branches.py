@@ -183,7 +183,12 @@ def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClien
         client.do("pause", paused=False)
         terminal.command("echo still he''re", "still here")
 
+    # Stop ends a replay, too.
+    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+    client.until(lambda: client.state["branches"]["replay"] is not None)
     client.stop()
+    with pytest.raises(RefusedCommandError, match=r"cancelled|stopped|not running"):
+        client.reply(number)
     assert client.state["branches"]["live"] is None
     with pytest.raises(RefusedCommandError, match="is not an instant of this branch"):
         client.do("continue", branch="b1", at_ns=end_ns * 2)

@@ -73,7 +73,7 @@ class Branches:
         self._has_real_clock = False
         self.is_busy: Callable[[], str] = lambda: ""
         """Returns why the running network cannot be left now; "" if it can."""
-        session.on_ending.append(self.push)
+        session.on_ending.append(self._note_end)
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -95,6 +95,17 @@ class Branches:
             replay=self._replay.progress if self._replay is not None else None,
             refusal=REAL_CLOCK if self._has_real_clock else "",
         )
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether a session is being replayed."""
+        return self._replay is not None
+
+    def _note_end(self) -> None:
+        """Note that the network is gone; if it was stopped, a replay that is underway is, too."""
+        if self._replay is not None and not self._session.is_switching:
+            self._replay.is_cancelled = True
+        self.push()
 
     def push(self) -> None:
         """Send all browsers the branches."""
@@ -141,7 +152,7 @@ class Branches:
         at_ns = end_ns if command.at_ns is None else command.at_ns
         _check_instant(at_ns, end_ns)
         branch.events.add(SessionEvent(at_ns=at_ns, kind="marker", text=text))
-        self._session.push_events(branch)
+        self._session.notes.push(branch)
 
     def rename(self, command: commands.RenameBranchCommand, by: str = "") -> None:
         """Give a branch another name."""
@@ -220,6 +231,8 @@ class Branches:
         )
         try:
             await asyncio.wrap_future(started)
+            if replay.is_cancelled:
+                raise RefusedError("the replay was cancelled", code="cancelled")
         except BaseException as error:
             worker.end()
             if folder is not None:

@@ -247,6 +247,8 @@ class Laboratory:
             plan = self.lessons.plan(document, topology)
         else:
             plan = self._plan(document, topology)
+        if self.branches.is_replaying:
+            raise WanlabError("a session is being replayed", "wait, or cancel that first")
         plan = self._session_files.recorded(plan)
         branch = self.branches.begin(plan)
         self.session.start(branch, is_paced=document.preferences.pace == "real")

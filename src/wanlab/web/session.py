@@ -30,12 +30,10 @@ from .live_ports import LivePorts, PortReader, PortReadings
 from .model import ClockKind, Document, DrawnLink, End, Options
 from .node_terminals import NodeTerminals
 from .pacer import Clock, Tempo
-from .port_changes import described_change, described_plug, port_changes
+from .port_changes import described_change, described_plug
 from .run_plan import RunPlan
-from .session_events import SessionEvent, SessionEventsPush
-from .shell_marks import TypedCommand
-from .terminals import Terminal
-from .transcripts import TerminalRecord
+from .session_events import SessionEvent
+from .session_notes import SessionNotes
 from .worker import NetworkWorker
 
 CHECK_PORTS_REAL_S = 1.0
@@ -66,17 +64,13 @@ class NetworkSession:
         self.terminals = NodeTerminals(
             self._running, lambda: broadcast.push(self.terminals.snapshot())
         )
-        self.terminals.on_open = self._note_terminal
-        self.terminals.list.on_command.append(self._note_command)
+        self.notes = SessionNotes(broadcast)
+        self.terminals.on_open = self.notes.note_terminal
+        self.terminals.list.on_command.append(self.notes.note_command)
         self.worker: NetworkWorker | None = None
         self.plan: RunPlan | None = None
-        self.branch: Branch | None = None
-        """What the running network records, or the last one has recorded."""
-        self._network: Network | None = None
-        """Used in its thread only."""
-        self._offset_real_s = 0.0
-        """What the machine has computed beyond the costs of the branch."""
-        self._is_switching = False
+        self.is_switching = False
+        """Whether the network of another branch is taking over."""
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it has started."""
         self.every: list[Callable[[Network], None]] = []
@@ -99,6 +93,11 @@ class NetworkSession:
         self._has_settled.set()
 
     # -- state ------------------------------------------------------------------------------------
+
+    @property
+    def branch(self) -> Branch | None:
+        """What the running network records, or the last one has recorded."""
+        return self.notes.branch
 
     @property
     def is_running(self) -> bool:
@@ -164,7 +163,8 @@ class NetworkSession:
         if self.worker is not None:
             raise WanlabError("a network is running already")
         self.terminals.close_all()
-        self.plan, self.branch = branch.plan, branch
+        self.plan = branch.plan
+        self.notes.branch = branch
         self._tempo = replace(self._tempo, is_paced=is_paced, speed=1.0)
         self._clock = Clock(tempo=self._tempo)
         began_real_s = time.monotonic()
@@ -242,7 +242,7 @@ class NetworkSession:
 
     async def switch(self, worker: NetworkWorker, branch: Branch) -> None:
         """Go on with the network of another branch, which has been replayed."""
-        self._is_switching = True
+        self.is_switching = True
         try:
             if (old := self.worker) is not None:
                 old.end()
@@ -250,7 +250,7 @@ class NetworkSession:
                     old.end()
                 while self.worker is old:
                     await asyncio.sleep(0)
-            self.worker, self.plan, self.branch = worker, branch.plan, branch
+            self.worker, self.plan, self.notes.branch = worker, branch.plan, branch
             records = list(branch.terminals.values())
             terminals = self.terminals.list.made_for(records)
 
@@ -265,7 +265,7 @@ class NetworkSession:
 
             network, ports = await asyncio.wrap_future(worker.submit(take_over))
         finally:
-            self._is_switching = False
+            self.is_switching = False
         self._ports = ports
         self.terminals.list.replace_all(terminals)
         self._clock_kind = network.clock
@@ -313,7 +313,7 @@ class NetworkSession:
         if before == link:
             return
         self.plan = self.branch.plan = self.plan.with_link(link)
-        self._note(
+        self.notes.note(
             SessionEvent(
                 at_ns=self._changed_ns,
                 kind="link",
@@ -345,8 +345,7 @@ class NetworkSession:
         """Begin to look after a network that has started."""
         assert self.plan is not None
         assert self.branch is not None
-        self._network = network
-        self._offset_real_s = network.machine.computed_real_s - self.branch.costs.at(network.now_ns)
+        self.notes.begin(network, self.branch)
         network.host_service["open"] = self._open_file
         network.host_service["terminal"] = self.terminals.serve_request
         for call in self.on_running:
@@ -363,9 +362,7 @@ class NetworkSession:
 
     def _collect(self, network: Network) -> None:
         """Tell browsers what has changed: ended programs, busy terminals, ports."""
-        if self.branch is not None:
-            computed_real_s = network.machine.computed_real_s - self._offset_real_s
-            self.branch.costs.note(network.now_ns, computed_real_s)
+        self.notes.note_cost(network)
         for call in self.every:
             call(network)
         if (worker := self.worker) is not None:
@@ -374,14 +371,8 @@ class NetworkSession:
         if reader is not None and reader.is_due(CHECK_PORTS_REAL_S):
             self._in_loop(self._update_ports)(reader.read())
 
-    def _note_terminal(self, record: TerminalRecord) -> None:
-        if self.branch is not None:
-            self.branch.terminals[record.name] = record
-
     def _note_break(self, why: str) -> None:
-        if self.branch is not None and self._network is not None:
-            now_ns = self._network.now_ns
-            self.branch.events.add(SessionEvent(at_ns=now_ns, kind="breakpoint", text=why))
+        self.notes.note_break(why)
         for call in self.on_break:
             call(why)
 
@@ -424,44 +415,9 @@ class NetworkSession:
     def _push_ports(self, *, is_explained: bool = True) -> None:
         """Tell browsers of changed ports; `is_explained`: another event says what has changed."""
         assert self._ports is not None
-        assert self.branch is not None
-        for event in port_changes(self._run.ports, self._ports.ports, self._changed_ns):
-            if is_explained:
-                event = msgspec.structs.replace(event, text="")
-            self.branch.events.add(event)
-        self._set_run(msgspec.structs.replace(self._run, ports=self._ports.ports))
-        self._push_events()
-
-    def _note(self, event: SessionEvent) -> None:
-        if self.branch is not None:
-            self.branch.events.add(event)
-            self._push_events()
-
-    def _note_command(self, terminal: Terminal, command: TypedCommand) -> None:
-        """Note a command line that was typed, when it begins and when it ends."""
-        if self.branch is None:
-            return
-        if command.status is None:
-            event = SessionEvent(
-                at_ns=command.began_ns,
-                kind="command",
-                text=command.line,
-                where=terminal.title,
-                terminal=terminal.name,
-            )
-            self.branch.events.add(event)
-        elif command.ended_ns is not None:
-            self.branch.events.end_command(terminal.name, command.ended_ns, command.status)
-        self._push_events()
-
-    def _push_events(self) -> None:
-        if self.branch is not None:
-            self.push_events(self.branch)
-
-    def push_events(self, branch: Branch) -> None:
-        """Send browsers the events of a branch that are new or have changed."""
-        if events := branch.events.take_changed():
-            self._broadcast.push(SessionEventsPush(branch=branch.id, events=events))
+        before, after = self._run.ports, self._ports.ports
+        self.notes.note_ports(before, after, self._changed_ns, is_explained=is_explained)
+        self._set_run(msgspec.structs.replace(self._run, ports=after))
 
     def _set_clock_of(self, branch: Branch, clock: Clock) -> None:
         if branch is self.branch:
@@ -470,15 +426,15 @@ class NetworkSession:
     def _set_clock(self, clock: Clock) -> None:
         self._clock, self._tempo = clock, clock.tempo
         self._broadcast.push(self.clock_snapshot())
-        self._push_events()
+        self.notes.push()
 
     def _end(self, cause: BaseException | None) -> None:
         self.worker, self._ports, self._port_reader = None, None, None
-        if not self._is_switching:
+        if not self.is_switching:
             self.terminals.list.end_all()
         for call in self.on_ending:
             call()
-        if self._is_switching:
+        if self.is_switching:
             return
         if cause is None:
             self._set_run(protocol.RunPush())
@@ -580,7 +536,7 @@ class NetworkSession:
         event = SessionEvent(
             at_ns=readings.now_ns, kind="link", text=text, link=command.link, up=command.up
         )
-        self._note(event)
+        self.notes.note(event)
         self._push_ports()
 
     async def set_link(self, link: str, conditions: Mapping[End, Options]) -> None:
