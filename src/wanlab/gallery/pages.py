@@ -18,28 +18,31 @@ INDEX = "README.md"
 INTRODUCTION = """\
 # The gallery: published figures, run again
 
-`wanlab reproduce run NAME` repeats a published figure on your computer and compares it with what was
-published. Each figure has a folder in
-[src/wanlab/gallery/units](../../src/wanlab/gallery/units): the experiment, the published points with
-their origin, and predictions with bands that were written down before the first run. The verdict is
-computed from them:
+How far do published results hold on today's Linux? `wanlab reproduce run NAME` repeats a published
+figure on your computer and compares it with the publication. Each figure has a folder in
+[src/wanlab/gallery/units](../../src/wanlab/gallery/units) with the experiment, the published points
+and predictions. A prediction states a quantity and a *band*, the range that agrees with the
+publication; it was written down before the first run. The verdict is computed from the predictions:
 
-* **agrees**: the mean over the seeds is in the band of every prediction.
-* **differs because**: it is not, and the unit's page names the cause, found in the records.
-* **not reproduced**: it is not, and we do not know why; or runs failed.
+* **agrees**: for every prediction, the mean over the seeds is in the band.
+* **differs because**: for some it is not, and the figure's page names the cause, found in the
+  records. (The table says *differs*.)
+* **not reproduced**: for some it is not, and we do not know why; or runs failed.
 
-`wanlab reproduce show NAME` prints a unit before you run it. ± is half the 95 % confidence interval
-over the seeds. Time is the processor time of the quick design, which two idle cores need half as long
-for. `wanlab reproduce run all --output docs/gallery` followed by
-`wanlab reproduce report docs/gallery` writes this folder again.
+`wanlab reproduce show NAME` prints the predictions before you run a figure. The table below shows one
+prediction of each figure. ± is half the 95 % confidence interval over the seeds. Time is the
+processor time of the quick design; two idle cores take half as long. To write this folder again, use
+`wanlab reproduce run all --output docs/gallery` and then `wanlab reproduce report docs/gallery`.
 
-To add a figure of your own, copy one of the folders and name yours with `--units FOLDER`. It holds
+To add a figure of your own, copy one of the folders, and give the folder that contains your copy with
+`--units FOLDER`. A figure's folder holds
 
 * `NAME.py`: the experiment, with a quick and a full design ([sweeps](../sweeps.md));
 * `published.csv`: the published points, each with its origin;
-* `unit.yaml`: sources, axes, and predictions. Write each band and its reason before the first run. If
-  a prediction fails, look into the records, and write the `cause` beside it; leave the band alone;
-* `page.md`: what is claimed, and what you do.
+* `unit.yaml`: sources, axes and predictions. Write each band and its reason before the first run. If
+  a prediction fails, find out why from the records and write the `cause` beside it, but do not change
+  the band;
+* `page.md`: what the publication claims, and how the experiment tests it.
 """
 
 
