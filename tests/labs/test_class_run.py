@@ -35,7 +35,7 @@ if word == "forever": time.sleep(1000)
 if word == "broken": sys.exit(f"wanlab: {sys.argv[1]}: the machine's kernel panicked")
 passed = word == "4"
 check = {"what": "the link is used", "measured": True, "passed": passed, "points": int(word),
-         "of": 4, "value": 1, "value_text": "1", "band": "2", "guard": False, "counts": True,
+         "of": 4, "value": None, "value_text": "-", "band": "any", "guard": False, "counts": True,
          "hint": "" if passed else "look <here>", "reason": ""}
 print(json.dumps({"unit": "slow-link", "title": "", "seed": seed, "variant": None, "points": int(word),
   "of": 4, "passed": passed, "checks": [check], "problems": ["client$ x: exit status 127"],
@@ -144,6 +144,8 @@ def test_a_student_gets_hints_and_no_outputs(folder: Path) -> None:
     page = (folder / "grades" / "feedback" / f"{class_run.file_name(CY)}.html").read_text()
     assert "Cy &lt;b&gt;" in page
     assert "look &lt;here&gt;" in page
+    assert "any" not in page
+    assert ">-<" not in page
     assert "1 of 4 points" in page
     assert "exit status 127" in page
     assert "secret" not in page
@@ -281,6 +283,17 @@ SCRIPT = (
 def test_submissions_that_are_alike_are_found(other: str, text: str | None) -> None:
     found = similar.pairs("prob1", {"a": SCRIPT, "b": other})
     assert [pair.text for pair in found] == ([] if text is None else [text])
+
+
+def test_equal_submissions_are_named_together() -> None:
+    scripts = {"d": SCRIPT, "b": SCRIPT, "a": SCRIPT, "c": SCRIPT.replace("5ms", "6ms")}
+    assert similar.summary(similar.pairs("prob1", scripts)) == [
+        "prob1: a, b and d are equal",
+        "prob1: a and c are 99% alike",
+        "prob1: b and c are 99% alike",
+        "prob1: c and d are 99% alike",
+    ]
+    assert similar.summary([]) == []
 
 
 def session_file(path: Path, typed: str) -> bytes:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, class_run, hand_in, new_unit, submissions
+from wanlab.labs import catalog, class_run, hand_in, new_unit, similar, submissions
 from wanlab.labs.class_run import ClassOptions, ClassRun
 from wanlab.session import read
 
@@ -84,8 +84,8 @@ def grade(
         progress.end()
     pairs = class_run.alike(run.scripts, run.sessions)
     class_run.write(options, graded, pairs)
-    for pair in pairs:
-        print(f"{pair.unit}: {pair.first} and {pair.second} are {pair.text}")
+    for line in similar.summary(pairs):
+        print(line)
     failed = [result for result in graded if result["error"] and result["handed_in"]]
     for result in failed:
         print(f"{result['student']}, {result['unit']}: {result['error']}")

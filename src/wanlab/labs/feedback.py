@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TypedDict
 
+from .outcome import ANY_BAND
 from .page import STYLE
 from .report import CheckReport, GradeReport
 
@@ -109,9 +110,12 @@ def _about(result: StudentResult) -> str:
 def _row(check: CheckReport) -> str:
     mark = "passed" if check["passed"] else "missed"
     points = f"{check['points']:g} of {check['of']:g}"
+    # A check of what a program says has no number.
+    value, band = check["value_text"], check["band"]
+    value, band = ("", "") if band == ANY_BAND else (value, band)
     row = (
         f"<tr><td>{escape(check['what'])}</td><td class=number>{points}</td>"
-        f"<td class=number>{escape(check['value_text'])}</td><td>{escape(check['band'])}</td>"
+        f"<td class=number>{escape(value)}</td><td>{escape(band)}</td>"
         f'<td class="{mark}">{mark}</td></tr>'
     )
     if check["hint"]:

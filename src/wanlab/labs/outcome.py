@@ -156,11 +156,14 @@ def readable(number: float) -> str:
     return f"{number:.4g}"
 
 
+ANY_BAND = "any"
+
+
 def band_text(band: Band, unit: str = "") -> str:
     """Format a band: "900 to 960 Mbit/s", "1 or more"."""
     least, most = (None if n is None else readable(n) for n in (band.at_least, band.at_most))
     if least is None and most is None:
-        return "any"
+        return ANY_BAND
     if (least, most) == (None, "0"):
         return "0"
     unit = f" {unit}" if unit else ""

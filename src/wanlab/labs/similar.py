@@ -11,6 +11,7 @@ from itertools import combinations
 from wanlab.session import SessionIdentity
 
 NEARLY = 0.9
+EQUAL = "equal"
 SAME_SESSION = "the same session file"
 EQUAL_SESSION = "the same was typed at the same instants"
 MIN_LINES = 3
@@ -30,7 +31,7 @@ class Pair:
 
     @property
     def text(self) -> str:
-        likeness = "equal" if self.likeness == 1 else f"{self.likeness:.0%} alike"
+        likeness = EQUAL if self.likeness == 1 else f"{self.likeness:.0%} alike"
         return "; ".join(filter(None, [likeness if self.likeness else "", self.session]))
 
 
@@ -49,6 +50,25 @@ def pairs(unit: str, scripts: Mapping[str, str]) -> list[Pair]:
         if likeness >= NEARLY:
             found.append(Pair(unit, first, second, likeness))
     return sorted(found, key=lambda pair: (-pair.likeness, pair.first, pair.second))
+
+
+def summary(found: Sequence[Pair]) -> list[str]:
+    """Return a line for each pair. Students whose scripts are all equal share one: 20 equal hand-ins
+    are 190 pairs."""
+    lines, groups = [], dict[str, list[set[str]]]()
+    for pair in found:
+        if pair.text == EQUAL:
+            of_unit = groups.setdefault(pair.unit, [])
+            joined = [group for group in of_unit if group & {pair.first, pair.second}]
+            of_unit[:] = [group for group in of_unit if group not in joined]
+            of_unit.append({pair.first, pair.second}.union(*joined))
+        else:
+            lines.append(f"{pair.unit}: {pair.first} and {pair.second} are {pair.text}")
+    return [
+        f"{unit}: {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} are {EQUAL}"
+        for unit, of_unit in groups.items()
+        for names in map(sorted, of_unit)
+    ] + lines
 
 
 def with_sessions(
