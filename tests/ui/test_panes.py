@@ -104,6 +104,7 @@ def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     for host in ("h1", "h2"):
         expect(page.get_by_role("group", name=f"Terminal {host}")).to_be_visible()
     student.canvas.focus()
+    page.keyboard.press("F6")  # to the time line
     for host in ("h1", "h2"):
         page.keyboard.press("F6")
         terminal = page.get_by_role("group", name=f"Terminal {host}")
