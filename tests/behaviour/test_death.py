@@ -266,7 +266,7 @@ def test_a_working_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_more_memory_than_there_is_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with (
-        pytest.raises(RequirementError, match="may need"),
+        pytest.raises(RequirementError, match="needs at least"),
         Network(shapes.minimal(), folder=tmp_path, memory="1000000GiB"),
     ):
         pass
