@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -361,7 +362,7 @@ def check_the_limit_of_networks(bob: Visitor) -> None:
     (bob.folder / "two.yaml").write_text(TWO_HOSTS)
     with bob.connect_client() as client:
         client.do("open", path="two.yaml", discard=True)
-        with pytest.raises(RefusedCommandError, match="1 networks of the class run already"):
+        with pytest.raises(RefusedCommandError, match="1 of 1 networks of the class run already"):
             client.do("run")
 
 
@@ -382,7 +383,7 @@ def stop_by_the_teacher(school: ClassServer, client: WebClient) -> None:
 
 
 @pytest.mark.machine
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_outlives_the_server(tmp_path: Path, number: signal.Signals) -> None:
     folder = class_folder(tmp_path, "Ada", "Bob")
     with ClassServer(folder) as server:
@@ -392,11 +393,16 @@ def test_nothing_outlives_the_server(tmp_path: Path, number: signal.Signals) -> 
         with ada.connect_client() as client:
             client.do("open", path="two.yaml")
             client.run()
+            server.until("Ada", phase="running")
             below = processes_below(server.process.pid)
             assert len(below) >= 6  # the fork server, two students, a network
+            if number == signal.SIGINT:
+                server.process.send_signal(number)
+                assert server.process.stdout is not None
+                assert "networks are running (1)" in server.process.stdout.readline()
             server.end(number)
         wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in below))
-    if number == signal.SIGTERM:
+    if number == signal.SIGINT:
         assert not list(Path("/dev/shm").glob(f"wanlab-class-{os.getuid()}-{digest_of(folder)}"))
 
 
@@ -404,6 +410,29 @@ def digest_of(folder: Path) -> str:
     import hashlib
 
     return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
+def test_a_student_can_have_a_user_of_their_own() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        Path(place).chmod(0o755)
+        folder = class_folder(Path(place), "Ada,nobody", "Bob,", column="student,user")
+        nobody = pwd.getpwnam("nobody")
+        with ClassServer(folder) as server:
+            for name, user in (("Ada", nobody.pw_uid), ("Bob", 0)):
+                student = server.student(name)
+                assert student.ask("PUT", "/api/files/x.txt", b"x").status_code == 200
+                assert (student.folder / "x.txt").stat().st_uid == user
+            owners = {
+                Path(f"/proc/{it}").stat().st_uid for it in processes_below(server.process.pid)
+            }
+            assert owners == {0, nobody.pw_uid}
+
+
+def test_a_user_who_does_not_exist_is_named(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada,no-such-user", column="student,user")
+    with pytest.raises(AssertionError, match="there is no user no-such-user"):
+        ClassServer(folder)
 
 
 # -- restarts, and what is kept ---------------------------------------------------------------------

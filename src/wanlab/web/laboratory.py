@@ -113,7 +113,7 @@ class Laboratory:
             commands.StepToCommand: self.slow_motion.step_to,
             commands.BreakCommand: self.slow_motion.set_breakpoint,
             commands.HistoryCommand: self._history,
-            commands.ContinueCommand: self.branches.go_on,
+            commands.ContinueCommand: self._go_on,
             commands.CancelContinueCommand: self.branches.cancel,
             commands.CostCommand: self.branches.cost,
             commands.MarkerCommand: self.branches.mark,
@@ -281,6 +281,12 @@ class Laboratory:
         if self.measurements.captures_snapshot().ports:
             return "packets are being captured: stop the capture first"
         return ""
+
+    async def _go_on(self, command: commands.ContinueCommand, by: str) -> object:
+        """Continue a session; one whose network has ended starts another."""
+        if self.session.is_stopped:
+            await self.rules.admit()
+        return await self.branches.go_on(command, by)
 
     async def note_upload(self, path: str) -> None:
         """Note in the session of the running network that a file was written."""

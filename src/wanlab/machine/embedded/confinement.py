@@ -235,8 +235,8 @@ def _size(version: int) -> int:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return  # a container may lack a device
+    except (FileNotFoundError, PermissionError):
+        return  # a container may lack a device; what we cannot reach, we cannot read either
     try:
         if not Path(path).is_dir():
             rights &= _bits_of_files()

@@ -184,7 +184,7 @@ class Hub:
         if others < self.networks:
             asking.status = msgspec.structs.replace(asking.status, phase="starting")
             return ""
-        return f"{others} networks of the class run already, as many as may"
+        return f"{others} of {self.networks} networks of the class run already"
 
     # -- the teacher ------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ def _signals(server: SignallessServer, hub: Hub) -> Iterator[None]:
             end()
             return
         asked_at = now
-        print(f"{running} networks are running: press Ctrl-C again to end them all", flush=True)
+        print(f"networks are running ({running}): press Ctrl-C again to end them all", flush=True)
 
     handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
     for number, handler in handlers.items():

@@ -73,7 +73,8 @@ class _StudentServer:
         self._ended = asyncio.Event()
         self._answers: asyncio.Queue[Admitted] = asyncio.Queue()
         self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
-        self._last = Status()
+        self._last: Status | None = Status()
+        """What the hub was told last."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
@@ -144,6 +145,9 @@ class _StudentServer:
         """Ask the hub whether a network may start; WanlabError if not."""
         while not self._answers.empty():
             self._answers.get_nowait()
+        self._last = (
+            None  # the hub counts a network that it admits until it hears what became of it
+        )
         messages.send(self._control, Ask())
         try:
             answer = await asyncio.wait_for(self._answers.get(), ADMISSION_REAL_S)
