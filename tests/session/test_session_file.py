@@ -39,6 +39,15 @@ def recorded(recorder: SessionRecorder) -> RecordedSession:
     return read(recorder.path)
 
 
+def test_a_recording_that_a_full_disk_ended_has_no_content(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recorder = SessionRecorder(Path("/dev/full"))
+    recorder.write({"session": HEADER})
+    assert "no longer recorded" in capsys.readouterr().err
+    assert recorder.content() == b""
+
+
 def test_what_was_sent_and_received_is_read_with_its_instants(
     recorder: SessionRecorder, clock: Clock
 ) -> None:

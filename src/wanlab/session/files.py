@@ -1,4 +1,4 @@
-"""The working folder as it was when a session began: what a session file keeps of it.
+"""Records the working folder at the start of a session, and restores it for a replay.
 
     {"file": "run.sh", "mode": 493, "mtime_ns": 1767225600000000000, "sha256": "..."}
     {"folder": ".", "mode": 493, "mtime_ns": ...}          the working folder itself
@@ -6,7 +6,7 @@
     {"link": "latest", "to": "results"}
     {"content": "<sha256>", "gzip": "<base64>"}       once for all files with this content
 
-All files are kept, or none: a folder with a part of its files would be a folder that never was.
+All files are recorded, or none: a folder with some of its files never existed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ SUFFIX = ".wanlab"
 COMPRESSION = 1  # the machine waits meanwhile
 PERMISSIONS = 0o7777
 FILE_PERMISSIONS = 0o777
-"""Of files that are restored: a stranger's set-user-ID program must not become ours."""
+"""Permissions that restored files may have: a stranger's set-user-ID program must not become ours."""
 
 
 class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
-    """The folder has more than a session file keeps."""
+    """The folder has more files or bytes than a session file may contain."""
 
 
 def folder_lines(folder: Path) -> list[Line]:

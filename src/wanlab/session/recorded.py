@@ -1,7 +1,7 @@
 """Reads a session file.
 
 A file that was cut short, as by a kill, is read up to its last whole line. A file that was edited is
-refused, with the number of the first line that is not as it was written.
+refused, with the number of the first line whose checksum is wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE_KINDS = ("file", "folder", "link", "content")
 
 
 class SessionError(WanlabError):
-    """A session file cannot be read, or cannot be performed again here."""
+    """A session file cannot be read, or this computer cannot replay it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SentPiece:
 
 @dataclass(frozen=True)
 class ReceivedFrame:
-    """What the agent has sent: a frame as JSON (its body may be known by its digest only)."""
+    """A frame from the agent, as JSON; of some bodies only the digest was recorded."""
 
     at_ns: int
     plain: Line
@@ -57,8 +57,8 @@ Moment = SentPiece | ReceivedFrame | Event
 
 @dataclass(frozen=True)
 class SessionIdentity:
-    """What tells sessions apart: copies of a file have the same `id`; sessions in which the same was
-    done at the same instants have the same `inputs`."""
+    """Tells whether sessions are the same: copies of a file have the same `id`, and sessions with the
+    same input at the same instants have the same `inputs`."""
 
     id: str
     inputs: str
@@ -75,7 +75,7 @@ class RecordedSession:
     """Versions of programs, by their names."""
     moments: Sequence[Moment] = field(repr=False)
     is_cut: bool
-    """The file has no last line: what recorded it was killed."""
+    """Whether the last line is missing, because the recording program was killed."""
 
     @property
     def epoch_ns(self) -> int:
@@ -114,7 +114,7 @@ class RecordedSession:
         )
 
     def unrepeatable(self) -> list[str]:
-        """Return what happened that a replay need not repeat."""
+        """Return a warning if a replay may differ from the recording; otherwise an empty list."""
         return [
             "not repeatable: a process computed without system calls, or was ended because it did"
             for moment in self.moments
@@ -134,8 +134,7 @@ class RecordedSession:
         return SessionIdentity(str(self.header["id"]), self.inputs_digest())
 
     def inputs_digest(self) -> str:
-        """Return the same for sessions in which the same was done at the same instants: it leaves out
-        when, where and by whom."""
+        """Return a SHA-256 over all inputs and their instants, without the path of Python."""
         digest = hashlib.sha256()
         for moment in self.moments:
             if isinstance(moment, SentPiece):

@@ -18,11 +18,11 @@ from wanlab.errors import WanlabError
 from .lines import FIRST_SUM, Line, frame_to_plain, write_line
 
 MAX_KEPT_BYTES = 16 << 20
-"""Of the output of one process. Of the rest only digests are kept."""
+"""Output of one process that is recorded whole; of further output, only digests."""
 
 
 class SessionRecorder:
-    """`target` is the session file, which is replaced; without one it has no name and ends with us."""
+    """Writes the session file `target`, which is replaced, or an unnamed temporary file."""
 
     def __init__(self, target: Path | None) -> None:
         self.path = target
@@ -66,14 +66,14 @@ class SessionRecorder:
             self._close()
 
     def note(self, what: str, value: object = None) -> None:
-        """Write what happened now, other than frames: a new topology, a step, the end."""
+        """Write a line about an event that is not a frame: a new topology, a step, the end."""
         self.write({"at": self.clock(), what: value})
 
     def sent(self, data: bytes) -> None:
-        """Note bytes that have been sent to the agent at once.
+        """Write a line about bytes that were sent to the agent at once.
 
-        A line has the frames that end in these bytes. Where they are not whole frames, "bytes" says
-        how many they are.
+        The line contains the frames that end in these bytes. If the bytes are not whole frames, its
+        "bytes" is their number.
         """
         frames = self._reader.feed(data)
         for frame in frames:
@@ -88,7 +88,7 @@ class SessionRecorder:
         self.write(values)
 
     def received(self, frame: Frame) -> None:
-        """Note a frame that the agent has sent."""
+        """Write a line about a frame from the agent."""
         self.write(
             {"at": self.clock(), "out": frame_to_plain(frame, keeps_body=self._keeps(frame))}
         )
@@ -105,9 +105,10 @@ class SessionRecorder:
         return kept_bytes <= MAX_KEPT_BYTES
 
     def content(self) -> bytes:
-        """Return the file as it is now."""
-        size = os.fstat(self._descriptor).st_size
-        return os.pread(self._descriptor, size, 0) if self._is_open else b""
+        """Return the file as it is now; empty if it is closed, as after a write that failed."""
+        if not self._is_open:
+            return b""
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def end(self) -> None:
         """Write the last line, and close the file."""
