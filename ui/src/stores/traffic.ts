@@ -36,6 +36,8 @@ export function useWatchedTraffic(): void {
     const request = () => {
       if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
     };
+    // An instant of the past brings its ports, with which this begins again.
+    request();
     const endings = [
       onSamples(request),
       useBranches.subscribe(({ shown }, before) => {
