@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from class_client import class_folder
+from web_client import SOURCE
 
 from wanlab.errors import WanlabError
 from wanlab.labs.submissions import read_students
@@ -87,3 +91,29 @@ def test_a_class_without_a_list_says_what_to_write(tmp_path: Path) -> None:
         read_roster(tmp_path, LIMITS)
     with pytest.raises(WanlabError, match="lacks a column"):
         read_roster(class_folder(tmp_path, "Ada", column="who"), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--memory", "1GB"], "--memory is for classes only"),
+        (["--networks", "3"], "--networks is for classes only"),
+        (["--class", ".", "--folder", "x"], "--folder cannot be combined with --class"),
+        (["--class", ".", "--memory", "1MB"], "--memory 1MB is too little"),
+        (["--class", ".", "--address", "0.0.0.0"], "say how browsers reach this computer"),
+        (["--class", "no-such-folder"], "no folder no-such-folder"),
+    ],
+)
+def test_no_option_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "wanlab.cli", "web", "--no-browser", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )
+    assert done.returncode != 0
+    assert reason in done.stderr

@@ -8,10 +8,13 @@ from typing import Annotated, Optional
 
 import typer
 
+from wanlab.errors import WanlabError
+
 from .display import has_display
 from .options import Kernel, SessionFile
 
 CLASS = "A class"
+ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
 
 
 def web(
@@ -46,15 +49,15 @@ def web(
     address: Annotated[
         str,
         typer.Option(
-            help="Address to listen on: 0.0.0.0 for other computers (with --url).",
+            help="Class: address to listen on: 0.0.0.0 for other computers (with --url).",
             metavar="ADDRESS",
             rich_help_panel=CLASS,
         ),
-    ] = "127.0.0.1",
+    ] = ADDRESS,
     url: Annotated[
         str,
         typer.Option(
-            help="How browsers reach the server, as in https://lab.example.edu.",
+            help="Class: how browsers reach the server, as in https://lab.example.edu.",
             metavar="URL",
             rich_help_panel=CLASS,
         ),
@@ -62,18 +65,20 @@ def web(
     memory: Annotated[
         str,
         typer.Option(
-            help="Memory of each student's network.", metavar="SIZE", rich_help_panel=CLASS
+            help="Class: memory of each student's network.", metavar="SIZE", rich_help_panel=CLASS
         ),
-    ] = "512MB",
+    ] = MEMORY,
     disk: Annotated[
         str,
-        typer.Option(help="Size of each student's folder.", metavar="SIZE", rich_help_panel=CLASS),
-    ] = "1GB",
+        typer.Option(
+            help="Class: size of each student's folder.", metavar="SIZE", rich_help_panel=CLASS
+        ),
+    ] = DISK,
     networks: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             min=1,
-            help="How many networks may run at once (default: one for each student).",
+            help="Class: how many networks may run at once (default: one for each student).",
             metavar="NUMBER",
             rich_help_panel=CLASS,
         ),
@@ -83,11 +88,11 @@ def web(
         typer.Option(
             min=0,
             max=19,
-            help="Niceness of students' networks, so that the server stays responsive.",
+            help="Class: niceness of students' networks, so that the server stays responsive.",
             metavar="NUMBER",
             rich_help_panel=CLASS,
         ),
-    ] = 5,
+    ] = NICE,
     session: SessionFile = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
@@ -126,6 +131,16 @@ def web(
             opens_browser=not no_browser and has_display(),
         )
         return
+    for name, value, default in (
+        ("--address", address, ADDRESS),
+        ("--url", url, ""),
+        ("--memory", memory, MEMORY),
+        ("--disk", disk, DISK),
+        ("--networks", networks, None),
+        ("--nice", nice, NICE),
+    ):
+        if value != default:
+            raise WanlabError(f"{name} is for classes only", "add --class FOLDER")
     from wanlab.web import server
 
     server.run(
