@@ -67,6 +67,8 @@ def main() -> int:
     arguments.add_argument("--seed", type=int, default=1, help="seed of the random moments")
     arguments.add_argument("--programs", default=",".join(PROGRAMS), help="of which to kill")
     options = arguments.parse_args()
+    # A shell's background job ignores Ctrl-C, and so would the programs that are to be killed by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report("kill")
     programs = options.programs.split(",")
     tallies = {program: Tally() for program in programs}
