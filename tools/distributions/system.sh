@@ -46,14 +46,17 @@ step() {
         echo "$suite: $name: ok ($((SECONDS - started)) s)"
     else
         echo "$suite: $name: FAILED after $((SECONDS - started)) s"
-        tail -n 30 "$root.log"
+        tail -n 60 "$root.log"
         failed=1
     fi
 }
 
 must() {
+    local failed_before=$failed
+    failed=0
     step "$@"
     [ "$failed" = 0 ] || exit 1
+    failed=$failed_before
 }
 
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
@@ -65,6 +68,7 @@ make_system() {
     mount --bind "$root" "$root"
     mount --make-private "$root"
     mount --bind /dev "$root/dev"
+    mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
     mount -t tmpfs -o size=64m shm "$root/dev/shm" # as in a container
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"

@@ -3,8 +3,9 @@
 #
 # SUITE is a release of Debian that this computer's apt mirror has (bookworm, trixie, ...). With
 # UBUNTU_MIRROR=ADDRESS it is one of Ubuntu (noble, ...; not jammy, whose Python 3.11 is only among its
-# updates, which debootstrap does not read). It needs root and debootstrap, and leaves nothing behind. The new system has no compiler, no Node and, for the installation of
-# wanlab, no network: the wheels that wanlab depends on are fetched before.
+# updates, which debootstrap does not read). It needs root and debootstrap, and leaves nothing behind.
+# The new system has no compiler, no Node and, for the installation of wanlab, no network: the wheels
+# that wanlab depends on are fetched before.
 #
 # Networks are started as a user and as root, then under the limits of containers and of hardened
 # computers (limits.py). Prints one line for each step with its seconds; status 0 if all succeeded.
