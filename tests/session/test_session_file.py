@@ -190,6 +190,16 @@ def test_a_folder_is_restored_with_modes_times_and_links(tmp_path: Path) -> None
             assert twin.stat().st_mtime_ns == path.stat().st_mtime_ns
 
 
+def test_the_secret_of_a_servers_address_does_not_travel_in_a_session_file(tmp_path: Path) -> None:
+    folder, other = tmp_path / "a", tmp_path / "b"
+    (folder / ".wanlab" / "tests").mkdir(parents=True)
+    (folder / ".wanlab" / "address").write_text("http://localhost:8000/?token=secret")
+    other.mkdir()
+    restore(folder_lines(folder), other)
+    assert (other / ".wanlab" / "address").read_bytes() == b""
+    assert (other / ".wanlab" / "tests").is_dir()
+
+
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "link/x"])
 def test_no_file_is_restored_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     lines: list[dict[str, Any]] = [

@@ -10,11 +10,12 @@ comparison  finds the first difference between what was recorded and what a repl
 """
 
 from .comparison import Difference, SessionComparison
-from .files import restore
+from .files import STATE_FOLDER, restore
 from .recorded import RecordedSession, SessionError, SessionIdentity, parse, read
 from .recorder import SessionRecorder
 
 __all__ = [
+    "STATE_FOLDER",
     "Difference",
     "RecordedSession",
     "SessionComparison",

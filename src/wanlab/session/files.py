@@ -24,6 +24,8 @@ from .lines import Line, digest
 MAX_ENTRIES = 2000
 MAX_BYTES = 32 << 20
 SUFFIX = ".wanlab"
+STATE_FOLDER = ".wanlab"
+"""Where `wanlab web` keeps its state, the secret of its address included."""
 COMPRESSION = 1  # the machine waits meanwhile
 PERMISSIONS = 0o7777
 FILE_PERMISSIONS = 0o777
@@ -36,14 +38,16 @@ class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
 
 def folder_lines(folder: Path) -> list[Line]:
     """Return the lines that describe a folder, parents first. TooMuch, or OSError if it cannot be
-    read. Of session files only the names are noted: they would contain each other."""
+    read. Only the names are noted of session files, which would contain each other, and of wanlab's
+    own state, which has secrets that a session file would carry to whoever gets it."""
     lines: list[Line] = []
     contents: dict[str, bytes] = {}
     total_bytes = 0
     for path in _walk(folder):
         if len(lines) == MAX_ENTRIES:
             raise TooMuch(f"it has more than {MAX_ENTRIES} files and folders")
-        name = str(path.relative_to(folder))
+        place = path.relative_to(folder)
+        name = str(place)
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
             lines.append({"link": name, "to": str(path.readlink())})
@@ -52,11 +56,11 @@ def folder_lines(folder: Path) -> list[Line]:
         if stat.S_ISDIR(status.st_mode):
             lines.append({"folder": name, **about})
         elif stat.S_ISREG(status.st_mode):
-            is_session = path.suffix == SUFFIX
-            total_bytes += 0 if is_session else status.st_size
+            is_left_out = path.suffix == SUFFIX or STATE_FOLDER in place.parts
+            total_bytes += 0 if is_left_out else status.st_size
             if total_bytes > MAX_BYTES:
                 raise TooMuch(f"its files have more than {MAX_BYTES >> 20} MiB")
-            data = b"" if is_session else path.read_bytes()
+            data = b"" if is_left_out else path.read_bytes()
             contents.setdefault(digest(data), data)
             lines.append({"file": name, **about, "sha256": digest(data)})
     return [*lines, *(_content_line(name, data) for name, data in contents.items())]

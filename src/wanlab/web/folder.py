@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wanlab.errors import WanlabError
+from wanlab.session import STATE_FOLDER
 
 from .protocol import FileInfo, Folder
 
-STATE_FOLDER = ".wanlab"
-"""Holds drafts and progress."""
 MAX_NAME_BYTES = 255  # NAME_MAX of Linux
 MAX_LISTED_FILES = 2000
 MAX_UPLOAD_BYTES = 16 << 20

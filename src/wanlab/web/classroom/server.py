@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from wanlab.errors import WanlabError
 from wanlab.machine.compiled_modules import compile_libraries_ahead
+from wanlab.session import STATE_FOLDER
 
 from ..app import STATIC
 from ..auth import NAMES, AuthMiddleware, ServerAddress
-from ..folder import STATE_FOLDER
 from ..server import (
     CONFIRM_WITHIN_REAL_S,
     SignallessServer,
