@@ -18,5 +18,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
   },
   server: { proxy: { "/api": { target: "http://127.0.0.1:8642", ws: true } } },
-  test: { include: ["src/**/*.test.ts"], isolate: false },
+  test: { include: ["src/**/*.test.ts"] },
 });

@@ -32,13 +32,13 @@ export function isRunning(student: StudentRow): boolean {
 }
 
 /** How long ago something was: "now", "5 min ago", "yesterday 14:03". */
-export function ago(seenS: number | null, nowS: number): string {
-  if (seenS === null) return "never";
-  const minutes = Math.floor((nowS - seenS) / 60);
+export function ago(lastSeenS: number | null, nowS: number): string {
+  if (lastSeenS === null) return "never";
+  const minutes = Math.floor((nowS - lastSeenS) / 60);
   if (minutes < 1) return "just now";
   if (minutes < 60) return `${minutes} min ago`;
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
-  return new Date(seenS * 1000).toLocaleDateString();
+  return new Date(lastSeenS * 1000).toLocaleDateString();
 }
 
 /** A number without digits that say nothing: 7.5, 10. */

@@ -66,7 +66,7 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
           {refusal}.
         </p>
       )}
-      {isMarking && <TextDialog title={`Mark ${isLive ? "this instant" : clockText(at_ns)}`} label="Text" onClose={() => setIsMarking(false)} onText={mark} />}
+      {isMarking && <TextDialog title={`Mark ${isLive ? "this instant" : clockText(at_ns)}`} label="Text" onClose={() => setIsMarking(false)} onEnter={mark} />}
     </>
   );
 }

@@ -22,7 +22,7 @@ export function BranchChips({ inView }: { inView: string }) {
           label="Name"
           initial={renamed.name}
           onClose={() => setRenamed(null)}
-          onText={(name) => succeeds({ do: "rename_branch", branch: renamed.id, name })}
+          onEnter={(name) => succeeds({ do: "rename_branch", branch: renamed.id, name })}
         />
       )}
     </div>

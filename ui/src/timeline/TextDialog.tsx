@@ -7,15 +7,15 @@ interface Props {
   initial?: string;
   onClose: () => void;
   /** Returns whether the text was accepted. */
-  onText: (text: string) => Promise<boolean>;
+  onEnter: (text: string) => Promise<boolean>;
 }
 
 /** Ask for one line of text. */
-export function TextDialog({ title, label, initial = "", onClose, onText }: Props) {
+export function TextDialog({ title, label, initial = "", onClose, onEnter }: Props) {
   const [text, setText] = useState(initial);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (await onText(text)) onClose();
+    if (await onEnter(text)) onClose();
   };
   return (
     <Dialog title={title} size="small" onClose={onClose}>
