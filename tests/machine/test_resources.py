@@ -66,7 +66,7 @@ def test_if_no_folder_can_hold_all_the_one_with_the_most_space_is_chosen(
     monkeypatch.setattr(resources, "_free_for_memory_bytes", free_bytes.__getitem__)
     assert choose_memory_folder(2 << 30, NOWHERE) == large
     free_bytes[str(large)] = free_bytes[str(small)] = 100 << 20
-    with pytest.raises(RequirementError, match=r"132MiB of memory.*only 100MiB free"):
+    with pytest.raises(RequirementError, match=r"228MiB of memory.*only 100MiB free"):
         choose_memory_folder(2 << 30, NOWHERE)
 
 
@@ -96,7 +96,7 @@ def test_a_computer_of_two_gigabytes_runs_small_networks(monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  1846520 kB\n")
     check_memory_available(2 << 30)
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  120000 kB\n")
-    with pytest.raises(RequirementError, match="at least 132 MiB of memory, and 117 MiB are"):
+    with pytest.raises(RequirementError, match="at least 228 MiB of memory, and 117 MiB are"):
         check_memory_available(2 << 30)
 
 
@@ -180,7 +180,7 @@ def test_a_machine_whose_memory_folder_is_full_says_so(tmp_path: Path) -> None:
         "    print(net['h1'].run('echo started').output, end='', flush=True)\n"
         "    net['h1'].run('head -c 300M /dev/zero | tail -c 300M')\n"
     )
-    line = 'mount -t tmpfs -o size=150m none "$1" && cd "$1" && TMPDIR=$1 exec "$0" -c "$2"'
+    line = 'mount -t tmpfs -o size=250m none "$1" && cd "$1" && TMPDIR=$1 exec "$0" -c "$2"'
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", line, sys.executable, str(tmp_path), program],
         capture_output=True,

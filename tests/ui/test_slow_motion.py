@@ -41,7 +41,9 @@ def test_packets_fly_in_slow_motion_and_time_stops_at_a_loss(
     dialog.get_by_label("Pause when").fill("first loss")
     dialog.get_by_role("button", name="Add", exact=True).click()
     dialog.wait_for(state="hidden")
-    student.page.get_by_text("Paused: first loss: h1-eth0 has dropped").wait_for()
+    student.page.locator(
+        ".toast-what", has_text="Paused: first loss: h1-eth0 has dropped"
+    ).wait_for()
     clock.get_by_text("paused").wait_for()
     student.picture("first loss")
 

@@ -50,6 +50,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     terminal = begins(student, server)
     student.stands_still()
     student.sets_link("h1", "h2", "Delay", "80ms")
+    expect(handle(student)).to_have_attribute("aria-valuetext", re.compile("now, .*delay 80ms"))
     student.types(terminal, "ping -c 3 h2; false")
     student.reads(terminal, re.compile("3 received.*", re.DOTALL))
     student.stands_still()

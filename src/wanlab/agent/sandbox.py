@@ -67,6 +67,7 @@ class Sandbox:
     ) -> None:
         self._namespaces = namespaces
         self._home = home
+        self._visible = sorted(visible, key=len)
         self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         system.unshare(system.CLONE_FS)  # kernel threads share the root of the first process
         self._share_nodes()
@@ -79,7 +80,7 @@ class Sandbox:
         try:
             self._holder = os.fork()
             if self._holder == 0:
-                _hold(done, working_folder, home, sorted(visible, key=len), list(hidden))
+                _hold(done, working_folder, home, self._visible, list(hidden))
         finally:
             system.setns(self._own_pids, system.CLONE_NEWPID)
         os.close(done)
@@ -170,7 +171,7 @@ class Sandbox:
                 if first is None or digest(first) != program["sha256"]:
                     changed.add(first or program["path"])
             names = {os.path.basename(program["path"]) for program in programs}
-            changed.update(_programs_in((*OWN_FOLDERS, self._home), names))
+            changed.update(_programs_in((*OWN_FOLDERS, self._home), names, self._visible))
         finally:
             system.setns(own_mounts, system.CLONE_NEWNS)
             os.close(own_mounts)
@@ -224,11 +225,18 @@ def digest(path: str) -> str:
         return hashlib.sha256(file.read()).hexdigest()
 
 
-def _programs_in(folders: Iterable[str], names: set[str]) -> Iterable[str]:
-    """Yield the programs with one of these names in folders, as far as these can be searched."""
+def _programs_in(folders: Iterable[str], names: set[str], visible: Sequence[str]) -> Iterable[str]:
+    """Yield the programs with one of these names in folders, as far as these can be searched.
+
+    The sandbox cannot write in visible folders. One of them may lie in a home folder: wanlab's own
+    virtual environment.
+    """
     left = MAX_SEARCHED_FILES
     for top in folders:
-        for folder, _, files in os.walk(top):
+        for folder, below, files in os.walk(top):
+            if folder in visible:
+                below.clear()
+                continue
             left -= 1 + len(files)
             if left < 0:
                 return

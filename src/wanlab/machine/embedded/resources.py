@@ -27,18 +27,19 @@ MIN_OPEN_FILES = 30
 ADDRESS_SPACE_BYTES = 256 << 20
 """What the kernel's process maps beside its memory."""
 MIN_MEMORY_BYTES = 100 << 20
-PAGES_SHARE = 64
-"""A kernel's list of its pages (64 bytes for each 4096) takes this share of its memory."""
+"""What a machine of two nodes takes, and some more."""
+FREE_SHARE = 16
+"""Beside that, this share of the machine's memory has to be free: more nodes get and need more."""
 RAISE_MEMORY_LIMIT = "give the container, job or unit more memory"
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
 def least_memory_bytes(memory_bytes: int) -> int:
-    """Return how much of a machine's memory even a network of two nodes needs.
+    """Return how much of a machine's memory has to be available at its start.
 
     `./dev bench start` measured 68 MB of 2 GB with two hosts, and 500 MB of 4 GB with 1000.
     """
-    return MIN_MEMORY_BYTES + memory_bytes // PAGES_SHARE
+    return MIN_MEMORY_BYTES + memory_bytes // FREE_SHARE
 
 
 def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path:
