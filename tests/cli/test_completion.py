@@ -34,7 +34,7 @@ class Shells:
         program = folder / "bin" / "wanlab"
         program.parent.mkdir()
         program.write_text(
-            f"#!/bin/sh\nexec {sys.executable} -c 'from wanlab.cli import main; main()' \"$@\"\n"
+            f"#!/bin/sh\nexec '{sys.executable}' -c 'from wanlab.cli import main; main()' \"$@\"\n"
         )
         program.chmod(0o755)
         self._environment = {

@@ -207,7 +207,10 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     """With a stand-in for xterm that types a line and keeps what it sees."""
     programs = wanlab.folder / "programs"
     programs.mkdir()
-    (programs / "xterm").write_text(XTERM.format(python=sys.executable, folder=wanlab.folder))
+    (programs / "xterm.py").write_text(XTERM.format(folder=wanlab.folder))
+    # "#!" takes no interpreter whose path has spaces.
+    line = f"exec '{sys.executable}' '{programs}/xterm.py' \"$@\""
+    (programs / "xterm").write_text(f"#!/bin/sh\n{line}\n")
     (programs / "xterm").chmod(0o755)
     terminal = Terminal(wanlab, DISPLAY=":0", PATH=f"{programs}:{os.environ['PATH']}")
     terminal.until(PROMPT)
@@ -222,7 +225,7 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     terminal.end()
 
 
-XTERM = """#!{python}
+XTERM = """\
 import os, pty, sys
 
 told = bytearray()
