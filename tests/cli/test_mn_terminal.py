@@ -225,6 +225,20 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     terminal.end()
 
 
+def test_a_window_that_cannot_be_opened_does_not_end_the_prompt(wanlab: Any) -> None:
+    programs = wanlab.folder / "programs"
+    programs.mkdir()
+    (programs / "xterm").write_text("#!/no/such/interpreter\n")
+    (programs / "xterm").chmod(0o755)
+    terminal = Terminal(wanlab, DISPLAY=":0", PATH=f"{programs}:{os.environ['PATH']}")
+    terminal.until(PROMPT)
+    said = terminal.line("xterm h1")
+    assert "Error: Cannot connect to display: " in said
+    assert "No such file or directory: 'xterm'" in said
+    assert "h1 h2 s1" in terminal.line("nodes")
+    terminal.end()
+
+
 XTERM = """\
 import os, pty, sys
 

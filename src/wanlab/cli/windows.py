@@ -72,7 +72,11 @@ class Windows:
         if problem:
             connection.answer({"error": problem})
             return
-        self._open.append(TerminalWindow(connection))
+        try:
+            self._open.append(TerminalWindow(connection))
+        except OSError as error:  # such as a script whose interpreter is missing
+            connection.answer({"error": str(error)})
+            return
         connection.send(json.dumps({"opened": True}).encode() + b"\n")
 
 
@@ -113,13 +117,18 @@ class TerminalWindow:
         self._received = bytearray()
         self._process: Process | None = None
         relay = [sys.executable, "-I", "-S", str(RELAY), address]
-        self._window = subprocess.Popen(
-            [*_command(str(self._request["term"]), str(self._request["title"])), *relay],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        try:
+            self._window = subprocess.Popen(
+                [*_command(str(self._request["term"]), str(self._request["title"])), *relay],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError:
+            self.end.close()
+            self._folder.remove()
+            raise
 
     @property
     def has_ended(self) -> bool:
