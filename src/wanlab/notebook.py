@@ -38,7 +38,7 @@ def _shell() -> Any:
 
 
 class Html(str):
-    """Text that is HTML already, and is not escaped again."""
+    """HTML that must not be escaped again."""
 
     def _repr_html_(self) -> str:
         return str(self)

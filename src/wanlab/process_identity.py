@@ -1,4 +1,4 @@
-"""Who a process is: its pid and start time, on this computer, in this boot and PID namespace."""
+"""The identity of a process: its pid and start time on this computer, in this boot and PID namespace."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class TemporaryFolder:
         self.remove()
 
     def remove(self) -> None:
-        """Remove it with what is in it; a second call does nothing."""
+        """Remove the folder and its content; a second call does nothing."""
         self._end()
 
     def keep(self) -> None:

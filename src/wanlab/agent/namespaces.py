@@ -117,7 +117,7 @@ class Namespaces:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
     def put_in_group(self, node: str, group: ControlGroup) -> None:
-        """Run what is started in this node from now on in a control group."""
+        """Run the processes that are started in this node from now on in a control group."""
         self._groups[node] = group
 
     @contextmanager

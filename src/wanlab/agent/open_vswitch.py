@@ -56,7 +56,7 @@ class OpenVswitch:
         self._is_ours = True
 
     def configure(self, arguments: list[str]) -> None:
-        """Run ovs-vsctl, which returns when Open vSwitch has done all of it."""
+        """Run ovs-vsctl, which returns when Open vSwitch has applied all changes."""
         self._run(["ovs-vsctl", *arguments])
         for index, argument in enumerate(arguments):
             if argument == "add-br":

@@ -308,7 +308,7 @@ class Performer:
     # -- undoing it all -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Remove what was added and restore what was changed, except what is gone already."""
+        """Remove added objects and restore changed ones, except those that are gone already."""
         if self._services is not None:
             self._services.undo()
         self._namespaces.remove(*self._namespaces.names())
@@ -324,7 +324,7 @@ class Performer:
                     file.write(content)
 
     def _remember_file(self, path: str) -> None:
-        """Remember what a file held before its first change."""
+        """Remember the content of a file before its first change."""
         if path not in self._files_before:
             try:
                 with open(path, encoding="utf-8") as file:

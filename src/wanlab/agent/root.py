@@ -155,7 +155,7 @@ def _hide_command_lines() -> None:
 
 
 def _seal_hostfs() -> None:
-    """Let nobody mount more of the computer's files from now on: everybody in here is root."""
+    """Forbid further mounts of the computer's files: every process in the machine is root."""
     _write("/proc/sys/fs/hostfs_sealed", "1\n")
 
 
@@ -205,7 +205,7 @@ def _read(path: str) -> str:
 
 
 def _replace(path: str, content: str) -> None:
-    """Write a file in place of what is there, without following a link."""
+    """Replace a file by a new one, without following a link."""
     if os.path.lexists(path):
         os.unlink(path)
     _write(path, content)

@@ -1,12 +1,12 @@
 """A sandbox: where the programs of a submission run while they are graded.
 
-They share the network with everybody in the machine and nothing else. What measures afterwards runs
-outside, on files that no submission could reach, when all of its processes have ended.
+These programs share the network with the rest of the machine, and nothing else. When all of them have
+ended, the checks measure the network from outside, with files that no submission could change.
 
-    processes    a PID namespace of their own: they see and signal only each other
-    files        an overlay of their own over the machine's root, so that what they write, delete or
-                 replace is theirs alone. Of the computer they see its programs (/usr, /etc, ...), the
-                 folders in `visible`, and the working folder; /home, /root, /srv, ... are empty
+    processes    a separate PID namespace: they see and signal only each other
+    files        a separate overlay over the machine's root, so nobody else sees what they write, delete
+                 or replace. Of the computer they see its programs (/usr, /etc, ...), the folders in
+                 `visible`, and the working folder; /home, /root, /srv, ... are empty
     /proc/sys    read-only, but for /proc/sys/net
     /dev         without the agent's channel
     system calls and capabilities: see `seccomp`
@@ -156,7 +156,7 @@ class Sandbox:
     # -- what a submission has changed ------------------------------------------------------------
 
     def changed_programs(self, programs: Sequence[dict[str, str]], path: str) -> list[str]:
-        """Return the paths of programs, and of what they load, that differ in the sandbox.
+        """Return the paths of programs and of their libraries that differ in the sandbox.
 
         `programs` were found outside; `path` is the PATH that a shell looks them up in. Programs of
         the same names count, too, wherever the sandbox can write.
@@ -213,7 +213,7 @@ def find_program(name: str, path: str) -> str | None:
 
 
 def digest(path: str) -> str:
-    """Return the SHA-256 of a file; empty if it is none, or too large for a program."""
+    """Return the SHA-256 of a file; empty if there is none, or if it is too large for a program."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -290,7 +290,7 @@ def batches(operations: list[Request]) -> Iterator[tuple[int, str, dict[str, Any
 
 
 def _serve_guest(connection: int, *, is_confined: bool) -> NoReturn:
-    """Serve as an agent of a program inside, in a process of its own."""
+    """Serve a program inside as its agent, in a separate process."""
     status = 1
     try:
         os.setsid()

@@ -1,4 +1,4 @@
-"""System calls for which Python 3.11 has no function. Each one's OSError says what was attempted."""
+"""System calls for which Python 3.11 has no function. Each OSError names the attempted call."""
 
 from __future__ import annotations
 

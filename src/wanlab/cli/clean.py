@@ -1,4 +1,4 @@
-"""`wanlab clean`: removes what killed runs have left."""
+"""`wanlab clean`: removes files and processes that killed runs have left."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ RESULTS = (".pdf", ".png", ".svg", ".txt", ".dat", ".csv", ".json", ".log", ".pc
 
 
 class Desktop:
-    """Opens files of a folder. The programs that it starts go on when we end."""
+    """Opens files of a folder. The programs that it starts outlive wanlab."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._folder = folder.resolve()

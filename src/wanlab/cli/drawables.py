@@ -1,4 +1,4 @@
-"""What `wanlab plot` can draw: records, folders of records, and the JSON of iperf3.
+"""The inputs of `wanlab plot`: records, folders of records, and the JSON of iperf3.
 
 1-bdp/                  a record
 results/lab14-seed1/    a folder of records: 1-bdp, 10-bdp, 100-mtu

@@ -55,7 +55,7 @@ def for_terminal(markdown: str, folder: Path, width: int) -> str:
 
 
 def _prose(text: str, folder: Path) -> str:
-    """Replace formulas and figures in what is not code."""
+    """Replace formulas and figures outside of code."""
 
     def displayed(match: re.Match[str]) -> str:
         return f"\n{match[1]}> {_literal(as_line(match[2]))}\n"

@@ -57,16 +57,16 @@ def plot(
     They show throughput, RTT, congestion window, queue, drops and more over time.
 
     \b
-    wanlab plot results/lab14-seed1-3f2a9c01/1-bdp
+    wanlab plot results/lab14-seed1/1-bdp
     wanlab plot 1-bdp 10-bdp --what rtt,queue -o buffers.pdf
     wanlab plot 1-bdp --cdf --what rtt -o rtt.svg
     wanlab plot 1-bdp --list
-    wanlab plot results/lab14-seed1-3f2a9c01 --columns
+    wanlab plot results/lab14-seed1 --columns
     wanlab plot out.json                           what iperf3 -c h2 -J printed
 
-    Several records are drawn in the same panels, or side by side with --columns. A folder of one record
-    stands for it; with --columns, a folder stands for all records in it. Warnings of a record are
-    printed below the figure.
+    Several records are drawn in the same panels, or side by side with --columns. Instead of a record,
+    name a folder that contains just one; with --columns, it may contain several. Warnings of a record
+    are printed below the figure.
     """
     from . import figures
 

@@ -1,4 +1,4 @@
-"""What the program `wanlab` does around a command: standard streams, signals, errors, exit status."""
+"""The program `wanlab` around a command: standard streams, signals, errors, exit status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONDITIONS_OF_THE_COMPUTER = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO, errno.ENOMEM),
     *(errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM),
 }
-"""What a full disk and its like give anywhere; other errors of the system are mistakes of ours."""
+"""Errors that any command may get, such as a full disk; other system errors are bugs in wanlab."""
 COMPLETION = "_WANLAB_COMPLETE"
 """The variable with which a shell asks for completions."""
 
@@ -82,7 +82,7 @@ def _print_error(message: str, error: BaseException) -> None:
 
 
 def _visible(character: str) -> str:
-    """Escape what would control the terminal: messages quote what is in anybody's file."""
+    """Escape control characters of the terminal: messages quote the content of files."""
     is_shown = character.isprintable() or character in "\n\t"
     return character if is_shown else ascii(character)[1:-1]
 

@@ -89,9 +89,10 @@ def reproduce_run(
     wanlab reproduce run mathis --full -j 8
     wanlab reproduce run bbr-loss --kernel 7.3 --output results/gallery-7.3
 
-    The measurement is kept as NAME.json in the output folder, with a page (NAME.md) and a figure
-    (NAME.svg) that shows the published points and ours. Finished runs are cached, so an interrupted
-    command resumes. The quick design of each figure takes less than two minutes on two idle cores.
+    The measurement is kept as NAME.json in the output folder (with --full as full/NAME.json), with a
+    page (NAME.md) and a figure (NAME.svg) that shows the published points and ours. Finished runs are
+    cached, so an interrupted command resumes. The quick design of each figure takes less than two
+    minutes on two idle cores.
 
     Exit status: 0, or 1 if a run failed. A figure that differs from its publication is no failure.
     """

@@ -18,7 +18,7 @@ FORMATS = (".png", ".pdf", ".svg")
 
 
 def show_list() -> int:
-    """Print the tests with what they send."""
+    """Print the tests with their load."""
     width = max(map(len, catalog.TESTS))
     for test in catalog.TESTS.values():
         print(f"{test.name:{width}}  {test.about}")

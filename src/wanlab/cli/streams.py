@@ -20,7 +20,7 @@ MAX_LOST_BYTES = 64 << 20
 
 
 class Abandoned(Exception):  # noqa: N818  (like KeyboardInterrupt, not an error)
-    """The process goes on writing although nobody reads its output."""
+    """A process keeps writing although nobody reads its output."""
 
 
 class Output:

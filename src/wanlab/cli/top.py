@@ -24,7 +24,7 @@ SortValue = float | tuple[int | str, ...]
 
 
 class Row(Protocol):
-    """What both kinds of rows have."""
+    """The common part of both kinds of rows."""
 
     @property
     def tx_bps(self) -> float: ...

@@ -139,7 +139,7 @@ class TerminalWindow:
         )
 
     def pass_on(self, network: Network) -> bool:
-        """Pass on what was typed; return false if the window has ended."""
+        """Pass on the typed keys; return false if the window has ended."""
         if self.has_ended:
             return False
         while select.select([self.end], [], [], 0)[0]:

@@ -133,7 +133,7 @@ def hello() -> bytes:
 
 
 def agreed_version(hello: Message) -> int | None:
-    """Return the newest common version, or None if there is none."""
+    """Return the newest common version, or None if the two have none in common."""
     versions = _versions_of(hello.body)
     if versions is None:  # an older peer supports all versions up to that of its header
         versions = {version for version in VERSIONS if version <= hello.version}

@@ -1,4 +1,4 @@
-"""What our services share: a listening socket, and running in the background."""
+"""The common part of our services: a listening socket, and running in the background."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def listen(program: str, address: str, port: int) -> socket.socket:
 
 
 def enter_background(*, detach: bool, pidfile: str | None, keep_output: bool = False) -> None:
-    """Write the PID file; with `detach`, also go on in the background.
+    """Write the PID file; with `detach`, continue in the background.
 
     The process that was started exits here. Its child leaves the terminal and the standard streams,
     except for its output if `keep_output` is set.

@@ -5,6 +5,8 @@
     measurement   what a sweep of the unit's experiment has measured, with confidence intervals
     judgement     predictions against the measurement: agrees, differs because, not reproduced
     figure        published points and ours in one figure
+    cost          what a full design costs, estimated from the quick one
+    wrapping      the prose of a page in lines of at most 100 columns
     pages         the pages of units and their index, in Markdown
 
 `wanlab reproduce` is the command line of all of it. The folders are in `units`.

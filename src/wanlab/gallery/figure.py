@@ -1,4 +1,4 @@
-"""Draw what was published and what was measured in one figure.
+"""Draw published and measured values in one figure.
 
 Lines with bands are ours: means over the seeds with their 95 % confidence intervals. Open squares are
 the published points, in the colour of the line that they belong to.

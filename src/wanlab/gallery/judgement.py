@@ -24,7 +24,7 @@ AGREES, DIFFERS, NOT_REPRODUCED = "agrees", "differs because", "not reproduced"
 
 @dataclass(frozen=True)
 class JudgedPrediction:
-    """A prediction with what was measured."""
+    """A prediction, and the measured value to compare with."""
 
     prediction: Prediction
     measured: Estimate | None
@@ -81,7 +81,7 @@ class Judgement:
 
 
 def judge(unit: GalleryUnit, measurement: MeasuredFigure) -> Judgement:
-    """Compare each prediction with what was measured."""
+    """Compare each prediction with the measured values."""
     judged = tuple(
         JudgedPrediction(each, _measured(each, measurement)) for each in unit.predictions
     )

@@ -1,4 +1,4 @@
-"""What a sweep of a unit's experiment has measured: each metric with its confidence interval.
+"""The results of a sweep of a unit's experiment: each metric with its confidence interval.
 
 It is a small JSON file that pages and figures can be made from again, without the records.
 """

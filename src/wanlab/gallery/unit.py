@@ -49,7 +49,7 @@ class PublishedPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """What the figure shows: a metric over one parameter, with a line for each value of another."""
+    """The axes of a figure: a metric over one parameter, with a line for each value of another."""
 
     metric: str
     over: str
@@ -60,7 +60,7 @@ class Axes:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What should be measured at one point, stated before it was."""
+    """A value that a measurement at one point should have, stated before measuring."""
 
     claim: str
     metric: str

@@ -129,7 +129,7 @@ class Sender:
         return transfers
 
     def arrivals(self, times_ns: list[int], sizes: list[int]) -> list[Transfer]:
-        """Make a transfer over a connection of its own at each of these times."""
+        """Make a transfer at each of these times, each over a new connection."""
         pairs = enumerate(zip(times_ns, sizes, strict=True))
         transfers = [Transfer(number, time_ns, size) for number, (time_ns, size) in pairs]
 
@@ -238,7 +238,7 @@ class Sender:
         return connection
 
     def _mark(self, sending: Socket) -> None:
-        """Set the code point of what a socket sends; an IPv6 socket may send IPv4, too."""
+        """Set the DSCP of a socket's packets; an IPv6 socket may send IPv4, too."""
         if self._traffic_class:
             sending.setsockopt(_socket.IPPROTO_IP, _socket.IP_TOS, self._traffic_class)
             if self._family == _socket.AF_INET6:

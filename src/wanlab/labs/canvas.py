@@ -100,7 +100,7 @@ def with_addresses(topology: Topology) -> Topology:
 
 
 def _draw(topology: Topology, fields: Mapping[str, object]) -> Topology:
-    """Add nodes and links; what is there already stays as it is."""
+    """Add nodes and links; existing ones stay as they are."""
     _check_known(fields, ("hosts", "switches", "links"))
     names = {node.name for node in topology.nodes}
     joined = {frozenset((drawn.a.node, drawn.b.node)) for drawn in topology.links}

@@ -77,7 +77,7 @@ def cases(unit: Unit) -> Iterator[Case]:
 
 
 def run_case(case: Case, say: Callable[[str], None] = lambda line: None) -> Verdict:
-    """Grade a case in a network of its own."""
+    """Grade a case in a separate network."""
     began = time.monotonic()
     checks: Sequence[CheckReport] = ()
     points = of = 0.0

@@ -1,4 +1,4 @@
-"""Grades a class: each submission in a process of its own, several in parallel.
+"""Grades a class: each submission in a separate process, several in parallel.
 
     grades/
       grades.csv          a row for each student and unit
@@ -125,7 +125,7 @@ class ClassRun:
         return [name for name in known if name in found]
 
     def run(self) -> list[StudentResult]:
-        """Grade. What is done when it is interrupted is kept."""
+        """Grade all submissions. If grading is interrupted, finished grades are kept."""
         jobs = [self._job(student, unit) for unit in self._units for student in self._students()]
         waiting = [job for job in jobs if not self._is_done(job)]
         kept = len(jobs) - len(waiting)
@@ -304,7 +304,7 @@ class ClassRun:
 
 
 def _content(submission: Submission) -> bytes:
-    """Return what is graded."""
+    """Return the content to grade."""
     return submission.script.encode() if submission.session is None else submission.session
 
 

@@ -14,7 +14,7 @@ OPTION = r"\s-{}\s*([\d.]+)"
 
 
 def parse_duration(text: str) -> int:
-    """Return the duration in ns; raise WanlabError if the text is none."""
+    """Return the duration in ns; raise WanlabError if the text is not a duration."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if not match or (match[2] or "s") not in UNITS_NS:
         raise WanlabError(f"{text!r} is not a duration", 'as in "4s" or "250ms"')

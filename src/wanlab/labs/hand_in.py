@@ -1,4 +1,4 @@
-"""A hand-in: what a student did in a unit, packed into one file.
+"""A hand-in: a student's work on a unit, packed into one file.
 
 prob1-seed4711.zip
   manifest.json       unit, seed, versions, when it was packed, and the SHA-256 of each file
@@ -112,7 +112,7 @@ def sessions_in(home: Path) -> list[Path]:
 
 
 def read(path: Path) -> HandIn:
-    """Read a hand-in. WanlabError if it is none."""
+    """Read a hand-in. WanlabError if the file is not a hand-in."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(_member(archive, MANIFEST))
@@ -146,7 +146,7 @@ def find_script(unit: Unit, home: Path) -> Path | None:
 
 
 def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
-    """Return the script to hand in, and whether it was written now, from what was typed.
+    """Return the script to hand in, and whether it was just made from the typed commands.
 
     WanlabError if there is neither a script nor anything typed; an empty script is written then.
     """

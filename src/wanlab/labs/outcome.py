@@ -1,4 +1,4 @@
-"""The outcome of a step: what it printed, and the manual's figures beside ours."""
+"""The outcome of a step: its output, and the manual's numbers beside ours."""
 
 from __future__ import annotations
 

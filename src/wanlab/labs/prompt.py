@@ -81,7 +81,7 @@ class RemotePrompt:
         return is_over()
 
     def flush(self) -> None:
-        """Let what was printed arrive."""
+        """Wait until all output has arrived."""
         self._network.run_for(FLUSH_NS[self._network.clock])
 
     def take_output(self) -> str:

@@ -1,4 +1,4 @@
-"""A session as work to grade: what was typed in it is performed again in the grader's network.
+"""A session as work to grade: its typed input is performed again in the grader's network.
 
 The session file says what was typed, and nothing else of it counts: not what it says was printed, nor
 the network that it was recorded in.
@@ -34,7 +34,7 @@ def read_session(path: Path) -> RecordedSession:
 
 
 class SessionWork:
-    """A session and, once it has been performed, what to know about that."""
+    """A session and, once it has been performed, notes about that."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session
@@ -60,7 +60,7 @@ class SessionWork:
             ) from None
 
     def perform(self, network: Network, seed: int) -> list[Outcome]:
-        """Perform what was typed; return what each program that was started has printed."""
+        """Perform the typed input; return the output of each program that was started."""
         session = self._session
         if session.is_cut:
             end = format_time(session.end_ns - session.epoch_ns)

@@ -178,11 +178,11 @@ class LabShell:
 
     @property
     def output(self) -> str:
-        """What was printed since the output was last taken."""
+        """The output since the last call of `take_output`."""
         return plain(bytes(self._output).decode(errors="replace"))
 
     def take_output(self) -> str:
-        """Return what was printed since the last call."""
+        """Return the output since the last call."""
         text = self.output
         self._output.clear()
         return text

@@ -1,4 +1,4 @@
-"""What is sampled while a step runs, and what a record keeps of the step.
+"""Samples taken while a step runs, and the part of them that the step's record keeps.
 
 A queue is sampled where a metric of the step needs it. A step's `record` names all sources of a
 record that the unit wants to keep.
@@ -60,7 +60,7 @@ class StepSampling:
         self._final = self._sampling.tables()
 
     def tables(self) -> Tables:
-        """Return what was sampled so far, or until the end."""
+        """Return the samples so far, or until the end."""
         return dict(self._sampling.tables() if self._final is None else self._final)
 
     def queues(self) -> QueueTables:
@@ -87,12 +87,12 @@ class StepRecords:
             self._running[id(step)] = StepSampling(network, step, sources)
 
     def queues_so_far(self, step: Step) -> QueueTables:
-        """Return what was sampled of a step that is still running."""
+        """Return the samples of a step that is still running."""
         sampling = self._running.get(id(step))
         return sampling.queues() if sampling is not None else {}
 
     def end(self, step: Step, earlier: Iterable[Step]) -> QueueTables:
-        """Stop sampling; return what was sampled of queues.
+        """Stop sampling; return the samples of queues.
 
         A step that ends the command of an `earlier` step has what was sampled for that one.
         """
@@ -124,7 +124,7 @@ class StepRecords:
             self._add(step, Record(provenance, tables, raw))
 
     def end_all(self, network: Network) -> None:
-        """Keep what was sampled of steps that have not ended, as far as it goes."""
+        """Keep the samples of steps that have not ended."""
         for key, sampling in list(self._running.items()):
             del self._running[key]
             with suppress(WanlabError):
@@ -153,7 +153,7 @@ class StepRecords:
 
 
 def sampled_sources(step: Step, later: Iterable[Step]) -> list[RecordSource]:
-    """Return what to sample from the beginning of a step on.
+    """Return the sources to sample from the beginning of a step on.
 
     For a step that leaves a command running, metrics of the step that ends it count, too.
     """

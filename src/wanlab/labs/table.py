@@ -65,7 +65,7 @@ def check_lines(report: GradeReport) -> Iterator[str]:
 
 
 def band(check: CheckReport) -> str:
-    """Return what a check asks for: "right: 900 to 960", "right: 0", "any value is right"."""
+    """Return the band of a check in words: "right: 900 to 960", "right: 0", "any value is right"."""
     return f"right: {check['band']}" if check["band"] != "any" else "any value is right"
 
 

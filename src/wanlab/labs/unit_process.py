@@ -1,4 +1,4 @@
-"""Run a unit in a process of its own, which ends when the program that started it does."""
+"""Run a unit in a separate process, which ends with the program that started it."""
 
 from __future__ import annotations
 

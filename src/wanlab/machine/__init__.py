@@ -28,7 +28,7 @@ READY_NS = 10_000_000_000
 
 
 class MachineDescription(TypedDict):
-    """What a record says about the machine, and machine.json inside it."""
+    """The description of a machine in a record, and in machine.json inside it."""
 
     machine: MachineKind
     clock: Clock
@@ -57,7 +57,7 @@ class Preemption:
 
 
 class Machine(Protocol):
-    """What a network needs of a machine."""
+    """The interface between a network and its machine."""
 
     clock: Clock
     traits: MachineTraits
@@ -108,7 +108,7 @@ class Machine(Protocol):
         ...
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        """Return what to put before a command so that this program can start it in a node.
+        """Return the words before a command with which this program can start it in a node.
 
         CommandError where the machine's kernel is not the one that this program runs on.
         """

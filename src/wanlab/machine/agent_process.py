@@ -65,7 +65,7 @@ class AgentProcess:
         return None
 
     def close(self) -> None:
-        """End the agent, which first undoes what it has to undo."""
+        """End the agent, which first removes what it has created."""
         self.socket.close()
         if self.wait() is None:
             self._process.kill()

@@ -25,7 +25,7 @@ class Listener(Protocol):
 
 
 class AgentFailure(CommandError):
-    """The agent could not do what was called for.
+    """The agent could not perform a call.
 
     `kind` is the class of its exception, such as "FileNotFoundError". `index` says which operation of a
     list failed.
@@ -124,11 +124,11 @@ class Channel:
 
     @property
     def listeners(self) -> Iterable[Listener]:
-        """What receives output now: processes and watches."""
+        """The receivers of output: processes and watches."""
         return self._listeners.values()
 
     def finish_repeating(self, numbers: int) -> None:
-        """Go on with calls of our own. `numbers` is the highest number that was used before."""
+        """Continue with our own calls. `numbers` is the highest number that was used before."""
         self._answers.clear()
         self._numbers = count(numbers + 1)
 

@@ -200,7 +200,7 @@ def _embedded() -> Iterator[Finding]:
 def _check(
     area: Area, name: str, check: Callable[[], str], remedy: str = "", is_needed: bool = False
 ) -> Finding:
-    """Call `check`, which returns what it found, or raises WanlabError or OSError."""
+    """Call `check`, which returns its findings, or raises WanlabError or OSError."""
     try:
         return Finding(area, name, True, check(), remedy, is_needed)
     except WanlabError as error:

@@ -91,7 +91,7 @@ class AgentClient:
         )
 
     def signal(self, number: int, signal_number: int) -> bool:
-        """Signal a process and what it started; False if it has ended."""
+        """Signal a process and its descendants; False if it has ended."""
         return cast("bool", self._call("signal", number=number, signal_number=signal_number))
 
     def resize(self, number: int, rows: int, columns: int) -> None:

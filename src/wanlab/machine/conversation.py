@@ -23,7 +23,7 @@ from .loop import ConnectionClosed
 
 
 class Loop(Protocol):
-    """What a conversation needs of a loop: see `RealLoop` and `VirtualLoop`."""
+    """The interface between a conversation and its loop: see `RealLoop` and `VirtualLoop`."""
 
     @property
     def now_ns(self) -> int: ...
@@ -91,7 +91,7 @@ class Conversation:
         return os.getpid() != self._owner
 
     def refuse_fork(self) -> None:
-        """CommandError in a forked process: it would read what is meant for its parent."""
+        """Raise CommandError in a forked process, which would read its parent's replies."""
         if self.is_forked:
             raise CommandError(
                 f"this network belongs to process {self._owner}, and a process that was forked from "

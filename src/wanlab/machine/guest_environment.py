@@ -1,4 +1,4 @@
-"""What every process finds in a machine: environment variables, our programs, and Python packages.
+"""The environment of processes in a machine: variables, our programs, and Python packages.
 
     /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`
     /run/wanlab/python        on PYTHONPATH: wanlab, and `wanlab.mininet` under the name mininet

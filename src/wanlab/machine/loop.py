@@ -138,7 +138,7 @@ class RealLoop:
 
 
 def receive(end: socket.socket) -> bytes:
-    """Return what has arrived; b"" if nothing has. ConnectionClosed if the other end is closed."""
+    """Return the received bytes; b"" if there are none. ConnectionClosed if the other end is closed."""
     try:
         data = end.recv(CHUNK_BYTES)
     except BlockingIOError:

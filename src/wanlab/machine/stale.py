@@ -1,4 +1,4 @@
-"""Finds what killed programs have left, and removes it: only what is ours, known by its note.
+"""Finds and removes what killed programs have left: only wanlab's own, identified by notes.
 
     machines       that another process keeps alive although their program has ended (see `notes`)
     notes          of machines that are gone

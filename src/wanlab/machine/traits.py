@@ -1,4 +1,4 @@
-"""What differs between machines, known before a machine is started."""
+"""The differences between machines, known before a machine is started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MachineTraits:
-    """`is_shared`: the machine was there before the network, carries others, and goes on after it.
+    """`is_shared`: the machine exists before the network, carries others, and outlives it.
     `has_own_kernel`: its kernel is the one that wanlab builds, not the computer's."""
 
     is_shared: bool

@@ -164,7 +164,7 @@ class Capture:
         self._batch += packets_in(reading.data, reading.place)
 
     def flush(self) -> None:
-        """Write the packets that have arrived so far, for those who read the file meanwhile."""
+        """Write the packets that have arrived so far, for programs that read the file meanwhile."""
         self._write_batch()
 
     def _write_batch(self) -> None:

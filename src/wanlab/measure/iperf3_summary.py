@@ -31,7 +31,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Iperf3Summary:
-    """One test. What its output does not say is None or empty."""
+    """One test. Values that its output lacks are None or empty."""
 
     sides: Mapping[str, Side]
     """By role: "sender", "receiver"."""

@@ -1,4 +1,4 @@
-"""What every metric has in common: what it is taken from, and what it is."""
+"""The parts that all metrics share: their source and their value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _no_file(name: str) -> bytes:
 
 @dataclass(frozen=True)
 class StepOutput:
-    """What one step of a lab, or one program, has left."""
+    """The output of one step of a lab, or of one program."""
 
     output: str = ""
     outputs: Sequence[str] = ()
@@ -45,7 +45,7 @@ class StepOutput:
         return self.outputs or (self.output,)
 
     def text_of(self, file: str | None) -> str:
-        """Return the text of a file, or what was printed if `file` is None."""
+        """Return the text of a file, or the program's output if `file` is None."""
         if file is None:
             return self.output
         return self.read_file(file).decode("utf-8", "replace")

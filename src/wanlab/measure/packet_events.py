@@ -53,7 +53,7 @@ class PacketEvent:
 
 
 class PacketEvents(EventSampler):
-    """Follows packets; `drain` returns what has happened since the last time, in order."""
+    """Follows packets; `drain` returns the events since the last call, in order."""
 
     def __init__(self, ports: Sequence[str]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What `tc` has set at the ports of a live network: rate, delay, loss and queue, read without tc.
+"""The settings of `tc` at the ports of a live network: rate, delay, loss, queue; read without tc.
 
 The structures are tc_netem_qopt, tc_tbf_qopt and tc_ratespec of include/uapi/linux/pkt_sched.h, Linux
 6.12. A port's conditions are those of all its qdiscs together: the lowest rate, the sum of the delays,
@@ -31,7 +31,7 @@ _WITHOUT_QUEUE = ("noqueue", "mq", "ingress", "clsact")
 
 @dataclass(frozen=True)
 class PortConditions:
-    """What happens to packets that leave through a port, as the kernel has it."""
+    """The conditions for packets that leave through a port, as set in the kernel."""
 
     rate_bps: int | None = None
     delay_ns: int = 0

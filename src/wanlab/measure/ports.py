@@ -38,7 +38,7 @@ STATS = Structure.of(
 
 @dataclass(frozen=True)
 class Sent:
-    """What has left through a port since it was made."""
+    """The traffic that has left through a port since the port was made."""
 
     packets: int
     bytes: int

@@ -51,7 +51,7 @@ def _ping(file: str | None, path: str) -> Extractor:
 
 
 def last_ping(output: str) -> str:
-    """Return the output of the last ping in what a terminal shows."""
+    """Return the output of the last ping in a terminal's text."""
     start = output.rfind("PING ")
     if start < 0:
         raise WanlabError("there is no output of ping", f"there is: {beginning(output)}")

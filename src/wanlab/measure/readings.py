@@ -36,7 +36,7 @@ class Beginning:
 
 
 class Sampler(Protocol):
-    """What to read, and how to make tables of it."""
+    """Says which counters to read, and makes tables of the readings."""
 
     def prepare(self, network: Network) -> None:
         """Prepare before any time passes; raise WanlabError for what cannot be sampled."""

@@ -73,7 +73,7 @@ class EventSampler:
             self.process_all()
 
     def process_all(self) -> None:
-        """Process what has arrived since the last time."""
+        """Process the events that have arrived since the last call."""
         if self._pages:
             found = decode(b"".join(self._pages), self._formats)
             self._pages.clear()

@@ -207,7 +207,7 @@ class CLI(Cmd):
         output(left)
 
     def _show(self, text: str) -> str:
-        """Show text and return what is to be shown with the next piece.
+        """Show text; return the rest, which is shown with the next piece.
 
         Lines from the node's terminal end in CR LF; a pipe gets LF.
         """

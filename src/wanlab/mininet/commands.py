@@ -65,7 +65,7 @@ oldQuietRun = quietRun
 
 
 class CmdResult(NamedTuple):
-    """What a command has printed, and its exit status."""
+    """The output of a command, and its exit status."""
 
     out: str
     err: str
@@ -129,7 +129,7 @@ def isShellBuiltin(cmd: str) -> bool:
 def retry(
     retries: int, delaySecs: float, fn: Callable[..., object], *args: object, **keywords: object
 ) -> None:
-    """Call `fn` until it returns a true value. Raises CommandError after so many retries."""
+    """Call `fn` until it returns a true value. Raises CommandError after `retries` retries."""
     for attempt in range(retries + 1):
         if fn(*args, **keywords):
             return

@@ -183,7 +183,7 @@ class OVSController(Controller):
 
 
 class RemoteController(Controller):
-    """A controller that was started by somebody else."""
+    """A controller that runs already, outside of this script."""
 
     def __init__(
         self, name: str, ip: str = "127.0.0.1", port: int | None = None, **kwargs: Any
@@ -193,7 +193,7 @@ class RemoteController(Controller):
         self.command = "remote"
 
     def start(self) -> None:
-        """Check that it answers; it runs already."""
+        """Check that the controller answers."""
         self.checkListening()
 
     def stop(self, deleteIntfs: bool = True) -> None:

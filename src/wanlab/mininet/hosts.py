@@ -124,7 +124,7 @@ class Node:
 
     @classmethod
     def setup(cls) -> None:
-        """Check what a subclass depends on. Override it."""
+        """Check that the programs of a subclass are installed. Override it."""
 
     # -- its shell --------------------------------------------------------------------------------
 

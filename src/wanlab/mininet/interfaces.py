@@ -45,7 +45,7 @@ WIRE_OVERHEAD = 84 / 60
 
 
 class NodeOfInterface(NodeOfNetwork, Protocol):
-    """What an interface needs to know of its node."""
+    """The part of a node that an interface uses."""
 
     ports: dict[Intf, int]
     nameToIntf: dict[str, Intf]
@@ -81,7 +81,7 @@ class NodeOfInterface(NodeOfNetwork, Protocol):
 
 
 class LinkOfInterface(LinkOfNetwork, Protocol):
-    """What an interface needs to know of its link."""
+    """The part of a link that an interface uses."""
 
     is_foreign: bool
 
@@ -371,7 +371,7 @@ def _problem_of_mac(mac: str) -> str:
 
 
 class TCIntf(Intf):
-    """An interface with traffic control on what it sends."""
+    """An interface with traffic control on its outgoing packets."""
 
     bwParamMax = 1000
     """Mininet's limit. Here any rate is possible."""

@@ -48,7 +48,7 @@ def _scheduler_problems(topology: Topology) -> Iterator[Problem]:
 
 
 def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
-    """Yield what to know of a network before trusting its measurements."""
+    """Yield warnings about measurements in a network."""
     limited = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
     if limited and clock == "virtual":
         yield (

@@ -49,12 +49,12 @@ class SilentDrops:
         self._dropped_before = 0
 
     def start_counting(self) -> None:
-        """Ignore what was dropped so far: the computer's own kernel carries others, too."""
+        """Ignore earlier drops: the computer's own kernel carries other traffic, too."""
         if not self._runtime.options.traits.has_own_kernel:
             self._dropped_before = self._dropped([])
 
     def warnings(self, namespaces: Sequence[str]) -> Iterator[str]:
-        """Yield what to know before trusting a measurement in these namespaces."""
+        """Yield warnings about measurements in these namespaces."""
         netstats = self._runtime.read([["file", name, "/proc/net/netstat"] for name in namespaces])
         texts = {name: text.decode() for name, text in zip(namespaces, netstats, strict=True)}
         yield from limit_warnings(self._dropped(namespaces) - self._dropped_before, texts)

@@ -25,7 +25,7 @@ MAX_SEED = 2**64 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class _Defaults:
-    """What holds on a machine where the user chose nothing."""
+    """The defaults of a kind of machine."""
 
     clock: Clock = "virtual"
     seed: int | None = 1
@@ -42,7 +42,7 @@ as the computer."""
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkOptions:
-    """All options with their final values. See `Network` for what they mean."""
+    """All options with their final values. `Network` explains them."""
 
     machine_kind: MachineKind
     traits: MachineTraits

@@ -25,7 +25,7 @@ NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
 class ProcessLog:
-    """Notes what is started in the nodes of a network."""
+    """Lists the processes that are started in the nodes of a network."""
 
     def __init__(self) -> None:
         self.commands: list[str] = []
@@ -211,7 +211,7 @@ class Process:
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr or on_output}
 
     def begin_again(self) -> None:
-        """Forget what it said and that it has ended: a replay starts it again."""
+        """Forget the output and the end of the process: a replay starts it again."""
         self.status = self.ended_ns = None
         self.counters = {}
         for kept in self._kept.values():

@@ -1,4 +1,4 @@
-"""What a record says about the network that it comes from."""
+"""The origin that a record states: the network that it comes from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def provenance_of(
     warnings: Sequence[str],
     parameters: Mapping[str, object],
 ) -> Provenance:
-    """Return the origin of what was measured in a running network."""
+    """Return the origin of measurements in a running network."""
     described = machine.describe()
     return Provenance(
         wanlab=VERSION,

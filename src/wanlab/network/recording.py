@@ -47,7 +47,7 @@ class NetworkRecording:
         """Whether the working folder's files are kept."""
 
     def begin(self, machine: Machine, topology: Topology) -> None:
-        """Write what a replay needs, and observe the machine from now on."""
+        """Write the data that a replay needs, and record the machine from now on."""
         self._recorder.clock = lambda: machine.now_ns
         file_lines, left_out = self._read_folder()
         self.has_files = not left_out

@@ -1,4 +1,4 @@
-"""Operations on nodes: namespaces and what is set in them."""
+"""Operations on nodes: namespaces and their settings."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ PACKAGE = str(Path(wanlab.__file__).parent) + os.sep
 
 
 class Evidence:
-    """What happens in one network while one test uses it."""
+    """The recording of one network while one test uses it."""
 
     def __init__(self, network: Network, markers: MarkerOptions) -> None:
         self._network = network
@@ -113,7 +113,7 @@ class Evidence:
         return [f"{when}seed {self._network.seed}, {self._network.wire} wire", *lines]
 
     def _provenance(self) -> Provenance:
-        """Return the network's provenance, or what is known of it after the network is gone."""
+        """Return the network's provenance, or its known part if the network is gone."""
         network = self._network
         if not self._is_sealed:
             with suppress(WanlabError):

@@ -33,7 +33,7 @@ every other file, so a new folder counts until it is named here."""
 
 
 class Origin(TypedDict):
-    """What a run depends on, except for its seed. It is stored as JSON beside the result."""
+    """The inputs of a run, except for its seed. They are stored as JSON beside the result."""
 
     format: int
     experiment: str
@@ -45,7 +45,7 @@ class Origin(TypedDict):
 
 
 def origin_of(definition: Definition, parameters: Parameters) -> Origin:
-    """Return what a run with these parameters depends on, except for its seed."""
+    """Return the inputs of a run with these parameters, except for its seed."""
     return {
         "format": FORMAT,
         "experiment": definition.source.digest(),

@@ -99,12 +99,12 @@ class Result:
 
     @cached_property
     def record(self) -> Record:
-        """What the run measured, with its provenance; read from the folder on first use."""
+        """The record of the run, read from its folder on first use."""
         return records.read(self.folder / RECORD)
 
     @property
     def console(self) -> str:
-        """What the experiment printed."""
+        """The output of the experiment."""
         return read_console(self.folder)
 
     def __getitem__(self, metric: str) -> float:
@@ -126,7 +126,7 @@ class Failure:
     what: str
     hint: str = ""
     console: str = ""
-    """What the experiment printed."""
+    """The output of the experiment."""
 
     def title(self, varied: Sequence[str]) -> str:
         """Return a line that names the run in a sweep that varies these parameters."""
@@ -252,7 +252,7 @@ def check_record(folder: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, object] | None:
-    """Return what a JSON file holds; None if it is missing, damaged or of another format."""
+    """Return the content of a JSON file; None if it is missing, damaged or of another format."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

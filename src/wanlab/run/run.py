@@ -41,7 +41,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Run:
-    """What an experiment's function is given. It has one network, and leaves one record."""
+    """The argument of an experiment's function. It has one network, and leaves one record."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Run:
         return self._provenance.warnings if self._provenance else ()
 
     def record(self) -> Record:
-        """Return what was measured, with its provenance; the metrics are one of its tables.
+        """Return the record of the run; the metrics are one of its tables.
 
         Raises WanlabError if the experiment has not run a network.
         """

@@ -93,7 +93,7 @@ class BdpParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScript:
-    """What a run does. Everything but `until` and the metrics may have placeholders."""
+    """The steps of a run. Everything but `until` and the metrics may have placeholders."""
 
     topology: object
     """A shape, the name of a file, or the data of a topology."""

@@ -62,7 +62,7 @@ def frame_to_plain(frame: Frame, *, keeps_body: bool = True) -> Line:
 
 
 def frame_from_plain(plain: Line) -> Frame:
-    """Return the frame. KeyError, ValueError or TypeError if it is none with a whole body."""
+    """Return the frame. KeyError, ValueError or TypeError if it is malformed or incomplete."""
     name, number = next(iter(plain.items()))
     kind = KIND_NAMES[name]
     if "sha256" in plain:

@@ -51,7 +51,7 @@ class SessionRecorder:
         self._is_open = True
 
     def write(self, values: Line) -> None:
-        """Write a line. If that fails, say so once: the machine goes on, unrecorded."""
+        """Write a line. If that fails, report it once; the machine continues without being recorded."""
         if not self._is_open or os.getpid() != self._owner:
             return
         line, self._sum = write_line(values, self._sum)

@@ -1,4 +1,4 @@
-"""What a run of a test measured over time: data that arrived, and round-trip times.
+"""The curves of a test: received data and round-trip times.
 
 Throughput is what arrived at the receiver: the segments that its sockets counted (tcpi_data_segs_in),
 times the mean payload of the flow's segments. Acknowledged bytes would jump whenever a hole is filled.

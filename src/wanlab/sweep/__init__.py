@@ -1,4 +1,4 @@
-"""Many runs of an experiment, and what is made of their results. Nothing here decides a result.
+"""Many runs of an experiment, and tables, figures and reports of them. Nothing here decides a result.
 
 experiment.py   Experiment: a definition that can be run and swept; the decorator that makes one
 single.py       one run, from the cache or performed

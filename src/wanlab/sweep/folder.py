@@ -77,7 +77,7 @@ class SweepFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock, and remove what a killed sweep has left unfinished.
+        """Hold the lock, and remove unfinished runs that a killed sweep has left.
 
         Raises WanlabError if another sweep holds the lock.
         """

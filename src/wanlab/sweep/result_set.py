@@ -1,4 +1,4 @@
-"""What a sweep has measured so far, as data."""
+"""The results of a sweep so far, as data."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def results_in(
     plots: tuple[str, ...],
     labels: Mapping[str, str],
 ) -> Results:
-    """Return what a sweep's folder has of these tasks."""
+    """Return the results that a sweep's folder has for these tasks."""
     outcomes = [(folder.result(task), task) for task in tasks]
     failures = [
         failure for result, task in outcomes if result is None and (failure := folder.failure(task))

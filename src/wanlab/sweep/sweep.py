@@ -148,7 +148,7 @@ class Sweep:
         )
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what is planned and how far it is."""
+        """Show the plan and the progress in a notebook."""
         return sweep_html(self.results(), len(self.tasks))
 
     def origin(self, task: Task) -> Origin:

@@ -38,7 +38,7 @@ MIN_RUN_BYTES = 256 << 20
 
 
 class WorkerMessage(TypedDict, total=False):
-    """What a worker process writes: `state` is refused, ready or ended; the rest depends on it."""
+    """A message from a worker process: `state` is refused, ready or ended; the rest depends on it."""
 
     state: str
     what: str

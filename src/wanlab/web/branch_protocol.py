@@ -8,7 +8,7 @@ from .push import Push
 
 
 class BranchInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch of the session: what has been recorded from its start to its last instant."""
+    """A branch of the session: the recording from its start to its last instant."""
 
     id: str
     name: str
@@ -24,7 +24,7 @@ class BranchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BranchReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch that is being replayed up to the instant from which it will go on."""
+    """A branch that is being replayed up to the instant from which it will continue."""
 
     branch: str
     """The branch that it leaves."""
@@ -42,7 +42,7 @@ class BranchesPush(Push, frozen=True, tag="branches"):
     live: str | None = None
     replay: BranchReplay | None = None
     refusal: str = ""
-    """Why no branch can go on from an earlier instant; "" if one can."""
+    """Why no branch can continue from an earlier instant; "" if one can."""
 
 
 class ReplayCost(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class ReplayCost(msgspec.Struct, frozen=True):
 
 
 class TranscriptChunk(msgspec.Struct, frozen=True):
-    """What a program has written at one instant. Each character of `text` is a byte."""
+    """The output of a program at one instant. Each character of `text` is a byte."""
 
     at_ns: int
     text: str

@@ -20,7 +20,7 @@ Sample = tuple[float, float | None]
 
 
 class CurveKey(NamedTuple):
-    """What a curve shows."""
+    """The quantity that a curve shows."""
 
     kind: SeriesKind
     port: str
@@ -68,7 +68,7 @@ class CurveMemory:
         return bool(column.times_s)
 
     def columns(self, series: Iterable[WatchedSeries]) -> Iterator[SampleColumn]:
-        """Yield what is kept of these series; a series without a port stands for all ports."""
+        """Yield the stored points of these series; a series without a port stands for all ports."""
         wanted = set(series)
         for key, samples in self._samples.items():
             if samples and wanted & {

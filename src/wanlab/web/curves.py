@@ -90,7 +90,7 @@ class Curves:
         self._watched = frozenset(series)
 
     def history(self, series: Iterable[WatchedSeries]) -> tuple[SampleColumn, ...]:
-        """Return what is kept of these series."""
+        """Return the stored points of these series."""
         self.collect()
         return tuple(self._memory.columns(series))
 

@@ -21,7 +21,7 @@ def advice(document: Document, topology: Topology) -> tuple[DrawingProblem, ...]
 
 
 def _warnings(topology: Topology) -> Iterator[tuple[str, str, str, str]]:
-    """Yield node, field, what is wrong and what to do."""
+    """Yield node, field, problem and advice."""
     routers = [node for node in topology.nodes if isinstance(node, Router)]
     if not routers:
         return

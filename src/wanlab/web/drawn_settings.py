@@ -66,7 +66,7 @@ def _sets(words: Sequence[str]) -> bool:
 
 
 def subject_of(setting: str) -> str:
-    """Return what a setting sets: a later one of the same subject replaces it."""
+    """Return the subject of a setting: a later setting of the same subject replaces it."""
     words = shlex.split(setting)
     if words[0] == "sysctl":
         return "sysctl " + " ".join(word.partition("=")[0] for word in words if "=" in word)
@@ -88,7 +88,7 @@ class _Property:
 
 
 def _property(setting: str, node: DrawnNode, ports: Iterable[LivePort]) -> _Property | None:
-    """Return the property of the drawing that a setting is; None if there is none."""
+    """Return the property of the drawing that corresponds to a setting, or None."""
     words = shlex.split(setting)
     match words:
         case ["ip", ("addr" | "address" | "a"), "add", address, "dev", name]:

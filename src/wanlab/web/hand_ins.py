@@ -1,4 +1,4 @@
-"""Hands work in to the teacher of a class: the script of a unit, and what was typed."""
+"""Hands work in to the teacher of a class: the script of a unit, and the typed commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .terminals import CLIENT, Terminal
 
 
 class HandIns:
-    """Notes what is typed in a unit, and packs it for the teacher. Does nothing outside classes."""
+    """Records the commands typed in a unit, and packs them for the teacher. Idle outside classes."""
 
     def __init__(self, lessons: Lessons, session: NetworkSession, rules: ClassRules) -> None:
         self._lessons = lessons

@@ -70,7 +70,7 @@ class LessonSteps:
         return opened.terminal
 
     async def check(self) -> list[protocol.CheckResult]:
-        """Grade the running network. What is being checked is pushed to all browsers."""
+        """Grade the running network. The progress is pushed to all browsers."""
         unit = self._lessons.unit
         if unit is None:
             raise WanlabError("no lesson is open")

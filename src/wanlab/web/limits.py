@@ -1,4 +1,4 @@
-"""What a laboratory may use that shares its computer with others."""
+"""Limits of a laboratory that shares its computer with others."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Measurements:
     # -- curves -----------------------------------------------------------------------------------
 
     async def watch(self, browser: Browser, command: commands.WatchCommand) -> None:
-        """Sample what a browser draws from now on."""
+        """Sample from now on the quantities that a browser draws."""
         browser.series = command.series
         await self.update_curves()
 

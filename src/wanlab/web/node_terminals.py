@@ -137,7 +137,7 @@ class NodeTerminals:
         worker.send_keys_together(processes, command.text.encode())
 
     def send_keys(self, terminal: Terminal, data: bytes) -> None:
-        """Pass on what is typed. Ctrl-C also ends a program that computes without a pause."""
+        """Pass on typed keys. Ctrl-C also ends a program that computes without a pause."""
         if terminal.process is None:
             return
         with contextlib.suppress(WanlabError):

@@ -160,7 +160,7 @@ class Pacer:
         self.note_work()
 
     def note_output(self, data: bytes) -> None:
-        """Note what a program has printed. A line without an end may be a prompt."""
+        """Note the output of a program. A line without an end may be a prompt."""
         if not data.endswith(b"\n"):
             self._has_partial_line = True
 

@@ -1,4 +1,4 @@
-"""Describe packets in one line, as Wireshark's list does: ends, protocol, and what it says.
+"""Describe packets in one line, as Wireshark's list does: ends, protocol, and info.
 
 Formats: RFC 826 (ARP), 791 and 8200 (IP), 792 and 4443 (ICMP), 9293 (TCP), 768 (UDP), 1035 (DNS),
 2131 (DHCP), 2328 (OSPF), IEEE 802.1D (STP) and 802.1Q.

@@ -54,7 +54,7 @@ class FlightTracker:
         self._changed: dict[int, TracedPacket] = {}
 
     def note_header(self, address: int, port: str, size: int, header: DecodedPacket) -> None:
-        """Note what a packet is, as it leaves or reaches a port."""
+        """Note the header of a packet that leaves or reaches a port."""
         if len(self._flows) >= MAX_KNOWN:
             del self._flows[next(iter(self._flows))]
         self._flows[address] = header
@@ -151,7 +151,7 @@ class PacketFlights:
         self._sampling.begin()
 
     def collect(self) -> PacketsPush | None:
-        """Return what has happened since the last call."""
+        """Return the events since the last call."""
         self._sampling.sample()
         began_ns = self._sampling.began_ns
         headers: dict[tuple[int, str, bool], deque[PassedPacket]] = {}

@@ -12,7 +12,7 @@ LINK_LOCAL = "fe80:"
 
 
 def described_change(document: Document, before: DrawnLink | None, after: DrawnLink) -> str:
-    """Return what was changed at a link: "h1-s1: rate 10Mbps, delay 20ms"."""
+    """Describe a change of a link: "h1-s1: rate 10Mbps, delay 20ms"."""
     words = []
     was = before or DrawnLink(after.id, after.a, after.b)
     names = _names(document)

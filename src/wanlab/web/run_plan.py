@@ -1,4 +1,4 @@
-"""What to run and how, and whether that is still what is drawn."""
+"""The network to run and its settings, and whether the drawing still matches them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COSMETIC_OPTIONS = ("x", "y", "extra")
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run and how, from the document's preferences or from a lesson.
+    """The network to run and its settings, from the document's preferences or from a lesson.
 
     make      returns the network, not yet started
     home      the working directory of terminals, if not that of the machine

@@ -1,4 +1,4 @@
-"""What has happened in a session, for the time line: commands, changes, drops, markers, pauses.
+"""The events of a session, for the time line: commands, changes, drops, markers, pauses.
 
 An event that goes on (a command that runs, a series of drops) is sent again, under its number, when
 more is known of it.
@@ -137,7 +137,7 @@ class EventLog:
             return tuple(self._events[number] for number in changed)
 
     def until(self, time_ns: int) -> EventLog:
-        """Return a log of what had happened by an instant; what then went on goes on."""
+        """Return a log of the events until an instant, as they were known then."""
         return EventLog(_until(event, time_ns) for event in self.all() if event.at_ns <= time_ns)
 
 

@@ -1,4 +1,4 @@
-"""What browsers hear of settings that commands in terminals have made."""
+"""Messages to browsers about settings that commands in terminals have made."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"^\s*\d+\*?\s+")
 
 @dataclass
 class TypedCommand:
-    """A command line that was typed: what it has printed so far, and its status once it has ended.
+    """A typed command line: its output so far, and its status once it has ended.
 
     status    the exit status; at Mininet's prompt, which has none, 0
     """
@@ -47,10 +47,10 @@ class TypedCommand:
     """When it began to run, and when it ended, on the network's clock."""
     ended_ns: int | None = None
     opened_prompt: bool = False
-    """Whether it has opened Mininet's prompt, as `sudo mn` does, and goes on below it."""
+    """Whether the command has opened Mininet's prompt, as `sudo mn` does, and still runs."""
 
     def add_output(self, data: bytes) -> None:
-        """Keep the beginning and the end of what is printed."""
+        """Keep the beginning and the end of the output."""
         output = self.output + data
         if len(output) > 2 * MAX_OUTPUT_BYTES:
             output = output[:MAX_OUTPUT_BYTES] + output[-MAX_OUTPUT_BYTES:]

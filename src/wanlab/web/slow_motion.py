@@ -39,7 +39,7 @@ class SlowMotion:
     # -- in the network's thread ------------------------------------------------------------------
 
     def _collect(self, network: Network) -> None:
-        """Trace packets as long as time is slow, and send what has moved."""
+        """Trace packets as long as time is slow, and send their movements."""
         worker, ports = self._session.worker, self._session.snapshot().ports
         if worker is None or not ports or len(ports) > 2 * MAX_LINKS:
             return

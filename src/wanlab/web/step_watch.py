@@ -1,4 +1,4 @@
-"""Watches what a student does in the open lesson, and marks the steps that this has done."""
+"""Watches a student's actions in the open lesson, and marks the steps that they complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SERVES_AFTER_NS = 500_000_000
 
 
 class StepWatch:
-    """Marks steps of the open unit as done. `document` returns what is drawn."""
+    """Marks steps of the open unit as done. `document` returns the drawing."""
 
     def __init__(
         self, lessons: Lessons, session: NetworkSession, document: Callable[[], Document]
@@ -35,7 +35,7 @@ class StepWatch:
         session.terminals.list.on_command.append(self.note_command)
 
     def _begin_unit(self) -> bool:
-        """Return whether a lesson is open; forget what was done in another one."""
+        """Return whether a lesson is open; forget the actions in another one."""
         unit = self._lessons.unit
         if unit is not self._unit:
             self._unit = unit
@@ -69,7 +69,7 @@ class StepWatch:
             self._mark(self._commands.ended(place, command, self._done))
 
     def check_running(self) -> None:
-        """Mark the steps that start what is still running."""
+        """Mark the steps whose programs are still running."""
         if not self._begin_unit():
             return
         now_ns = self._session.clock_snapshot().now_ns

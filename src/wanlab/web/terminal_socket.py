@@ -1,4 +1,4 @@
-"""WS /api/terminals/ID: the output of a terminal's program, and what is typed into it."""
+"""WS /api/terminals/ID: the output of a terminal's program, and its input."""
 
 from __future__ import annotations
 

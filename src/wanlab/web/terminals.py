@@ -130,7 +130,7 @@ class Terminal:
         return record
 
     def go_on(self, worker: NetworkWorker, network: Network, record: TerminalRecord) -> None:
-        """Go on with a program that a replay has started again, from what the record says."""
+        """Continue with a program that a replay has started again, from the state in the recording."""
         for now_ns, data in record.transcript.timed():
             self._scrollback += data
             for _ in self.marks.read(data, now_ns):

@@ -1,4 +1,4 @@
-"""What a terminal has shown, with the instants: to show it as it was, and to go on from there."""
+"""The output of a terminal with its instants: to show an earlier state, and to continue from it."""
 
 from __future__ import annotations
 

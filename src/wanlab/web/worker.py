@@ -35,7 +35,7 @@ from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer, Tempo
 Result = TypeVar("Result")
 STALLED_REAL_S = 2.0
 IDLE_REAL_S = 1.0
-# How long what is underway may go on when the network is to end, and then how long its end may take
+# How long a running call may take when the network is to end, and then how long its end may take
 # (stop commands). After that the machine is killed: it has too much to do at one instant.
 LEAVE_REAL_S = 3.0
 END_REAL_S = 30.0
@@ -46,7 +46,7 @@ class NetworkStopped(WanlabError):  # noqa: N818  (a call that was not carried o
 
 
 class Life(enum.Enum):
-    """How far the thread has come."""
+    """The progress of the thread."""
 
     RUNNING = enum.auto()
     ENDING = enum.auto()
@@ -127,11 +127,11 @@ class NetworkWorker:
         return future
 
     def send_keys(self, process: Process, data: bytes) -> None:
-        """Pass on what was typed for a program."""
+        """Pass on keys that were typed for a program."""
         self.send_keys_together([process], data)
 
     def send_keys_together(self, processes: Sequence[Process], data: bytes) -> None:
-        """Pass on what was typed for several programs, to all at the same instant."""
+        """Pass on keys that were typed for several programs, to all at the same instant."""
         self._keys.append((processes, data))
         self._wake.set()
 
@@ -155,7 +155,7 @@ class NetworkWorker:
 
     @property
     def stalled_real_s(self) -> float:
-        """For how many seconds a slice has gone on without time passing.
+        """For how many seconds a slice has run without time passing.
 
         Virtual time cannot pass while a program computes without a pause.
         """
@@ -195,7 +195,7 @@ class NetworkWorker:
         self._pacer.note_work()
 
     def note_output(self, data: bytes) -> None:
-        """Note what a program has printed."""
+        """Note the output of a program."""
         self._pacer.note_output(data)
 
     def set_pace(self, network: Network, *, is_paced: bool, speed: float = 1.0) -> None:
@@ -235,7 +235,7 @@ class NetworkWorker:
         self._pacer.pause()
 
     def end_step(self, network: Network) -> None:
-        """Go on at the chosen pace after a call that has let time pass at its own."""
+        """Return to the chosen pace after a call that let time pass at another one."""
         self._apply_tempo(network)
         self._meter.stop()
         self._every(network)
@@ -286,7 +286,7 @@ class NetworkWorker:
         self._on_running(network)
 
     def _turn(self, network: Network) -> None:
-        """Carry out what is waiting, then let a slice of time pass or wait for something to do."""
+        """Perform the queued commands, then let a slice of time pass or wait for more."""
         self._wake.clear()
         self._pass_keys_on(network)
         while self._calls and self._life is Life.RUNNING:

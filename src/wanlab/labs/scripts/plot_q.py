@@ -262,7 +262,7 @@ def write(table: Table, port: str, folder: Path) -> list[str]:
 
 
 def free_name(folder: Path, name: str) -> str:
-    """Return the name, with a number behind it if there are such files already."""
+    """Return a free file name: with a number appended if the name is taken."""
     names = (name if number == 1 else f"{name}_{number}" for number in count(1))
     return next(
         n for n in names if not any((folder / f"{n}{s}").exists() for s in (".pdf", ".dat"))

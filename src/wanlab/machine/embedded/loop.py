@@ -182,7 +182,7 @@ class VirtualLoop:
         self._deliver()
 
     def _deliver(self) -> None:
-        """Pass on what was received. If a listener raises, the rest is kept for the next time."""
+        """Pass on the received frames. If a listener raises, the rest is kept for the next call."""
         while self._undelivered:
             data = self._undelivered.popleft()
             self._undelivered_bytes -= len(data)

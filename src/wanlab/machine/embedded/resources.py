@@ -1,4 +1,4 @@
-"""Checks and claims what a machine takes from the computer: memory, disk and one CPU.
+"""Checks and claims a machine's share of the computer: memory, disk and one CPU.
 
 The kernel's memory is one sparse file, unlinked as soon as it is made, in a folder that allows shared
 executable mappings. Its size is the same on every computer, because results could depend on it; how

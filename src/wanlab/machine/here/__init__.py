@@ -1,4 +1,4 @@
-"""The machine that this program runs in: how a program inside a machine makes networks of its own.
+"""The machine that this program runs in, for programs inside a machine that build networks.
 
 A Mininet script runs inside, so that its clock, its files and the programs that it starts are the
 machine's. Its network uses the kernel that the script runs on, with an agent of its own. Nodes and

@@ -1,4 +1,4 @@
-"""The native machine: the computer's own kernel, in fresh namespaces of its own.
+"""The native machine: the computer's own kernel, in fresh namespaces.
 
 isolate       makes the namespaces and ends them with this program
 machine       the agent in them, as their first process

@@ -1,4 +1,4 @@
-"""Checks what a network needs of the computer's kernel, and reports all that is missing at once.
+"""Checks that the computer's kernel can carry a network, and reports all missing features at once.
 
     operations --> needs --(the kernel is probed)--> missing --> one error
 
@@ -44,7 +44,7 @@ OPTIONS_BEFORE_KIND = {"dev": 2, "parent": 2, "handle": 2, "root": 1}
 
 @dataclass(frozen=True)
 class KernelNeeds:
-    """What operations need. Sysctls are (key, value) of any node."""
+    """The kernel features that operations need. Sysctls are (key, value) of any node."""
 
     qdiscs: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ def _about_sysctl(setting: str, why: str) -> str:
 
 
 def check_native(machine: Machine, operations: Iterable[Operation]) -> bool:
-    """Check that the computer's kernel can perform operations. RequirementError lists what is missing.
+    """Check that the computer's kernel can perform operations. RequirementError lists missing features.
 
     Return whether bridges can pass their packets to netfilter.
     """

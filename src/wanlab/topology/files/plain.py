@@ -98,7 +98,7 @@ def _port_to_plain(port: Port) -> dict[str, object]:
 
 
 def mapping_in(plain: Mapping[str, object], key: str) -> dict[str, object]:
-    """Return the mapping under a key; empty if there is none, or something else."""
+    """Return the mapping under a key; empty if there is no mapping."""
     value = plain.get(key)
     return dict(value) if isinstance(value, Mapping) else {}
 

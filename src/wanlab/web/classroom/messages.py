@@ -25,13 +25,13 @@ class ToStudent(msgspec.Struct, frozen=True, tag_field="do", tag=str.lower):
 
 
 class Serve(ToStudent, frozen=True):
-    """Serve a connection, beside this message. `received` has been read from it already."""
+    """Serve the connection that comes with this message. `received` was already read from it."""
 
     received: bytes
 
 
 class StopNetwork(ToStudent, frozen=True):
-    """Stop the network, since the teacher says so."""
+    """Stop the network at the teacher's request."""
 
 
 class Admitted(ToStudent, frozen=True):
@@ -41,7 +41,7 @@ class Admitted(ToStudent, frozen=True):
 
 
 class UnitState(msgspec.Struct, frozen=True):
-    """How far a student has come in a unit."""
+    """The progress of a student in a unit."""
 
     unit: str
     done: int
@@ -55,7 +55,7 @@ class ToHub(msgspec.Struct, frozen=True, tag_field="is", tag=str.lower):
 
 
 class Status(ToHub, frozen=True):
-    """What a student does: sent when it has changed.
+    """The activity of a student; sent when it has changed.
 
     phase       of the network: stopped, starting, running, stopping or failed
     open_unit   the name of the unit that is open, or ""
@@ -90,7 +90,7 @@ TO_HUB: msgspec.msgpack.Decoder[ToHub] = msgspec.msgpack.Decoder(
 
 
 def send(control: socket.socket, message: ToStudent | ToHub, files: Sequence[int] = ()) -> bool:
-    """Send a message; return whether there was space for it, and somebody to receive it."""
+    """Send a message; return False if the socket is full or closed."""
     try:
         socket.send_fds(control, [msgspec.msgpack.encode(message)], list(files))
     except (BlockingIOError, OSError):
@@ -127,7 +127,7 @@ def memory_file(content: bytes) -> int:
 
 
 def content_of(number: int) -> bytes:
-    """Return what is in a memory file, and close it. WanlabError if it is no file, or too large."""
+    """Return the content of a memory file, and close it. WanlabError if it is no file or too large."""
     try:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_HAND_IN_BYTES:

@@ -1,4 +1,4 @@
-"""What the teacher's page shows: GET /api/class. `wanlab.web.typescript` writes it in TypeScript."""
+"""The state of the teacher's page: GET /api/class. `wanlab.web.typescript` writes it in TypeScript."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GradeRow(msgspec.Struct, frozen=True):
 
 
 class HandInRow(msgspec.Struct, frozen=True):
-    """What a student has handed in for a unit: when it was last, and how often."""
+    """A student's hand-ins for a unit: the time of the last one, and their number."""
 
     unit: str
     at_s: float
@@ -27,7 +27,7 @@ class HandInRow(msgspec.Struct, frozen=True):
 
 
 class StudentRow(msgspec.Struct, frozen=True):
-    """What the page shows of a student."""
+    """A student's row on the page."""
 
     name: str
     seed: int

@@ -1,4 +1,4 @@
-"""The folder of a class: who is in it, with which token, folder and limits.
+"""The folder of a class: its students with their tokens, folders and limits.
 
 CLASS/students.csv     the teacher's list: a column for names, and others that are optional
 CLASS/seeds.csv        the same with the seed of each student, for `wanlab lab grade`
@@ -39,7 +39,7 @@ MEMORY, DISK, USER = "memory", "disk", "user"
 
 @dataclass(frozen=True)
 class Limits:
-    """What a student may use."""
+    """The limits of a student."""
 
     memory_bytes: int
     disk_bytes: int
@@ -180,7 +180,7 @@ def _read_tokens(path: Path) -> dict[tuple[str, str], str]:
 
 
 def _problems(student: Student) -> list[Problem]:
-    """Return what is wrong with a row."""
+    """Return the problems of a row."""
     problems = []
     name = student.name
     if (

@@ -1,4 +1,4 @@
-"""What the process of a student may use of the computer. Its networks inherit all of it.
+"""The sandbox of a student's process. The student's networks inherit it.
 
 All students have the rights of one user, the teacher's. So each process gives up what it does not need:
 with Landlock it reads the computer's programs and its own folder only, writes its own folder only, opens
@@ -35,7 +35,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class StudentSandbox:
-    """What a process may use; `temporary` is a folder that nobody else has."""
+    """The files that a process may use; `temporary` is a folder for this process only."""
 
     folder: Path
     temporary: Path
@@ -93,7 +93,7 @@ def readable_folders() -> tuple[Path, ...]:
 
 
 def _drop_capabilities() -> None:
-    """Give up what root may do besides owning files: Landlock does not restrict CAP_PERFMON.
+    """Drop root's capabilities, because Landlock does not restrict CAP_PERFMON.
 
     No program that is started gets them back, because Landlock comes with no_new_privs.
     """

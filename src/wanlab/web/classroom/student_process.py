@@ -1,4 +1,4 @@
-"""A student's process as the hub sees it: start it, hand it connections, hear what it does, end it."""
+"""A student's process, seen from the hub: start it, pass connections, read its status, end it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class StudentProcess:
         return messages.send(self._control, Serve(received), [connection])
 
     def stop_network(self) -> None:
-        """Stop the network, and say to the student who did that."""
+        """Stop the network, and tell the student that the teacher did it."""
         messages.send(self._control, StopNetwork())
 
     def _receive(self) -> None:

@@ -1,4 +1,4 @@
-"""The teacher's page: who is there, how far everybody is, what was handed in, and the grades."""
+"""The teacher's page: presence, progress, hand-ins and grades of all students."""
 
 from __future__ import annotations
 
