@@ -19,9 +19,11 @@ from .verify import verify_image
 RECIPE_FOLDER = Path(__file__).resolve().parent.parent
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 if it succeeded."""
-    options = _parser().parse_args(arguments)
+def main(
+    arguments: Sequence[str] | None = None, *, program: str = "python3 kernel/build.py"
+) -> int:
+    """Run one command; return 0 if it succeeded. `program` is what help calls this one."""
+    options = _parser(program).parse_args(arguments)
     try:
         if options.command == "list":
             return _list(as_json=options.json)
@@ -42,14 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="kernel/build.py", description="wanlab's own kernel")
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description="wanlab's own kernel")
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build it, unless it is in the cache")
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
     variant = build.add_argument_group("a variant, with patches of your own")
-    variant.add_argument("--name", help="its name, by which --kernel and kernel= choose it")
-    variant.add_argument("--base", default="", help="the kernel that the patches are for")
+    variant.add_argument("--name", help="name of the variant, for --kernel and kernel=")
+    variant.add_argument("--base", default="", help="name of the kernel that the patches change")
     variant.add_argument(
         "--patch",
         dest="patches",
@@ -88,16 +90,18 @@ def _parser() -> argparse.ArgumentParser:
             "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
         )
     listing = commands.add_parser("list", help="list the kernels and variants, and which are built")
-    listing.add_argument("--json", action="store_true", help="for programs")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     info = commands.add_parser(
         "info", help="show its sources, patches and options, and where it is"
     )
-    info.add_argument("--json", action="store_true", help="for programs")
+    info.add_argument("--json", action="store_true", help="print JSON")
     for command in (build, config, info):
         command.add_argument(
-            "kernel", nargs="?", default="", help="its name (default: the default kernel)"
+            "kernel", nargs="?", default="", help="name of the kernel (default: the default kernel)"
         )
-    verify.add_argument("--kernel", default="", help="its name (default: the default kernel)")
+    verify.add_argument(
+        "--kernel", default="", help="name of the kernel (default: the default kernel)"
+    )
     return parser
 
 

@@ -104,6 +104,18 @@ def test_an_axis_is_measured_where_its_values_are_quantities() -> None:
     assert not axis("queue", ["red", "codel"]).is_measured
 
 
+def test_versions_of_the_kernel_are_names_and_not_numbers(tmp_path: Path) -> None:
+    kernels = axis("kernel", ["6.6", "6.12"])
+    assert (kernels.texts, kernels.is_measured) == (("6.6", "6.12"), False)
+    found = [result({"buffer": "1bdp", "kernel": name}, 1, 1.0) for name in ("6.12", "bbr3")]
+    figure = Results(tmp_path, "flows", "", ("kernel",), (), tuple(found)).figure(
+        "lines goodput over buffer by kernel"
+    )
+    legends = [*figure.legends, *filter(None, [figure.axes[0].get_legend()])]
+    texts = [text.get_text() for legend in legends for text in legend.get_texts()]
+    assert texts == ["kernel 6.12", "kernel bbr3"]
+
+
 def test_a_sweep_without_plots_has_a_figure_for_each_metric(tmp_path: Path) -> None:
     found = default_figures(results(tmp_path, delay=1.0))
     expected = ["goodput", "delay"]

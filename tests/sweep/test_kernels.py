@@ -1,11 +1,15 @@
 """The kernel of an experiment whose function does not take it is varied like a parameter."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from wanlab import Design, Run, Sweep, experiment
 from wanlab.machine.embedded import find_image
+from wanlab.record import Provenance
+from wanlab.sweep.report import provenance_section
 
 
 @experiment
@@ -20,3 +24,30 @@ def test_a_figure_may_be_over_the_kernel(tmp_path: Path) -> None:
     sweep = Sweep(plain, design, output=tmp_path)
     assert sweep.varied == ("kernel",)
     assert Sweep(plain, Design.grid({"x": [1, 2]}), output=tmp_path).varied == ("x",)
+
+
+def test_a_report_names_every_kernel_that_was_booted() -> None:
+    runs = [_run("6.12", "6.12.117-wanlab", "0a"), _run("7.3", "7.3.4-wanlab", "0b")]
+    results: Any = _Runs([*runs, runs[0]])
+    (section,) = provenance_section(results)
+    assert section.count("kernel ") == 2
+    assert "kernel 6.12.117-wanlab, manifest 0a\nkernel 7.3.4-wanlab, manifest 0b\n" in section
+
+
+class _Runs(list[SimpleNamespace]):
+    """As much of a ResultSet as the section needs."""
+
+    varied = ("kernel",)
+
+    @property
+    def results(self) -> "_Runs":
+        return self
+
+    def seeds_without_effect(self) -> str:
+        return ""
+
+
+def _run(kernel: str, release: str, manifest: str) -> SimpleNamespace:
+    origin = Provenance(wanlab="0.2.0", kernel_release=release, kernel_manifest=manifest)
+    record = SimpleNamespace(provenance=origin)
+    return SimpleNamespace(parameters={"kernel": kernel}, record=record, warnings=())

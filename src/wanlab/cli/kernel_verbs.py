@@ -48,6 +48,12 @@ def kernel_verify(arguments: ImageFolder = None) -> None:
     _run("verify", arguments)
 
 
+@kernel.command("config", cls=PassedOn, context_settings=RECIPE)
+def kernel_config(arguments: RecipeOptions = None) -> None:
+    """Print a kernel's full configuration; build nothing."""
+    _run("config", arguments)
+
+
 @kernel.command("info", cls=PassedOn, context_settings=RECIPE)
 def kernel_info(arguments: ImageFolder = None) -> None:
     """Show what the kernel was built from and where it is."""

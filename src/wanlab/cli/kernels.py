@@ -11,24 +11,24 @@ from wanlab.machine.embedded import recipe_program
 from .signals import STATUS_OF_SIGNAL, EndedBySignal
 
 RUN = """
-import runpy, signal, sys
+import signal, sys
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-del sys.argv[0]
-sys.path[0] = sys.argv[0].rpartition("/")[0]
-runpy.run_path(sys.argv[0], run_name="__main__")
+sys.path[0] = sys.argv[1]
+from kernelbuild import main
+sys.exit(main(sys.argv[2:], program="wanlab kernel"))
 """
-"""Runs a script that ends quietly, as other programs do, when nobody reads its output any more."""
+"""Runs the recipe; it ends quietly, as other programs do, when nobody reads its output any more."""
 
 
 def run_recipe(arguments: list[str]) -> int:
-    """Run kernel/build.py and return its exit status."""
+    """Run the recipe with these arguments, as `wanlab kernel`, and return its exit status."""
     program = recipe_program()
     if not program.exists():
         raise RequirementError(
             "the kernel's recipe is not part of an installed wanlab",
             "use a checkout of wanlab, which has it in the folder kernel/",
         )
-    recipe = subprocess.Popen([sys.executable, "-c", RUN, str(program), *arguments])
+    recipe = subprocess.Popen([sys.executable, "-c", RUN, str(program.parent), *arguments])
     try:
         status = recipe.wait()
         return status if status >= 0 else STATUS_OF_SIGNAL - status

@@ -134,7 +134,7 @@ class Screen:
 def _continue(network: Network, session: RecordedSession) -> int:
     """Replay, show what the last program showed, and connect our terminal to it."""
 
-    def hand_over(command: list[str], **options: Any) -> Process:
+    def continued_program(command: list[str], **options: Any) -> Process:
         running = [process for process in network.processes if process.is_running]
         if not running:
             raise WanlabError(
@@ -157,4 +157,4 @@ def _continue(network: Network, session: RecordedSession) -> int:
         return process
 
     options = ExecOptions(stdin_is_for_prompt=session.has_prompt)
-    return execute.run_in(network, hand_over, ["replay"], options)
+    return execute.run_in(network, continued_program, ["replay"], options)

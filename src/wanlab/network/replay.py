@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from wanlab.agent.messages import Frame, Kind, encode, encode_json
 from wanlab.errors import RequirementError
 from wanlab.fields import Fields, Problems
-from wanlab.machine.embedded import find_image
+from wanlab.machine.embedded import find_image, is_known
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.session import RecordedSession, SessionComparison, SessionError
 from wanlab.session.files import restore
@@ -78,12 +78,14 @@ def refuse_unrepeatable(session: RecordedSession) -> None:
 def kernel_of(session: RecordedSession) -> str:
     """Return the kernel to replay on, as `Network` names it: the usual one if it is the recorded one.
 
-    So a session is replayed wherever the same image is, by whatever name.
+    So a session is replayed wherever the same image is, by whatever name. If nobody here knows the
+    recorded one, return the usual one, which is then compared with it.
     """
     with suppress(RequirementError):
         if find_image().manifest_hash == session.header["kernel_manifest"]:
             return ""
-    return str(session.header.get("kernel", ""))
+    name = str(session.header.get("kernel", ""))
+    return name if is_known(name) else ""
 
 
 def differences_here(session: RecordedSession) -> list[str]:

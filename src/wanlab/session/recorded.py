@@ -83,7 +83,8 @@ class RecordedSession:
         for moment in self.moments:
             if isinstance(moment, Event) and moment.what == "began":
                 return moment.at_ns
-        raise SessionError(f"{self.source}: the network of this session did not start")
+        hint = "the session file was cut short" if self.is_cut else ""
+        raise SessionError(f"{self.source}: the network of this session did not start", hint)
 
     @property
     def end_ns(self) -> int:
@@ -161,7 +162,8 @@ def parse(data: bytes, source: str) -> RecordedSession:
         lines.pop()
     if not lines:
         raise SessionError(
-            f"{source}: the session file has no whole line", "it was cut short, or is none"
+            f"{source}: the session file has no whole line",
+            "it was cut short, or it is another kind of file",
         )
     values = []
     checksum = FIRST_SUM

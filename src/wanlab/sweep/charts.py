@@ -21,6 +21,7 @@ import numpy as np
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.plot import spread
+from wanlab.run.definition import KERNEL
 from wanlab.run.design import Value
 from wanlab.run.result import Result
 from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
@@ -153,17 +154,24 @@ def _each_quantity(
 
 
 def _groups(results: Sequence[Result], by: Sequence[str]) -> Iterator[tuple[str, list[Result]]]:
+    """Yield the runs of each combination of values, with its label: "cubic", "flows 4"."""
     groups: dict[str, list[Result]] = {}
+    numbered = {
+        name for name in by if any(_is_number(result.parameters[name]) for result in results)
+    }
     for result in results:
-        label = ", ".join(_value_label(name, result.parameters[name]) for name in by)
+        label = ", ".join(
+            f"{name} {result.parameters[name]}"
+            if name in numbered
+            else str(result.parameters[name])
+            for name in by
+        )
         groups.setdefault(label, []).append(result)
     yield from groups.items()
 
 
-def _value_label(name: str, value: Value) -> str:
-    """Return the value, after the parameter's name if it is a number: "cubic", "flows 4"."""
-    is_number = isinstance(value, bool | int | float) or _WITH_UNIT.fullmatch(str(value))
-    return f"{name} {value}" if is_number else str(value)
+def _is_number(value: Value) -> bool:
+    return isinstance(value, bool | int | float) or bool(_WITH_UNIT.fullmatch(str(value)))
 
 
 def _values(results: Sequence[Result], values_of: ValuesOf, point: dict[str, Value]) -> list[float]:
@@ -196,7 +204,7 @@ def _bounds(results: Sequence[Result], name: str) -> tuple[float, float]:
 
 def _distinct(results: Sequence[Result], name: str) -> list[Value]:
     values = list(dict.fromkeys(result.parameters[name] for result in results))
-    numeric = _numbers(values)
+    numeric = _numbers(name, values)
     if numeric is None:
         return values
     order = sorted(range(len(values)), key=lambda index: numeric[1][index])
@@ -206,7 +214,7 @@ def _distinct(results: Sequence[Result], name: str) -> list[Value]:
 def axis(name: str, values: Sequence[Value], labels: Mapping[str, str] = {}) -> spread.Scale:
     """Return the positions of a parameter's values on an axis, and the texts there."""
     distinct: list[Value] = list(dict.fromkeys(values))
-    numeric = _numbers(distinct)
+    numeric = _numbers(name, distinct)
     label = capitalised(words(name, labels))
     if numeric is None:
         names = tuple(str(value) for value in distinct)
@@ -221,8 +229,13 @@ def axis(name: str, values: Sequence[Value], labels: Mapping[str, str] = {}) -> 
     )
 
 
-def _numbers(values: Sequence[Value]) -> tuple[str, list[float], list[str]] | None:
-    """Return unit, numbers and texts if all values are quantities of the same kind, else None."""
+def _numbers(name: str, values: Sequence[Value]) -> tuple[str, list[float], list[str]] | None:
+    """Return unit, numbers and texts if all values are quantities of the same kind, else None.
+
+    Versions of a kernel are names: 6.6 comes before 6.12.
+    """
+    if name == KERNEL:
+        return None
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return "", [float(value) for value in values], [f"{value:g}" for value in values]
     matches = [_WITH_UNIT.fullmatch(str(value)) for value in values]

@@ -1,4 +1,4 @@
-"""An HTML page about a sweep: what was done, figures, means, failures, and warnings.
+"""An HTML page about a sweep: its runs, figures, means, failures, and warnings.
 
 The page is a single file with its figures inside as SVG. They are also written beside it, as SVG and as
 PDF for papers. The page holds no real times, so the same results give the same page.
@@ -17,6 +17,7 @@ from wanlab import plot
 from wanlab.errors import RecordError, WanlabError
 from wanlab.plot.spread import interval
 from wanlab.record import Provenance
+from wanlab.run.definition import KERNEL
 
 from .charts import default_figures, draw, file_name
 from .folder import replace_text
@@ -40,7 +41,7 @@ figure { margin: 1.5em 0; } figure svg { max-width: 100%; height: auto; }
 def write_report(results: ResultSet) -> Path:
     """Write the figures and the page; return the page's path."""
     sections = [*_head(results), *_figures(results), *_means(results), *_failures(results)]
-    sections += _provenance(results)
+    sections += provenance_section(results)
     text = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{html.escape(results.experiment)}</title><style>{STYLE}</style></head><body>\n"
@@ -127,34 +128,38 @@ def _failures(results: ResultSet) -> Iterator[str]:
         yield f"<p><b>{title}</b></p><pre>{html.escape(str(failure))}</pre>"
 
 
-def _first_provenance(results: ResultSet) -> Provenance | None:
-    """Return the provenance of the first run whose record can be read."""
+def _provenances(results: ResultSet) -> dict[object, Provenance]:
+    """Return for each kernel the provenance of its first run whose record can be read."""
+    found: dict[object, Provenance] = {}
     for result in results.results:
-        with contextlib.suppress(RecordError):
-            return result.record.provenance
-    return None
+        name = result.parameters.get(KERNEL, "")
+        if name not in found:
+            with contextlib.suppress(RecordError):
+                found[name] = result.record.provenance
+    return found
 
 
-def _provenance(results: ResultSet) -> Iterator[str]:
-    """Yield warnings, and the provenance of the first run: only parameters and seeds differ."""
+def provenance_section(results: ResultSet) -> Iterator[str]:
+    """Yield warnings, and the provenance: only parameters, seeds and kernels differ between runs."""
     warnings = sorted({warning for result in results for warning in result.warnings})
     warnings += filter(None, [results.seeds_without_effect()])
     if warnings:
         yield "<h2>Warnings</h2>"
         yield from (f'<p class="warning">{html.escape(warning)}</p>' for warning in warnings)
-    provenance = _first_provenance(results)
-    if provenance is None:
+    provenances = _provenances(results)
+    if not provenances:
         return
+    provenance = next(iter(provenances.values()))
     fixed = [
         f"{name} = {value}"
         for name, value in results.results[0].parameters.items()
         if name not in results.varied
     ]
     tools = [f"{name}: {version}" for name, version in provenance.tools.items()]
+    kernels = {each.kernel_manifest: each.kernel_release for each in provenances.values()}
     lines = [
-        f"wanlab {provenance.wanlab}, {provenance.machine} machine, "
-        f"kernel {provenance.kernel_release}",
-        f"kernel manifest {provenance.kernel_manifest or '-'}",
+        f"wanlab {provenance.wanlab}, {provenance.machine} machine",
+        *(f"kernel {release}, manifest {name or '-'}" for name, release in kernels.items()),
         f"clock {provenance.clock}, wire {provenance.wire}",
         *tools,
     ]

@@ -11,7 +11,7 @@ machine     all of it together
 
 from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
-from .image import IMAGE_VARIABLE, Image, built_kernels, find_image, kernels_folder
+from .image import IMAGE_VARIABLE, Image, built_kernels, find_image, is_known, kernels_folder
 from .machine import EmbeddedMachine
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "built_kernels",
     "confine_files",
     "find_image",
+    "is_known",
     "kernels_folder",
     "landlock_version",
     "recipe_program",

@@ -23,6 +23,12 @@ def recipe_program() -> Path:
     return Path(__file__).resolve().parents[4] / "kernel" / "build.py"
 
 
+def can_build(name: str) -> bool:
+    """Return whether there is a recipe for a kernel of that name."""
+    program = recipe_program()
+    return program.exists() and name in _names(program)
+
+
 def build(name: str, built: Collection[str]) -> None:
     """Build the kernel of that name, and say on standard error how long that takes.
 

@@ -19,6 +19,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,11 @@ def find_image(kernel: str = "") -> Image:
     return load_image(folder)
 
 
+def is_known(kernel: str) -> bool:
+    """Return whether there is a kernel of that name, or one can be built."""
+    return kernel in built_kernels() or first_use.can_build(kernel)
+
+
 def built_kernels() -> dict[str, Path]:
     """Return the folder of each kernel that has been built, by name."""
     built = kernels_folder()
@@ -161,15 +167,26 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+@cache
+def _digest(path: Path, identity: tuple[int, ...]) -> str:
+    """Return a file's SHA-256. A kernel's takes 10 to 50 ms, a tenth of the start of a machine.
+
+    So it is computed once for a program that starts many. Any change of the file changes its
+    `identity`: device, inode and times.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _verify(path: Path, size_bytes: int, sha256: str) -> None:
-    """Raise RequirementError if a file's size or SHA-256 differs. The hash takes 10 ms."""
+    """Raise RequirementError if a file's size or SHA-256 differs."""
     try:
-        size = path.stat().st_size
-        if size != size_bytes:
+        status = path.stat()
+        if status.st_size != size_bytes:
             raise RequirementError(
-                f"{path} is damaged: it has {size} of {size_bytes} bytes", BUILD_HINT
+                f"{path} is damaged: it has {status.st_size} of {size_bytes} bytes", BUILD_HINT
             )
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        identity = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        digest = _digest(path, identity)
     except OSError as error:
         raise RequirementError(f"cannot read {path}: {error.strerror}", BUILD_HINT) from None
     if digest != sha256:
