@@ -2,6 +2,11 @@
 
 Texts stay texts: only `true`, `false`, `null` and decimal numbers mean something else. A MAC address
 is not taken for a number of base 60, as in YAML 1.1, and a host may be called `no`.
+
+libyaml, a part of PyYAML written in C, is some six times as fast as the part in Python. It differs
+in its error messages, in tabs inside a text, in tags (`!set`) and in keys marked by `?`. So a text
+that may have those, or that libyaml refuses, is read by the part in Python. The result is the same
+for everybody, with or without libyaml.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import yaml
+from yaml.composer import Composer
 
 from wanlab.errors import InputError, Problem
 
@@ -19,7 +25,7 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """What a YAML text says, and where."""
+    """The content of a YAML text, with positions."""
 
     data: object
     lines: Mapping[str, int]
@@ -43,11 +49,7 @@ def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> 
     than fits into memory.
     """
     try:
-        loader = (_ReferenceLoader if allow_references else _PlainLoader)(text)
-        node = loader.get_single_node()
-        parser = _Parser(loader)
-        data = None if node is None else parser.value(node, "")
-        return YamlDocument(data, parser.lines, tuple(parser.problems))
+        return _parsed(text, allow_references)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -61,7 +63,7 @@ def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> 
 
 
 def read_yaml(text: str, file: str = "") -> object:
-    """Return what a YAML text says; raise InputError if it is not YAML or a key occurs twice."""
+    """Return the content of a YAML text; raise InputError if it is not YAML or a key occurs twice."""
     document = parse_yaml(text, file)
     if document.problems:
         raise InputError(document.problems, file)
@@ -86,6 +88,8 @@ def dump_yaml(data: object, *, short_in_one_line: bool = False) -> str:
 
 _STANDARD = "tag:yaml.org,2002:"
 _UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
+# A question mark behind a word is only a question.
+_READ_BY_PYTHON = re.compile(r"[\t!]|(?<![A-Za-z0-9])\?")
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -104,16 +108,34 @@ class _ReferenceLoader(yaml.SafeLoader):
     """Take fewer texts for something else than YAML 1.1 does."""
 
 
-class _PlainLoader(_ReferenceLoader):
-    """Refuse references, too."""
-
+class _RefusesReferences(Composer):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]
+            mark = self.peek_event().start_mark  # type: ignore[attr-defined]
             raise yaml.MarkedYAMLError(
                 problem="references (*name) are not used here", problem_mark=mark
             )
         return super().compose_node(parent, index)
+
+
+class _PlainLoader(_RefusesReferences, _ReferenceLoader):
+    """Refuse references, too."""
+
+
+_LOADERS: list[type[yaml.SafeLoader | yaml.CSafeLoader]] = [_ReferenceLoader, _PlainLoader]
+if yaml.__with_libyaml__:
+
+    class _FastReferenceLoader(Composer, yaml.CSafeLoader):
+        """Let libyaml find the tokens; compose nodes in Python, which limits the depth."""
+
+        def __init__(self, text: str) -> None:
+            yaml.CSafeLoader.__init__(self, text)
+            Composer.__init__(self)
+
+    class _FastLoader(_RefusesReferences, _FastReferenceLoader):
+        """Refuse references, too."""
+
+    _LOADERS += [_FastReferenceLoader, _FastLoader]
 
 
 _PlainDumper.add_representer(str, _PlainDumper.represent_text)
@@ -123,7 +145,7 @@ _MEANINGS = {
     "int": (r"-?(?:0|[1-9][0-9]{0,999})", list("-0123456789")),
     "float": (r"-?[0-9]+\.[0-9]*(?:e[-+][0-9]+)?", list("-0123456789")),
 }
-for _loader in (_ReferenceLoader, _PlainLoader):
+for _loader in _LOADERS:
     _loader.yaml_implicit_resolvers = {}
     for _tag, (_pattern, _beginnings) in _MEANINGS.items():
         _loader.add_implicit_resolver(
@@ -131,13 +153,27 @@ for _loader in (_ReferenceLoader, _PlainLoader):
         )
 
 
+def _parsed(text: str, allow_references: bool) -> YamlDocument:
+    if yaml.__with_libyaml__ and not _READ_BY_PYTHON.search(text):
+        try:
+            return _Parser((_FastReferenceLoader if allow_references else _FastLoader)(text)).all()
+        except (yaml.YAMLError, RecursionError, ValueError):
+            pass  # the part in Python decides whether this is YAML, and says why not
+    return _Parser((_ReferenceLoader if allow_references else _PlainLoader)(text)).all()
+
+
 class _Parser:
     """Turn nodes into values, and note the line of each."""
 
-    def __init__(self, loader: _ReferenceLoader) -> None:
+    def __init__(self, loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
         self._loader = loader
         self.lines: dict[str, int] = {}
         self.problems: list[Problem] = []
+
+    def all(self) -> YamlDocument:
+        node = self._loader.get_single_node()
+        data = None if node is None else self.value(node, "")
+        return YamlDocument(data, self.lines, tuple(self.problems))
 
     def value(self, node: yaml.Node, path: str) -> object:
         self.lines.setdefault(path, node.start_mark.line + 1)

@@ -1,0 +1,57 @@
+"""YAML has one meaning, whether or not PyYAML was built with libyaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wanlab import yaml_text
+from wanlab.errors import InputError
+from wanlab.yaml_text import parse_yaml
+
+TOPOLOGIES = sorted((Path(__file__).parent / "golden" / "topologies").rglob("*.yaml"))
+TEXTS = (
+    *(path.read_text(encoding="utf-8", errors="replace") for path in TOPOLOGIES),
+    "",
+    "a: b\tc",  # libyaml takes the tab for a part of the text
+    "!",  # and this for an empty text
+    "a: !!str 3",
+    'a: {b: "c"?d}',
+    "{?a: 1}",
+    "a: [1, 2\n",
+    "a: &x 1\nb: *x\n",
+    "a: 1\na: 2\n",
+    "what: it's {n: 1, at: :a}\n",
+    "a:\n- b\n-\n- {}\n",
+    "a: 'x\n  y'\nb: |\n  z\n",
+    "\x00",
+    "[" * 5000,
+)
+
+
+def read(text: str, *, allow_references: bool) -> object:
+    try:
+        return parse_yaml(text, allow_references=allow_references)
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("allow_references", [False, True])
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_with_and_without_libyaml_it_means_the_same(
+    text: str, allow_references: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = read(text, allow_references=allow_references)
+    monkeypatch.setattr(yaml, "__with_libyaml__", False)
+    assert read(text, allow_references=allow_references) == fast
+
+
+def test_the_loaders_in_c_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not yaml.__with_libyaml__:
+        pytest.skip("PyYAML was built without libyaml")
+    for loader in (yaml_text._PlainLoader, yaml_text._ReferenceLoader):
+        monkeypatch.setattr(loader, "get_single_node", None)
+    assert parse_yaml("a: [1, 2]").data == {"a": [1, 2]}
+    assert parse_yaml("a: &x [1]\nb: *x", allow_references=True).data == {"a": [1], "b": [1]}
