@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, Unpack
 
 from wanlab.errors import RequirementError
 from wanlab.machine import Clock, Machine, MachineKind
@@ -44,10 +44,8 @@ from .timers import Timer
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
-    from wanlab.session import RecordedSession
-    from wanlab.temporary import TemporaryFolder
 
-    from .replay import OnOutput, ReplayGoal
+    from .replay import ReplayGoal
 
 STOP_COMMAND_LIMIT = "60s"
 
@@ -104,6 +102,7 @@ class Network(SessionHandle):
         session: str | Path | bool = False,
         kernel: str | None = None,
     ) -> None:
+        super().__init__(session)
         topology = resolve(ensure(topology))
         self.options = NetworkOptions.resolved(
             node_count=len(topology.nodes),
@@ -133,10 +132,6 @@ class Network(SessionHandle):
         )
         self._silent_drops = SilentDrops(self._runtime)
         self._is_attached = False
-        self._session_target = Path(session) if isinstance(session, str) else session
-        self._goal: ReplayGoal | None = None
-        self._replay = None
-        self._own_folder: TemporaryFolder | None = None
         self.warnings = self._live.warnings
         """What to know before trusting measurements in this network; records keep it."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
@@ -149,6 +144,23 @@ class Network(SessionHandle):
         # The machine's kernel may be another one than the topology's: --kernel comes before it.
         network = cls(replace(read_announcement(), kernel=""), machine="here")
         network._is_attached = True
+        return network
+
+    @classmethod
+    def _replaying(
+        cls, goal: ReplayGoal, folder: str | Path | None, record: str | Path | bool
+    ) -> Self:
+        from . import branching
+        from .replay import topology_at
+
+        own_folder = branching.make_temporary_folder(goal.session) if folder is None else None
+        path = own_folder.path if own_folder is not None else Path(folder or ".")
+        if own_folder is None:
+            branching.restore_folder(goal.session, path)
+        options = branching.options_of(goal.session)
+        network = cls(topology_at(goal.session, 0), **options, folder=path, session=record)
+        network._goal = goal
+        network._own_folder = own_folder
         return network
 
     # -- what it is -------------------------------------------------------------------------------
@@ -204,12 +216,7 @@ class Network(SessionHandle):
         """Boot the machine, perform the plan, and begin at time 0."""
         self.on_time = self.on_time or time_line()
         startup = Startup(self._runtime, self._live, self.host_service, self._silent_drops)
-        if self._session_target and not (
-            self._session_target is True and self.options.traits.is_shared
-        ):
-            from .recording import NetworkRecording
-
-            self._runtime.recording = NetworkRecording(self._session_target, self.options)
+        self._begin_recording()
         try:
             startup.boot()
             if self._goal is not None:
@@ -227,11 +234,6 @@ class Network(SessionHandle):
         self._runtime.close()
         self._outside_connections.close()
         self._remove_own_folder()
-
-    def _remove_own_folder(self) -> None:
-        if self._own_folder is not None:
-            self._own_folder.remove()
-            self._own_folder = None
 
     def _run_stop_commands(self) -> None:
         for node in self.topology.nodes:
@@ -266,122 +268,6 @@ class Network(SessionHandle):
         May be called from another thread, in which calls then raise MachineError.
         """
         self.machine.kill()
-
-    # -- sessions ---------------------------------------------------------------------------------
-
-    @classmethod
-    def replay(
-        cls,
-        session: str | Path | RecordedSession,
-        *,
-        until: str | int | None = None,
-        folder: str | Path | None = None,
-        record: str | Path | bool = False,
-        anyway: bool = False,
-        speed: float | None = None,
-        on_output: OnOutput | None = None,
-    ) -> Network:
-        """Return a network that replays a session, up to `until` on its clock, when it starts.
-
-        After that, it can be used like any other network.
-
-            with Network.replay("ping.wanlab", until="5s") as net:
-                net.set_link("s1", "s2", loss="5%")
-                net.run_for("10s")
-
-        folder     an empty folder to work in; by default a temporary one, which is removed when the
-                   network stops
-        record     a file for the whole session, the replayed part included; True: no file
-        anyway     accept another kernel, on which the session may take another course
-        speed      at most this many seconds of the network per real second
-        on_output  called with the output of processes during the replay
-
-        SessionError or RequirementError if this computer cannot replay the session.
-        """
-        from wanlab.session import RecordedSession, read
-
-        from . import branching
-        from .replay import ReplayGoal
-
-        if not isinstance(session, RecordedSession):
-            session = read(session)
-        branching.check(session, anyway=anyway)
-        until_ns = None if until is None else parse_time(until)
-        goal = ReplayGoal(session, until_ns, speed, on_output)
-        return cls._replaying(goal, folder, record)
-
-    @classmethod
-    def _replaying(
-        cls, goal: ReplayGoal, folder: str | Path | None, record: str | Path | bool
-    ) -> Network:
-        from . import branching
-        from .replay import topology_at
-
-        own_folder = branching.make_temporary_folder(goal.session) if folder is None else None
-        path = own_folder.path if own_folder is not None else Path(folder or ".")
-        if own_folder is None:
-            branching.restore_folder(goal.session, path)
-        options = branching.options_of(goal.session)
-        network = cls(topology_at(goal.session, 0), **options, folder=path, session=record)
-        network._goal = goal
-        network._own_folder = own_folder
-        return network
-
-    def rewind(self, time: str | int) -> None:
-        """Return to the instant at which the network's clock showed `time`; needs `session=`.
-
-        A new machine replays the session up to that instant. Processes that were started later are
-        gone. If the session has the working folder's files, the network then uses a copy of the
-        folder as it was at the start; `folder` names it. CommandError if no session was recorded, if
-        `time` is not in it, or while something is measured.
-        """
-        from . import branching
-        from .replay import ReplayGoal
-
-        time_ns = parse_time(time)
-        runtime = self._runtime
-        session = branching.session_so_far(runtime, time_ns)
-        branching.refuse_measuring(runtime)
-        target = self._session_target
-        if session.has_files:
-            folder = branching.make_temporary_folder(session)
-            self._remove_own_folder()
-            self._own_folder = folder
-            self.options = runtime.options = replace(self.options, folder=folder.path.resolve())
-        runtime.close()
-        self._outside_connections.close()
-        branching.keep_file(target)
-        runtime.rewind_timers(session.epoch_ns + time_ns)
-        self._goal = ReplayGoal(session, time_ns)
-        self.start()
-        assert self._replay is not None
-        self._replay.deliver_open_requests()
-
-    def branch(self, at: str | int | None = None) -> Network:
-        """Return a second network that continues from the state of this one now, or at time `at`.
-
-        It runs in another machine and in a copy of the working folder; needs `session=`. `twin`
-        returns its copy of a process.
-
-            with net.branch() as fair:
-                fair.set_link("s1", "s2", queue="fq_codel")
-                fair.run_for("60s")
-        """
-        from . import branching
-        from .replay import ReplayGoal
-
-        time_ns = self.now_ns if at is None else parse_time(at)
-        session = branching.session_so_far(self._runtime, time_ns)
-        folder = None if session.has_files else self.folder
-        network = self._replaying(ReplayGoal(session, time_ns), folder, record=True)
-        network.start()
-        return network
-
-    def _perform_again(self, goal: ReplayGoal) -> None:
-        from .replay import Replay
-
-        self._replay = Replay(goal, self._runtime, self._live, self.host_service, self._process_log)
-        self._replay.run()
 
     # -- nodes and processes ----------------------------------------------------------------------
 
@@ -447,7 +333,7 @@ class Network(SessionHandle):
         return self.machine.agent.program_files(names, self.environment["PATH"])
 
     def changed_programs(self, programs: Sequence[dict[str, str]]) -> list[str]:
-        """Return the paths of programs that differ in the sandbox, and of what they load."""
+        """Return the paths of programs and of their libraries that differ in the sandbox."""
         return self.machine.agent.changed_programs(programs, self.environment["PATH"])
 
     # -- time -------------------------------------------------------------------------------------
@@ -573,7 +459,7 @@ class Network(SessionHandle):
         commands: Sequence[str] | None = None,
         parameters: Mapping[str, object] | None = None,
     ) -> Provenance:
-        """Return the origin of what is measured here, after checking for silent drops.
+        """Return the origin of measurements in this network, after checking for silent drops.
 
         `commands`: by default all that were started in nodes.
         """
