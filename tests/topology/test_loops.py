@@ -7,7 +7,7 @@ import pytest
 from wanlab import shapes
 from wanlab.plan import plan_script
 from wanlab.topology import Host, Link, Port, Switch, Topology
-from wanlab.topology.loops import loop_warnings, unprotected_loops
+from wanlab.topology.loops import loop_warnings, storm_settings, unprotected_loops
 
 
 def network(links: str, **switches: Switch) -> Topology:
@@ -39,6 +39,14 @@ def test_one_switch_with_stp_protects_its_loop() -> None:
     loop = "s1-s2 s2-s3 s3-s1"
     assert unprotected_loops(network(loop, s2=Switch("s2", stp=True))) == []
     assert unprotected_loops(shapes.from_text("torus,3,3")) == []
+
+
+def test_a_switch_in_a_loop_sends_its_controller_only_so_many_packets() -> None:
+    secure = {f"s{n}": Switch(f"s{n}", kind="ovs", fail_mode="secure") for n in range(1, 5)}
+    topology = network("s1-s2 s2-s3 s3-s1 s3-s4", **secure)
+    limits = ["controller_rate_limit=100", "controller_burst_limit=1000"]
+    assert unprotected_loops(topology) == []
+    assert [storm_settings(name, topology) for name in secure] == [limits, limits, limits, []]
 
 
 def test_a_plan_says_which_switches_form_a_loop() -> None:

@@ -4,7 +4,7 @@ from . import iperf3, iperf3_text, ping, traffic
 from .captures import Capture
 from .flows import Flows
 from .ports import Ports, Sent, sent_through
-from .processor import Cpu, Softnet
+from .processor import Cpu, Softnet, packets_received
 from .queues import Queues
 from .readings import Sampler
 from .sampler import Sampling, sample
@@ -26,6 +26,7 @@ __all__ = [
     "Sojourns",
     "iperf3",
     "iperf3_text",
+    "packets_received",
     "ping",
     "sample",
     "sent_through",

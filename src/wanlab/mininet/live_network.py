@@ -40,7 +40,7 @@ PROGRAM_STARTS = frozenset(
 
 
 class NodeOfNetwork(Protocol):
-    """What the live network needs to know of a node."""
+    """The part of a node that the live network uses."""
 
     @property
     def name(self) -> str: ...
@@ -56,7 +56,7 @@ class NodeOfNetwork(Protocol):
 
 
 class EndOfLink(Protocol):
-    """What the live network needs to know of an interface."""
+    """The part of an interface that the live network uses."""
 
     kernel_name: str
     is_live: bool
@@ -70,7 +70,7 @@ class EndOfLink(Protocol):
 
 
 class LinkOfNetwork(Protocol):
-    """What the live network needs to know of a link."""
+    """The part of a link that the live network uses."""
 
     def ends(self) -> Sequence[EndOfLink]: ...
 
@@ -124,7 +124,7 @@ class LiveNetwork:
         self._lock = threading.RLock()
 
     def watch_program_starts(self) -> None:
-        """From now on create what is pending before this process starts a program."""
+        """From now on, create pending nodes and links before this process starts a program."""
         self._program_starts.enable()
 
     def attach(self) -> wanlab.Topology:
@@ -238,7 +238,7 @@ class LiveNetwork:
             )
 
     def _log_new_operations(self, known: set[str]) -> None:
-        """Show what was done as shell commands, for setLogLevel("debug")."""
+        """Show the performed operations as shell commands, for setLogLevel("debug")."""
         if lg.isEnabledFor(logging.DEBUG):
             for operation in self.network.plan:
                 if str(operation) not in known:
@@ -292,7 +292,9 @@ class LiveNetwork:
             elif self._live_nodes.get(node.name) is not node:
                 return
             elif self._nodes_to_remove is not None:
-                self._nodes_to_remove.append(node)
+                # A switch is removed by `stop` and by `terminate`.
+                if not any(node is known for known in self._nodes_to_remove):
+                    self._nodes_to_remove.append(node)
             else:
                 self._forget(node)
                 self.network.remove_node(node.name)

@@ -31,7 +31,7 @@ TEST_HELP = (
 )
 
 DESCRIPTION = """\
-Builds a network and runs a prompt or tests in it. The options are Mininet's, and some that wanlab \
+Builds a network and runs a prompt or tests in it. The options are Mininet's, plus some that wanlab \
 adds. No root is needed: the network is in a machine with its own kernel. On virtual time a command \
 finishes as soon as it has been computed, however long it takes on the network's clock.
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 
 import wanlab
 from wanlab.errors import CommandError, RequirementError, WanlabError
+from wanlab.topology import storm_settings
 
 from .commands import errRun
 from .hosts import NODE_PARAMETERS, IntfOrName, Node
@@ -252,6 +253,7 @@ class OVSSwitch(Switch):
             words += ["--", f"--id={names[-1]}", "create", "Controller", f'target="{target}"']
             if not target.startswith("p"):  # passive: the switch listens there
                 words.append(f"max_backoff={self.reconnectms}")
+                words += storm_settings(self.name, live_network().network.topology)
         controller = [f"controller=[{','.join(names)}]"] if names else []
         return [*words, "--", "set", "bridge", self.name, *self.bridgeOpts().split(), *controller]
 

@@ -24,6 +24,7 @@ from wanlab.operations import (
     StartRelay,
 )
 from wanlab.topology.duplicates import listening_address
+from wanlab.topology.loops import storm_settings
 from wanlab.topology.model import Controller, Port, Switch, Topology
 
 RECONNECT_AFTER_MS = 1000
@@ -152,7 +153,8 @@ def ovs_arguments(switch: Switch, topology: Topology) -> Iterator[str]:
     )
     yield from ("--may-exist", "add-br", switch.name)
     yield from ("--", "set", "bridge", switch.name, *_settings(switch, controllers))
-    connections = list(map(_connection, controllers))
+    storms = storm_settings(switch.name, topology)
+    connections = [[*_connection(controller), *storms] for controller in controllers]
     if switch.listen_port is not None:
         connections.append([f'target="ptcp:{switch.listen_port}"'])
     names = [f"@{switch.name}c{index}" for index, _ in enumerate(connections)]

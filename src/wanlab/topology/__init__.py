@@ -6,7 +6,7 @@ from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
 from wanlab.topology.gateways import gateway_warnings
-from wanlab.topology.loops import loop_warnings
+from wanlab.topology.loops import loop_warnings, storm_settings
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -57,4 +57,5 @@ __all__ = [
     "read_drawing",
     "resolve",
     "save",
+    "storm_settings",
 ]

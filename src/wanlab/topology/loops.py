@@ -6,9 +6,15 @@ from collections import Counter
 
 from .model import Switch, Topology
 
+STORM_PACKETS_PER_S = 100
+"""That a switch in a loop sends to its controller: Open vSwitch's least limit."""
+STORM_BURST_PACKETS = 1000
 
-def unprotected_loops(topology: Topology) -> list[list[str]]:
+
+def unprotected_loops(topology: Topology, *, with_silent: bool = False) -> list[list[str]]:
     """Return the names of the switches of each part of the network that has such a loop.
+
+    With `with_silent`, switches that forward nothing without a controller count, too: they may get one.
 
     A switch with the spanning tree protocol stops every loop that it is in, because the others pass
     its messages on. What is left without those switches is cut back to its loops: a switch with a
@@ -17,7 +23,7 @@ def unprotected_loops(topology: Topology) -> list[list[str]]:
     neighbours: dict[str, Counter[str]] = {
         switch.name: Counter()
         for switch in topology.switches
-        if not switch.stp and not _is_silent(switch)
+        if not switch.stp and (with_silent or not _is_silent(switch))
     }
     for link in topology.links:
         a, b = link.a.node, link.b.node
@@ -34,6 +40,21 @@ def unprotected_loops(topology: Topology) -> list[list[str]]:
     return _parts(neighbours)
 
 
+def storm_settings(name: str, topology: Topology) -> list[str]:
+    """Return columns of Open vSwitch's table Controller for a switch; none if it is in no such loop.
+
+    In a storm, a switch sends each copy of a broadcast to its controller, which computes for each. Real
+    controllers are slow and switches drop what is too much; on virtual time nobody is ever too slow.
+    """
+    loops = unprotected_loops(topology, with_silent=True)
+    if not any(name in names for names in loops):
+        return []
+    return [
+        f"controller_rate_limit={STORM_PACKETS_PER_S}",
+        f"controller_burst_limit={STORM_BURST_PACKETS}",
+    ]
+
+
 def loop_warnings(topology: Topology) -> list[str]:
     """Return a warning for each of these parts."""
     return [
@@ -47,7 +68,7 @@ def loop_warnings(topology: Topology) -> list[str]:
 
 
 def _is_silent(switch: Switch) -> bool:
-    """Whether it forwards nothing by itself: what a controller has it do cannot be known here."""
+    """Whether the switch forwards nothing without a controller, whose decisions are unknown here."""
     secure = switch.fail_mode or ("secure" if switch.controllers else "standalone")
     return switch.kind == "ovs" and secure == "secure" and not switch.controllers
 

@@ -132,6 +132,15 @@ assert ", 0% packet loss" in net["h1"].cmd("ping -c1 10.0.0.9")
 net.stop()
 quietRun("ip link del card1")
 
+# a network that stops while a node that is none of its nodes stays
+net = Mininet(SingleSwitchTopo(2), switch=LinuxBridge, controller=None)
+net.start()
+stays = Host("h9", ip="10.0.0.9/8")
+assert stays.cmd("echo here").strip() == "here"
+net.stop()
+assert stays.cmd("echo still here").strip() == "still here"
+stays.stop(deleteIntfs=True)
+
 # tunnels: no node shows their devices before it uses `ip tunnel`
 net = Mininet(controller=None)
 a, b = net.addHost("h1"), net.addHost("h2")
