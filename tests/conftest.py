@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -42,6 +43,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get(REQUIRE_KERNEL):
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first, so that no worker ends long after the others.
+
+    xdist gives a worker that is free the next file, and would begin with those of many tests.
+    """
+    seconds: dict[Path, float] = defaultdict(float)
+    for item in items:
+        seconds[item.path] += estimated_s(item)
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+def estimated_s(item: pytest.Item) -> float:
+    """The computing time of a test, as it is on most computers."""
+    if (mark := item.get_closest_marker("costs")) is not None:
+        return float(mark.args[0])
+    return 0.5 if item.get_closest_marker("machine") else 0.02
 
 
 @cache

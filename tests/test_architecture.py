@@ -44,7 +44,16 @@ FACE = {FRONT_DOOR}
 # What faces may import beside the front door: the rest of the public API.
 PUBLIC_MODULES = {
     *("errors", "fields", "units", "version", "yaml_text", "temporary"),
-    *("topology", "topology.layout", "plan", "network", "network.replay", "record", "plot"),
+    *(
+        "topology",
+        "topology.layout",
+        "topology.foreign",
+        "plan",
+        "network",
+        "network.replay",
+        "record",
+        "plot",
+    ),
     *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
     *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
@@ -91,7 +100,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gallery": FACE | {"sweep", "run", "plot", "standard_tests"},
     "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web"},
     "mininet": FACE,
-    "web": FACE | {"labs"},
+    "web": FACE | {"labs", "gallery"},
     "pytest_plugin": FACE,
 }
 FACES = {"labs", "standard_tests", "gallery", "cli", "mininet", "web", "pytest_plugin"}

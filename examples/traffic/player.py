@@ -11,7 +11,7 @@ import sys
 import time
 
 SEGMENT_S = 2.0
-MOST_BUFFERED_S = 20.0
+MAX_BUFFERED_S = 20.0
 QUALITIES_KBPS = (300, 750, 1500, 3000, 6000, 12000)
 CAUTION = 0.8
 
@@ -22,8 +22,8 @@ def main(host: str, segments: int) -> None:
     buffered_s = stalled_s = 0.0
     rates_kbps: list[float] = []
     for _ in range(segments):
-        if buffered_s > MOST_BUFFERED_S - SEGMENT_S:
-            pause_s = buffered_s - (MOST_BUFFERED_S - SEGMENT_S)
+        if buffered_s > MAX_BUFFERED_S - SEGMENT_S:
+            pause_s = buffered_s - (MAX_BUFFERED_S - SEGMENT_S)
             time.sleep(pause_s)
             buffered_s -= pause_s
         # The harmonic mean of the last three rates averages over time, not over segments.

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab.agent.messages import Frame, FrameReader, Kind
 from wanlab.agent.namespaces import Namespaces
 from wanlab.agent.processes import Processes
 
-PATIENCE_S = 20.0
 ENVIRONMENT = {"PATH": os.defpath, "LANG": "C"}
 
 

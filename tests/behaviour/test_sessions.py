@@ -211,6 +211,8 @@ def test_sessions_that_cannot_be_replayed_here_are_refused(
     other = hashlib.sha256(b"other").hexdigest()
     with pytest.raises(SessionError, match=r"another kernel.*--anyway"):
         Network.replay(with_header(read(path), kernel_manifest=other))
+    with pytest.raises(SessionError, match=r"another kernel.*--anyway"):
+        Network.replay(with_header(read(path), kernel_manifest=other, kernel="6.6"))
     session = read(path)
     session.programs["no-such-program"] = "1.0"
     for moment in session.moments:

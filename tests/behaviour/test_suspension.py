@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.machine
 
@@ -54,7 +55,7 @@ def test_a_suspended_network_ends_as_an_undisturbed_one(tmp_path: Path, with_wan
             time.sleep(0.2)
             send_to_all(pids, signal.SIGCONT)
             time.sleep(0.05)
-        rest, _ = running.communicate(timeout=120)
+        rest, _ = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 0
     assert rest.splitlines()[-3:-1] == expected.splitlines()[-3:-1]
     assert b"3000 received, 0% packet loss" in rest

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
-
-SOURCE = Path(__file__).resolve().parents[2] / "src"
-PROGRAM = [sys.executable, "-c", "from wanlab.cli import main; main()"]
-REAL_S = 60
-END_REAL_S = 3
+from patience import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -36,44 +32,41 @@ class Wanlab:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        forks.start_server()
         self._others = children(os.getpid())
 
     def start(
         self,
         *arguments: str,
         environment: Mapping[str, str] | None = None,
-        before: Sequence[str] = (),
-        **streams: Any,
+        **options: Any,
     ) -> subprocess.Popen[bytes]:
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(
-            [*before, *PROGRAM, *arguments],
+        return forks.start(
+            *arguments,
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(SOURCE),
-                "COLUMNS": "80",  # not the terminal's that the tests run in
-                **(environment or {}),
-            },
+            # Not the size of the terminal that the tests run in.
+            environment={"COLUMNS": "80", **(environment or {})},
             start_new_session=True,
-            **{**pipes, **streams},
+            **{**pipes, **options},
         )
 
     def end(self, process: subprocess.Popen[bytes], input: bytes | None = None) -> Ran:
         try:
-            output, errors = process.communicate(input, timeout=REAL_S)
+            output, errors = process.communicate(input, timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
         # A kernel whose sockets were closed a moment ago ends by itself.
-        give_up = time.monotonic() + END_REAL_S
+        give_up = time.monotonic() + PATIENCE_S
         while (left := self._left_behind()) and time.monotonic() < give_up:
             time.sleep(0.01)
         return Ran(process.returncode, output or b"", (errors or b"").decode(), left)
 
     def _left_behind(self) -> list[str]:
         """But for what other tests have started, a browser for example."""
-        return [words for words in children(os.getpid()) if words not in self._others]
+        now = children(os.getpid())
+        return [words for pid, words in now.items() if pid not in self._others]
 
     def __call__(self, *arguments: str, input: bytes | None = None, **options: Any) -> Ran:
         if input is None:
@@ -81,9 +74,12 @@ class Wanlab:
         return self.end(self.start(*arguments, **options), input)
 
 
-def children(parent: int) -> list[str]:
-    """Command lines of the processes that a process has started, or that fell to it. Not of zombies."""
-    found = []
+def children(parent: int) -> dict[int, str]:
+    """The command lines of the processes that a process has started, or that fell to it, by number.
+
+    Not of zombies.
+    """
+    found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -92,7 +88,7 @@ def children(parent: int) -> list[str]:
             words = (entry / "cmdline").read_text().replace("\0", " ").strip()
             # One without words has no memory any more: it is just ending.
             if int(of) == parent and state != "Z" and words:
-                found.append(words)
+                found[int(entry.name)] = words
         except OSError:  # it ended while we looked
             continue
     return found

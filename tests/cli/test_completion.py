@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 ASK_BASH = """
@@ -56,7 +57,7 @@ class Shells:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         assert ran.stderr == ""
         return ran.stdout

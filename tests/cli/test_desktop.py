@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab import Network, Topology
 from wanlab.cli import desktop
@@ -41,7 +42,7 @@ def result(tmp_path: Path) -> Path:
 
 def wait_for(desk: Desktop) -> None:
     for process in desk._started:
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_result_is_opened_by_the_desktops_own_program(

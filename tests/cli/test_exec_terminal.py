@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.machine
 
 PROMPT = b"> "
-REAL_S = 40
 
 
 class Terminal:
@@ -54,7 +54,7 @@ class Terminal:
 
     def read_until(self, text: bytes) -> bytes:
         """What has come up to there, since the last time."""
-        give_up = time.monotonic() + REAL_S
+        give_up = time.monotonic() + PATIENCE_S
         while text not in self.seen:
             left = give_up - time.monotonic()
             assert left > 0, f"{text!r} did not come: {self.seen!r}"
@@ -71,7 +71,7 @@ class Terminal:
 
     def status(self) -> int:
         self.read_rest()
-        return int(self._process.wait(REAL_S))
+        return int(self._process.wait(PATIENCE_S))
 
     def read_rest(self) -> None:
         while self._process.poll() is None:
@@ -172,4 +172,4 @@ def test_a_terminal_that_goes_away_ends_the_machine(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
     terminal.read_until(PROMPT)
     terminal.hang_up()
-    assert terminal._process.wait(REAL_S) == 128 + signal.SIGHUP
+    assert terminal._process.wait(PATIENCE_S) == 128 + signal.SIGHUP

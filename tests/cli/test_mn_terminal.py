@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.machine
 
-REAL_S = 40
 PROMPT = "mininet>"  # the editor moves the cursor on to where a blank would take it
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
@@ -61,7 +61,7 @@ class Terminal:
 
     def until(self, text: str) -> str:
         """What has come up to there, since the last time."""
-        give_up = time.monotonic() + REAL_S
+        give_up = time.monotonic() + PATIENCE_S
         while text not in self._shown():
             left = give_up - time.monotonic()
             assert left > 0, f"{text!r} did not come: {self._shown()!r}"
@@ -216,7 +216,7 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     terminal.until(PROMPT)
     terminal.line("xterm h1")
     seen = wanlab.folder / "seen"
-    give_up = time.monotonic() + REAL_S
+    give_up = time.monotonic() + PATIENCE_S
     while not seen.exists():  # the prompt waits, and time goes on
         terminal.look()
         assert time.monotonic() < give_up

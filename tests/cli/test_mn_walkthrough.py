@@ -157,6 +157,7 @@ def perform(wanlab: Any, session: Session) -> tuple[int, str]:
     return ran.status, ran.output.decode()
 
 
+@pytest.mark.costs(20)
 @counts_every_byte
 def test_the_walkthrough(wanlab: Any, golden: Callable[[str, str], None]) -> None:
     (wanlab.folder / "topo-2sw-2host.py").write_text(CUSTOM)

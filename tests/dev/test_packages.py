@@ -40,6 +40,25 @@ def test_a_system_without_dpkg_is_judged_by_its_programs(monkeypatch: pytest.Mon
     there = packages.Package("dash", "sh")
     wanted = [there, packages.Package("nowhere", "wanlab-nowhere"), packages.Package("f", "/no/x")]
     assert packages.missing(wanted) == ["nowhere", "f"]
+    libraries = [packages.Package("libc6", "libc.so.6"), packages.Package("a", "libno.so.1")]
+    assert packages.missing(libraries) == ["a"]
+
+
+def test_checks_of_the_page_install_what_node_needs_and_the_demo_does_not() -> None:
+    def names(**scope: bool) -> list[str]:
+        return [package.name for package in packages.wanted(**scope)]
+
+    assert "libatomic1" in names(kernel=False, build=False, tests=True)
+    assert "libatomic1" not in names(kernel=True, build=False, tests=False)
+
+
+def test_tests_have_a_compiler_but_no_source_where_the_kernel_is_built_already() -> None:
+    wanted = packages.wanted(kernel=True, build=False, tests=True)
+    names = {package.name for package in wanted}
+    assert {"gcc", "libc6-dev", "flex", "patch"} <= names
+    assert SOURCE not in names
+    built = packages.wanted(kernel=True, build=True, tests=True)
+    assert len(set(built)) == len(built)
 
 
 def test_packages_that_apt_cannot_install_are_unknown() -> None:
@@ -62,10 +81,10 @@ def test_the_source_is_installed_in_a_version_that_the_recipe_knows(
     assert packages.choose_version(SOURCE, versions, MADISON) == chosen
 
 
-def test_a_kernel_that_is_there_needs_no_compiler() -> None:
-    names = {package.name for package in packages.wanted(kernel=True, build=False, tests=True)}
+def test_the_demo_of_a_kernel_that_is_there_needs_no_compiler() -> None:
+    names = {package.name for package in packages.wanted(kernel=True, build=False, tests=False)}
     assert "iproute2" in names
-    assert names & {"gcc", SOURCE} == set()
+    assert names & {"gcc", "flex", SOURCE} == set()
 
 
 @pytest.mark.parametrize("system", ["debian", "ubuntu"])
@@ -75,12 +94,13 @@ def test_what_only_debian_has_is_asked_of_debian_only(
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
     names = {package.name for package in packages.wanted(kernel=True, build=True, tests=True)}
     assert "gcc" in names
-    assert names & {SOURCE, "chromium"} == ({SOURCE, "chromium"} if system == "debian" else set())
+    debian_only = {SOURCE, "chromium", "firefox-esr"}
+    assert names & debian_only == (debian_only if system == "debian" else set())
 
 
 def test_checks_of_style_need_neither_kernel_nor_its_tools() -> None:
     names = {package.name for package in packages.wanted(kernel=False, build=True, tests=True)}
-    assert names <= {"python3-venv"}
+    assert names <= {"python3-venv", "libatomic1"}
 
 
 def test_all_that_the_kernels_build_asks_for_gets_installed() -> None:

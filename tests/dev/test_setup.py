@@ -1,6 +1,9 @@
+import fcntl
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 from dev import command, kernel, packages, setup, ui, venv
@@ -10,9 +13,10 @@ from dev.setup import Missing
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """What was done, in order, instead of doing it."""
     steps: list[str] = []
+    monkeypatch.setattr(setup, "ROOT", tmp_path)  # nobody else locks this folder
     monkeypatch.setattr(packages, "install", lambda names, versions: steps.append(f"apt {names}"))
     monkeypatch.setattr(venv, "install", lambda *, development: steps.append("venv"))
     monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
@@ -60,11 +64,11 @@ def test_the_second_time_nothing_is_done_and_setup_says_so(
     assert capsys.readouterr().err.startswith("setup: nothing to do (")
 
 
-def test_with_a_kernel_that_is_there_its_tools_are_not_installed(
+def test_the_demo_does_not_install_tools_for_a_kernel_that_is_there(
     monkeypatch: pytest.MonkeyPatch, done: list[str]
 ) -> None:
     on_a_computer(monkeypatch, lacks=["gcc"], venv_is_made=True, image="kernel 6.12.1 (abc)")
-    setup.set_up()
+    setup.set_up(setup.DEMO)
     assert done == []
 
 
@@ -168,3 +172,31 @@ def test_what_will_be_done_names_the_exact_command() -> None:
 def test_nothing_missing_is_nothing_to_describe() -> None:
     assert not Missing()
     assert Missing().describe() == []
+
+
+def test_a_second_setup_waits_for_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    done: list[str],
+    tmp_path: Path,
+) -> None:
+    on_a_computer(monkeypatch, lacks=[], venv_is_made=False, image="kernel 6.12.1 (abc)")
+    locks = threading.Event()
+    take_lock = fcntl.flock
+
+    def note_and_lock(descriptor: int, operation: int) -> None:
+        if operation == fcntl.LOCK_EX:
+            locks.set()
+        take_lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", note_and_lock)
+    first = os.open(tmp_path, os.O_RDONLY)
+    take_lock(first, fcntl.LOCK_EX)
+    second = threading.Thread(target=setup.set_up)
+    second.start()
+    assert locks.wait(60)
+    assert done == []
+    os.close(first)
+    second.join()
+    assert done == ["venv"]
+    assert "waiting for another ./dev" in capsys.readouterr().err

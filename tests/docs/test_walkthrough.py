@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "walkthrough.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -41,7 +42,7 @@ class Session:
             stderr=subprocess.STDOUT if self.typed else subprocess.DEVNULL,
             text=True,
             env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-            timeout=300,
+            timeout=PATIENCE_S,
         )
         first, *answers = done.stdout.split(PROMPT)
         parts = [first]
@@ -89,6 +90,7 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 @pytest.mark.machine
+@pytest.mark.costs(40)
 def test_the_commands_print_what_the_page_shows(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

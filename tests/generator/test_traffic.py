@@ -124,7 +124,7 @@ def test_losses_and_late_datagrams_are_reported(net: Network) -> None:
         ("bulk h2 --dscp 64", '"64" is not a code point; code points end at 63'),
         ("bulk h2 --port 70000", '"70000" is not a port'),
         ("serve --port 70000", '"70000" is not a port'),
-        ("serve -x", "unknown option -x; there are --port, -D"),
+        ("serve -x", "unknown option -x; the options are --port, -D"),
         ("flood h2", '"flood" is not a kind of traffic'),
     ],
 )

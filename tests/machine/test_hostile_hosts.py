@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine import checkup
@@ -25,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMITS = [sys.executable, str(ROOT / "tools" / "distributions" / "limits.py")]
 WANLAB = [sys.executable, "-c", "from wanlab.cli import main; main()"]
 PING = ["exec", "--topo", "single,2", "--node", "h1", "--", "ping", "-c", "1", "h2"]
-REAL_S = 100
 
 
 def can_make_containers() -> bool:
@@ -44,7 +44,7 @@ def run_limited(limits: list[str], *arguments: str, folder: Path) -> tuple[int, 
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=REAL_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     return ran.returncode, ran.stdout, ran.stderr

@@ -35,6 +35,7 @@ def test_the_tutorial_is_kept_without_outputs() -> None:
 
 
 @pytest.mark.machine
+@pytest.mark.costs(20)
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

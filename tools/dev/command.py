@@ -21,8 +21,9 @@ from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
 from .setup import CHECKS, DEMO, PAGE, set_up
 
-# A machine uses one core. Tests of one file share machines, so they run in the same process.
-ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile")
+# A machine uses one core. Tests of one file share machines, so they run in the same process. The files
+# are in the order of tests/conftest.py: the longest first.
+ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 DOCUMENTS = (
     ("README.md", "what wanlab is, and first examples"),
     ("docs/architecture.md", "the packages, and which may import which"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import shlex
@@ -25,7 +26,7 @@ _INSTALL = ("apt-get", "install", "--no-install-recommends", "-y")
 
 @dataclass(frozen=True)
 class Package:
-    """A Debian package. `sign` is a program or file by which other systems show that they have it."""
+    """A Debian package. Its sign, a program, file or library, shows that other systems have it."""
 
     name: str
     sign: str
@@ -34,6 +35,8 @@ class Package:
 
 
 TO_PREPARE = (Package("python3-venv", "python3"),)
+# The Node that pip installs needs a library that comes with gcc only.
+FOR_NODE = (Package("libatomic1", "libatomic.so.1"),)
 FOR_DEMO = (
     Package("iproute2", "tc"),
     Package("iperf3", "iperf3"),
@@ -42,17 +45,7 @@ FOR_DEMO = (
     Package("procps", "sysctl"),
     Package("kmod", "lsmod"),
 )
-FOR_TESTS = (
-    Package("tcpdump", "tcpdump"),
-    Package("openvswitch-switch", "ovs-vswitchd"),
-    Package("net-tools", "ifconfig"),
-    Package("iptables", "iptables"),
-    Package("tmux", "tmux"),
-    Package("chromium", "chromium", is_debian_only=True),  # tests of the browser front end
-)
-TO_BUILD = (
-    # On other systems the build says how to get it.
-    Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz", is_debian_only=True),
+BUILD_TOOLS = (
     Package("gcc", "gcc"),
     Package("binutils", "ld"),
     Package("libc6-dev", "/usr/include/stdio.h"),
@@ -63,6 +56,22 @@ TO_BUILD = (
     Package("xz-utils", "xz"),
     Package("patch", "patch"),
 )
+TO_BUILD = (
+    # On other systems the build says how to get it.
+    Package(KERNEL_SOURCE, f"/usr/src/{KERNEL_SOURCE}.tar.xz", is_debian_only=True),
+    *BUILD_TOOLS,
+)
+FOR_TESTS = (
+    *BUILD_TOOLS,  # tests build small kernels, and programs that simulate other processors
+    Package("tcpdump", "tcpdump"),
+    Package("openvswitch-switch", "ovs-vswitchd"),
+    Package("net-tools", "ifconfig"),
+    Package("iptables", "iptables"),
+    Package("tmux", "tmux"),
+    # Tests of the browser front end. Ubuntu has both as snaps only.
+    Package("chromium", "chromium", is_debian_only=True),
+    Package("firefox-esr", "firefox-esr", is_debian_only=True),
+)
 
 
 def count(names: Collection[object]) -> str:
@@ -71,13 +80,17 @@ def count(names: Collection[object]) -> str:
 
 
 def wanted(*, kernel: bool, build: bool, tests: bool) -> tuple[Package, ...]:
-    """Return the packages needed for Python, to run the kernel, to build it, and for the tests."""
+    """Return the packages needed for Python, to run the kernel, to build it, and for the tests.
+
+    `tests` includes the checks of the page, which need no kernel.
+    """
     # Only the system's Python needs the package for venv; others include it.
     prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
-    every: tuple[Package, ...] = prepare
+    every: tuple[Package, ...] = prepare + (FOR_NODE if tests else ())
     if kernel:
         every += FOR_DEMO + (FOR_TESTS if tests else ()) + (TO_BUILD if build else ())
-    return tuple(package for package in every if is_debian() or not package.is_debian_only)
+    chosen = (package for package in every if is_debian() or not package.is_debian_only)
+    return tuple(dict.fromkeys(chosen))
 
 
 def is_debian() -> bool:
@@ -113,8 +126,18 @@ def _ask_dpkg(packages: Iterable[Package]) -> str:
 def _sign_is_there(sign: str) -> bool:
     if sign.startswith("/"):
         return Path(sign).exists()
+    if ".so." in sign:
+        return _can_load(sign)
     path = f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}"
     return shutil.which(sign, path=path) is not None
+
+
+def _can_load(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def install_command(names: Sequence[str]) -> str:

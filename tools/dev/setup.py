@@ -6,12 +6,16 @@ If it cannot be built, the rest is there, and only the tests of the page cannot 
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import kernel, packages, ui, venv
 from .errors import DevError
+from .places import ROOT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,28 @@ def set_up(scope: Scope = EVERYTHING) -> DevError | None:
 
     Return the error if the browser page could not be built. DevError if anything else could not.
     """
+    with _alone():
+        return _set_up(scope)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let only one process at a time set up this checkout."""
+    checkout = os.open(ROOT, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(checkout, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("setup: waiting for another ./dev that sets up this checkout", file=sys.stderr)
+            fcntl.flock(checkout, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks, such as some of the network
+        yield
+    finally:
+        os.close(checkout)
+
+
+def _set_up(scope: Scope) -> DevError | None:
     missing, installed = find_missing(scope)
     if not missing:
         print(f"setup: nothing to do ({installed})", file=sys.stderr)

@@ -3,8 +3,12 @@
 #
 # Makes a fresh Debian (with UBUNTU_MIRROR=ADDRESS a fresh Ubuntu) as try.sh does, with nothing but
 # git and sudo, and clones this checkout's HEAD there: for a user with sudo, in a folder with spaces,
-# commas and letters beyond ASCII; and for root, in /root. It builds the kernel once, as the user.
+# commas and letters beyond ASCII; and for root, in /root. It builds the kernel once, as the user;
+# with KERNELS=FOLDER (~/.cache/wanlab/kernels, for example) it takes those built before.
 # The second `./dev demo` must find nothing to do. It takes half an hour and leaves nothing behind.
+#
+# With LIMIT=1024 the user may open that many files. With XSTATE=11008, networks of the user run on a
+# simulated processor with that many bytes of extended registers.
 set -euo pipefail
 
 suite=${1:?usage: checkout.sh SUITE [ARGUMENTS OF PYTEST]}
@@ -20,16 +24,34 @@ git clone -q --bare "$here" "$root/srv/wanlab.git"
 inside git config --system --add safe.directory /srv/wanlab.git
 
 folder="/home/student/wan lab, größer, 実験"
+in_clone() { as_user "ulimit -n ${LIMIT:-$(ulimit -n)} && cd '$folder/wanlab' && $*"; }
 has_nothing_to_do() { # COMMAND: ./dev demo says so
     "$@" 2>&1 | tee "$root.log.errors"
     grep -q "setup: nothing to do" "$root.log.errors"
 }
+simulate_processor() { # SIZE: make ~/image, whose kernel sees an XSTATE of that many bytes
+    in_clone "./dev setup && cd tests/machine && ../../.venv/bin/python -c '
+from pathlib import Path
+from test_xstate import compiled, simulate_processor
+program = compiled(\"fake_xstate.c\", Path.home() / \"fake_xstate\")
+simulate_processor(\"$1\", program, Path.home() / \"image\")'"
+}
+if [ -n "${KERNELS:-}" ]; then
+    for home in /home/student /root; do
+        mkdir -p "$root$home/.cache/wanlab" && cp -a "$KERNELS" "$root$home/.cache/wanlab/kernels"
+    done
+    inside chown -R student: /home/student/.cache
+fi
 must "user: clone" as_user "mkdir '$folder' && git clone -q /srv/wanlab.git '$folder/wanlab'"
-must "user: ./dev demo" as_user "cd '$folder/wanlab' && ./dev demo"
-step "user: ./dev demo again" has_nothing_to_do as_user "cd '$folder/wanlab' && ./dev demo"
-step "user: ./dev test" as_user "cd '$folder/wanlab' && ./dev test ${*@Q}"
+if [ -n "${XSTATE:-}" ]; then
+    must "user: simulate an XSTATE of $XSTATE bytes" simulate_processor "$XSTATE"
+    echo 'export WANLAB_KERNEL=$HOME/image' >>"$root/home/student/.profile"
+fi
+must "user: ./dev demo" in_clone ./dev demo
+step "user: ./dev demo again" has_nothing_to_do in_clone ./dev demo
+step "user: ./dev test" in_clone ./dev test "${*@Q}"
 # The kernel is the same for everybody; a second build would only take time.
-inside sh -c 'mkdir -p ~root/.cache/wanlab && cp -a ~student/.cache/wanlab/kernels ~root/.cache/wanlab/'
+[ -n "${KERNELS:-}" ] || inside sh -c 'mkdir -p ~root/.cache/wanlab && cp -a ~student/.cache/wanlab/kernels ~root/.cache/wanlab/'
 must "root: clone" inside git clone -q /srv/wanlab.git /root/wanlab
 must "root: ./dev demo" inside sh -c "cd /root/wanlab && ./dev demo"
 step "root: ./dev test" inside sh -c "cd /root/wanlab && ./dev test ${*@Q}"

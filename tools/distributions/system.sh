@@ -43,12 +43,17 @@ step() {
     local name=$1 started=$SECONDS
     shift
     if "$@" >"$root.log" 2>&1; then
-        echo "$suite: $name: ok ($((SECONDS - started)) s)"
+        echo "$suite: $name: ok ($((SECONDS - started)) s)$(closing_line)"
     else
         echo "$suite: $name: FAILED after $((SECONDS - started)) s"
+        grep -E '^(FAILED|ERROR) ' "$root.log" || true
         tail -n 60 "$root.log"
         failed=1
     fi
+}
+
+closing_line() { # of pytest, if it ran
+    grep -E '^=+ [0-9]+ passed.* =+$' "$root.log" | sed 's/^=*/:/; s/ =*$//' | tail -n 1
 }
 
 must() {

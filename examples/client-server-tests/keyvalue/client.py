@@ -22,7 +22,7 @@ from .server import PORT
 
 SILENCE_S = 1.0
 GIVE_UP_S = 10.0
-FIRST_WAIT_S, MOST_WAIT_S = 0.1, 2.0
+FIRST_WAIT_S, MAX_WAIT_S = 0.1, 2.0
 BLOCK_BYTES = 1 << 16
 
 
@@ -76,7 +76,7 @@ class Client:
                 time.sleep(max(left_s, 0))
                 raise UnavailableError(f"{self._address[0]}: {reason}")
             time.sleep(pause_s)
-            wait_s = min(2 * wait_s, MOST_WAIT_S)
+            wait_s = min(2 * wait_s, MAX_WAIT_S)
 
     def _attempt(self, line: bytes, number: str) -> Any:
         connection = self._connected()

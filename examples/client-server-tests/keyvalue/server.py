@@ -13,7 +13,7 @@ from collections import OrderedDict
 from typing import Any
 
 PORT = 7000
-MOST_ANSWERS = 10_000
+MAX_ANSWERS = 10_000
 BLOCK_BYTES = 1 << 16
 
 
@@ -30,7 +30,7 @@ class Store:
         with self._lock:
             if request["id"] not in self._answers:
                 self._answers[request["id"]] = self._do(request)
-                if len(self._answers) > MOST_ANSWERS:
+                if len(self._answers) > MAX_ANSWERS:
                     self._answers.popitem(last=False)
             return self._answers[request["id"]]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 
 STATUS_OF_SIGNAL = 128  # a shell's exit status for signal N is 128 + N
 IMPORTLIB = "<frozen importlib."  # what the names of its files begin with
 RETRY_REAL_S = 0.01
-MAX_RETRIES = 100
+MAX_RETRIES = 2000
+MAX_IMPORT_CPU_S = 1.0
+"""What imports may compute while a signal waits for them. On a busy computer that takes many seconds."""
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
@@ -39,10 +42,14 @@ def raise_on_signals() -> None:
     nohup and a shell's background jobs ignore some of them.
     """
     retries = 0
+    first_cpu_s = 0.0
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal retries
-        if _is_importing(frame) and retries < MAX_RETRIES:
+        nonlocal retries, first_cpu_s
+        cpu_s = time.process_time()
+        first_cpu_s = first_cpu_s or cpu_s
+        can_wait = retries < MAX_RETRIES and cpu_s - first_cpu_s < MAX_IMPORT_CPU_S
+        if can_wait and _would_lose(frame):
             retries += 1
             _send_again(number)
             return
@@ -79,14 +86,16 @@ def end_on_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported, which may hide an exception or report it as another one.
+def _would_lose(frame: FrameType | None) -> bool:
+    """Whether an exception would be hidden, or reported as another one.
 
-    Python prints and forgets what is raised in its callbacks there, and calls it a RuntimeError where
-    a class is made.
+    So it is while a module is imported: Python prints and forgets what is raised in its callbacks
+    there, and calls it a RuntimeError where a class is made. And in our hook, on a computer so busy
+    that the signal comes again before the hook has returned.
     """
     while frame is not None:
-        if frame.f_code.co_filename.startswith(IMPORTLIB):
+        code = frame.f_code
+        if code.co_filename.startswith(IMPORTLIB) or code is _on_unraisable.__code__:
             return True
         frame = frame.f_back
     return False

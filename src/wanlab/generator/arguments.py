@@ -109,5 +109,5 @@ def parse_arguments(
             options[name] = parsers[name](text)
         else:
             known = ", ".join("-" * min(2, len(name)) + name for name in (*parsers, *flags))
-            raise UsageError(f"unknown option {argument}; there are {known}")
+            raise UsageError(f"unknown option {argument}; the options are {known}")
     return positional, options

@@ -116,7 +116,7 @@ def _main(command: list[str]) -> int:
         return serve(options.number("port", PORT), "D" in options)
     if kind not in _OPTIONS_OF_KIND:
         kinds = ", ".join(("serve", *_OPTIONS_OF_KIND))
-        raise UsageError(f'"{kind}" is not a kind of traffic; there are {kinds}')
+        raise UsageError(f'"{kind}" is not a kind of traffic; the kinds are {kinds}')
     parsers = {name: _PARSERS[name] for name in (*_OPTIONS_OF_KIND[kind], *_SHARED_OPTIONS)}
     flags = {"json"} | ({"fixed"} if kind == "onoff" else set())
     positional, values = parse_arguments(command[1:], parsers, flags)
