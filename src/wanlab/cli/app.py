@@ -12,6 +12,7 @@ from . import completions
 from .browser import web
 from .capture_verb import WithCommand, capture
 from .experiment_verbs import run_experiment, sweep_experiment
+from .import_verb import import_topology
 from .kernel_verbs import kernel as kernel_commands
 from .lab_verbs import lab
 from .options import (
@@ -40,6 +41,7 @@ app = typer.Typer(
     wanlab python topology.py                      run a Mininet script
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
     wanlab plan topology.mn                        print a network as a shell script
+    wanlab import lab.clab.yml                     import a containerlab or GNS3 topology
     wanlab plot results/RUN/RECORD                 draw what was measured
     wanlab replay ping.wanlab                      perform a recorded session again
     wanlab sweep buffers.py                        run an experiment with all its values
@@ -253,6 +255,7 @@ def plan(
     print(topologies.script(topology, wire), end="")
 
 
+app.command("import")(import_topology)
 app.command("plot")(plot)
 app.command("replay")(replay)
 app.command("capture", cls=WithCommand)(capture)

@@ -8,7 +8,7 @@ from wanlab import Topology, load, shapes
 from wanlab.errors import WanlabError
 from wanlab.plan import plan_script
 
-FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml")
+FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml", ".gns3", ".gns3project")
 
 
 def read(text: str) -> Topology:

@@ -4,13 +4,14 @@
      "links": [{"id": "l1", "a": "n1", "b": "n2", "options": {...both directions...},
                 "a_options": {...the port at a, and what leaves through it...}, "b_options": {...}}],
      "labels": [{"id": "t1", "text": "...", "x": 0, "y": 0}],
+     "frames": [{"id": "f1", "text": "...", "x": 0, "y": 0, "width": 200, "height": 100, "colour": ""}],
      "preferences": {"name": "", "ip_base": "10.0.0.0/8", "clock": "virtual", "wire": "mtu", "seed": 1,
                      "pace": "real", "application": {...MiniEdit's...}, "extra": {...}}}
 
 Options are the words of our YAML format. A link to a controller means that it controls the switch. A
 switch that reports to the collector of the preferences has `"sflow": true` (or `"netflow": true`);
-one that speaks the OpenFlow versions of the preferences has no "protocols". Labels and preferences
-for which a topology has no field are in its `extra`, so every file format keeps them.
+one that speaks the OpenFlow versions of the preferences has no "protocols". Labels, frames and
+preferences for which a topology has no field are in its `extra`, so every file format keeps them.
 
 A drawing may have mistakes: `read_drawing` reads what it can and reports the rest.
 """
@@ -66,6 +67,21 @@ class Label(TypedDict):
     y: float
 
 
+class CanvasFrame(TypedDict):
+    """A rectangle behind the nodes, with a text in its upper left corner; x and y are that corner."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+    """One of FRAME_COLOURS; "" is grey."""
+
+
+FRAME_COLOURS = ("", "blue", "green", "yellow", "red", "purple")
+
+
 @dataclass(frozen=True)
 class Fault:
     """A mistake in a drawing."""
@@ -89,6 +105,9 @@ def draw(topology: Topology) -> Drawing:
     labels = labels_in(extra)
     if labels or extra.get("labels") == []:
         del extra["labels"]
+    frames = frames_in(extra)
+    if frames or extra.get("frames") == []:
+        del extra["frames"]
     run = mapping_in(extra, "run")
     if isinstance(extra.get("run"), Mapping) and _is_run(run):
         del extra["run"]
@@ -112,6 +131,7 @@ def draw(topology: Topology) -> Drawing:
             for number, (a, b, options) in enumerate(ends, start=1)
         ],
         "labels": [{"id": f"t{number}", **label} for number, label in enumerate(labels, start=1)],
+        "frames": [{"id": f"f{number}", **frame} for number, frame in enumerate(frames, start=1)],
         "preferences": {
             "name": topology.name,
             "ip_base": topology.ip_base,
@@ -141,6 +161,35 @@ def _is_label(label: object) -> bool:
         and label.keys() == {"text", "x", "y"}
         and isinstance(label["text"], str)
         and all(_is_coordinate(label[key]) for key in ("x", "y"))
+    )
+
+
+def frames_in(extra: Mapping[str, object]) -> list[CanvasFrame]:
+    """Return the frames in `extra`; none if another program has used their key for something else."""
+    frames = extra.get("frames")
+    if not isinstance(frames, list) or not all(_is_frame(frame) for frame in frames):
+        return []
+    return [
+        CanvasFrame(
+            text=frame["text"],
+            x=float(frame["x"]),
+            y=float(frame["y"]),
+            width=float(frame["width"]),
+            height=float(frame["height"]),
+            colour=frame.get("colour", ""),
+        )
+        for frame in frames
+    ]
+
+
+def _is_frame(frame: object) -> bool:
+    numbers = ("x", "y", "width", "height")
+    return (
+        isinstance(frame, Mapping)
+        and {"text", *numbers} <= frame.keys() <= {"text", "colour", *numbers}
+        and isinstance(frame["text"], str)
+        and frame.get("colour", "") in FRAME_COLOURS
+        and all(_is_coordinate(frame[key]) for key in numbers)
     )
 
 
@@ -240,6 +289,7 @@ class _Reader:
             is_control = bool({link["a"], link["b"]} & self._controllers)
             (self._control if is_control else self._links).append(link)
         self._labels: list[Drawing] = drawing["labels"]
+        self._frames: list[Drawing] = drawing.get("frames", [])
         self._preferences: Drawing = drawing["preferences"]
         self._problems = Problems()
         self._faults: list[Fault] = []
@@ -266,12 +316,16 @@ class _Reader:
     def _extra(self, application: Fields) -> Drawing:
         changed = application.rest_unlike(APPLICATION)
         labels = [{key: label[key] for key in ("text", "x", "y")} for label in self._labels]
+        frames = [
+            {key: frame[key] for key in CanvasFrame.__annotations__} for frame in self._frames
+        ]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
         kept = {key: value for key, value in self._preferences["extra"].items() if key != "kernel"}
         return {
             **kept,
             **({"application": changed} if changed else {}),
             **({"labels": labels} if labels else {}),
+            **({"frames": frames} if frames else {}),
             **({"run": run} if run else {}),
         }
 

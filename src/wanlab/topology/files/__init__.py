@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,8 @@ from wanlab.topology.references import seen_from
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
 WRITTEN = {**FORMATS, ".py": "mininet_script", ".svg": "picture"}
 """A Mininet program and a picture cannot be read back."""
+
+_FOREIGN = re.compile(r".*(\.clab\.ya?ml|\.gns3(project)?)", re.IGNORECASE)
 
 
 def load(path: str | Path) -> Topology:
@@ -54,6 +57,8 @@ def save(topology: Topology, path: str | Path) -> None:
 
 
 def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:
+    if formats is FORMATS and _FOREIGN.fullmatch(path.name):
+        raise WanlabError(f"{path} is a topology of another program", f"wanlab import {path}")
     try:
         return import_module(f"{__name__}.{formats[path.suffix.lower()]}")
     except KeyError:

@@ -13,7 +13,7 @@ from html import escape
 from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
-from wanlab.topology.drawing import labels_in
+from wanlab.topology.drawing import CanvasFrame, frames_in, labels_in
 from wanlab.topology.layout import arranged
 from wanlab.topology.model import Controller, Host, Link, Node, Router, Switch, Topology
 from wanlab.topology.words import words_of
@@ -28,6 +28,8 @@ STYLE = "".join(
         "text { font: 12px sans-serif; text-anchor: middle; fill: #1c2430; }",
         ".small { font-size: 10px; fill: #6e7781; }",
         ".label { font-size: 13px; fill: #6e7781; }",
+        ".frame { stroke-width: 1.5; stroke-dasharray: 5 4; fill-opacity: 0.12; }",
+        ".frame-text { font-size: 13px; font-weight: 600; text-anchor: start; fill: #6e7781; }",
         "line { stroke: #2f6fb3; stroke-width: 2; }",
         ".control { stroke: #c4473d; stroke-dasharray: 6 4; stroke-width: 1.5; }",
         ".host { fill: #e3eefa; stroke: #2f6fb3; }",
@@ -36,6 +38,17 @@ STYLE = "".join(
         ".controller { fill: #fbe5e3; stroke: #c4473d; }",
     )
 )
+
+FRAME_COLOURS = {
+    "": "#6e7781",
+    "blue": "#2f6fb3",
+    "green": "#2c7a3f",
+    "yellow": "#a86a00",
+    "red": "#c4473d",
+    "purple": "#7a4fb5",
+}
+FRAME_TEXT = (8, 18)
+"""Where the text of a frame begins, from its upper left corner."""
 
 
 def dump(topology: Topology) -> str:
@@ -46,6 +59,10 @@ def dump(topology: Topology) -> str:
         (label["text"], float(label["x"]), float(label["y"])) for label in labels_in(topology.extra)
     ]
     points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
+    frames = frames_in(topology.extra)
+    for frame in frames:
+        x, y = frame["x"], frame["y"]
+        points += [(x, y), (x + frame["width"], y + frame["height"])]
     left = min((x for x, _ in points), default=0) - MARGIN
     top = min((y for _, y in points), default=0) - MARGIN
     width = max((x for x, _ in points), default=0) + MARGIN - left
@@ -55,6 +72,8 @@ def dump(topology: Topology) -> str:
         f'viewBox="{left:g} {top:g} {width:g} {height:g}" width="{width:g}" height="{height:g}">',
         f"<style>\n{STYLE}</style>",
     ]
+    for frame in frames:
+        parts += _frame(frame)
     for switch in drawn.switches:
         for name in switch.controllers:
             if isinstance(nodes.get(name), Controller):
@@ -64,7 +83,7 @@ def dump(topology: Topology) -> str:
     for node in drawn.nodes:
         parts += _node(node)
     for text, x, y in labels:
-        parts.append(_text(x, y, text, "label"))
+        parts += _lines(x, y, text, "label")
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -110,6 +129,21 @@ def _node(node: Node) -> Iterator[str]:
     yield _text(node.x, node.y + 4, node.name)
     if isinstance(node, Host) and node.ip:
         yield _text(node.x, node.y + height / 2 + LINE, node.ip, "small")
+
+
+def _frame(frame: CanvasFrame) -> Iterator[str]:
+    colour = FRAME_COLOURS[frame["colour"]]
+    yield (
+        f'<rect class="frame" x="{frame["x"]:g}" y="{frame["y"]:g}" width="{frame["width"]:g}" '
+        f'height="{frame["height"]:g}" rx="8" fill="{colour}" stroke="{colour}"/>'
+    )
+    right, down = FRAME_TEXT
+    yield from _lines(frame["x"] + right, frame["y"] + down, frame["text"], "frame-text")
+
+
+def _lines(x: float, y: float, text: str, kind: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines()):
+        yield _text(x, y + number * LINE * 1.2, line, kind)
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:

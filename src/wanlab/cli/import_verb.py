@@ -1,0 +1,58 @@
+"""`wanlab import`: topologies of containerlab and GNS3."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from wanlab.errors import WanlabError
+
+
+def import_topology(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A .clab.yml file of containerlab, or a .gns3 or .gns3project file of GNS3.",
+            metavar="FILE",
+        ),
+    ],
+    output: Annotated[
+        Optional[Path],  # noqa: UP045  (typer reads the annotation at run time)
+        typer.Option(
+            "-o", "--output", help="Write to FILE, which ends in .yaml or .mn.", metavar="FILE"
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("-f", "--force", help="Replace the file if it exists.")
+    ] = False,
+) -> None:
+    """Import a topology of containerlab or GNS3 as far as it maps.
+
+    \b
+    wanlab import lab.clab.yml
+    wanlab import campus.gns3 -o campus.mn
+
+    The result is a .yaml file in the current folder. Everything that was not taken over is listed.
+    Images do not run here: nodes of vendors become Linux routers without addresses. A frr.conf, and
+    addresses that GNS3 has stored, are read if they are beside the file.
+    """
+    from wanlab.topology import save
+    from wanlab.topology.foreign import import_file
+
+    imported = import_file(file)
+    name = file.name
+    for ending in (".gns3project", ".gns3", ".yml", ".yaml", ".clab"):
+        name = name.removesuffix(ending)
+    target = output or Path(f"{name}.yaml")
+    if target.exists() and not force:
+        raise WanlabError(f"{target} exists already", "replace it with --force, or use --output")
+    save(imported.topology, target)
+    nodes, links = len(imported.topology.nodes), len(imported.topology.links)
+    print(f"{target}: {nodes} nodes and {links} links of {imported.program}")
+    if imported.notes:
+        print("what differs:", file=sys.stderr)
+    for note in imported.notes:
+        print(f"  {note}", file=sys.stderr)

@@ -1,0 +1,166 @@
+"""Import topologies of other programs, as far as they map.
+
+    containerlab   `*.clab.yml`, or any YAML file with its fields
+    GNS3           `*.gns3`, and portable projects (`*.gns3project`)
+
+What does not map becomes a note for the user: nothing is dropped silently. Files that a topology
+names, such as a `frr.conf`, are read if they are beside it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wanlab.errors import Problem, WanlabError
+from wanlab.input_file import read_input
+from wanlab.topology.addresses import number_ports
+from wanlab.topology.check import check
+from wanlab.topology.check_nodes import is_name
+from wanlab.topology.foreign.names import FittingNames
+from wanlab.topology.foreign.project_files import MAX_FILE_BYTES, ReadFile, text_below
+from wanlab.topology.layout import arranged
+from wanlab.topology.model import Host, Port, Topology
+
+CONTAINERLAB, GNS3 = "containerlab", "GNS3"
+_CLAB_NAME = re.compile(r".*\.clab\.ya?ml", re.IGNORECASE)
+_GNS3_NAME = re.compile(r".*\.gns3(project)?", re.IGNORECASE)
+_PROJECT_FILE = "project.gns3"
+# Our own YAML has the nodes at the top, as a list.
+_CLAB_FIELDS = re.compile(r"^topology:\s*(#.*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A topology of another program, and what of it did not map."""
+
+    program: str
+    topology: Topology
+    notes: tuple[Problem, ...]
+
+
+def program_of(name: str, text: str = "") -> str:
+    """Return the program whose topology this is, by the file's name or its text; "" if it is none."""
+    if _GNS3_NAME.fullmatch(name):
+        return GNS3
+    if _CLAB_NAME.fullmatch(name):
+        return CONTAINERLAB
+    is_yaml = name.lower().endswith((".yml", ".yaml"))
+    return CONTAINERLAB if is_yaml and _CLAB_FIELDS.search(text) else ""
+
+
+def import_file(path: Path) -> Imported:
+    """Import the topology in a file. WanlabError if it is none, or cannot be read."""
+    data = read_input(path)
+    if path.suffix.lower() == ".gns3project":
+        return _import_archive(data, path)
+    folder = path.absolute().parent
+
+    def read_file(name: str) -> str | None:
+        return text_below(folder, name)
+
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise WanlabError(f"{path} is not UTF-8 text", "is it a topology?") from None
+    return import_text(text, str(path), read_file)
+
+
+def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -> Imported:
+    """Import the topology in a text. WanlabError if it is none, or cannot be read."""
+    program = program_of(name, text)
+    if not program:
+        raise WanlabError(
+            f"{name} is no topology of containerlab or GNS3",
+            "their files end in .clab.yml, .gns3 or .gns3project",
+        )
+    if program == CONTAINERLAB:
+        from wanlab.topology.foreign.containerlab import read
+    else:
+        from wanlab.topology.foreign.gns3 import read
+    topology, notes = read(text, name, read_file)
+    topology = _with_port_names(_with_host_addresses(topology))
+    notes += [
+        Problem(host.name, "has no address in the file, and gets one by rule")
+        for host in topology.hosts
+        if host.ip is None
+    ]
+    positions = {(node.x, node.y) for node in topology.nodes}
+    topology = arranged(topology) if len(positions) == 1 else topology
+    return Imported(program, topology, (*_grouped(notes), *check(topology)))
+
+
+def _with_host_addresses(topology: Topology) -> Topology:
+    """Move the address of each host's first port to the host, where the properties show it."""
+    first = {
+        name: ports[0] for host in topology.hosts if (ports := topology.ports(name := host.name))
+    }
+    nodes = tuple(
+        replace(node, ip=first[node.name].ip)
+        if node.name in first and isinstance(node, Host)
+        else node
+        for node in topology.nodes
+    )
+
+    def without(port: Port) -> Port:
+        return replace(port, ip=None) if first.get(port.node) is port else port
+
+    links = tuple(replace(link, a=without(link.a), b=without(link.b)) for link in topology.links)
+    return replace(topology, nodes=nodes, links=links)
+
+
+def _with_port_names(topology: Topology) -> Topology:
+    """Name the ports that would have too long a name by rule."""
+    names = FittingNames()
+    numbered = number_ports(topology).links
+    for link in numbered:
+        for port in link.ports:
+            if is_name(port.name or ""):
+                names.fit(port.name or "")
+
+    def named(port: Port, by_rule: Port) -> Port:
+        if is_name(by_rule.name or ""):
+            return port
+        return replace(port, name=names.fit(f"{port.node[:9]}-eth{by_rule.number}"))
+
+    links = tuple(
+        replace(link, a=named(link.a, by_rule.a), b=named(link.b, by_rule.b))
+        for link, by_rule in zip(topology.links, numbered, strict=True)
+    )
+    return replace(topology, links=links)
+
+
+def _grouped(notes: list[Problem]) -> tuple[Problem, ...]:
+    """Join the places of notes that say the same."""
+    places: dict[Problem, list[str]] = {}
+    for note in notes:
+        places.setdefault(replace(note, place=""), []).append(note.place)
+    return tuple(
+        replace(note, place=", ".join(dict.fromkeys(filter(None, names))))
+        for note, names in places.items()
+    )
+
+
+def _import_archive(data: bytes, path: Path) -> Imported:
+    """Import a portable project of GNS3: an archive with the project and its files."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except zipfile.BadZipFile:
+        raise WanlabError(f"{path} is not a portable project of GNS3") from None
+
+    def read_file(name: str) -> str | None:
+        try:
+            if archive.getinfo(name).file_size > MAX_FILE_BYTES:
+                return None
+            return archive.read(name).decode("utf-8")
+        except (KeyError, ValueError, RuntimeError, OSError, zipfile.BadZipFile):
+            return None
+
+    with archive:
+        text = read_file(_PROJECT_FILE)
+        if text is None:
+            raise WanlabError(f"{path} has no {_PROJECT_FILE}", "is it a portable project of GNS3?")
+        return import_text(text, str(path), read_file)

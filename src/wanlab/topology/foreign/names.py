@@ -1,0 +1,41 @@
+"""Names that fit Linux: other programs allow longer ones, with spaces and slashes."""
+
+from __future__ import annotations
+
+import re
+
+from wanlab.topology.check_nodes import MAX_NAME_LENGTH, RESERVED_NAMES, is_name
+
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class FittingNames:
+    """Gives each name of a topology one that Linux allows, and that no other has."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def fit(self, name: str) -> str:
+        """Return the name itself if it can stay."""
+        fitting = name if is_name(name) and name not in RESERVED_NAMES else fitted(name)
+        number = 2
+        candidate = fitting
+        while candidate in self._taken:
+            suffix = f"_{number}"
+            candidate = fitting[: MAX_NAME_LENGTH - len(suffix)] + suffix
+            number += 1
+        self._taken.add(candidate)
+        return candidate
+
+
+def fitted(name: str) -> str:
+    """Return a name of at most 15 characters that Linux allows."""
+    possible = _UNFIT.sub("-", name).strip("._-")
+    if possible in RESERVED_NAMES or not possible:
+        possible = f"n-{possible}".rstrip("-") if possible else "node"
+    if len(possible) <= MAX_NAME_LENGTH:
+        return possible
+    # The end of a name often has the number: keep it.
+    number = re.search(r"\d+$", possible)
+    end = number[0][-4:] if number else ""
+    return possible[: MAX_NAME_LENGTH - len(end)].rstrip("._-") + end
