@@ -38,7 +38,7 @@ def show_list(folder: Path | None, *, as_json: bool) -> int:
 
 
 def show(name: str, folder: Path | None, *, as_json: bool) -> int:
-    """Print what was published and what is predicted."""
+    """Print the published values and the predictions."""
     unit = unit_file.find(name, folder or unit_file.UNITS)
     if as_json:
         print(json.dumps({**asdict(unit), "folder": str(unit.folder)}, indent=2))
@@ -106,7 +106,8 @@ def run(
 def report(folder: Path, units: Path | None, *, as_json: bool) -> int:
     """Write all pages again and print the verdicts."""
     all_units = _units(units)
-    measured = pages.measured_units(folder, all_units)
+    measured = pages.measured_units(folder, all_units, FULL)
+    measured |= pages.measured_units(folder, all_units)
     if not measured:
         raise WanlabError(f"{folder} has no measurements", "make some: wanlab reproduce run all")
     pages.write_pages(folder, all_units)
@@ -157,7 +158,8 @@ def _measure(
         real_s=None if cached else time.monotonic() - began_s,
         processor_s=None if cached or scheduler else _processor_s() - cpu_began_s,
     )
-    path = output / f"{unit.name}.json"
+    path = pages.measurement_path(output, unit.name, size)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(measurement.to_json(), encoding="utf-8")
     if results.results:
         pages.write_pages(output, [unit_file.find(unit.name, known)], index=False)

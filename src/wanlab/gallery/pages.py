@@ -1,7 +1,7 @@
 """Write the pages of units and their index in Markdown, with the figures as SVG beside them.
 
-A page follows from the unit's folder and the measurement; it holds no date, so the same measurement
-gives the same page.
+A page follows from the unit's folder and its measurements; it holds no date, so the same measurements
+give the same page. A folder has NAME.json, from the quick design, and full/NAME.json, from the full one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from .cost import estimated_full_s
 from .figure import draw
 from .judgement import JudgedPrediction, Judgement, judge
 from .measurement import Estimate, MeasuredFigure, read_measurement
-from .unit import GalleryUnit, Prediction, PublishedPoint
+from .unit import FULL, QUICK, GalleryUnit, Prediction, PublishedPoint
+from .wrapping import wrapped
 
 INDEX = "README.md"
 INTRODUCTION = """\
@@ -29,29 +31,44 @@ publication; it was written down before the first run. The verdict is computed f
   records. (The table says *differs*.)
 * **not reproduced**: for some it is not, and we do not know why; or runs failed.
 
-`wanlab reproduce show NAME` prints the predictions before you run a figure. The table below shows one
-prediction of each figure. ± is half the 95 % confidence interval over the seeds. Time is the
-processor time of the quick design; two idle cores take half as long. To write this folder again, use
-`wanlab reproduce run all --output docs/gallery` and then `wanlab reproduce report docs/gallery`.
+`wanlab reproduce show NAME` prints the predictions before you run a figure. The table below shows
+one prediction of each figure. ± is half the 95 % confidence interval over the seeds. *quick* and
+*full* are the processor times of the two designs; two idle cores take half as long. The measured
+values are those of the quick design. The time of a full design is *measured* where that was run,
+and its verdict is beside it; otherwise it is *estimated* from the quick design's, in proportion to
+the number of runs, their network time and their rate. To write this folder again, use
+`wanlab reproduce run all --output docs/gallery` (with `--full` for the full designs) and then
+`wanlab reproduce report docs/gallery`.
 
-To add a figure of your own, copy one of the folders, and give the folder that contains your copy with
-`--units FOLDER`. A figure's folder holds
+To add a figure of your own, copy one of the folders, and give the folder that contains your copy
+with `--units FOLDER`. A figure's folder holds
 
 * `NAME.py`: the experiment, with a quick and a full design ([sweeps](../sweeps.md));
 * `published.csv`: the published points, each with its origin;
-* `unit.yaml`: sources, axes and predictions. Write each band and its reason before the first run. If
-  a prediction fails, find out why from the records and write the `cause` beside it, but do not change
-  the band;
+* `unit.yaml`: sources, axes and predictions. Write each band and its reason before the first run.
+  If a prediction fails, find out why from the records and write the `cause` beside it, but do not
+  change the band;
 * `page.md`: what the publication claims, and how the experiment tests it.
 """
 
 
-def measured_units(folder: Path, units: Sequence[GalleryUnit]) -> dict[str, MeasuredFigure]:
-    """Return the measurements that a folder has, by the names of their units."""
+Measurements = Mapping[str, MeasuredFigure]
+"""By the names of their units."""
+
+
+def measurement_path(folder: Path, name: str, size: str) -> Path:
+    """Return the file with a unit's measurement."""
+    return (folder / FULL if size == FULL else folder) / f"{name}.json"
+
+
+def measured_units(
+    folder: Path, units: Sequence[GalleryUnit], size: str = QUICK
+) -> dict[str, MeasuredFigure]:
+    """Return the measurements of the quick or the full designs that a folder has."""
     return {
         unit.name: read_measurement(path)
         for unit in units
-        if (path := folder / f"{unit.name}.json").is_file()
+        if (path := measurement_path(folder, unit.name, size)).is_file()
     }
 
 
@@ -59,29 +76,30 @@ def write_pages(folder: Path, units: Sequence[GalleryUnit], *, index: bool = Tru
     """Write the page and the figure of each unit that was measured, and the index of all."""
     from wanlab import plot
 
-    measurements = measured_units(folder, units)
+    quick, full = measured_units(folder, units), measured_units(folder, units, FULL)
     for unit in units:
-        if measurement := measurements.get(unit.name):
+        if measurement := quick.get(unit.name) or full.get(unit.name):
             page = folder / f"{unit.name}.md"
-            page.write_text(unit_page(unit, measurement), encoding="utf-8")
+            text = unit_page(unit, measurement, full.get(unit.name))
+            page.write_text(text, encoding="utf-8")
             plot.save(draw(unit, measurement), page.with_suffix(".svg"))
     if index:
-        (folder / INDEX).write_text(index_page(units, measurements), encoding="utf-8")
+        (folder / INDEX).write_text(index_page(units, quick, full), encoding="utf-8")
 
 
-def index_page(units: Sequence[GalleryUnit], measurements: Mapping[str, MeasuredFigure]) -> str:
-    """Return the table of all units: the first prediction of each, the verdict, seeds and time."""
+def index_page(units: Sequence[GalleryUnit], quick: Measurements, full: Measurements) -> str:
+    """Return the table of all units: the first prediction of each, the verdict, seeds and times."""
     lines = [
         INTRODUCTION,
-        "| figure | prediction | published | measured | verdict | seeds | time |",
-        "|---|---|---|---|---|---|---|",
+        "| figure | prediction | published | measured | verdict | seeds | quick | full |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for unit in units:
         head = f"[{unit.title}]({unit.name}.md) ({unit.sources[0].venue_and_year})"
-        if unit.name not in measurements:
-            lines.append(f"| {unit.title} | | | | not measured | | |")
+        measurement = quick.get(unit.name) or full.get(unit.name)
+        if measurement is None:
+            lines.append(f"| {unit.title} | | | | not measured | | | |")
             continue
-        measurement = measurements[unit.name]
         judgement = judge(unit, measurement)
         first = judgement.predictions[0]
         cells = [
@@ -91,15 +109,37 @@ def index_page(units: Sequence[GalleryUnit], measurements: Mapping[str, Measured
             _measured(first),
             f"{judgement.verdict.removesuffix(' because')} ({_count(judgement)})",
             str(measurement.seeds),
-            "" if measurement.processor_s is None else f"{measurement.processor_s:.0f} s",
+            "" if unit.name not in quick else _seconds(measurement.processor_s),
+            _full_time(unit, quick.get(unit.name), full.get(unit.name)),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return wrapped("\n".join(lines))
 
 
-def unit_page(unit: GalleryUnit, measurement: MeasuredFigure) -> str:
-    """Return the page of a unit."""
-    return "\n".join(_page(unit, measurement, judge(unit, measurement))) + "\n"
+def _full_time(unit: GalleryUnit, quick: MeasuredFigure | None, full: MeasuredFigure | None) -> str:
+    """Return the cell of the full design: its time and verdict, or an estimate of its time."""
+    if full is not None:
+        judgement = judge(unit, full)
+        verdict = f"{judgement.verdict.removesuffix(' because')} ({_count(judgement)})"
+        return f"{_seconds(full.processor_s)} measured: {verdict}".strip()
+    estimate = None if quick is None else estimated_full_s(unit, quick)
+    return "" if estimate is None else f"{_seconds(estimate)} estimated"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+
+
+def unit_page(
+    unit: GalleryUnit, measurement: MeasuredFigure, full: MeasuredFigure | None = None
+) -> str:
+    """Return the page of a unit, whose full design may have been measured too."""
+    lines = [*_page(unit, measurement, judge(unit, measurement))]
+    if full is not None and full != measurement:
+        lines += _full_section(unit, full, judge(unit, full))
+    return wrapped("\n".join([*lines, *_repetition(unit, measurement)]))
 
 
 def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) -> Iterator[str]:
@@ -110,14 +150,7 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     yield f"\n![{unit.title}]({unit.name}.svg)\n"
     yield unit.page.strip() + "\n"
     yield "## Predictions\n"
-    yield "| prediction | published | band | measured | |"
-    yield "|---|---|---|---|---|"
-    for each in judgement.predictions:
-        prediction = each.prediction
-        yield (
-            f"| {prediction.claim} | {prediction.published} | {band(prediction)} |"
-            f" {_measured(each)} | {each.words} |"
-        )
+    yield from _predictions(judgement)
     yield "\nWhy the bands end where they do:\n"
     yield from (f"* {each.claim}: {each.reason}" for each in unit.predictions)
     yield "\n## The published points\n"
@@ -133,8 +166,34 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
                 f"| {point.series} | {point.x} | {point.value:g} | {shown} | {error} |"
                 f" {point.origin} |"
             )
+
+
+def _predictions(judgement: Judgement) -> Iterator[str]:
+    yield "| prediction | published | band | measured | |"
+    yield "|---|---|---|---|---|"
+    for each in judgement.predictions:
+        prediction = each.prediction
+        yield (
+            f"| {prediction.claim} | {prediction.published} | {band(prediction)} |"
+            f" {_measured(each)} | {each.words} |"
+        )
+
+
+def _full_section(
+    unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement
+) -> Iterator[str]:
+    yield "\n## The full design\n"
+    yield (
+        f"Verdict: {judgement.verdict}. {measurement.runs} runs over {measurement.seeds} seeds, "
+        f"{_time(measurement)}wanlab {measurement.wanlab}, kernel {measurement.kernel}. To repeat it:"
+        f" `wanlab reproduce run {unit.name} --full`.\n"
+    )
+    yield from _predictions(judgement)
+
+
+def _repetition(unit: GalleryUnit, measurement: MeasuredFigure) -> Iterator[str]:
     yield "\n## How to repeat it\n"
-    full = " --full" if measurement.size == "full" else ""
+    full = " --full" if measurement.size == FULL else ""
     yield f"    wanlab reproduce run {unit.name}{full}\n"
     yield (
         f"{measurement.runs} runs over {measurement.seeds} seeds, {_time(measurement)}wanlab"
@@ -148,7 +207,7 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
 def estimate_of(
     point: PublishedPoint, unit: GalleryUnit, measurement: MeasuredFigure
 ) -> Estimate | None:
-    """Return what was measured at a published point; None if the design has no such point."""
+    """Return the measurement at a published point; None if the design has no such point."""
     axes = unit.axes
     parameters = {axes.over: point.x, **({axes.by: point.series} if axes.by else {})}
     measured = measurement.at(parameters)

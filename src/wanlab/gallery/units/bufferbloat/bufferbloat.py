@@ -9,6 +9,15 @@ from wanlab.bottleneck import QUEUE_PORT, bottleneck, listen
 
 PAGE_BYTES = 177_669
 """The page of the assignment's starter code."""
+RENO_OF_2000 = {
+    "net.ipv4.tcp_congestion_control": "reno",
+    "net.ipv4.tcp_sack": "0",
+    "net.ipv4.tcp_dsack": "0",
+    "net.ipv4.tcp_recovery": "0",
+    "net.ipv4.tcp_early_retrans": "0",
+    "net.ipv4.tcp_frto": "0",
+}
+"""Losses are found by three duplicate acknowledgements or a timeout."""
 
 
 @experiment(
@@ -25,15 +34,17 @@ def bufferbloat(
     rtt: str = "20ms",
     congestion: str = "reno",
     page_bytes: int = PAGE_BYTES,
+    recovery: str = "today",
 ) -> None:
     """Measure round-trip times and page-load times beside a download at home, in 200 s.
 
     The buffer holds `packets` packets. The page is loaded three times, 50, 100 and 150 s after the
     download's start, up to 5 s earlier or later at an instant drawn from the seed. The first 10 s of the
-    ping are not measured.
+    ping are not measured. `recovery` from losses is that of `today` or that of Reno in `2000`.
     """
     queue = {"kind": "fifo", "packets": packets}
-    with run.network(bottleneck(rate, [rtt], queue)) as net:
+    sysctls = RENO_OF_2000 if recovery == "2000" else {}
+    with run.network(bottleneck(rate, [rtt], queue), sysctls=sysctls) as net:
         Path(run.folder, "index.html").write_bytes(b"x" * page_bytes)
         listen(net, 1)
         net["h1"].start("python3 -m http.server 80 --bind 0.0.0.0")
