@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab import load
 from wanlab.cli import lab_start
@@ -89,13 +90,17 @@ def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -
     ran = wanlab("lab", "run", "1", "ex1", *options, "--table", str(tmp_path / "course.md"))
     rows = json.loads(ran.output)
     assert [(row["name"], row["status"]) for row in rows] == [("1", 0), ("ex1", 0)]
-    kept = json.loads((tmp_path / "results" / "course-seed1.json").read_text())
+    kept = json.loads((tmp_path / "results" / "course.json").read_text())
     assert kept["units"] == rows
     assert kept["together"]["steps"] == sum(row["steps"] for row in rows)
-    page = (tmp_path / "results" / "course-seed1.html").read_text()
+    page = (tmp_path / "results" / "course.html").read_text()
     assert all((tmp_path / "results" / row["report"]).is_file() for row in rows)
     assert all(row["report"] in page for row in rows)
     assert "Lab 1: Introduction to Mininet" in (tmp_path / "course.md").read_text()
+    written = [(tmp_path / "results" / row["report"]).stat().st_mtime_ns for row in rows]
+    ran = wanlab("lab", "run", "1", "ex1", *options, "--resume")
+    assert json.loads(ran.output) == rows
+    assert written == [(tmp_path / "results" / row["report"]).stat().st_mtime_ns for row in rows]
 
 
 @pytest.mark.machine
@@ -103,6 +108,9 @@ def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: 
     options = ["--seeds", "2", "--seed", "5", "-j", "2", "--results", str(tmp_path / "results")]
     ran = wanlab("lab", "run", "1", *options)
     assert ran.status == 0, ran.errors
+    written = (tmp_path / "results" / "lab01-seed5" / "report.json").stat().st_mtime_ns
+    assert wanlab("lab", "run", "1", *options).output == ran.output
+    assert (tmp_path / "results" / "lab01-seed5" / "report.json").stat().st_mtime_ns == written
     lines = ran.output.decode().splitlines()
     assert lines[0] == "Lab 1: Introduction to Mininet, 2 seeds"
     (kept,) = (tmp_path / "results").glob("*-seed5-to-6.json")
@@ -112,6 +120,11 @@ def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: 
     assert all(len(number["values"]) == 2 for number in document["numbers"])
     typical = sum(number["includes_manual"] for number in document["numbers"])
     assert f"seeds for {typical} of {len(document['numbers'])} numbers" in ran.output.decode()
+
+
+def test_distributions_are_for_a_table(wanlab: Any) -> None:
+    ran = wanlab("lab", "run", "1", "--distributions", "docs")
+    assert (ran.status, "--distributions needs --table" in ran.errors) == (2, True)
 
 
 def test_many_seeds_are_for_one_unit(wanlab: Any) -> None:
@@ -126,7 +139,7 @@ def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
     assert all(b"started" in line for line in began)
     assert len(of_series(wanlab.folder)) == 3
     series.terminate()
-    series.communicate(timeout=60)
+    series.communicate(timeout=PATIENCE_S)
     assert series.returncode == 128 + signal.SIGTERM
     assert of_series(wanlab.folder) == []
 

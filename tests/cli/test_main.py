@@ -28,7 +28,7 @@ def test_without_a_word_it_says_which_there_are(wanlab: Any) -> None:
 def test_every_verb_has_help(wanlab: Any, verb: str) -> None:
     ran = wanlab(*verb.split(), "--help")
     assert (ran.status, ran.errors) == (0, "")
-    assert ran.output.decode().lower().startswith("usage: ")
+    assert ran.output.decode().lower().startswith(f"usage: wanlab {verb} ")
     assert max(map(len, ran.output.decode().splitlines())) <= 80
 
 
@@ -244,3 +244,17 @@ def test_an_import_cannot_hide_ctrl_c(tmp_path: Path) -> None:
         check=False,
     )
     assert (ran.stdout, ran.stderr) == ("130\n", "")
+
+
+def test_ctrl_c_waits_for_an_import_that_a_busy_computer_delays(tmp_path: Path) -> None:
+    """An exception within a class of the module would end as an error of the import."""
+    module = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(1.5)\n"
+    (tmp_path / "hides_exceptions.py").write_text(f"{module}print('imported', flush=True)\n")
+    ran = subprocess.run(
+        [sys.executable, "-c", IMPORTS_IT],
+        env={"PYTHONPATH": ":".join([*sys.path, str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("imported\n130\n", "")

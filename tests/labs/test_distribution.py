@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from wanlab.labs.distribution import distributions, text
+from wanlab.errors import WanlabError
+from wanlab.labs.distribution import (
+    NumberDistribution,
+    UnitDistribution,
+    distributions,
+    read_all,
+    text,
+)
 from wanlab.labs.report import UnitReport
 
 
@@ -26,6 +34,10 @@ def report(*figures: dict[str, Any]) -> UnitReport:
     return cast(UnitReport, {"steps": steps, "solution": []})
 
 
+def of_unit(*numbers: NumberDistribution, seeds: int) -> UnitDistribution:
+    return UnitDistribution("18", tuple(range(seeds)), {}, "0.2.0", "6.12.9", numbers)
+
+
 def test_each_number_has_its_median_and_its_central_range() -> None:
     values = [9 + seed / 40 for seed in range(41)]  # 9.0 to 10.0
     (number,) = distributions([report(figure(value)) for value in values])
@@ -41,7 +53,7 @@ def test_a_band_that_only_a_tail_reaches_does_not_include_the_manual() -> None:
     assert number.share_in_band == 1 / 80
     assert number.central == (20.0, 20.0)
     assert not number.includes_manual
-    said = text([number], "Lab 18", 80)
+    said = text(of_unit(number, seeds=80), "Lab 18")
     assert "the manual's band meets the central 95 % of the seeds for 0 of 1 numbers" in said
     assert "1 of them differ from seed to seed" in said
     assert "step 7, rate: all but the tails are above the manual's band" in said
@@ -61,3 +73,33 @@ def test_texts_and_numbers_that_were_not_taken_are_left_out() -> None:
     (number,) = distributions(reports)
     assert number.values == (9.5, 9.7)
     assert number.as_json()["median"] == 9.6
+
+
+@pytest.mark.parametrize(
+    ("manual", "values", "verdict", "place"),
+    [
+        ("9.5", (9.4, 9.4), "same", 1.0),
+        ("about 9.5", (9.0, 9.4, 9.5, 9.6, 20.0), "within", 0.5),
+        ("9.5", (9.6, 9.7, 9.8), "band only", 0.0),
+        ("9.5 (icmp_seq 3, 6 are missing)", (9.4, 9.6), "within", 0.5),
+        ("not given", (9.6, 9.7, 9.8), "band only", None),
+        ("9.5", (11.0, 12.0), "outside", 0.0),
+        ("9,500", (11.0, 12.0), "outside", None),  # in another unit than the band
+    ],
+)
+def test_the_manuals_number_has_a_place_among_the_seeds(
+    manual: str, values: tuple[float, ...], verdict: str, place: float | None
+) -> None:
+    (number,) = distributions([report(figure(value) | {"manual": manual}) for value in values])
+    assert (number.verdict, number.place_of_manual) == (verdict, place)
+
+
+def test_distributions_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    numbers = distributions([report(figure(value)) for value in (9.5, 9.7, 11.0)])
+    many, few = of_unit(*numbers, seeds=3), of_unit(*numbers, seeds=2)
+    (tmp_path / "lab18-seed1-to-3.json").write_text(many.to_json())
+    (tmp_path / "lab18-seed1-to-2.json").write_text(few.to_json())
+    assert read_all(tmp_path) == {"18": many}
+    (tmp_path / "lab18-seed1-to-9.json").write_text("{}")
+    with pytest.raises(WanlabError, match="has no distributions"):
+        read_all(tmp_path)

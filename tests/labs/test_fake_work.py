@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from wanlab import save, shapes
-from wanlab.labs import unit_file, unit_run
+from wanlab.labs import grade, unit_file, unit_run
 from wanlab.labs.report import GradeReport
 from wanlab.labs.unit import Unit
 
@@ -195,6 +195,20 @@ def test_the_cure_beside_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Pat
     assert report["changed_programs"] == fakes
 
 
+def test_a_measurement_with_a_limit_at_the_wrong_port_is_ended_early(
+    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grade, "MAX_PACKETS", 10_000)
+    monkeypatch.setattr(grade, "LOOK_NS", 100_000_000)
+    elsewhere = CURE.replace("100mbit", "10gbit").replace("s1-eth2", "s2-eth1")
+    report = graded(unit, tmp_path, f"tc qdisc del dev s1-eth2 root\n{elsewhere}\n")
+    check = report["checks"][0]
+    assert report["points"] == 0
+    assert (check["passed"], check["value"]) == (False, None)
+    assert check["reason"].startswith("not measured to its end: after 0.1 s of this test")
+    assert graded(unit, tmp_path, CURE)["points"] == 9
+
+
 def test_a_submission_cannot_read_what_is_beside_it(unit: Unit, tmp_path: Path) -> None:
     secret = "the word of this term"
     for name in ("grades.csv", "seeds.csv"):
@@ -232,6 +246,13 @@ def test_steps_cannot_reach_the_files_of_the_grader(unit: Unit, tmp_path: Path) 
     assert not (tmp_path / "written.mn").exists()
     assert [p for p in report["problems"] if "not in the home folder" in p]
     assert report["outputs"][-1]["figures"] == []
+
+
+def test_a_broken_script_is_named_with_the_line_that_bash_cannot_read(
+    unit: Unit, tmp_path: Path
+) -> None:
+    report = graded(unit, tmp_path, "true\nif then\n")
+    assert report["problems"][0] == "work.sh, line 2: syntax error near unexpected token `then'"
 
 
 def test_long_outputs_are_cut(unit: Unit, tmp_path: Path) -> None:

@@ -33,12 +33,20 @@ class Nodes:
     mbps: float
     clients: list[str] = field(default_factory=list)
     line_rate: str = "1Gbps"
+    clock: str = "virtual"
 
     def __getitem__(self, name: str) -> Nodes:
         return self
 
     def run_for(self, time: str) -> None:
         pass
+
+    @property
+    def now_ns(self) -> int:
+        return 0
+
+    def read(self, sources: Any) -> list[bytes]:
+        return [b"00000000 00000000\n"]
 
     def start(self, command: Any) -> Process:
         if "-c" not in command:
@@ -64,7 +72,6 @@ class Unlimited(Nodes):
 
     qdiscs: str = ""
     line_rate: str = "0"
-    clock: str = "virtual"
     topology: Any = field(
         default_factory=lambda: SimpleNamespace(hosts=[SimpleNamespace(name="h1")])
     )

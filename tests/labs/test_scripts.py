@@ -133,7 +133,7 @@ WHOLE = (COUNTERS / "iperf3_tcp.json").read_bytes()
         (b"", "is empty: iperf3 has not ended yet"),
         (b" \n", "is empty: iperf3 has not ended yet"),
         (WHOLE[:3000], "is cut off in the middle: iperf3 has not ended yet, or was killed"),
-        (b"Connecting to host", "is no JSON of iperf3's; it begins with: Connecting to host"),
+        (b"Connecting to host", "is not JSON from iperf3; it begins with: Connecting to host"),
         (b'{"a": 1}', "cannot parse the output of iperf3"),
         ((COUNTERS / "iperf3_no_server.json").read_bytes(), "Connection refused"),
     ],

@@ -89,7 +89,7 @@ def test_values_fill_texts_and_numbers(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("rate * 40 * 125", "rate * delay", "line 10 (calculate.bdp): .*there is no number delay"),
-        ("rate * 40 * 125", "open('x')", "line 10 (calculate.bdp): .*it is no calculation"),
+        ("rate * 40 * 125", "open('x')", "line 10 (calculate.bdp): .*it is not a calculation"),
         ("[100, 200, 400]", "[]", "line 6 (draw.rate): there is nothing to draw"),
     ],
 )

@@ -141,6 +141,7 @@ def test_a_faked_program_earns_nothing_and_is_named(
     report = graded(unit, session_of(unit, tmp_path / "home", typed))
     assert report["points"] == 0, report["checks"]
     assert any(path.endswith(changed) for path in report["changed_programs"]), report
+    assert not any("wanlab-check" in path for path in report["changed_programs"])
 
 
 def test_what_a_session_says_of_itself_earns_nothing(unit: Unit, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from wanlab.labs import summary
+from wanlab.labs import course_page, summary
+from wanlab.labs.distribution import NumberDistribution, UnitDistribution
 from wanlab.labs.report import STATUSES, UnitReport
 
 
@@ -15,6 +16,8 @@ def figure(status: str, what: str = "rate", why: str = "") -> dict[str, Any]:
         "ours": 1.0,
         "ours_text": "9.4 Mbit/s",
         "band": "9 to 10",
+        "at_least": 9.0,
+        "at_most": 10.0,
         "status": status,
         "why": why,
     }
@@ -28,6 +31,7 @@ def report(heading: str, *steps: dict[str, Any]) -> UnitReport:
     figures = [one for own in steps for one in own["figures"]]
     parts = {
         "heading": heading,
+        "seed": 7,
         "performed": sum(not own["skipped"] for own in steps),
         "steps_count": len(steps),
         "counts": {s: sum(one["status"] == s for one in figures) for s in STATUSES},
@@ -72,14 +76,38 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
 
 
 def test_the_page_on_the_course_tells_numbers_reasons_and_what_was_skipped() -> None:
-    text = summary.markdown(ROWS, {"6": SIX}, "Said.")
+    text = course_page.page(ROWS, {"6": SIX}, "Said.", {}, {"6": "It is typical."})
+    assert "wrote it: Said." in text
     assert "3 of 4 steps were performed" in text
-    assert "75.0 % reproduced or explained" in text
+    assert "4 numbers and texts, 2 are reproduced, 1 explained and 1 open." in " ".join(
+        text.split()
+    )
     assert "* Lab 6: One, step 2: printed twice" in text
     assert "| 1 | rate | 9\\|5 | 9.4 Mbit/s | 9 to 10 | reproduced |" in text
-    assert "queue (step 2): it starts at once" in text
-    assert 'says "net"' in text
-    assert 'says "links"' not in text
+    assert "* **queue (step 2)**: it starts at once" in text
+    assert "### Lab 6: One\n\nSeed 7: It is typical.\n" in text
+    assert "With many seeds" not in text
+    prose = [line for line in text.splitlines() if not line.startswith("|")]
+    assert max(map(len, prose)) <= 100
+
+
+def drawn(step: int, what: str, *values: float) -> NumberDistribution:
+    return NumberDistribution("steps", step, 0, what, "9.5", "Mbit/s", 9.0, 10.0, values)
+
+
+def test_the_page_on_the_course_says_where_the_manual_lies_among_many_seeds() -> None:
+    numbers = (drawn(1, "rate", 9.4, 9.8), drawn(2, "queue", 20.0, 30.0))
+    known = UnitDistribution("6", (1, 2, 3), {"3": "it was killed"}, "0.2.0", "6.12.9", numbers)
+    six = report(
+        "Lab 6: One",
+        step(1, figure("reproduced") | {"manual": "9.5"}),
+        step(2, figure("explained", "queue", "it starts at once") | {"manual": "about 9.5"}),
+    )
+    text = course_page.page(ROWS, {"6": six}, "Said.", {"6": known}, {})
+    assert "| Lab 6: One | 2 | 6.12.9 | 2 | 0 | 1 | 0 | 1 |" in text
+    assert "* Lab 6: One: queue (step 2) is above. it starts at once" in text
+    assert "| reproduced | 9.41 to 9.79: within, at 50% |" in text
+    assert "| explained | 20.25 to 29.75: outside, at 0% |" in text
 
 
 def test_html_leads_to_the_reports() -> None:

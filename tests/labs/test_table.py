@@ -90,6 +90,7 @@ def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
     }
     return {
         "wanlab": "0",
+        "inputs": "",
         "unit": "14",
         "kind": "lab",
         "number": 14,

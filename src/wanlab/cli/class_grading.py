@@ -18,7 +18,7 @@ from .progress import Progress
 def pack(
     name: str,
     *,
-    seed: int,
+    seed: int | None,
     folder: Path | None,
     script: Path | None,
     session: Path | None,
@@ -27,6 +27,7 @@ def pack(
 ) -> None:
     """Pack a student's work on a unit into one file."""
     unit = catalog.find(name, units)
+    seed = unit.seed if seed is None else seed
     home = folder or Path(unit.folder.name)
     if not home.is_dir():
         raise WanlabError(

@@ -40,7 +40,7 @@ NOTE_COMMAND = (
 def start(
     name: str,
     *,
-    seed: int,
+    seed: int | None,
     clock: str,
     folder: Path | None,
     without_tmux: bool,
@@ -50,7 +50,9 @@ def start(
     """Start a unit's network, with the steps before step `at` done; return the exit status of its
     prompt."""
     one_of("clock", clock, ("virtual", "real"))
-    unit = unit_file.for_seed(catalog.find(name, units), seed)
+    unit = catalog.find(name, units)
+    seed = unit.seed if seed is None else seed
+    unit = unit_file.for_seed(unit, seed)
     if at is not None:
         start_at.steps_before(unit, at)  # before any file is written
     home = (folder or Path(unit.folder.name)).resolve()

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from . import completions
-from .options import Clock, Json, Kernel, Seed, Units
+from .options import Clock, Json, Kernel, Units, UnitSeed
 
 lab = typer.Typer(
     help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
@@ -47,7 +47,7 @@ def lab_show(
         bool,
         typer.Option("--instructor", help="Show the instructor's edition: solutions, times."),
     ] = False,
-    seed: Seed = 1,
+    seed: UnitSeed = None,
     units: Units = None,
 ) -> None:
     """Show the lesson of a unit.
@@ -76,7 +76,7 @@ def lab_show(
 @lab.command("start")
 def lab_start(
     unit: UnitName,
-    seed: Seed = 1,
+    seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
     folder: Annotated[
@@ -109,8 +109,8 @@ def lab_start(
     ~/NTP_Exercises and ~/NTP_Problems.
 
     To have your work graded, type `wanlab lab check UNIT` in the network.
-    With --at, the steps before that one are performed first, as the lesson tells you to type them; it
-    says what they have left running.
+    With --at, all steps before STEP are performed first, as the lesson tells you to type them. The
+    command then lists the programs that those steps have left running.
     """
     from . import lab_start as command_module
 
@@ -137,7 +137,7 @@ def lab_run(
             autocompletion=completions.units,
         ),
     ],
-    seed: Seed = 1,
+    seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
     results: Annotated[
@@ -151,7 +151,7 @@ def lab_run(
     table: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            help="Of several units: write all numbers to FILE as Markdown.", metavar="FILE"
+            help="With several units: write all numbers to FILE as Markdown.", metavar="FILE"
         ),
     ] = None,
     seeds: Annotated[
@@ -160,6 +160,20 @@ def lab_run(
             min=2,
             help="Run one unit with this many seeds: the distribution of each number.",
             metavar="NUMBER",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Of several units: do not repeat runs that have finished (as with --seeds).",
+        ),
+    ] = False,
+    distributions: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="With --table: add the distributions that --seeds has left in FOLDER.",
+            metavar="FOLDER",
         ),
     ] = None,
 ) -> None:
@@ -177,23 +191,30 @@ def lab_run(
     the run. If a run is interrupted, its results so far are in a folder whose name ends in .partial.
     Progress is shown on standard error.
 
-    Each of several units runs in its own process, the longest first. A summary (course-seed1.html and
-    .json) is written next to their reports. Ctrl-C ends all of them.
+    Each of several units runs in its own process, the longest first. A summary (course.html and .json;
+    with --seed 2, course-seed2.html) is written next to their reports. Ctrl-C ends all of them.
 
-    With --seeds, the unit runs with the seeds from --seed on. The table shows each number's median, its
-    central 95 % over the seeds, and how many seeds are in the manual's band.
+    With --seeds, the unit runs with the seeds from --seed on (default: 1). The table shows each number's
+    median, its central 95 % over the seeds, how many seeds are in the manual's band, and where the
+    manual's number lies: which share of the seeds gave less. All values are kept next to the reports.
+
+    With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
+    command resumes. Runs with another version of wanlab, kernel or unit do not count.
 
     Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained,
     or the solution did not pass.
     """
     from . import labs
 
+    if distributions is not None and table is None:
+        raise typer.BadParameter("--distributions needs --table")
     if seeds is not None:
         if table is not None:
             raise typer.BadParameter("--seeds cannot be combined with --table")
+        first = 1 if seed is None else seed
         status = labs.run_seeds(
             units,
-            seeds=range(seed, seed + seeds),
+            seeds=range(first, first + seeds),
             clock=clock,
             results=results,
             as_json=as_json,
@@ -208,6 +229,8 @@ def lab_run(
             as_json=as_json,
             jobs=jobs,
             markdown=table,
+            distributions=distributions,
+            resumes=resume,
         )
     else:
         status = labs.run(units[0], seed=seed, clock=clock, results=results, as_json=as_json)
@@ -225,7 +248,7 @@ def lab_check(
         Optional[Path],  # noqa: UP045
         typer.Option(help="A session file or hand-in: grade what was typed.", metavar="FILE"),
     ] = None,
-    seed: Seed = 1,
+    seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
     folder: Annotated[
@@ -271,7 +294,7 @@ def lab_check(
 @lab.command("hand-in")
 def lab_hand_in(
     unit: UnitName,
-    seed: Seed = 1,
+    seed: UnitSeed = None,
     folder: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="The folder of lab start (default: ./problem1).", metavar="FOLDER"),
@@ -342,7 +365,7 @@ def lab_grade(
     ] = None,
     due: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help='Mark what is later: "2026-11-20 23:59".', metavar="TIME"),
+        typer.Option(help='Mark later submissions as late: "2026-11-20 23:59".', metavar="TIME"),
     ] = None,
     minutes: Annotated[
         float, typer.Option(help="Real time for one submission.", metavar="NUMBER", min=0.01)

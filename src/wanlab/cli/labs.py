@@ -12,6 +12,7 @@ from wanlab import Network, __version__
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, report, summary, table, unit_file
 from wanlab.labs.unit import Unit
+from wanlab.machine.embedded import find_image
 
 from .progress import Progress
 from .topologies import one_of
@@ -50,10 +51,11 @@ def _row(name: str, units: Path | None) -> dict[str, object]:
     }
 
 
-def run(name: str, *, seed: int, clock: str, results: Path, as_json: bool) -> int:
+def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool) -> int:
     """Run a unit and print its report; return 0 if everything is as it should be."""
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name)
+    seed = unit.seed if seed is None else seed
     from wanlab.labs import unit_run  # it loads matplotlib, which takes a second
 
     progress = Progress()
@@ -79,17 +81,22 @@ def run(name: str, *, seed: int, clock: str, results: Path, as_json: bool) -> in
 def run_several(
     names: list[str],
     *,
-    seed: int,
+    seed: int | None,
     clock: str,
     results: Path,
     as_json: bool,
     jobs: int,
     markdown: Path | None = None,
+    distributions: Path | None = None,
+    resumes: bool = False,
 ) -> int:
     """Run units in processes of their own, `jobs` at a time, and print a summary.
 
-    `markdown` is the file to write all figures to: docs/course.md.
+    `markdown` is the file to write all numbers to, docs/course.md; `distributions` is a folder with
+    what `run_seeds` has written. With `resumes`, runs that have finished are not repeated.
     """
+    from wanlab.labs import course_page, distribution
+
     from .series import ParallelUnits, write_summary
 
     one_of("clock", clock, CLOCKS)
@@ -97,15 +104,24 @@ def run_several(
         if name != ALL:
             catalog.find(name)
     names = [*catalog.names()] if ALL in names else names
-    units = ParallelUnits(names, jobs=jobs, seeds=[seed], clock=clock, results=results)
+    known = distribution.read_all(distributions) if distributions is not None else {}
+    units = ParallelUnits(
+        names,
+        jobs=jobs,
+        seeds=None if seed is None else [seed],
+        clock=clock,
+        results=results,
+        resumes=resumes,
+    )
     ended = units.run()
     wall_s = units.progress.real_s()
     rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
     page = write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
     if markdown is not None:
-        conditions = _conditions(seed, clock, jobs, len(rows), wall_s)
+        conditions = _conditions(seed, clock, summary.totals(rows)["wall_s"] or 0.0)
         reports = {unit.name: unit.report for unit in ended if unit.report is not None}
-        _write(markdown, summary.markdown(rows, reports, conditions))
+        reasons = {row["name"]: catalog.find(row["name"]).seed_why for row in rows}
+        _write(markdown, course_page.page(rows, reports, conditions, known, reasons))
     if as_json:
         print(json.dumps(rows, indent=2, sort_keys=True))
     else:
@@ -119,7 +135,8 @@ def run_seeds(
 ) -> int:
     """Run one unit with many seeds and print the distribution of each number.
 
-    Return 1 if a seed left no report; a number outside the manual's band is no failure here.
+    Runs that have finished already are not repeated. Return 1 if a seed left no report; a number
+    outside the manual's band is no failure here.
     """
     from wanlab.labs import distribution
 
@@ -129,34 +146,38 @@ def run_seeds(
     if len(names) != 1 or names == [ALL]:
         raise WanlabError("--seeds takes one unit", "run one after the other")
     unit = catalog.find(names[0])
-    ended = ParallelUnits(names, jobs=jobs, seeds=seeds, clock=clock, results=results).run()
-    numbers = distribution.distributions([each.report for each in ended if each.report is not None])
+    ended = ParallelUnits(
+        names, jobs=jobs, seeds=seeds, clock=clock, results=results, resumes=True
+    ).run()
     failed = [each for each in ended if each.report is None]
-    document = {
-        "unit": unit.name,
-        "seeds": list(seeds),
-        "failed": {str(each.seed): each.error for each in failed},
-        "numbers": [number.as_json() for number in numbers],
-    }
+    found = distribution.UnitDistribution(
+        unit=unit.name,
+        seeds=tuple(seeds),
+        failed={str(each.seed): each.error for each in failed},
+        wanlab=__version__,
+        kernel=find_image().release,
+        numbers=distribution.distributions([each.report for each in ended if each.report]),
+    )
     path = results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
-    _write(path, json.dumps(document, indent=2) + "\n")
+    _write(path, found.to_json())
     if as_json:
-        print(json.dumps(document, indent=2))
+        print(found.to_json(), end="")
     else:
-        print(distribution.text(numbers, unit.heading, len(seeds) - len(failed)), end="")
+        print(distribution.text(found, unit.heading), end="")
         for each in failed:
             print(f"seed {each.seed} failed: {each.error}")
         print(f"all values are in {path}")
     return 1 if failed else 0
 
 
-def _conditions(seed: int, clock: str, jobs: int, count: int, wall_s: float) -> str:
+def _conditions(seed: int | None, clock: str, wall_s: float) -> str:
     """Return the conditions of a run, for the course's page."""
-    side = f"{jobs} at a time" if jobs > 1 else "one after the other"
-    cores = len(os.sched_getaffinity(0))
+    seeds = "each unit's own seed (1 unless its section says otherwise)"
+    image = find_image()
     return (
-        f"Seed {seed}, {clock} clock, wanlab {__version__}; {count} units, {side}, took "
-        f"{wall_s / 60:.1f} minutes on {cores} cores."
+        f"{seeds if seed is None else f'seed {seed}'}, {clock} clock, wanlab {__version__}, Linux "
+        f"{image.release} (manifest {image.manifest_hash[:12]}). All runs together took "
+        f"{wall_s / 60:.0f} minutes of wall time, which depends on the computer and its other load."
     )
 
 
@@ -175,7 +196,7 @@ def check(
     *,
     script: Path | None,
     session: Path | None = None,
-    seed: int,
+    seed: int | None,
     clock: str,
     as_json: bool,
     keep: Path | None,
@@ -186,6 +207,7 @@ def check(
     unit = catalog.find(name, units)
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks")
+    seed = unit.seed if seed is None else seed
     progress = Progress()
     try:
         if session is not None:

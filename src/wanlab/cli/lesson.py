@@ -15,11 +15,13 @@ def show(
     hint: int | None,
     with_answers: bool,
     for_instructors: bool,
-    seed: int,
+    seed: int | None,
     units: Path | None,
 ) -> None:
     """Print Markdown, formatted if standard output is a terminal."""
-    unit = unit_file.for_seed(catalog.find(name, units), seed)
+    unit = catalog.find(name, units)
+    seed = unit.seed if seed is None else seed
+    unit = unit_file.for_seed(unit, seed)
     if with_answers or for_instructors:
         lesson.refuse_answers()
     if for_instructors:

@@ -40,6 +40,15 @@ OptionalSeed = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
 ]
+UnitSeed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        min=0,
+        help="Seed of the unit's faults and values, and of all random numbers (default: the unit's, "
+        "mostly 1).",
+        metavar="NUMBER",
+    ),
+]
 Clock = Annotated[
     str,
     choice_option("virtual (as fast as possible, repeatable) or real.", "CLOCK", "virtual", "real"),

@@ -10,14 +10,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from wanlab.errors import RequirementError
-from wanlab.labs import catalog, durations, summary, unit_file, unit_process
-from wanlab.labs.report import UnitReport
+from wanlab.labs import catalog, durations, run_inputs, summary, unit_file, unit_process
+from wanlab.labs.report import UnitReport, is_good
 from wanlab.labs.unit import Unit
 from wanlab.temporary import TemporaryFolder
 
@@ -71,25 +71,39 @@ class UnitOutcome:
 
 
 class ParallelUnits:
-    """Runs units with each of the seeds; `run` returns the outcomes in the order of names and seeds."""
+    """Runs units with each of the seeds; `run` returns the outcomes in the order of names and seeds.
+
+    Without seeds, each unit runs with its own. With `resumes`, runs of equal inputs that have
+    finished earlier are not repeated.
+    """
 
     def __init__(
-        self, names: Sequence[str], *, jobs: int, seeds: Sequence[int], clock: str, results: Path
+        self,
+        names: Sequence[str],
+        *,
+        jobs: int,
+        seeds: Sequence[int] | None,
+        clock: str,
+        results: Path,
+        resumes: bool = False,
     ):
         self.progress = Progress()
         self._tasks = [
-            SeededUnit(name, seed, f"{name} (seed {seed})" if len(seeds) > 1 else name)
+            SeededUnit(name, seed, f"{name} (seed {seed})" if seeds and len(seeds) > 1 else name)
             for name in dict.fromkeys(names)
-            for seed in seeds
+            for seed in seeds or [catalog.find(name).seed]
         ]
+        self._ended = dict(finished(self._tasks, results, clock)) if resumes else {}
         expected = {name: expected_s(catalog.find(name)) for name in names}
-        self._waiting = sorted(self._tasks, key=lambda task: -expected[task.name])
+        self._waiting = sorted(
+            (task for task in self._tasks if task not in self._ended),
+            key=lambda task: -expected[task.name],
+        )
         self._options = ["--clock", clock, "--results", str(results)]
         self._results = results
         self._running: list[RunningUnit] = []
-        self._ended: dict[SeededUnit, UnitOutcome] = {}
         cores = sorted(os.sched_getaffinity(0))
-        jobs = min(jobs, len(self._tasks))
+        jobs = max(1, min(jobs, len(self._waiting)))
         separate = [frozenset({core}) for core in cores[:jobs]]
         self._free_cores = separate if 1 < jobs <= len(cores) else [frozenset(cores)] * jobs
         self._last_report = 0.0
@@ -178,6 +192,18 @@ class ParallelUnits:
                 unit.process.wait()
 
 
+def finished(
+    tasks: Sequence[SeededUnit], results: Path, clock: str
+) -> Iterator[tuple[SeededUnit, UnitOutcome]]:
+    """Yield the outcomes of runs that need not be repeated."""
+    for task in tasks:
+        unit = catalog.find(task.name)
+        report = run_inputs.finished_run(results, unit, seed=task.seed, clock=clock)
+        if report is not None:
+            status = 0 if is_good(report) else 1
+            yield task, UnitOutcome(task.name, task.seed, status, report, "")
+
+
 def expected_s(unit: Unit) -> float:
     """Estimate how much network time a unit takes, by the durations in its commands."""
     steps = list(unit.steps)
@@ -190,13 +216,22 @@ def expected_s(unit: Unit) -> float:
 
 
 def write_summary(
-    rows: Sequence[summary.SummaryRow], folder: Path, *, seed: int, clock: str, wall_s: float
+    rows: Sequence[summary.SummaryRow],
+    folder: Path,
+    *,
+    seed: int | None,
+    clock: str,
+    wall_s: float,
 ) -> Path:
-    """Write course-seed1.json and .html next to the units' reports; return the path of the page."""
+    """Write course.json and .html next to the units' reports; return the path of the page.
+
+    A seed that was chosen for all units is in the names: course-seed2.html.
+    """
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
     document = {**about, "units": rows, "together": summary.totals(rows)}
-    path = folder / f"course-seed{seed}.html"
-    heading = f"The course, seed {seed}, {clock} clock: {len(rows)} units in {wall_s:.0f} s"
+    path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
+    chosen = "" if seed is None else f"seed {seed}, "
+    heading = f"The course, {chosen}{clock} clock: {len(rows)} units in {wall_s:.0f} s"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(document, indent=2, sort_keys=True) + "\n"

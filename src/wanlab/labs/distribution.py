@@ -6,24 +6,38 @@ outside the central 95 % of the seeds is not explained by chance.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from wanlab.errors import WanlabError
+
 from .outcome import TEXT, readable
-from .report import UnitReport
+from .report import FigureReport, UnitReport
 
 CENTRAL = 0.95
-HEADINGS = ("what", "manual", "median", "central 95 %", "in band")
+HEADINGS = ("what", "manual", "median", "central 95 %", "in band", "manual's")
+SAME, WITHIN, BAND_ONLY, OUTSIDE = "same", "within", "band only", "outside"
+"""Where the manual's number lies: the seeds give one number; within their central 95 %; outside it, but
+its band is not; band and all outside it."""
+# A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
+_NUMBER = re.compile(r"(?:about |near |~)?(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?: \(.*\))?")
+Key = tuple[str, int, int]
+"""The part of the unit (steps, solution), the step, and the place among its figures."""
 
 
 @dataclass(frozen=True)
 class NumberDistribution:
     """A number of the manual, and what each seed gave for it."""
 
+    part: str
     step: int
+    place: int
     what: str
     manual: str
     unit: str
@@ -31,6 +45,10 @@ class NumberDistribution:
     at_most: float | None
     values: tuple[float, ...]
     """In the order of the seeds; a seed that gave none is left out."""
+
+    @property
+    def key(self) -> Key:
+        return self.part, self.step, self.place
 
     @property
     def median(self) -> float:
@@ -56,6 +74,40 @@ class NumberDistribution:
         central_low, central_high = self.central
         return low <= central_high and central_low <= high
 
+    @property
+    def manual_value(self) -> float | None:
+        """The manual's number in our unit; None if the manual has no number or another unit."""
+        match = _NUMBER.fullmatch(self.manual.strip())
+        value = float(match[1].replace(",", "")) if match else math.nan
+        low, high = self._band()
+        return value if low <= value <= high else None
+
+    @property
+    def place_of_manual(self) -> float | None:
+        """The share of the seeds that gave less than the manual's number; ties count half."""
+        manual = self.manual_value
+        if manual is None:
+            return None
+        below = sum(value < manual for value in self.values)
+        equal = sum(value == manual for value in self.values)
+        return (below + equal / 2) / len(self.values)
+
+    @property
+    def verdict(self) -> str:
+        """SAME, WITHIN, BAND_ONLY or OUTSIDE."""
+        if len(set(self.values)) == 1:
+            return SAME
+        low, high = self.central
+        if (manual := self.manual_value) is not None and low <= manual <= high:
+            return WITHIN
+        return BAND_ONLY if self.includes_manual else OUTSIDE
+
+    @property
+    def side(self) -> str:
+        """Whether typical values are below or above the manual's band."""
+        is_below = self.at_least is not None and self.median < self.at_least
+        return "below" if is_below else "above"
+
     def _band(self) -> tuple[float, float]:
         low = -math.inf if self.at_least is None else self.at_least
         return low, math.inf if self.at_most is None else self.at_most
@@ -67,47 +119,147 @@ class NumberDistribution:
             "central": list(self.central),
             "share_in_band": self.share_in_band,
             "includes_manual": self.includes_manual,
+            "manual_value": self.manual_value,
+            "place_of_manual": self.place_of_manual,
+            "verdict": self.verdict,
         }
 
 
-def distributions(reports: Sequence[UnitReport]) -> list[NumberDistribution]:
+@dataclass(frozen=True)
+class UnitDistribution:
+    """The results of a unit with many seeds."""
+
+    unit: str
+    seeds: tuple[int, ...]
+    failed: Mapping[str, str]
+    """The error of each seed that left no report."""
+    wanlab: str
+    kernel: str
+    numbers: tuple[NumberDistribution, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many seeds left a report."""
+        return len(self.seeds) - len(self.failed)
+
+    def find(self, key: Key, figure: FigureReport) -> NumberDistribution | None:
+        """Return the distribution of a figure, by its place, with the band that it has now."""
+        for number in self.numbers:
+            if number.key == key and number.what == figure["what"]:
+                return replace(
+                    number,
+                    manual=figure["manual"],
+                    at_least=figure["at_least"],
+                    at_most=figure["at_most"],
+                )
+        return None
+
+    def to_json(self) -> str:
+        """Return a JSON document with a line for each number."""
+        head = {
+            "unit": self.unit,
+            "wanlab": self.wanlab,
+            "kernel": self.kernel,
+            "seeds": list(self.seeds),
+            "failed": dict(self.failed),
+        }
+        rows = [json.dumps(number.as_json()) for number in self.numbers]
+        numbers = ",\n".join(rows)
+        return f'{json.dumps(head)[:-1]},\n"numbers": [\n{numbers}\n]}}\n'
+
+
+def read_all(folder: Path) -> dict[str, UnitDistribution]:
+    """Return what `to_json` has written into a folder, by unit; that of most seeds if there are several.
+
+    Raises WanlabError if there is none, or if a file is something else.
+    """
+    found: dict[str, UnitDistribution] = {}
+    for path in sorted(folder.glob("*-seed*-to-*.json")):
+        one = _read(path)
+        if one.unit not in found or found[one.unit].runs < one.runs:
+            found[one.unit] = one
+    if not found:
+        raise WanlabError(
+            f"{folder} has no distributions", "make one: wanlab lab run UNIT --seeds NUMBER"
+        )
+    return found
+
+
+def _read(path: Path) -> UnitDistribution:
+    fields = [*NumberDistribution.__dataclass_fields__]
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        numbers = tuple(
+            NumberDistribution(
+                **{**{name: row[name] for name in fields}, "values": tuple(row["values"])}
+            )
+            for row in data["numbers"]
+        )
+        return UnitDistribution(
+            unit=data["unit"],
+            seeds=tuple(data["seeds"]),
+            failed=data["failed"],
+            wanlab=data["wanlab"],
+            kernel=data["kernel"],
+            numbers=numbers,
+        )
+    except OSError as error:
+        raise WanlabError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise WanlabError(
+            f"{path} has no distributions: {error}", "repeat it: wanlab lab run UNIT --seeds NUMBER"
+        ) from None
+
+
+def distributions(reports: Sequence[UnitReport]) -> tuple[NumberDistribution, ...]:
     """Return the distribution of each number that was measured, in the order of the steps."""
-    found: dict[tuple[str, int, int], tuple[NumberDistribution, list[float]]] = {}
+    found: dict[Key, tuple[NumberDistribution, list[float]]] = {}
     for report in reports:
-        for part, steps in (("steps", report["steps"]), ("solution", report["solution"])):
-            for step in steps:
-                for place, figure in enumerate(step["figures"]):
-                    if figure["ours"] is None or figure["what"].startswith(TEXT):
-                        continue
-                    number = NumberDistribution(
-                        step=step["n"],
-                        what=figure["what"],
-                        manual=figure["manual"],
-                        unit=figure["unit"],
-                        at_least=figure["at_least"],
-                        at_most=figure["at_most"],
-                        values=(),
-                    )
-                    key = (part, step["n"], place)
-                    found.setdefault(key, (number, []))[1].append(figure["ours"])
-    return [replace(number, values=tuple(values)) for number, values in found.values()]
+        for key, figure in figures(report):
+            if figure["ours"] is None or figure["what"].startswith(TEXT):
+                continue
+            part, step, place = key
+            number = NumberDistribution(
+                part=part,
+                step=step,
+                place=place,
+                what=figure["what"],
+                manual=figure["manual"],
+                unit=figure["unit"],
+                at_least=figure["at_least"],
+                at_most=figure["at_most"],
+                values=(),
+            )
+            found.setdefault(key, (number, []))[1].append(figure["ours"])
+    return tuple(replace(number, values=tuple(values)) for number, values in found.values())
 
 
-def text(numbers: Sequence[NumberDistribution], heading: str, seeds: int) -> str:
+def figures(report: UnitReport) -> Iterator[tuple[Key, FigureReport]]:
+    """Yield the figures of a report with their keys."""
+    for part, steps in (("steps", report["steps"]), ("solution", report["solution"])):
+        for step in steps:
+            for place, figure in enumerate(step["figures"]):
+                yield (part, step["n"], place), figure
+
+
+def text(found: UnitDistribution, heading: str) -> str:
     """Return a table with a row per number, and how many of the manual's are typical."""
+    numbers = found.numbers
     rows = [HEADINGS, *(_cells(number) for number in numbers)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{heading}, {seeds} seeds", ""]
+    lines = [f"{heading}, {found.runs} seeds", ""]
     for row in rows:
         first, *others = row
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells]))
     typical = sum(number.includes_manual for number in numbers)
-    varying = sum(len(set(number.values)) > 1 for number in numbers)
+    varying = [number for number in numbers if number.verdict != SAME]
+    within = sum(number.verdict == WITHIN for number in varying)
     lines += [
         "",
         f"the manual's band meets the central 95 % of the seeds for {typical} of {len(numbers)} numbers",
-        f"{varying} of them differ from seed to seed",
+        f"{len(varying)} of them differ from seed to seed; of these, the manual's own number is within "
+        f"the central 95 % for {within}",
         *_outside(numbers),
     ]
     return "\n".join(lines) + "\n"
@@ -115,18 +267,21 @@ def text(numbers: Sequence[NumberDistribution], heading: str, seeds: int) -> str
 
 def _cells(number: NumberDistribution) -> tuple[str, ...]:
     low, high = number.central
+    place = number.place_of_manual
     return (
         f"step {number.step}, {number.what}",
         number.manual,
         f"{readable(number.median)} {number.unit}".strip(),
         f"{readable(low)} to {readable(high)}",
         f"{number.share_in_band:.0%}",
+        number.verdict
+        if place is None or number.verdict == SAME
+        else f"{number.verdict}, {place:.0%}",
     )
 
 
 def _outside(numbers: Sequence[NumberDistribution]) -> Iterator[str]:
     for number in numbers:
         if not number.includes_manual:
-            is_below = number.at_least is not None and number.median < number.at_least
-            side = "below" if is_below else "above"
+            side = number.side
             yield f"  step {number.step}, {number.what}: all but the tails are {side} the manual's band"

@@ -1,4 +1,4 @@
-"""The page that a student gets back: points, what was measured, and hints."""
+"""The page that a student gets back: points, measured values, and hints."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def _section(result: StudentResult) -> str:
     if grade is None:
         return "\n".join(parts)
     rows = "".join(map(_row, grade["checks"]))
-    parts.append(f"<table><tr><th>check<th>points<th>measured<th>right<th></tr>{rows}</table>")
+    heads = "<th>check<th class=number>points<th class=number>measured<th>right<th>"
+    parts.append(f"<table><tr>{heads}</tr>{rows}</table>")
     if any(not check["counts"] for check in grade["checks"]):
         parts.append(
             '<p class="note">Some checks show that nothing was broken. Their points count once '
@@ -118,6 +119,8 @@ def _row(check: CheckReport) -> str:
         f"<td class=number>{escape(value)}</td><td>{escape(band)}</td>"
         f'<td class="{mark}">{mark}</td></tr>'
     )
-    if check["hint"]:
-        row += f'<tr><td colspan=5><div class="hint">{escape(check["hint"])}</div></td></tr>'
+    texts = [check["reason"] if check["measured"] else "", check["hint"]]
+    if any(texts):
+        hint = "<br>".join(escape(text) for text in texts if text)
+        row += f'<tr><td colspan=5><div class="hint">{hint}</div></td></tr>'
     return row

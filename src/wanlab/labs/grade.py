@@ -1,4 +1,4 @@
-"""Grades a network: what a student has built, by its state and by measurements.
+"""Grades the network that a student has built, by its state and by measurements.
 
 A check looks at a state (`tc -j qdisc show dev s1-eth2`) or lets flows run. Each is worth points; a
 check that is missed gives a hint, which says where to look and not what the answer is.
@@ -13,9 +13,10 @@ from typing import Protocol
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
-from wanlab.measure import Sent, sent_through
+from wanlab.measure import Sent, packets_received, sent_through
 from wanlab.measure.metrics import StepOutput, parse_metric
 from wanlab.network import Finished
+from wanlab.units import parse_time
 
 from .outcome import band_text, readable, text_figure
 from .report import OPEN, CheckReport, GradeReport
@@ -27,6 +28,18 @@ FLOW_PROGRAM = "iperf3"
 RATE = re.compile(r"\b(tbf|htb|hfsc|cake|maxrate|rate)\b")
 ENDLESS = "not measured: nothing limits the rate of this network yet, so the test would not end"
 FLOW_LIMIT = "600s"
+FLOW_LIMIT_NS = parse_time(FLOW_LIMIT)
+MAX_PACKETS = 20_000_000
+"""That a measurement may take, counted at each port that they arrive at. Right networks of the course
+take at most about half (Exercise 6: 120 s at 200 Mbit/s). Without limits it would be 300 million."""
+COUNTER_WRAPS = 1 << 32
+LOOK_NS = 1_000_000_000
+"""How often they are counted."""
+TOO_MANY = (
+    "not measured to its end: after {seconds:g} s of this test the network had passed on more than "
+    f"{MAX_PACKETS // 1_000_000} million packets, more than any right one does. Is a rate limit "
+    "missing?"
+)
 HEADER_SHARE = 0.02
 """How much less than iperf3 has received a port may have sent: counters are read at the ends."""
 Say = Callable[[str], None]
@@ -38,6 +51,8 @@ class Measurement:
 
     outputs: list[str]
     sent: Mapping[str, Sent]
+    ended: str = ""
+    """Why it was ended early, if it was."""
 
 
 Measurements = dict[tuple[CheckFlow, ...], Measurement]
@@ -175,9 +190,12 @@ def _measure(
     if check.flows:
         if check.flows not in measured:
             before = _sent(network, ports)
-            outputs = _run_flows(check.flows, network)
-            measured[check.flows] = Measurement(outputs, _since(before, _sent(network, ports)))
+            outputs, ended = _run_flows(check.flows, network)
+            sent = _since(before, _sent(network, ports))
+            measured[check.flows] = Measurement(outputs, sent, ended)
         measurement = measured[check.flows]
+        if measurement.ended:
+            raise WanlabError(measurement.ended)
         _verify_path(check, measurement)
         return StepOutput("".join(measurement.outputs), measurement.outputs)
     node = _node(check.terminal, network)
@@ -228,18 +246,44 @@ def _node(name: str, network: Network) -> CommandNode:
     return network.root if name == CLIENT else network[name]
 
 
-def _run_flows(flows: Sequence[CheckFlow], network: Network) -> list[str]:
-    """Run all flows at once. Where a server of the student's is running, it is used."""
+def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str], str]:
+    """Run all flows at once; return their outputs, and why they were ended early if they were.
+
+    Where a server of the student's is running, it is used.
+    """
     servers = [_start_server(flow, network) for flow in flows]
     network.run_for(SETTLE)
     clients = [_node(flow.client, network).start(flow.command) for flow in flows]
+    ended = ""
     try:
-        finished: list[Finished] = [client.finish(FLOW_LIMIT, check=False) for client in clients]
+        ended = _let_run(clients, network)
+        finished = [client.finish(FLOW_LIMIT, check=False) for client in clients if not ended]
     finally:
-        for server in servers:
-            if server.is_running:
-                server.stop()
-    return [client.output + client.stderr for client in finished]
+        for process in [*servers, *(clients if ended else ())]:
+            if process.is_running:
+                process.stop()
+    return [client.output + client.stderr for client in finished], ended
+
+
+def _let_run(clients: Sequence[Process], network: Network) -> str:
+    """Let the clients run to their end, or until the network has passed on MAX_PACKETS.
+
+    On virtual time that instant is the same each time. On the real clock packets cost no waiting, and
+    the counters may be those of the whole computer. Return why it was the limit, or nothing.
+    """
+    if network.clock != "virtual":
+        return ""
+    before, began_ns = packets_received(network), network.now_ns
+    while any(client.is_running for client in clients):
+        passed_ns = network.now_ns - began_ns
+        if passed_ns >= FLOW_LIMIT_NS:
+            return ""
+        if (packets_received(network) - before) % COUNTER_WRAPS > MAX_PACKETS:
+            return TOO_MANY.format(seconds=passed_ns / 1e9)
+        network.run_until_condition(
+            lambda: not any(client.is_running for client in clients), LOOK_NS
+        )
+    return ""
 
 
 def _start_server(flow: CheckFlow, network: Network) -> Process:

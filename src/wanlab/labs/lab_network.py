@@ -61,10 +61,12 @@ class LabNetwork:
         seed: int,
         clock: str,
         confines: bool = False,
-        session: Path | None = None,
+        session: Path | bool | None = None,
+        memory_bytes: int | None = None,
     ) -> None:
         self._unit = unit
         self._session = session
+        self._memory_bytes = memory_bytes
         self._confines = confines
         self.programs: list[dict[str, str]] = []
         """What the checks run, as it was before anything was typed."""
@@ -102,8 +104,13 @@ class LabNetwork:
 
     def _boot(self, topology: Topology) -> None:
         compile_libraries_ahead()
-        network = network_of(self._unit, topology, self._folder, seed=self._seed, clock=self._clock)
-        if self._session is not None:
+        network = network_of(
+            *(self._unit, topology, self._folder),
+            seed=self._seed,
+            clock=self._clock,
+            memory_bytes=self._memory_bytes,
+        )
+        if self._session:
             network.record_session(self._session)
         network.start()
         self._network = network
@@ -139,10 +146,13 @@ class LabNetwork:
     def end_confinement(self) -> list[str]:
         """End all terminals and everything that runs; return the programs that were changed."""
         network = self.network
-        changed = network.changed_programs(self.programs)
+        changed = {
+            student_files.machine_path(self._folder, path)
+            for path in network.changed_programs(self.programs)
+        }
         network.end_confinement()
         self._shells.clear()
-        return changed
+        return sorted(changed)
 
     def shell(self, name: str, topology: Topology) -> LabShell:
         """Return the terminal of a node, or the client's; it opens when it is first used.

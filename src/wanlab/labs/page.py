@@ -1,4 +1,4 @@
-"""The report of a run as one HTML page: steps, what they printed, and figures beside ours."""
+"""The report of a run as one HTML page: steps, their output, and the manual's figures beside ours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pre { background: #f4f4f2; padding: .6rem .8rem; overflow-x: auto; max-height: 2
 pre.typed { background: #22303c; color: #f2f2ee; max-height: none; }
 table { border-collapse: collapse; margin: .5rem 0; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .reproduced { color: #14692b; } .explained { color: #7a5900; } .open { color: #b3261e; }
 .note { color: #555; } img { max-width: 100%; }
 """

@@ -110,7 +110,7 @@ class RecordReport(TypedDict):
 
 
 class DecisionReport(TypedDict):
-    """What the unit decided where the manual is silent."""
+    """A decision of the unit where the manual is silent."""
 
     what: str
     decided: str
@@ -121,6 +121,8 @@ class UnitReport(TypedDict):
     """One run of a unit."""
 
     wanlab: str
+    inputs: str
+    """The digest of what decides its numbers: see `run_inputs`."""
     unit: str
     kind: str
     number: int
@@ -166,5 +168,5 @@ def is_good(report: UnitReport) -> bool:
 
 
 def transcript(steps: list[StepReport]) -> str:
-    """Return every command with what it printed."""
+    """Return every command with its output."""
     return "\n".join(f"{step['command']}\n{step['output']}" for step in steps if step["command"])

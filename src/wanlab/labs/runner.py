@@ -53,12 +53,13 @@ class StepRunner:
         clock: str = "virtual",
         say: Callable[[str], None] = lambda line: None,
         confines: bool = False,
-        session: Path | None = None,
+        session: Path | bool | None = None,
         measures: bool = True,
+        memory_bytes: int | None = None,
     ) -> None:
         """`confines`: run everything that is typed in a sandbox; see `Network.confine_programs`.
-        `session`: record the network's session in this file. Without `measures`, nothing is sampled
-        and no figures are compared."""
+        `session`: record the network's session in this file (True: without one). Without `measures`,
+        nothing is sampled and no figures are compared."""
         self.unit = unit
         self.folder = folder
         self.canvas = Canvas(unit.topology)
@@ -68,7 +69,13 @@ class StepRunner:
         self._confines = confines
         self._measures = measures
         self._lab = LabNetwork(
-            unit, folder, seed=seed, clock=clock, confines=confines, session=session
+            unit,
+            folder,
+            seed=seed,
+            clock=clock,
+            confines=confines,
+            session=session,
+            memory_bytes=memory_bytes,
         )
         self._records = StepRecords()
         self._started: dict[str, StartedCommand] = {}
@@ -91,7 +98,7 @@ class StepRunner:
 
     @property
     def records(self) -> list[StepRecord]:
-        """What was measured while the steps ran."""
+        """The measurements that were made while the steps ran."""
         return self._records.records
 
     def interrupted_records(self) -> list[StepRecord]:

@@ -57,7 +57,7 @@ def calculate(expression: str, values: Values) -> float:
     try:
         return _tidy(_calculate(ast.parse(expression.strip(), mode="eval").body, values))
     except (SyntaxError, ValueError, ZeroDivisionError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is no calculation"
+        reason = str(error) if isinstance(error, ValueError) else "it is not a calculation"
         raise WanlabError(f'"{expression}": {reason}', "as in rate * 50 * 125") from None
 
 
@@ -113,7 +113,7 @@ def _calculate(node: ast.expr, values: Values) -> float:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         calculation = _OPERATORS[type(node.op)]
         return calculation(_calculate(node.left, values), _calculate(node.right, values))
-    raise ValueError("it is no calculation")
+    raise ValueError("it is not a calculation")
 
 
 def _tidy(number: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wanlab import Network
+from wanlab import Network, Topology
 from wanlab.errors import WanlabError
 
 from .instructor import network_seconds
@@ -22,6 +22,8 @@ class StartedUnit:
     """A unit's network in which the first steps are done."""
 
     network: Network
+    topology: Topology
+    """As the steps have drawn it."""
     folders: dict[str, str]
     """The folder that each terminal has changed to, where it is not the first one."""
     running: Sequence[tuple[str, str]]
@@ -64,23 +66,31 @@ def start_at(
     *,
     seed: int,
     clock: str,
-    session: Path | None,
+    session: Path | bool | None,
     say: Callable[[str], None],
+    memory_bytes: int | None = None,
 ) -> StartedUnit:
     """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
     steps = steps_before(unit, at)
     seconds = network_seconds(steps)
     say(f"performing {len(steps)} steps, about {seconds:.0f} s of network time")
     with StepRunner(
-        unit, home, seed=seed, clock=clock, say=say, session=session, measures=False
+        unit,
+        home,
+        seed=seed,
+        clock=clock,
+        say=say,
+        session=session,
+        measures=False,
+        memory_bytes=memory_bytes,
     ) as runner:
         outcomes = runner.perform(steps, finish=False)
         runner.run_topology()
         names = dict.fromkeys(name for step in steps for name in step.where if step.lines)
         folders = {name: runner.shell(name).folder for name in names}
         running = runner.running_commands()
-        network = runner.release()
+        topology, network = runner.canvas.topology, runner.release()
     problems = [
         f"{outcome.step.title}: {problem}" for outcome in outcomes for problem in outcome.problems
     ]
-    return StartedUnit(network, folders, running, problems)
+    return StartedUnit(network, topology, folders, running, problems)

@@ -107,7 +107,7 @@ def install(home: Path, units: Iterable[Unit]) -> None:
 
 
 def _packed_script(text: str, unit: Unit) -> str:
-    """Return set_env.sh with the seed's values, packed: whoever opens it does not read the fault."""
+    """Return set_env.sh with the seed's values, encoded, so that nobody reads the fault by accident."""
     script = seed_values.shell_assignments(unit.values) + text
     packed = base64.encodebytes(zlib.compress(script.encode(), 9)).decode()
     return (
@@ -127,7 +127,7 @@ def link_home(network: Network) -> None:
 
 
 def keep_settings(network: Network) -> None:
-    """Let /etc/sysctl.conf outlive the machine, and apply what it says, as a computer does at boot."""
+    """Keep /etc/sysctl.conf beyond the machine's end, and apply it, as a computer does at boot."""
     network.root.run(["/bin/sh", "-c", KEEP_SETTINGS, "sh", str(network.folder)])
 
 
@@ -136,6 +136,11 @@ def host_path(home: Path, name: str) -> Path:
     if name == HOME or name.startswith(f"{HOME}/"):
         return home / name[len(HOME) :].lstrip("/")
     return Path(name)
+
+
+def machine_path(home: Path, path: str) -> str:
+    """Return a path in the machine as students know it: the home folder has two names there."""
+    return HOME + path[len(str(home)) :] if path.startswith(f"{home}/") else path
 
 
 def environment(seed: int) -> dict[str, str]:

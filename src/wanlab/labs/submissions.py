@@ -37,7 +37,7 @@ class Student:
 
 @dataclass(frozen=True)
 class Submission:
-    """What counts of what a student handed in for a unit: a script, or a session file."""
+    """The part of a student's hand-in for a unit that is graded: a script, or a session file."""
 
     script: str
     suffix: str
@@ -156,7 +156,7 @@ def _read(file: Path, notes: list[str], student: Student, *, by_session: bool) -
     if file.suffix == hand_in.SESSION_SUFFIX:
         return _session(file, notes)
     if by_session and file.suffix != ".zip":
-        raise WanlabError(f"{file.name} is no session, and no hand-in with one")
+        raise WanlabError(f"{file.name} is neither a session nor a hand-in that contains one")
     if file.suffix != ".zip":
         return Submission(_text(file), file.suffix, file, file.stat().st_mtime, tuple(notes))
     packed = hand_in.read(file)

@@ -5,19 +5,18 @@ A row is made of the report that a unit's run has left; a unit without a report 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import TypedDict
 
-from .outcome import TEXT
 from .page import STYLE
-from .report import EXPLAINED, OPEN, REPRODUCED, STATUSES, FigureReport, UnitReport, all_steps
+from .report import EXPLAINED, OPEN, REPRODUCED, STATUSES, UnitReport, all_steps
 
 HEADS = ("unit", "steps", "checks", *STATUSES, "wall s", "virtual s")
 
 
 class Counts(TypedDict):
-    """What is counted of a unit, or of all; None if the unit has no report."""
+    """The counts of a unit, or of all units; None if the unit has no report."""
 
     performed: int | None
     steps: int | None
@@ -180,94 +179,3 @@ def _link(row: SummaryRow) -> str:
 
 def _html(cells: Sequence[str]) -> str:
     return "".join(f"<td class=number>{escape(cell)}</td>" for cell in cells)
-
-
-# -- docs/course.md -------------------------------------------------------------------------------
-
-
-def markdown(rows: Sequence[SummaryRow], reports: Mapping[str, UnitReport], conditions: str) -> str:
-    """Return the course's page: the table, the skipped steps, and every figure beside ours."""
-    whole = totals(rows)
-    reproduced, explained, unexplained = (
-        whole["reproduced"] or 0,
-        whole["explained"] or 0,
-        whole["open"] or 0,
-    )
-    figures = reproduced + explained + unexplained
-    share = 100 * (reproduced + explained) / figures if figures else 0.0
-    lines = [
-        "# The course",
-        "",
-        f"Written by `wanlab lab run all --table`. {conditions}",
-        "",
-        f"{_of(whole['performed'], whole['steps'])} steps were performed, and "
-        f"{_of(whole['checks_passed'], whole['checks'])} checks passed. Of {figures} figures and",
-        f"texts of the manual, {reproduced} are reproduced, {explained} explained and "
-        f"{unexplained} open ({share:.1f} % reproduced or explained).",
-        "",
-        "A figure is *reproduced* if ours is within a band that the unit's `lab.yaml` states with",
-        "its reason; *explained* if it is not, or was not measured, for a known reason; otherwise",
-        "it is *open*. Texts that occur as they should are counted, but not listed.",
-        "",
-        *_table(
-            ("", *HEADS),
-            [(row["title"] or row["error"], *cells(row["name"], row)) for row in rows],
-        ),
-        "",
-        *_table(("", *HEADS[1:]), [cells("total", whole)]),
-        "",
-        "## Steps that are not performed",
-        "",
-        *(f"* {line}" for report in reports.values() for line in _skipped(report)),
-        "",
-        "## Figures",
-    ]
-    for report in reports.values():
-        lines += _figures(report)
-    return "\n".join([*lines, ""])
-
-
-def _skipped(report: UnitReport) -> Iterator[str]:
-    for step in report["steps"]:
-        reason = step["skipped"] or "; ".join(step["problems"])
-        if reason:
-            yield f"{report['heading']}, step {step['n']}: {_cell(reason)}"
-
-
-def _figures(report: UnitReport) -> Iterator[str]:
-    figures = [
-        (step["n"], figure)
-        for step in all_steps(report)
-        for figure in step["figures"]
-        if figure["status"] != REPRODUCED or not figure["what"].startswith(TEXT)
-    ]
-    if not figures:
-        return
-    yield from ("", f"### {report['heading']}", "")
-    yield from _table(
-        ("step", "what", "manual", "ours", "band", "status"),
-        [(str(n), f["what"], f["manual"], _ours(f), f["band"], f["status"]) for n, f in figures],
-    )
-    reasons = dict.fromkeys(f["why"] for _, f in figures if f["status"] != REPRODUCED)
-    for reason in reasons:
-        names = [f"{f['what']} (step {n})" for n, f in figures if f["why"] == reason]
-        yield ""
-        yield f"{'; '.join(map(_cell, names))}: {_cell(reason)}"
-
-
-def _ours(figure: FigureReport) -> str:
-    if figure["what"].startswith(TEXT):
-        return "yes" if figure["ours"] else "no"
-    return figure["ours_text"]
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
-    for row in rows:
-        yield f"| {' | '.join(map(_cell, row))} |"
-
-
-def _cell(words: str) -> str:
-    """Return text in one line, with Markdown's special characters escaped."""
-    return " ".join(words.split()).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")

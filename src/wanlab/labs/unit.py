@@ -50,7 +50,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Recording:
-    """What to keep of a step as a record, and to draw over time."""
+    """What a step's record contains, and what is drawn over time."""
 
     name: str
     """The record's folder among the results."""
@@ -63,7 +63,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the manual. `lines` are what is typed, if anything."""
+    """One step of the manual. `lines` are the lines to type, if any."""
 
     n: int
     at: str
@@ -101,7 +101,7 @@ class Step:
 
     @property
     def commands(self) -> list[str]:
-        """What is typed at once: several lines may be one command."""
+        """The lines that are typed together: several lines may be one command."""
         is_one = any("<<" in line or line.endswith("\\") for line in self.lines)
         return ["\n".join(self.lines)] if is_one else list(self.lines)
 
@@ -167,7 +167,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided where the manual is silent or contradicts itself."""
+    """A decision where the manual is silent or contradicts itself."""
 
     what: str
     decided: str
@@ -191,6 +191,9 @@ class Unit:
     line_rate: str = "0"
     line_rate_why: str = ""
     sysctls: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1
+    """The seed of a run that names none: a typical draw for what the lesson teaches."""
+    seed_why: str = ""
     hours: float = 1.0
     steps: tuple[Step, ...] = ()
     check: tuple[Check, ...] = ()

@@ -171,7 +171,9 @@ def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
     wire = fields.word("wire") or "gso"
     if wire not in ("mtu", "gso"):
         fields.problem("wire", f"{wire!r} is unknown", "it may be: mtu, gso")
-    hours = fields.number("hours")
+    hours, seed = fields.number("hours"), fields.integer("seed")
+    if seed is not None and not fields.word("seed_why"):
+        fields.problem("seed", "it needs a reason", "say in seed_why how probable what it shows is")
     unit = Unit(
         folder=folder,
         number=fields.integer("number") or 0,
@@ -185,6 +187,8 @@ def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
         line_rate=fields.word("line_rate") or "0",
         line_rate_why=fields.word("line_rate_why") or "",
         sysctls={name: str(value) for name, value in fields.mapping("sysctls").rest().items()},
+        seed=1 if seed is None else seed,
+        seed_why=fields.word("seed_why") or "",
         hours=1.0 if hours is None else hours,
         steps=_steps(fields),
         check=tuple(_check(item) for item in fields.mappings("check")),
@@ -328,7 +332,7 @@ def _expectation(fields: Fields) -> Expectation:
 
 
 def _recording(step: Fields) -> Recording | None:
-    """Read what to keep of a step as a record."""
+    """Read the description of a step's record."""
     if "record" not in step:
         return None
     if "stops" in step or "ends" in step:

@@ -28,7 +28,7 @@ from wanlab.record import Provenance
 from wanlab.session import RecordedSession
 from wanlab.temporary import TemporaryFolder
 
-from . import grade, page, pictures, student_files, table
+from . import grade, page, pictures, run_inputs, student_files, table
 from .instructor import solution_of
 from .outcome import Outcome, count
 from .report import STATUSES, GradeReport, StepReport, UnitReport, all_steps, transcript
@@ -42,6 +42,8 @@ from .unit_file import for_seed, read_work
 Say = Callable[[str], None]
 SET_ENV = "set_env.sh"
 SUBMISSION = ".submission.sh"
+SCRIPT_ERROR = re.compile(rf"^bash: \S*{re.escape(SUBMISSION)}: (line \d+: .*[^:\s])", re.MULTILINE)
+"""What bash says about a line of a submission."""
 QUICK_S = 2
 MAX_OUTPUT_CHARACTERS = 10_000
 """Of each step of a submission, in its report."""
@@ -142,6 +144,7 @@ def _report(
     figures = [figure for result in [*steps, *solved] for figure in result.figures]
     return {
         "wanlab": __version__,
+        "inputs": run_inputs.digest(unit, seed=seed, clock=clock),
         "unit": unit.name,
         "kind": unit.kind,
         "number": unit.number,
@@ -208,7 +211,7 @@ def grade_work(
         student_files.install(folder, [unit])
         steps = _submission(unit, script, folder) if script else ()
         if quick:
-            steps = [replace(step, lines=tuple(map(_shortened, step.lines))) for step in steps]
+            steps = [replace(step, lines=tuple(map(shortened, step.lines))) for step in steps]
         with StepRunner(unit, folder, seed=seed, clock=clock, say=say, confines=True) as runner:
             before: list[Outcome] = []
             if unit.kind == "lab":
@@ -224,10 +227,10 @@ def grade_work(
             marks = grade.grade(unit, runner.network, say)
     report = grade.report(unit, marks, seed)
     report["problems"] = [
-        f"{outcome.step.text.splitlines()[0]}: {problem}"
+        problem
         for outcome in [*before, *outcomes]
-        for problem in outcome.problems
         if outcome.step.text
+        for problem in _problems(outcome, script)
     ]
     for outcome in outcomes:
         outcome.output = _bounded(outcome.output)
@@ -239,6 +242,16 @@ def grade_work(
     if work is not None:
         report["notes"] = work.notes
     return report
+
+
+def _problems(outcome: Outcome, script: Path | None) -> list[str]:
+    """Return what went wrong in a step, in a student's words: of a script, the lines that bash names."""
+    command = outcome.step.text.splitlines()[0]
+    if outcome.problems and script is not None and command.endswith(f"~/{SUBMISSION}"):
+        if lines := SCRIPT_ERROR.findall(outcome.output):
+            return [f"{script.name}, {line}" for line in lines]
+        command = script.name
+    return [f"{command}: {problem}" for problem in outcome.problems]
 
 
 def _bounded(output: str) -> str:
@@ -262,7 +275,8 @@ def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
     return [Step(1, "", (CLIENT,), (f"source ~/{SUBMISSION}",))]
 
 
-def _shortened(line: str) -> str:
+def shortened(line: str) -> str:
+    """Return a command whose iperf3 test lasts only as long as is needed to try it."""
     return re.sub(r"(iperf3 .*-t )\d+", rf"\g<1>{QUICK_S}", line)
 
 

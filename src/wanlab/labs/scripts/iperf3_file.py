@@ -19,14 +19,14 @@ def read(name: str) -> iperf3.Iperf3:
     except FileNotFoundError:
         raise WanlabError(f"{name}: there is no such file", _files_beside(path) or hint) from None
     except IsADirectoryError:
-        raise WanlabError(f"{name} is a folder, not a file of iperf3's", hint) from None
+        raise WanlabError(f"{name} is a folder, not a report of iperf3", hint) from None
     if not content.strip():
         raise WanlabError(
             f"{name} is empty: iperf3 has not ended yet, or has not measured anything", hint
         )
     if not content.lstrip().startswith(b"{"):
         first = content.decode(errors="replace").strip().splitlines()[0]
-        raise WanlabError(f"{name} is no JSON of iperf3's; it begins with: {first[:60]}", hint)
+        raise WanlabError(f"{name} is not JSON from iperf3; it begins with: {first[:60]}", hint)
     try:
         return iperf3.parse(content)
     except WanlabError as error:

@@ -1,0 +1,241 @@
+"""Write docs/course.md: the table of units, the skipped steps, and every number beside the manual's."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from .distribution import (
+    BAND_ONLY,
+    OUTSIDE,
+    SAME,
+    WITHIN,
+    Key,
+    NumberDistribution,
+    UnitDistribution,
+    figures,
+)
+from .outcome import TEXT, readable
+from .report import REPRODUCED, FigureReport, UnitReport
+from .summary import HEADS, SummaryRow, cells, totals
+
+WIDTH = 100
+DISTRIBUTIONS = "docs/distributions"
+COMMAND = f"wanlab lab run all --table docs/course.md --distributions {DISTRIBUTIONS}"
+Distributions = Mapping[str, UnitDistribution]
+
+
+def page(
+    rows: Sequence[SummaryRow],
+    reports: Mapping[str, UnitReport],
+    conditions: str,
+    distributions: Distributions,
+    seed_reasons: Mapping[str, str],
+) -> str:
+    """Return the page. Reports, distributions and the reasons for units' seeds are by unit."""
+    whole = totals(rows)
+    lines = [
+        "# The course",
+        "",
+        _filled(
+            "wanlab's course follows a lab manual whose numbers were measured with Mininet. This page "
+            f"compares every one of these numbers with wanlab's. `{COMMAND}` wrote it: {conditions}"
+        ),
+        "",
+        _filled(
+            f"{whole['performed']} of {whole['steps']} steps were performed and "
+            f"{whole['checks_passed']} of {whole['checks']} checks passed. Of the manual's "
+            f"{_count(rows)} numbers and texts, {whole['reproduced']} are reproduced, "
+            f"{whole['explained']} explained and {whole['open']} open."
+        ),
+        "",
+        _filled(
+            "A number is *reproduced* if it is within the band that the unit's `lab.yaml` gives, with a "
+            "reason. It is *explained* if it is outside the band or was not measured, and `lab.yaml` "
+            "says why. Otherwise it is *open*. Texts that appear as expected are counted but not listed."
+        ),
+        "",
+        *_table(
+            ("", *HEADS),
+            [(row["title"] or row["error"], *cells(row["name"], row)) for row in rows],
+        ),
+        "",
+        *_table(("", *HEADS[1:]), [cells("total", whole)]),
+        *_many_seeds(reports, distributions),
+        "",
+        "## Steps that were not performed",
+        "",
+        *(line for report in reports.values() for line in _skipped(report)),
+        "",
+        "## Numbers",
+    ]
+    for name, report in reports.items():
+        lines += _numbers(report, distributions.get(name), seed_reasons.get(name, ""))
+    return "\n".join([*lines, ""])
+
+
+def _count(rows: Sequence[SummaryRow]) -> int:
+    whole = totals(rows)
+    return sum(number or 0 for number in (whole["reproduced"], whole["explained"], whole["open"]))
+
+
+def _skipped(report: UnitReport) -> Iterator[str]:
+    for step in report["steps"]:
+        reason = step["skipped"] or "; ".join(step["problems"])
+        if reason:
+            yield _item(f"{report['heading']}, step {step['n']}: {_cell(reason)}")
+
+
+# -- with many seeds ------------------------------------------------------------------------------
+
+
+def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions) -> Iterator[str]:
+    """Yield the section on distributions: a row for each unit, and what lies outside."""
+    known = {
+        name: _distributed(report, distributions[name])
+        for name, report in reports.items()
+        if name in distributions
+    }
+    if not known:
+        return
+    sums = dict.fromkeys((SAME, WITHIN, BAND_ONLY, OUTSIDE), 0)
+    table = []
+    for name, numbers in known.items():
+        counts = {
+            verdict: sum(number.verdict == verdict for number, _ in numbers) for verdict in sums
+        }
+        sums = {verdict: sums[verdict] + counts[verdict] for verdict in sums}
+        shown = [str(counts[verdict]) for verdict in sums]
+        runs, kernel = distributions[name].runs, distributions[name].kernel
+        table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
+    varying = sum(sums.values()) - sums[SAME]
+    all_numbers = [number for numbers in known.values() for number, _ in numbers]
+    far = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
+    yield from (
+        "",
+        "## With many seeds",
+        "",
+        _filled(
+            "A run with one seed is one draw, as each run in the manual was. These units were run with "
+            f"many seeds (`wanlab lab run UNIT --seeds NUMBER`; all values are in `{DISTRIBUTIONS}`). "
+            f"Of {sum(sums.values())} numbers, {sums[SAME]} are the same with every seed, {far} of them "
+            f"outside the manual's band for a reason given below. Of the {varying} that differ, the "
+            f"manual's own number is *within* the central 95 % of the seeds for {sums[WITHIN]}; it is "
+            f"outside, but its band reaches into them (*band only*) for {sums[BAND_ONLY]}; and "
+            f"{sums[OUTSIDE]} are *outside*, band and all. With fewer than 40 seeds, the central 95 % "
+            "reach nearly from the lowest to the highest value; few seeds make them too narrow, and "
+            "*outside* and *band only* too frequent."
+        ),
+        "",
+        *_table(("unit", "seeds", "kernel", "numbers", SAME, WITHIN, BAND_ONLY, OUTSIDE), table),
+    )
+    outside = [_outside(reports[name], numbers) for name, numbers in known.items()]
+    lines = [line for unit in outside for line in unit]
+    if lines:
+        yield from ("", "Outside the central 95 % of the seeds, with the reason:", "", *lines)
+
+
+def _distributed(
+    report: UnitReport, known: UnitDistribution
+) -> list[tuple[NumberDistribution, FigureReport]]:
+    """Return the numbers of a report that have a distribution."""
+    pairs = ((known.find(key, figure), figure) for key, figure in figures(report))
+    return [(number, figure) for number, figure in pairs if number is not None]
+
+
+def _outside(
+    report: UnitReport, numbers: Sequence[tuple[NumberDistribution, FigureReport]]
+) -> Iterator[str]:
+    """Yield an item for each reason, with the numbers that it explains."""
+    wrong = [(number, figure["why"]) for number, figure in numbers if number.verdict == OUTSIDE]
+    for reason in dict.fromkeys(why for _, why in wrong):
+        names = [
+            f"{number.what} (step {number.step}) is {number.side}"
+            for number, why in wrong
+            if why == reason
+        ]
+        yield _item(f"{report['heading']}: {_cell('; '.join(names))}. {_cell(reason)}")
+
+
+def _draws(number: NumberDistribution | None) -> str:
+    """Return the cell of a number: its central 95 %, and where the manual's number is in it."""
+    if number is None:
+        return ""
+    if number.verdict == SAME:
+        return SAME
+    low, high = number.central
+    place = number.place_of_manual
+    where = number.verdict if place is None else f"{number.verdict}, at {place:.0%}"
+    return f"{readable(low)} to {readable(high)}: {where}"
+
+
+# -- one unit -------------------------------------------------------------------------------------
+
+
+def _numbers(report: UnitReport, known: UnitDistribution | None, seed_reason: str) -> Iterator[str]:
+    shown = [
+        (key, figure)
+        for key, figure in figures(report)
+        if figure["status"] != REPRODUCED or not figure["what"].startswith(TEXT)
+    ]
+    if not shown:
+        return
+    yield from ("", f"### {report['heading']}", "")
+    if seed_reason:
+        yield from (_filled(f"Seed {report['seed']}: {_one_line(seed_reason)}"), "")
+    heads = ["step", "what", "manual", "ours", "band", "status"]
+    if known is not None:
+        heads.append(f"central 95 % of {known.runs} seeds: the manual's")
+    yield from _table(heads, [_row(key, figure, known) for key, figure in shown])
+    explained = [(key[1], figure) for key, figure in shown if figure["status"] != REPRODUCED]
+    for reason in dict.fromkeys(figure["why"] for _, figure in explained):
+        names = [f"{f['what']} (step {n})" for n, f in explained if f["why"] == reason]
+        yield from ("", _item(f"**{'; '.join(map(_cell, names))}**: {_cell(reason)}"))
+
+
+def _row(key: Key, figure: FigureReport, known: UnitDistribution | None) -> tuple[str, ...]:
+    row = (
+        str(key[1]),
+        figure["what"],
+        figure["manual"],
+        _ours(figure),
+        figure["band"],
+        figure["status"],
+    )
+    return row if known is None else (*row, _draws(known.find(key, figure)))
+
+
+def _ours(figure: FigureReport) -> str:
+    if figure["what"].startswith(TEXT):
+        return "yes" if figure["ours"] else "no"
+    return figure["ours_text"]
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def _cell(words: str) -> str:
+    """Return text in one line, with Markdown's special characters escaped."""
+    return re.sub(r"([\\|*])", r"\\\1", _one_line(words))
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _filled(words: str, indent: str = "") -> str:
+    return textwrap.fill(
+        words, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _item(words: str) -> str:
+    return _filled(f"* {words}", "  ")
