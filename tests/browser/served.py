@@ -23,7 +23,7 @@ class Server:
 
     def __init__(self, folder: Path, pages: Path) -> None:
         self.folder = folder
-        self._program = ("-c", SERVER, str(pages))
+        self._program = (SERVER, str(pages))
         self._server: web_client.Server | None = None
         self.url = ""
         self.port = _free_port()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +14,15 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+import forks
 import httpx
+from patience import PATIENCE_S
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
-PATIENCE_S = 60.0
 Message = dict[str, Any]
-
-
-WANLAB = ("-m", "wanlab.cli")
+WANLAB = (forks.PROGRAM,)
 
 
 class Visitor:
@@ -42,7 +38,7 @@ class Visitor:
         self.origin = f"http://{urlsplit(url).netloc}"
         self.token = url.partition("token=")[2]
         # A client per request, so that none keeps cookies; without TLS, certificates are not needed.
-        with httpx.Client(verify=False) as client:
+        with httpx.Client(verify=False, timeout=PATIENCE_S) as client:
             client.get(url)
             self.cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
 
@@ -56,7 +52,7 @@ class Visitor:
         given = {"cookie": self.cookie, "origin": self.origin} if method != "GET" else {}
         given = {"cookie": self.cookie, **given}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
-        with httpx.Client(verify=False) as client:
+        with httpx.Client(verify=False, timeout=PATIENCE_S) as client:
             request = httpx.Request(method, self.origin + path, headers=given, content=content)
             return client.send(request)
 
@@ -92,7 +88,7 @@ class Visitor:
 
 
 class Server(Visitor):
-    """`wanlab web` in a folder, as a process; `program` holds the arguments for Python."""
+    """`wanlab web` in a folder, as a process; `program` holds its code and first arguments."""
 
     opening = "the laboratory is open"
     option = "--folder"
@@ -100,12 +96,9 @@ class Server(Visitor):
     def __init__(self, folder: Path, *arguments: str, program: Sequence[str] = WANLAB) -> None:
         self.folder = folder
         words = ["web", "--no-browser", self.option, str(folder), *arguments]
-        self.process = subprocess.Popen(
-            [sys.executable, *program, *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        code, *first = program
+        self.process = forks.start(
+            *first, *words, code=code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         self.said: list[str] = []
         try:
@@ -214,7 +207,7 @@ class WebClient(SocketClient):
             self.document = message["document"]
             return
         changes = message["changes"]
-        for kind in ("nodes", "links", "labels"):
+        for kind in ("nodes", "links", "labels", "frames"):
             things = {it["id"]: it for it in self.document[kind]}
             things |= {it["id"]: it for it in changes["put"][kind]}
             self.document[kind] = [it for it in things.values() if it["id"] not in changes["drop"]]

@@ -1,5 +1,7 @@
 """The laboratory in a browser: a server of its own for each test, one Chromium for all.
 
+The tests of a file that defines a fixture `browser` run in that one: see test_firefox.py.
+
 WANLAB_SCREENSHOTS=FOLDER    a picture of each stage (of a failure: into the test's folder)
 WANLAB_PAGES=FOLDER          pages built elsewhere than `./dev ui` builds them
 """
@@ -12,7 +14,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from playwright import sync_api
@@ -37,23 +39,45 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"there is no browser page: {reason}")
 
 
-def lacks(what: str) -> None:
+def lacks(what: str) -> NoReturn:
     if os.environ.get(REQUIRED):
         pytest.fail(what, pytrace=False)
     pytest.skip(what)
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if program is None:
-        # Debian alone has a package of it that is not a snap: there `./dev test` has installed it.
-        is_debian = platform.freedesktop_os_release().get("ID") == "debian"
-        (lacks if is_debian else pytest.skip)("there is no Chromium: apt-get install chromium")
+def playwright() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def find_browser() -> Callable[..., str]:
+    """Return a function that finds a browser by the names of its program, or skips the test."""
+
+    def find(package: str, *names: str) -> str:
+        program = next(filter(None, map(shutil.which, names)), None)
+        if program is None:
+            # Debian alone has packages that are not snaps: there `./dev test` has installed them.
+            is_debian = platform.freedesktop_os_release().get("ID") == "debian"
+            (lacks if is_debian else pytest.skip)(f"no {package}: apt-get install {package}")
+        return program
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Any, find_browser: Callable[..., str]) -> Iterator[Any]:
+    program = find_browser("chromium", *CHROMIUM)
+    chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def permissions() -> list[str]:
+    """What a page may do without asking."""
+    return ["clipboard-read", "clipboard-write"]
 
 
 @pytest.fixture
@@ -86,7 +110,7 @@ def serving(place: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def come(
-    browser: Any, tmp_path: Path, request: pytest.FixtureRequest
+    browser: Any, permissions: list[str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Student]]:
     """Return a function that opens a window of a server, by default the test's own."""
     chosen = os.environ.get(SCREENSHOTS)
@@ -95,9 +119,7 @@ def come(
 
     def enter(laboratory: Server | None = None) -> Student:
         server: Server = laboratory or request.getfixturevalue("server")
-        context = browser.new_context(
-            viewport=SIZE, permissions=["clipboard-read", "clipboard-write"]
-        )
+        context = browser.new_context(viewport=SIZE, permissions=permissions)
         page = context.new_page()
         student = Student(page, pictures, request.node.name)
         students.append(student)

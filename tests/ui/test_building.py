@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
+from served import Server
 from student import LIMIT_MS, Student
 
 expect.set_options(timeout=LIMIT_MS)
@@ -41,3 +43,85 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
     question.get_by_role("button", name="Discard").click()
     student.canvas.locator(".device-name").nth(35).wait_for()
     student.picture("fat tree")
+
+
+def test_a_topology_of_containerlab_is_imported(student: Student, server: Server) -> None:
+    (server.folder / "lab.clab.yml").write_text(LAB)
+    student.chooses("File", "Open…")
+    opening = student.page.get_by_role("dialog", name="Open")
+    opening.get_by_text("lab.clab.yml").dblclick()
+    dialog = student.page.get_by_role("dialog", name="Imported from containerlab")
+    notes = dialog.get_by_role("listitem")
+    expect(notes.filter(has_text="nokia_srlinux")).to_contain_text("spine, leaf")
+    student.picture("imported")
+    dialog.get_by_role("button", name="Done").click()
+    dialog.wait_for(state="hidden")
+    assert student.names_on_canvas() == {"spine", "leaf", "client"}
+
+
+LAB = """
+name: clos
+topology:
+  kinds:
+    nokia_srlinux: {image: ghcr.io/nokia/srlinux, type: ixr-d3l}
+  nodes:
+    spine: {kind: nokia_srlinux}
+    leaf: {kind: nokia_srlinux, startup-config: leaf.cfg}
+    client:
+      kind: linux
+      image: alpine:3
+      exec: [ip address add 10.0.0.25/31 dev eth1, ethtool -K eth1 tx off]
+  links:
+    - endpoints: ["spine:e1-1", "leaf:e1-49"]
+    - endpoints: ["client:eth1", "leaf:e1-1"]
+"""
+
+
+def test_frames_are_drawn_moved_and_exported(student: Student) -> None:
+    student.draws("Host", 0.4, 0.4)
+    box = student.canvas.bounding_box()
+    student.page.get_by_role("toolbar", name="Tools").get_by_role("button", name="Frame").click()
+    student.canvas.click(position={"x": box["width"] * 0.4, "y": box["height"] * 0.4 + 60})
+    properties = student.page.get_by_label("Properties")
+    properties.get_by_label("Text").fill("Office")
+    properties.get_by_label("Text").press("Tab")
+    properties.get_by_label("Colour").select_option(label="Blue")
+    frame = student.canvas.locator(".react-flow__node-frame")
+    expect(frame.locator(".frame-blue")).to_contain_text("Office")
+    before, host = frame.bounding_box(), student.thing("h1").bounding_box()
+    student.page.mouse.move(before["x"] + 30, before["y"] + 15)
+    student.page.mouse.down()
+    student.page.mouse.move(before["x"] + 130, before["y"] + 35, steps=4)
+    student.page.mouse.up()
+    expect(student.page.get_by_role("button", name="Undo")).to_have_attribute(
+        "title", re.compile("Move frame")
+    )
+    moved = frame.bounding_box()
+    assert moved["x"] > before["x"] + 50
+    assert student.thing("h1").bounding_box() == host
+    corner = frame.locator(".react-flow__resize-control.handle.bottom.right")
+    corner.hover()
+    student.page.mouse.down()
+    student.page.mouse.move(moved["x"] + 400, moved["y"] + 230, steps=4)
+    student.page.mouse.up()
+    expect(student.page.get_by_role("button", name="Undo")).to_have_attribute(
+        "title", re.compile("Resize frame")
+    )
+    assert frame.bounding_box()["width"] > moved["width"] + 50
+    student.picture("frame")
+
+
+def test_the_empty_canvas_offers_networks_to_begin_with(student: Student) -> None:
+    student.page.get_by_role("button", name="A satellite link").click()
+    expect(student.page.locator(".device-name")).not_to_have_count(0)
+    assert {"h1", "h2"} <= student.names_on_canvas()
+
+
+def test_a_figure_of_the_gallery_is_chosen(student: Student) -> None:
+    student.chooses("Help", "Gallery of published figures")
+    figures = student.page.get_by_role("list", name="Figures").get_by_role("button")
+    figures.nth(2).wait_for(timeout=LIMIT_MS)
+    title = figures.nth(2).locator("strong").inner_text()
+    figures.nth(2).click()
+    chosen = student.page.get_by_role("article", name=title)
+    expect(chosen.get_by_role("button", name="Run")).to_be_enabled()

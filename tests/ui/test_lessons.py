@@ -89,3 +89,15 @@ def test_a_reload_types_no_answers_into_the_shell(student: Student) -> None:
     seen = student.reads(terminal, "42 is heard")
     assert not ANSWERS.search(seen.replace("\\e]11;?\\a", "")), seen
     assert "command not found" not in seen
+
+
+def test_a_lesson_is_started_at_a_later_step(student: Student) -> None:
+    student.reads_lesson("Lab 3:")
+    student.page.get_by_role("button", name="Start from step…").click()
+    dialog = student.page.get_by_role("dialog", name="Start from a later step")
+    dialog.get_by_role("radio").nth(4).check()
+    student.picture("start from a step")
+    dialog.get_by_role("button", name="Start from step 6").click()
+    expect(student.page.get_by_role("button", name="Stop", exact=True)).to_be_enabled()
+    assert {"h1", "h2"} <= student.names_on_canvas()
+    student.picture("started")

@@ -12,7 +12,7 @@ from served import Server
 from student import LIMIT_MS, Student
 
 expect.set_options(timeout=LIMIT_MS)
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(8)]
 BOTTLENECK = """\
 nodes: [{host: h1, x: 100, y: 100}, {host: h2, x: 500, y: 100}]
 links: [{link: [h1, h2], rate: 2Mbps, delay: 5ms, queue: {kind: fifo, limit: 60KB}}]
@@ -104,13 +104,19 @@ def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     student.reads(terminal, "over")
     student.stands_still()
     line, slider = timeline(student), handle(student)
-    expect(student.canvas).to_contain_text("Mbit/s")
+
+    def looks_at_the_start_of_the_flood() -> None:
+        student.presses("Home")
+        student.presses("Control+ArrowRight")
+        student.presses("Control+ArrowRight")
+        expect(slider).to_have_attribute("aria-valuetext", re.compile("last: h1: for i in"))
+
     slider.focus()
-    student.presses("Home")
-    student.presses("Control+ArrowRight")
-    student.presses("Control+ArrowRight")
+    looks_at_the_start_of_the_flood()
     expect(student.canvas).not_to_contain_text("Mbit/s")
-    expect(slider).to_have_attribute("aria-valuetext", re.compile("last: h1: for i in"))
+    student.presses("PageUp")  # the middle of it, some 0.5 s later
+    expect(student.canvas).to_contain_text("Mbit/s")
+    looks_at_the_start_of_the_flood()
     line.get_by_role("button", name=re.compile(r"Continue from here about \d+ s")).click()
     line.get_by_role("progressbar").wait_for()
     student.picture("replaying")

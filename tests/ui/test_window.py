@@ -87,10 +87,26 @@ WIDTHS = """() => {
 }"""
 
 
+def _place_of_clock(student: Student) -> list[float]:
+    """Return where the speed and the button of the theme are."""
+    clock = student.page.get_by_role("group", name="Clock").get_by_label("Speed")
+    theme = student.page.get_by_role("button", name=re.compile("theme$"))
+    return [box[side] for box in (clock.bounding_box(), theme.bounding_box()) for side in "xy"]
+
+
 @pytest.mark.machine
-def test_the_clock_is_not_cut_off_at_1024_pixels(student: Student, server: Server) -> None:
+def test_the_clock_stays_in_its_row_and_is_not_cut_off_at_1024_pixels(
+    student: Student, server: Server
+) -> None:
     opens(student, server)
     student.runs()
+    student.stands_still()
+    idle = _place_of_clock(student)
+    student.types(student.opens_terminal("h1"), "sleep 100")
+    student.page.locator(".clock-moving").wait_for()
+    assert _place_of_clock(student)[1::2] == idle[1::2]
+    assert idle[3] < idle[1], "the button of the theme is in the first row"
+    student.picture("a command runs")
     student.page.set_viewport_size({"width": 1024, "height": 768})
     student.page.get_by_label("Time passes").wait_for()
     shown, whole = student.page.evaluate(WIDTHS)
@@ -170,6 +186,7 @@ def test_what_ran_is_not_shown_as_running_once_the_server_has_gone(
     frame = banner.bounding_box()
     assert frame is not None
     assert frame["y"] + frame["height"] <= student.page.locator(".top-bar").bounding_box()["y"] + 1
+    student.page.goto("about:blank")  # the page would go on trying to connect, and complaining
     student.console_errors.clear()
 
 

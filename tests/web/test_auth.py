@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from web_client import PATIENCE_S, Server, WebClient
+from patience import PATIENCE_S
+from web_client import Server, WebClient
 from websockets.exceptions import InvalidStatus
 
 OUTSIDE = "the secret of another folder"

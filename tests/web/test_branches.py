@@ -161,7 +161,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     assert client.state["branches"]["live"] == "b1"
     assert client.state["run"]["links_down"] == [link["id"]]
     assert client.document["links"][0]["options"]["delay"] == "50ms"
-    with pytest.raises(RefusedCommandError, match="is the branch that runs"):
+    with pytest.raises(RefusedCommandError, match="is the running branch"):
         client.do("drop_branch", branch="b1")
     client.do("drop_branch", branch="b2")
     assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]

@@ -8,7 +8,7 @@ from web_client import RefusedCommandError, WebClient
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog
-from wanlab.web.canvas_steps import can_perform, describe, edit_for
+from wanlab.web.canvas_steps import can_be_done, can_perform, describe, edit_for
 from wanlab.web.document import edited
 from wanlab.web.model import Document
 
@@ -82,6 +82,17 @@ def test_steps_are_described_in_the_words_of_the_menus() -> None:
 def test_a_step_that_only_looks_cannot_be_performed() -> None:
     (look, *_) = (step for step in catalog.find("16").steps if step.do and not can_perform(step))
     assert describe(look).startswith("Look")
+    assert not can_be_done(look)
+
+
+def test_steps_that_are_left_out_are_not_counted_in_the_progress() -> None:
+    left_out = {
+        (name, s.n) for name in ("6", "14", "18") for s in catalog.find(name).steps if s.skip
+    }
+    assert left_out == {("6", 15), ("14", 20), ("18", 85)}
+    steps = catalog.find("14").steps
+    # Two more of Lab 14 only look at what ping has printed.
+    assert sum(map(can_be_done, steps)) == len(steps) - 3
 
 
 @pytest.mark.machine

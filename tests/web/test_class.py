@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from class_client import TWO_HOSTS, ClassServer, class_folder, processes_below
-from web_client import PATIENCE_S, RefusedCommandError, Terminal, Visitor, WebClient, wait_until
+from patience import PATIENCE_S
+from web_client import RefusedCommandError, Terminal, Visitor, WebClient, wait_until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from wanlab.machine.embedded import landlock_version

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from class_client import class_folder
-from web_client import SOURCE
+from forks import SOURCE
 
 from wanlab.errors import WanlabError
 from wanlab.labs.submissions import read_students

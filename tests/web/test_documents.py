@@ -213,3 +213,35 @@ def test_the_document_is_exported_in_other_formats(two: WebClient) -> None:
             assert f"two.{form}" in answer.headers["content-disposition"]
         compile(two.server.get("/api/export/py").text, "two.py", "exec")
         assert two.server.get("/api/export/exe").status_code == 400
+
+
+def test_a_topology_of_containerlab_is_imported(client: WebClient) -> None:
+    nodes = "{a: {kind: linux}, b: {kind: arista_ceos}}"
+    text = f"topology:\n  nodes: {nodes}\n  links:\n    - endpoints: ['a:eth1', 'b:eth1']\n"
+    (client.server.folder / "lab.clab.yml").write_text(text)
+    reply = client.do("open", path="lab.clab.yml")
+    assert reply["program"] == "containerlab"
+    assert [note["place"] for note in reply["notes"]] == ["b", "a"]
+    assert names(client) == ["a", "b"]
+    file = client.state["file"]
+    assert (file["name"], file["path"], file["is_saved"]) == ("lab.yaml", None, False)
+    with pytest.raises(RefusedCommandError, match="unsaved changes"):
+        client.do("open", path="lab.yml", text=text)
+    assert client.do("open", path="lab.yml", text=text, discard=True) == reply
+
+
+FRAME = {"text": "Office\n2nd floor", "x": 1.0, "y": 2.0, "width": 200.0, "height": 90.0}
+
+
+def test_frames_are_saved_and_exported(two: WebClient) -> None:
+    with two:
+        two.do("edit", put={"frames": [{"id": "f9", **FRAME, "colour": "blue"}]}, label="Add frame")
+        two.do("save", path="framed.mn")
+        svg = two.server.get("/api/export/svg").text
+        assert 'class="frame"' in svg
+        assert "2nd floor" in svg
+        two.do("new")
+        two.do("open", path="framed.mn")
+        assert two.document["frames"] == [{"id": "f1", **FRAME, "colour": "blue"}]
+        two.do("edit", drop=["f1"])
+        assert two.document["frames"] == []

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from patience import PATIENCE_S
 from web_client import RefusedCommandError, Server, wait_until
 from websockets.exceptions import ConnectionClosed
 
@@ -70,14 +71,14 @@ def test_a_name_may_have_255_bytes(shared_server: Server) -> None:
 def test_a_terminal_that_does_not_exist_may_have_a_long_name(shared_server: Server) -> None:
     with shared_server.socket(f"/api/terminals/{'x' * 130}") as opened:
         with pytest.raises(ConnectionClosed):
-            opened.recv(timeout=20)
+            opened.recv(timeout=PATIENCE_S)
         assert opened.close_code == 4404
 
 
 def test_a_mistake_of_ours_is_answered(shared_server: Server) -> None:
     """The page would wait for ever."""
     text = json.dumps({**EMPTY, "links": []})
-    program = ["-c", FAILING]
+    program = [FAILING]
     folder = shared_server.folder / "failing"
     folder.mkdir()
     with Server(folder, program=program) as server, server.connect_client() as client:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+
+import pytest
 
 from wanlab.labs import catalog
-from wanlab.labs.unit import Step
+from wanlab.labs.unit import GUI, MININET, Step
+from wanlab.web.canvas_steps import can_be_done
 from wanlab.web.model import Document, DrawnLink, DrawnNode
 from wanlab.web.shell_marks import ShellMarks, TypedCommand
 from wanlab.web.step_progress import CanvasSteps, CommandSteps
@@ -91,6 +94,53 @@ def test_a_step_in_two_terminals_needs_both_and_what_they_are_to_print() -> None
 def test_enter_does_the_step_that_typed_and_the_one_that_presses_it() -> None:
     steps = CommandSteps(STEPS)
     assert steps.begun("h1", TypedCommand("iperf3 -c h2", False), ()) == [7, 8]
+
+
+class Typist:
+    """Does the commands of a unit in order, with what they are to print, and notes what that marks."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.done: set[int] = set()
+        self._steps = {step.n: step for step in steps}
+        self._progress = CommandSteps(steps)
+        self._started: dict[str, Step] = {}
+
+    def perform(self, step: Step) -> None:
+        if step.where == (GUI,):
+            self.done.add(step.n)
+        elif step.enter:
+            typed = [self._steps[number] for number in step.enter]
+            for one in typed:
+                self._each(one, self._progress.begun, None)
+            for one in typed:
+                self._each(one, self._progress.ended, step)
+        elif step.stops or step.ends:
+            self._each(self._started.pop(step.stops or step.ends), self._progress.ended, step)
+        elif step.starts:
+            self._started[step.starts] = step
+            self._each(step, self._progress.begun, None)
+            self._each(step, self._progress.runs, None)
+        elif not step.waits_for_enter:
+            self._each(step, self._progress.ended, step)
+
+    def _each(self, step: Step, note: Callable[..., list[int]], end: Step | None) -> None:
+        output = "\n".join([*step.says, *(end.says if end else ())])
+        status = 130 if step.for_ns or step.starts else step.status or 0
+        for line in step.commands:
+            for place in step.where:
+                status_now = status if line == step.commands[-1] else 0
+                command = ended(line, status_now, output, at_mininet=place == MININET)
+                self.done.update(note(place, command, self.done))
+
+
+@pytest.mark.parametrize("name", tuple(catalog.names()))
+def test_every_step_of_every_unit_is_marked_when_its_command_has_ended(name: str) -> None:
+    steps = catalog.find(name).steps
+    typist = Typist(steps)
+    for step in filter(can_be_done, steps):
+        typist.perform(step)
+        assert step.n in typist.done or step.waits_for_enter, step.title
+    assert typist.done == {step.n for step in steps if can_be_done(step)}
 
 
 def test_an_unknown_command_of_mininet_does_no_step() -> None:

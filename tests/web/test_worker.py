@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab import Network, shapes
 from wanlab.web import worker
@@ -83,7 +84,7 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
 
     looks_meanwhile = network_worker.submit(order).result()
     network_worker.end()
-    assert network_worker.join(10)
+    assert network_worker.join(PATIENCE_S)
     moving = [clock for clock in told if clock.is_moving and clock.now_ns]
     assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
     assert moving[-1].speed == pytest.approx(1)
@@ -103,17 +104,17 @@ def test_a_fork_bomb_does_not_keep_a_network_from_being_stopped(tmp_path: Path) 
         every=lambda network: None,
     )
     network_worker.start()
-    assert running.wait(60)
+    assert running.wait(PATIENCE_S)
 
     def explode(network: Network) -> None:
         command = "bomb() { bomb | bomb & }; bomb"
         network_worker.follow(network["h1"].start(command, terminal=(24, 80)))
 
-    network_worker.submit(explode).result(60)
+    network_worker.submit(explode).result(PATIENCE_S)
     network_worker.join(EXPLODE_REAL_S)
     begun = time.monotonic()
     network_worker.end()
     while not network_worker.join(0.5):
         network_worker.end()
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - begun < PATIENCE_S
     assert ended == [None]

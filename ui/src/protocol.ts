@@ -4,6 +4,7 @@ export type NodeKind = "host" | "switch" | "router" | "controller";
 export type ClockKind = "virtual" | "real";
 export type Wire = "mtu" | "gso";
 export type Pace = "real" | "fast";
+export type FrameColour = "" | "blue" | "green" | "yellow" | "red" | "purple";
 export type End = "a" | "b";
 export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
 export type Severity = "error" | "warning";
@@ -34,7 +35,7 @@ export interface Location {
   field: string;
 }
 
-/** What is wrong with the document, where, and what to do about it. */
+/** A problem of the document: what, where, and what to do about it. */
 export interface DrawingProblem {
   what: string;
   hint: string;
@@ -70,6 +71,7 @@ export interface Elements {
   nodes: DrawnNode[];
   links: DrawnLink[];
   labels: DrawnLabel[];
+  frames: DrawnFrame[];
 }
 
 /** What the editor edits. */
@@ -77,6 +79,7 @@ export interface Document {
   nodes: DrawnNode[];
   links: DrawnLink[];
   labels: DrawnLabel[];
+  frames: DrawnFrame[];
   preferences: DocumentPreferences;
 }
 
@@ -111,6 +114,17 @@ export interface DrawnLabel {
   text: string;
   x: number;
   y: number;
+}
+
+/** A rectangle behind the nodes, with a text; `x` and `y` are its upper left corner. */
+export interface DrawnFrame {
+  id: string;
+  text: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  colour: FrameColour;
 }
 
 /** Settings of the whole network.
@@ -199,7 +213,7 @@ export interface TracedPacket {
   is_data: boolean;
 }
 
-/** The reply to "step_to": what happened, and when. */
+/** The reply to "step_to": the event and its instant. */
 export interface EventStep {
   what: string;
   now_ns: number;
@@ -268,7 +282,7 @@ export interface LessonStep {
   can_perform: boolean;
 }
 
-/** A unit of the course, and what has been done of it. */
+/** A unit of the course, and the progress in it. */
 export interface LessonInfo {
   unit: string;
   kind: string;
@@ -310,7 +324,7 @@ export interface Folder {
   files: FileInfo[];
 }
 
-/** A branch of the session: what has been recorded from its start to its last instant. */
+/** A branch of the session: the recording from its start to its last instant. */
 export interface BranchInfo {
   id: string;
   name: string;
@@ -321,7 +335,7 @@ export interface BranchInfo {
   folder: string;
 }
 
-/** A branch that is being replayed up to the instant from which it will go on. */
+/** A branch that is being replayed up to the instant from which it will continue. */
 export interface BranchReplay {
   branch: string;
   at_ns: number;
@@ -336,7 +350,7 @@ export interface ReplayCost {
   warning: string;
 }
 
-/** What a program has written at one instant. Each character of `text` is a byte. */
+/** The output of a program at one instant. Each character of `text` is a byte. */
 export interface TranscriptChunk {
   at_ns: number;
   text: string;
@@ -411,7 +425,51 @@ export interface SessionEvent {
   port_after: LivePort | null;
 }
 
-/** How far a student has come in a unit. */
+/** What did not map, where, and what to do about it. */
+export interface ImportNote {
+  place: string;
+  what: string;
+  hint: string;
+}
+
+/** The reply to "open" for a topology of another program. */
+export interface ImportedFile {
+  program: string;
+  notes: ImportNote[];
+}
+
+/** A prediction of a figure, with what was measured; "" if nothing was. */
+export interface GalleryPrediction {
+  claim: string;
+  published: string;
+  band: string;
+  measured: string;
+  words: string;
+}
+
+/** A published figure, and what this folder has measured of it. */
+export interface GalleryFigure {
+  name: string;
+  title: string;
+  source: string;
+  link: string;
+  page: string;
+  predictions: GalleryPrediction[];
+  verdict: string;
+  causes: string[];
+  runs: number;
+  seeds: number;
+  figure: string;
+}
+
+/** The reply to GET /api/gallery. */
+export interface Gallery {
+  figures: GalleryFigure[];
+  running: string;
+  progress: string;
+}
+
+/** The progress of a student in a unit. */
 export interface UnitState {
   unit: string;
   done: number;
@@ -430,14 +488,14 @@ export interface GradeRow {
   error: string;
 }
 
-/** What a student has handed in for a unit: when it was last, and how often. */
+/** A student's hand-ins for a unit: the time of the last one, and their number. */
 export interface HandInRow {
   unit: string;
   at_s: number;
   count: number;
 }
 
-/** What the page shows of a student. */
+/** A student's row on the page. */
 export interface StudentRow {
   name: string;
   seed: number;
@@ -496,7 +554,7 @@ export interface DocumentPush {
   redo: string | null;
 }
 
-/** What is wrong with the document. */
+/** The problems of the document. */
 export interface ProblemsPush {
   push: "problems";
   problems: DrawingProblem[];
@@ -518,7 +576,7 @@ export interface FilePush {
   is_saved: boolean;
 }
 
-/** What an earlier server had not saved. */
+/** Unsaved edits of an earlier server. */
 export interface DraftPush {
   push: "draft";
   name: string | null;
@@ -584,7 +642,7 @@ export interface PacketsPush {
   left_out: number;
 }
 
-/** What pauses virtual time. */
+/** The breakpoints, which pause virtual time. */
 export interface BreakpointsPush {
   push: "breakpoints";
   breakpoints: string[];
@@ -613,6 +671,7 @@ export interface LessonsPush {
   open_unit: string | null;
   folder: string;
   checking: string;
+  starting: string;
   working: string | null;
   working_step: string;
   is_class: boolean;
@@ -643,6 +702,13 @@ export interface SessionEventsPush {
   push: "events";
   branch: string;
   events: SessionEvent[];
+}
+
+/** Which figure is being run, and how far it is; "" if none is. Figures may have changed then. */
+export interface GalleryPush {
+  push: "gallery";
+  running: string;
+  progress: string;
 }
 
 /** Change the document. One action of the user is one edit, and one step of undo.
@@ -684,7 +750,9 @@ export interface GenerateCommand {
   id?: number;
 }
 
-/** Open a file of the working folder; or, given its text, a file of the user's computer. */
+/** Open a file of the working folder; or, given its text, a file of the user's computer.
+ *
+ * A topology of containerlab or GNS3 is imported; the reply says what did not map. */
 export interface OpenCommand {
   do: "open";
   path: string;
@@ -775,7 +843,7 @@ export interface TakeTcCommand {
   id?: number;
 }
 
-/** Take over into the document what was set at a node in terminals. */
+/** Take over the settings that terminals made at a node into the document. */
 export interface TakeSettingsCommand {
   do: "take_settings";
   node: string;
@@ -856,7 +924,7 @@ export interface BreakCommand {
   id?: number;
 }
 
-/** Replay a branch up to an instant, and go on from there as a new branch.
+/** Replay a branch up to an instant, and continue from there as a new branch.
  *
  * The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
  * that branch itself goes on. */
@@ -867,7 +935,7 @@ export interface ContinueCommand {
   id?: number;
 }
 
-/** Stop replaying; what was live before stays so. */
+/** Cancel the replay; the network that ran before stays live. */
 export interface CancelContinueCommand {
   do: "cancel_continue";
   id?: number;
@@ -943,6 +1011,8 @@ export interface CaptureCommand {
 /** Do something with a unit of the course.
  *
  * start           open its network beside the lesson
+ * start_at        perform the steps before `step`, and go on there with the running network
+ * cancel_start    stop performing them
  * close           close the lesson
  * type            type the commands of a step into its terminals
  * perform         perform a step on the canvas; the reply is the ids of terminals it has opened
@@ -954,11 +1024,19 @@ export interface CaptureCommand {
 export interface LessonCommand {
   do: "lesson";
   unit: string;
-  action: "start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report" | "hand_in";
+  action: "start" | "start_at" | "cancel_start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report" | "hand_in";
   step?: number | null;
   done?: boolean;
   discard?: boolean;
   overwrite?: boolean;
+  id?: number;
+}
+
+/** Run a published figure of the gallery, or stop running one. */
+export interface GalleryCommand {
+  do: "gallery";
+  action: "run" | "cancel";
+  name?: string;
   id?: number;
 }
 
@@ -999,7 +1077,8 @@ export type AnyCommand =
   | CompareCommand
   | DeleteRecordCommand
   | CaptureCommand
-  | LessonCommand;
+  | LessonCommand
+  | GalleryCommand;
 
 export type AnyPush =
   | StatePush
@@ -1022,4 +1101,5 @@ export type AnyPush =
   | FilesPush
   | ShowPush
   | MessagePush
-  | SessionEventsPush;
+  | SessionEventsPush
+  | GalleryPush;

@@ -65,6 +65,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/export/{form}", _export),
         Route("/api/branches/{branch}/events", _events),
         Route("/api/branches/{branch}/terminals", _recorded_terminals),
+        Route("/api/gallery", _gallery),
         Route("/api/lessons", _lessons),
         Route("/api/lessons/{unit}", _lesson),
         Route("/api/lessons/{unit}/figure.svg", _figure),
@@ -183,6 +184,10 @@ async def _events(request: Request) -> Response:
 
 async def _recorded_terminals(request: Request) -> Response:
     return _json(_laboratory(request).branches.terminals(request.path_params["branch"]))
+
+
+async def _gallery(request: Request) -> Response:
+    return _json(await run_in_threadpool(_laboratory(request).gallery.snapshot))
 
 
 async def _lessons(request: Request) -> Response:

@@ -48,6 +48,10 @@ class CostCurve:
             after_ns, after_s = self._points[row]
         return before_s + (after_s - before_s) * (time_ns - before_ns) / (after_ns - before_ns)
 
+    def of_replay(self, time_ns: int) -> float:
+        """Return how long a replay up to an instant is expected to take in a new machine."""
+        return self.boot_real_s + self.at(time_ns)
+
     def until(self, time_ns: int) -> CostCurve:
         """Return the costs up to an instant."""
         earlier = CostCurve(self.boot_real_s)
@@ -102,7 +106,7 @@ class Branch:
         )
 
     def _changed(self) -> str:
-        """Name what was done first since it has left its parent."""
+        """Name the first change since the branch has left its parent."""
         if self.parent is None:
             return ""
         done = [

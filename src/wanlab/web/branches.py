@@ -1,4 +1,4 @@
-"""The branches of the session: going back to an instant, and going on from there in another way.
+"""The branches of the session: go back to an instant, and continue from there in another way.
 
 A branch leaves another one at an instant. The session up to there is replayed in a new machine, while
 the old network stands still; then the old one ends, and what it has recorded stays. So one network
@@ -44,7 +44,7 @@ REAL_CLOCK = (
 
 @dataclass
 class RunningReplay:
-    """A replay that is underway. `is_cancelled` is read in its thread."""
+    """A replay that is under way. `is_cancelled` is read in its thread."""
 
     progress: BranchReplay
     began_real_s: float
@@ -53,8 +53,10 @@ class RunningReplay:
 
 
 class Branches:
-    """Carries out the commands about branches. `redraw` is called with the plan of a branch that goes
-    on, to draw its links as they were."""
+    """Performs the commands about branches.
+
+    `redraw` is called with the plan of the branch that continues, to draw its links as they were.
+    """
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class Branches:
         return self._replay is not None
 
     def _note_end(self) -> None:
-        """Note that the network is gone; if it was stopped, a replay that is underway is, too."""
+        """Note that the network has ended. Unless a branch takes over, cancel a replay."""
         if self._replay is not None and not self._session.is_switching:
             self._replay.is_cancelled = True
         self.push()
@@ -125,11 +127,11 @@ class Branches:
     # -- what was recorded ------------------------------------------------------------------------
 
     def events(self, id_: str) -> tuple[SessionEvent, ...]:
-        """Return what has happened in a branch."""
+        """Return the events of a branch."""
         return self._branch(id_).events.all()
 
     def terminals(self, id_: str) -> tuple[RecordedTerminal, ...]:
-        """Return what the terminals of a branch have shown."""
+        """Return the output of a branch's terminals."""
         return tuple(record.recorded() for record in list(self._branch(id_).terminals.values()))
 
     def history(self, command: commands.HistoryCommand) -> tuple[protocol.SampleColumn, ...] | None:
@@ -168,15 +170,16 @@ class Branches:
         """Forget a branch."""
         branch = self._branch(command.branch)
         if self._is_live(branch):
-            raise WanlabError(f"{branch.name} is the branch that runs", "go on from another first")
+            raise WanlabError(
+                f"{branch.name} is the running branch", "continue from another branch first"
+            )
         del self._branches[branch.id]
         self.push()
 
     async def cost(self, command: commands.CostCommand, by: str = "") -> ReplayCost:
         """Return how long a replay is expected to take."""
         branch = self._branch(command.branch)
-        real_s = branch.costs.boot_real_s + branch.costs.at(command.at_ns)
-        return ReplayCost(round(real_s, 1))
+        return ReplayCost(round(branch.costs.of_replay(command.at_ns), 1))
 
     def cancel(self, command: commands.CancelContinueCommand, by: str = "") -> None:
         """Stop replaying."""
@@ -184,13 +187,11 @@ class Branches:
             self._replay.is_cancelled = True
 
     async def go_on(self, command: commands.ContinueCommand, by: str = "") -> str:
-        """Replay a branch up to an instant, and go on from there; return the new branch's id."""
+        """Replay a branch up to an instant, and continue from there; return the new branch's id."""
         source, at_ns = self._branch(command.branch), command.at_ns
         self._refuse(source, at_ns)
-        expected_real_s = source.costs.boot_real_s + source.costs.at(at_ns)
-        progress = BranchReplay(
-            branch=source.id, at_ns=at_ns, expected_real_s=round(expected_real_s, 1)
-        )
+        expected_real_s = round(source.costs.of_replay(at_ns), 1)
+        progress = BranchReplay(branch=source.id, at_ns=at_ns, expected_real_s=expected_real_s)
         self._replay = replay = RunningReplay(progress, time.monotonic())
         self.push()
         try:
@@ -252,7 +253,7 @@ class Branches:
         return branch.id
 
     def _branch_from(self, source: Branch, at_ns: int, *, is_end: bool = False) -> Branch:
-        """Return the branch that leaves another one; at its end, one in its place."""
+        """Return a new branch that leaves another one; at that one's end, a branch that replaces it."""
         if is_end:
             branch = source.until(source.end_ns, source.id, source.name)
             branch.parent, branch.left_ns = source.parent, source.left_ns

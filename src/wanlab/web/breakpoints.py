@@ -38,7 +38,7 @@ class Breakpoint:
 
 
 def parse_breakpoint(text: str) -> Breakpoint:
-    """Parse what a user has typed; WanlabError if it is none."""
+    """Parse a breakpoint that a user has typed; WanlabError if the text is not a breakpoint."""
     words = " ".join(text.split())
     if match := _QUEUE.fullmatch(words):
         size = parse_size(match["size"].replace(" ", ""))
@@ -48,7 +48,7 @@ def parse_breakpoint(text: str) -> Breakpoint:
     try:
         time_ns = parse_time(words.lower().removeprefix("at ").replace(" ", ""))
     except WanlabError:
-        raise WanlabError(f'"{text}" is no breakpoint', f"for example {EXAMPLES}") from None
+        raise WanlabError(f'"{text}" is not a breakpoint', f"for example {EXAMPLES}") from None
     return Breakpoint(words, time_ns=time_ns)
 
 

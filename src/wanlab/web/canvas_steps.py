@@ -35,8 +35,14 @@ def can_perform(step: Step) -> bool:
     return any(word != "look" for word in step.do)
 
 
+def can_be_done(step: Step) -> bool:
+    """Return whether a step can be marked as done: not if it only looks, or is left out."""
+    has_keys = bool(step.lines or step.enter or step.stops or step.ends)
+    return not step.skip and (has_keys or can_perform(step))
+
+
 def describe(step: Step) -> str:
-    """Return what a user would do for a step: "File > Open: a.mn; Run"."""
+    """Return a step as a user would perform it: "File > Open: a.mn; Run"."""
     return "; ".join(_sentence(word, argument) for word, argument in step.do.items())
 
 

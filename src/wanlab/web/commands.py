@@ -1,4 +1,4 @@
-"""Commands: what a browser asks of the server over WS /api/live.
+"""Commands that a browser sends to the server over WS /api/live.
 
 Each is a JSON object with the name of the command and a number that comes back in the reply:
 {"id": 7, "do": "edit", ...}.
@@ -58,7 +58,10 @@ class GenerateCommand(Command, frozen=True, tag="generate"):
 
 
 class OpenCommand(Command, frozen=True, tag="open"):
-    """Open a file of the working folder; or, given its text, a file of the user's computer."""
+    """Open a file of the working folder; or, given its text, a file of the user's computer.
+
+    A topology of containerlab or GNS3 is imported; the reply says what did not map.
+    """
 
     path: str
     text: str | None = None
@@ -139,7 +142,7 @@ class TakeTcCommand(Command, frozen=True, tag="take_tc"):
 
 
 class TakeSettingsCommand(Command, frozen=True, tag="take_settings"):
-    """Take over into the document what was set at a node in terminals."""
+    """Take over the settings that terminals made at a node into the document."""
 
     node: str
 
@@ -199,7 +202,7 @@ class BreakCommand(Command, frozen=True, tag="break"):
 
 
 class ContinueCommand(Command, frozen=True, tag="continue"):
-    """Replay a branch up to an instant, and go on from there as a new branch.
+    """Replay a branch up to an instant, and continue from there as a new branch.
 
     The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
     that branch itself goes on.
@@ -210,7 +213,7 @@ class ContinueCommand(Command, frozen=True, tag="continue"):
 
 
 class CancelContinueCommand(Command, frozen=True, tag="cancel_continue"):
-    """Stop replaying; what was live before stays so."""
+    """Cancel the replay; the network that ran before stays live."""
 
 
 class CostCommand(Command, frozen=True, tag="cost"):
@@ -301,6 +304,8 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     """Do something with a unit of the course.
 
     start           open its network beside the lesson
+    start_at        perform the steps before `step`, and go on there with the running network
+    cancel_start    stop performing them
     close           close the lesson
     type            type the commands of a step into its terminals
     perform         perform a step on the canvas; the reply is the ids of terminals it has opened
@@ -314,6 +319,8 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     unit: str
     action: Literal[
         "start",
+        "start_at",
+        "cancel_start",
         "close",
         "type",
         "perform",
@@ -327,6 +334,13 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     done: bool = True
     discard: bool = False
     overwrite: bool = False
+
+
+class GalleryCommand(Command, frozen=True, tag="gallery"):
+    """Run a published figure of the gallery, or stop running one."""
+
+    action: Literal["run", "cancel"]
+    name: str = ""
 
 
 COMMANDS = (
@@ -354,4 +368,5 @@ COMMANDS = (
     *(ContinueCommand, CancelContinueCommand, CostCommand),
     *(MarkerCommand, RenameBranchCommand, DropBranchCommand),
     *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
+    GalleryCommand,
 )

@@ -21,6 +21,7 @@ from .commands import EditCommand
 from .model import (
     Document,
     DocumentPreferences,
+    DrawnFrame,
     DrawnLabel,
     DrawnLink,
     DrawnNode,
@@ -34,7 +35,7 @@ MAX_UNDO_STEPS = 500
 MAX_ELEMENTS = 5000
 ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
-Element = TypeVar("Element", DrawnNode, DrawnLink, DrawnLabel)
+Element = TypeVar("Element", DrawnNode, DrawnLink, DrawnLabel, DrawnFrame)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class History:
         return self._undone[-1].label if self._undone else None
 
     def edit(self, edit: EditCommand) -> DocumentChanges:
-        """Carry out an edit and return what has changed."""
+        """Perform an edit; return the changes."""
         before = self.document
         self.document = edited(before, edit)
         changes = changes_between(before, self.document)
@@ -83,7 +84,7 @@ class History:
         return changes
 
     def undo(self) -> tuple[DocumentChanges, str]:
-        """Undo the last edit; return what has changed, and its name."""
+        """Undo the last edit; return the changes and the edit's name."""
         if not self._done:
             raise WanlabError("there is nothing to undo")
         step = self._done.pop()
@@ -91,7 +92,7 @@ class History:
         return self._switch_to(step.before), step.label
 
     def redo(self) -> tuple[DocumentChanges, str]:
-        """Redo the last edit that was undone; return what has changed, and its name."""
+        """Redo the last undone edit; return the changes and the edit's name."""
         if not self._undone:
             raise WanlabError("there is nothing to redo")
         step = self._undone.pop()
@@ -119,7 +120,8 @@ def edited(document: Document, edit: EditCommand) -> Document:
     links = _merged(document.links, put.links, drop)
     links = tuple(link for link in links if link.a in known and link.b in known)
     labels = _merged(document.labels, put.labels, drop)
-    merged = Document(nodes, links, labels, document.preferences)
+    frames = _merged(document.frames, put.frames, drop)
+    merged = Document(nodes, links, labels, frames, document.preferences)
     ids = [element.id for element in _elements(merged)]
     if len(ids) > MAX_ELEMENTS:
         raise WanlabError(
@@ -129,7 +131,8 @@ def edited(document: Document, edit: EditCommand) -> Document:
         raise WanlabError("two elements would have the same id")
     if edit.preferences is None:
         return merged
-    return Document(nodes, links, labels, _with(document.preferences, edit.preferences))
+    preferences = _with(document.preferences, edit.preferences)
+    return msgspec.structs.replace(merged, preferences=preferences)
 
 
 def _merged(
@@ -168,16 +171,20 @@ def changes_between(before: Document, after: Document) -> DocumentChanges:
             _changed(before.nodes, after.nodes),
             _changed(before.links, after.links),
             _changed(before.labels, after.labels),
+            _changed(before.frames, after.frames),
         ),
         tuple(sorted(old - new)),
         after.preferences if after.preferences != before.preferences else None,
     )
 
 
-def _elements(document: Document | Elements) -> Iterable[DrawnNode | DrawnLink | DrawnLabel]:
+def _elements(
+    document: Document | Elements,
+) -> Iterable[DrawnNode | DrawnLink | DrawnLabel | DrawnFrame]:
     yield from document.nodes
     yield from document.links
     yield from document.labels
+    yield from document.frames
 
 
 def _changed(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[Element, ...]:

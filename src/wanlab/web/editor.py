@@ -8,9 +8,11 @@ import os
 import time
 from pathlib import PurePosixPath
 
+import msgspec
+
 from wanlab import Topology, errors, load, save
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.topology import loads
+from wanlab.topology import foreign, loads
 from wanlab.topology.layout import arranged
 
 from .broadcast import Broadcast
@@ -27,7 +29,8 @@ from .document import History, document_of, ports_of, read
 from .drafts import Drafts
 from .drawing_advice import advice
 from .folder import MAX_TOPOLOGY_BYTES, WorkingFolder
-from .model import Document
+from .import_protocol import ImportedFile, ImportNote
+from .model import Document, DocumentPreferences
 from .protocol import (
     DocumentChanges,
     DocumentPush,
@@ -46,7 +49,7 @@ DRAFT_AFTER_S = 0.3
 
 
 class RefusedError(WanlabError):
-    """A command was not carried out; `code` tells the browser what it can offer."""
+    """A command was refused; `code` tells the browser what it can offer."""
 
     def __init__(self, what: str, hint: str = "", code: str = "") -> None:
         super().__init__(what, hint)
@@ -140,24 +143,64 @@ class DocumentEditor:
         self.check_saved(discard=command.discard)
         self._replace(Document(), None, UNTITLED, by)
 
-    def open(self, command: OpenCommand, by: str = "") -> None:
-        """Open a file, or a text from the user's computer."""
-        name, path = PurePosixPath(command.path).name, None
-        if command.text is None:
+    def open(self, command: OpenCommand, by: str = "") -> ImportedFile | None:
+        """Open a file, or a text from the user's computer.
+
+        A topology of another program is imported; return what did not map.
+        """
+        name, path = PurePosixPath(command.path).name or UNTITLED, None
+        if command.text is not None and len(command.text) > MAX_TOPOLOGY_BYTES:
+            raise WanlabError(f"{name} is too large for a topology")
+        imported = self._imported(command, name)
+        if imported is not None:
+            document = _document_from(imported.topology)
+            name = f"{name.split('.')[0] or 'imported'}.yaml"
+        elif command.text is None:
             path = command.path
             document = _document_from(self._load(path))
         else:
-            name = name or UNTITLED
-            if len(command.text) > MAX_TOPOLOGY_BYTES:
-                raise WanlabError(f"{name} is too large for a topology")
             document = _document_from(loads(command.text, name))
         # Only now, so that nobody is asked about unsaved work for a file that cannot be opened.
         self.check_saved(discard=command.discard)
         self._replace(document, path, name, by)
+        if imported is None:
+            return None
+        self._history.saved = None
+        self._update_file_state(always=True)
+        notes = tuple(ImportNote(note.place, note.what, note.hint) for note in imported.notes)
+        return ImportedFile(imported.program, notes)
 
-    def open_topology(self, topology: Topology, path: str | None, name: str, by: str = "") -> None:
-        """Replace the document by a topology."""
-        self._replace(document_of(topology), path, name, by)
+    def _imported(self, command: OpenCommand, name: str) -> foreign.Imported | None:
+        """Import a topology of another program; None if wanlab or MiniEdit wrote the file."""
+        if command.text is None:
+            data = self._folder.read_bytes(command.path, MAX_TOPOLOGY_BYTES)
+            if not foreign.program_of(name, data.decode(errors="replace")):
+                return None
+            return foreign.import_file(self._folder.resolve(command.path))
+        if not foreign.program_of(name, command.text):
+            return None
+        if name.lower().endswith(".gns3project"):
+            hint = "drop it onto the list of files, and open it there"
+            raise WanlabError(f"{name} is an archive", hint)
+        return foreign.import_text(command.text, name)
+
+    def open_topology(
+        self,
+        topology: Topology,
+        path: str | None,
+        name: str,
+        by: str = "",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        """Replace the document by a topology; if that names no seed, by default it is `seed`."""
+        document = document_of(topology)
+        chosen = document.preferences
+        if seed is not None and chosen.seed == DocumentPreferences().seed:
+            document = msgspec.structs.replace(
+                document, preferences=msgspec.structs.replace(chosen, seed=seed)
+            )
+        self._replace(document, path, name, by)
 
     def _load(self, path: str) -> Topology:
         self._folder.read_bytes(path, MAX_TOPOLOGY_BYTES)  # raises if it cannot be read

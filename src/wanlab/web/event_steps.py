@@ -69,7 +69,7 @@ class EventSteps:
         self._open: dict[tuple[str, str], tuple[Sampling, PacketFinder | EventFinder]] = {}
 
     def step_to(self, command: StepToCommand) -> str:
-        """Let time pass to the next event, and return what it was. WanlabError if there is none."""
+        """Let time pass to the next event, and describe it. WanlabError if none occurs."""
         key = (command.event, command.port)
         if key not in self._open:
             finder = self._finder(command)
@@ -98,7 +98,10 @@ class EventSteps:
             sampling.sample()
             if what := finder.found():
                 return what
-        raise WanlabError(f"no {event} has come", "is a program sending? Time is paused now")
+        raise WanlabError(
+            f"waited for the next {event}, and none came",
+            "is a program sending? Time is paused now",
+        )
 
     def end(self) -> None:
         """End all traces."""

@@ -24,6 +24,7 @@ from .branches import Branches
 from .broadcast import Broadcast, Browser
 from .editor import UNTITLED, DocumentEditor, RefusedError
 from .folder import WorkingFolder
+from .gallery import GalleryRuns
 from .hand_ins import HandIns
 from .lesson_steps import LessonSteps
 from .lessons import Lessons
@@ -76,7 +77,13 @@ class Laboratory:
         self.slow_motion = SlowMotion(self.broadcast, self.session)
         self.branches = Branches(self.folder, self.broadcast, self.session, self._redraw)
         self.branches.is_busy = self._why_busy
-        self.lessons = Lessons(self.folder, self.broadcast.push, rules)
+        self.lessons = Lessons(
+            self.folder,
+            self.broadcast.push,
+            rules,
+            lambda: self.editor.document.preferences.seed,
+        )
+        self.gallery = GalleryRuns(self.folder, self.broadcast.push, rules)
         self._steps = LessonSteps(self.lessons, self.session)
         self._hand_ins = HandIns(self.lessons, self.session, rules)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
@@ -124,6 +131,7 @@ class Laboratory:
             commands.DeleteRecordCommand: measurements.delete_record,
             commands.CaptureCommand: measurements.capture,
             commands.LessonCommand: self._lesson,
+            commands.GalleryCommand: self.gallery.perform,
         }
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -214,6 +222,7 @@ class Laboratory:
             task.cancel()
         self.editor.write_draft()
         self.lessons.cancel_report()
+        self.gallery.cancel()
         await self.session.stop()
 
     # -- commands that concern several parts ------------------------------------------------------
@@ -233,11 +242,12 @@ class Laboratory:
         self.editor.open_topology(arranged(topology), None, UNTITLED, by)
         self.session.terminals.close_ended()
 
-    def _open(self, command: commands.OpenCommand, by: str) -> None:
-        self.editor.open(command, by)
+    def _open(self, command: commands.OpenCommand, by: str) -> object:
+        imported = self.editor.open(command, by)
         self.session.terminals.close_ended()
         if self.lessons.unit is not None and self.lessons.is_outside(command.path):
             self.lessons.close()
+        return imported
 
     async def _run(self, command: commands.RunCommand, by: str) -> None:
         topology = self.editor.sound_topology()
@@ -353,14 +363,13 @@ class Laboratory:
         lessons = self.lessons
         match command.action:
             case "start":
-                if not self.session.is_stopped:
-                    raise RefusedError("a network is running", "stop it first", "running")
-                self.editor.check_saved(discard=command.discard)
-                topology, path = await asyncio.to_thread(lessons.begin, command.unit)
-                lessons.push()
-                name = Path(path).name if path is not None else UNTITLED
-                self.editor.open_topology(topology, path, name, by)
-                self.session.terminals.close_ended()
+                await self._start_lesson(command, by)
+                return None
+            case "start_at":
+                await self._start_lesson_at(command, by)
+                return None
+            case "cancel_start":
+                lessons.cancel_start()
                 return None
             case "close":
                 lessons.close()
@@ -385,6 +394,49 @@ class Laboratory:
             case "hand_in":
                 await self._hand_ins.hand_in(command.unit)
                 return None
+
+    async def _start_lesson(self, command: commands.LessonCommand, by: str) -> str | None:
+        """Open the network of a unit; return the path of its file, if it has one."""
+        if not self.session.is_stopped or self.lessons.is_starting:
+            raise RefusedError("a network is running", "stop it first", "running")
+        self.editor.check_saved(discard=command.discard)
+        topology, path = await asyncio.to_thread(self.lessons.begin, command.unit)
+        self.lessons.push()
+        name = Path(path).name if path is not None else UNTITLED
+        seed = self.lessons.unit.seed if self.lessons.unit is not None else None
+        self.editor.open_topology(topology, path, name, by, seed=seed)
+        self.session.terminals.close_ended()
+        return path
+
+    async def _start_lesson_at(self, command: commands.LessonCommand, by: str) -> None:
+        """Perform the steps of a unit before one of them, and run what they leave."""
+        lessons, clock = self.lessons, self.editor.document.preferences.clock
+        if command.step is None:
+            raise WanlabError("no step was named")
+        lessons.check_start(command.unit, command.step)
+        path = await self._start_lesson(command, by)
+        await self.rules.admit()
+        kept: dict[str, object] = {"clock": clock, "seed": self.editor.document.preferences.seed}
+        target = self._session_files.target(clock)
+        started = await lessons.start_at(command.step, clock, target)
+        try:
+            name = Path(path).name if path is not None else UNTITLED
+            self.editor.open_topology(arranged(started.topology), path, name, by)
+            self.editor.edit(commands.EditCommand(preferences=kept, label="Start the lesson"), by)
+            document = self.editor.document
+            plan = lessons.plan_for(document, started.topology, lambda: started.network)
+            branch = self.branches.begin(plan)
+            self.session.start(branch, is_paced=document.preferences.pace == "real")
+        except BaseException:
+            started.network.stop()
+            raise
+        self.branches.push()
+        for problem in started.problems:
+            what = f"not as it should be: {problem}"
+            self.broadcast.push(protocol.MessagePush(level="warning", what=what))
+        for place, line in started.running:
+            what = f"running since an earlier step: {line} ({place})"
+            self.broadcast.push(protocol.MessagePush(level="info", what=what))
 
     async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:
         """Perform a canvas step of a unit, and return the ids of the terminals that it has opened.
@@ -421,7 +473,7 @@ class Laboratory:
         return terminals
 
     async def _run_drawn(self, by: str) -> None:
-        """Start what is drawn, unless it is running already, and wait until it runs."""
+        """Start the drawn network, unless it is running already, and wait until it runs."""
         if self.session.is_running and self.session.is_stale:
             await self.session.stop_and_settle()
         if self.session.is_stopped:

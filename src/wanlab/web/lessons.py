@@ -9,20 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, lesson, student_files, unit_file, unit_process
+from wanlab.labs import catalog, grade, lesson, start_at, student_files, unit_file, unit_process
 from wanlab.labs.lab_network import network_of
+from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import GUI, Step, Unit
 
 from . import canvas_steps
 from .folder import WorkingFolder, write_atomically
 from .limits import ClassRules
-from .model import Document
+from .model import ClockKind, Document
 from .protocol import (
     CheckResult,
     LessonInfo,
@@ -36,12 +38,11 @@ from .run_plan import RunPlan
 
 PROGRESS = "progress.json"
 RESULTS = "results"
-REPORT_SEED = 1
 READ_AFTER_REAL_S = 0.5
 
 
 class UnitProgress(msgspec.Struct):
-    """What has been done of a unit: steps, points of the best check, results of the last, report."""
+    """Progress in a unit: steps done, points of the best check, results of the last one, report."""
 
     steps: list[int] = []
     points: float | None = None
@@ -52,17 +53,24 @@ class UnitProgress(msgspec.Struct):
 
 
 class Lessons:
-    """The course, and the unit that is open. `push` sends to all browsers."""
+    """The course, and the unit that is open.
+
+    `push` sends to all browsers; `drawn_seed` returns the seed in the preferences of the document.
+    """
 
     def __init__(
         self,
         folder: WorkingFolder,
         push: Callable[[Push], None],
         rules: ClassRules = ClassRules(),  # noqa: B008  (it is immutable)
+        drawn_seed: Callable[[], int] = lambda: 1,
     ) -> None:
         self._folder = folder
         self._push = push
         self._rules = rules
+        self._drawn_seed = drawn_seed
+        self._starting = ""
+        self._is_start_cancelled = False
         self._progress_path = folder.state_folder / PROGRESS
         self._progress = _read_progress(self._progress_path)
         self._units: list[Unit] = []
@@ -90,6 +98,7 @@ class Lessons:
             open_unit=self.unit.name if self.unit else None,
             folder=_topology_folder(self.unit) if self.unit else "",
             checking=self._checking,
+            starting=self._starting,
             working=self._reported_unit,
             working_step=self._report_step,
             is_class=self._rules.is_class,
@@ -101,13 +110,14 @@ class Lessons:
 
     def _info(self, unit: Unit) -> LessonInfo:
         progress = self._progress.get(unit.name, UnitProgress())
+        counted = [step.n for step in unit.steps if canvas_steps.can_be_done(step)]
         return LessonInfo(
             unit.name,
             unit.kind,
             unit.heading,
             unit.goal,
-            len(unit.steps),
-            tuple(progress.steps),
+            len(counted),
+            tuple(number for number in progress.steps if number in counted),
             progress.points,
             progress.of,
             tuple(progress.results),
@@ -116,9 +126,12 @@ class Lessons:
         )
 
     def _find(self, name: str) -> Unit:
-        """Return a unit; in a class, with what the student's seed draws."""
-        unit, seed = catalog.find(name), self._rules.seed
-        return unit if seed is None else unit_file.for_seed(unit, seed)
+        """Return a unit with what its seed draws: that of the student in a class, or the document's."""
+        return unit_file.for_seed(catalog.find(name), self._seed)
+
+    @property
+    def _seed(self) -> int:
+        return self._drawn_seed() if self._rules.seed is None else self._rules.seed
 
     def page(self, name: str) -> LessonPage:
         """Return the lesson of a unit."""
@@ -180,24 +193,83 @@ class Lessons:
 
     def plan(self, document: Document, topology: Topology) -> RunPlan:
         """Return how to run the network of the open unit."""
-        unit = self.unit
-        assert unit is not None
+        assert self.unit is not None
+        # A check of this network expects what its seed draws, also if the seed changes later.
+        self.unit = unit = self._with_seed(self.unit)
         folder, clock, rules = self.unit_folder(unit), document.preferences.clock, self._rules
-        seed = document.preferences.seed if rules.seed is None else rules.seed
+        seed = self._seed
 
         def make() -> Network:
             return network_of(
                 unit, topology, folder, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
             )
 
+        return self.plan_for(document, topology, make)
+
+    def _with_seed(self, unit: Unit) -> Unit:
+        """Return the unit itself unless the seed draws values for it."""
+        return self._find(unit.name) if unit.draws else unit
+
+    def plan_for(
+        self, document: Document, topology: Topology, make: Callable[[], Network]
+    ) -> RunPlan:
+        """Return how to run a network of the open unit."""
         return RunPlan(
             document,
             topology,
             make,
             home=student_files.HOME,
-            environment=student_files.environment(seed),
+            environment=student_files.environment(self._seed),
             prepare=student_files.link_home,
         )
+
+    # -- starting at a later step -----------------------------------------------------------------
+
+    def check_start(self, name: str, at: int) -> None:
+        """Raise WanlabError if a unit cannot be started at a step."""
+        start_at.steps_before(self._find(name), at)
+
+    async def start_at(self, at: int, clock: ClockKind, session: Path | bool) -> StartedUnit:
+        """Start the open unit's network with the steps before `at` done. The caller stops it."""
+        unit, loop = self.unit, asyncio.get_running_loop()
+        assert unit is not None
+        self._is_start_cancelled = False
+
+        def say(line: str) -> None:
+            if self._is_start_cancelled:
+                raise WanlabError("the start was cancelled")
+            loop.call_soon_threadsafe(self._note_starting, line.strip())
+
+        self._note_starting("starting")
+        try:
+            started = await asyncio.to_thread(
+                partial(
+                    start_at.start_at,
+                    *(unit, at, self.unit_folder(unit)),
+                    seed=self._seed,
+                    clock=clock,
+                    session=session,
+                    say=say,
+                    memory_bytes=self._rules.memory_bytes,
+                )
+            )
+        finally:
+            self._note_starting("")
+        self.note_done(unit, (step.n for step in start_at.steps_before(unit, at)))
+        return started
+
+    def cancel_start(self) -> None:
+        """Stop performing steps, before the next one."""
+        self._is_start_cancelled = True
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether steps are being performed to start a unit at a later one."""
+        return bool(self._starting)
+
+    def _note_starting(self, line: str) -> None:
+        self._starting = line
+        self.push()
 
     def canvas_step(self, name: str, number: int) -> tuple[Step, str]:
         """Return a step of a unit, and the folder for the unit's topologies."""
@@ -241,7 +313,7 @@ class Lessons:
         return bool(self._checking)
 
     def note_checking(self, what: str) -> None:
-        """Show what is being checked; "" once the check is over."""
+        """Show the check that is running; "" once it is over."""
         self._checking = what
         self.push()
 
@@ -282,7 +354,7 @@ class Lessons:
             raise WanlabError(f"a report of {self._reported_unit} is being made", "cancel it first")
         results = self._folder.path / RESULTS
         self._worker = await asyncio.create_subprocess_exec(
-            *unit_process.command(unit.name, "--seed", str(REPORT_SEED), "--results", str(results)),
+            *unit_process.command(unit.name, "--seed", str(unit.seed), "--results", str(results)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -303,7 +375,7 @@ class Lessons:
             self.push()
         status = await worker.wait()
         self._worker, self._reported_unit = None, None
-        page = self._folder.path / RESULTS / unit.run_name(REPORT_SEED) / "report.html"
+        page = self._folder.path / RESULTS / unit.run_name(unit.seed) / "report.html"
         if page.is_file() and status in (0, 1):
             self._progress.setdefault(unit.name, UnitProgress()).report = self._folder.path_of(page)
             self._save_progress()
@@ -368,7 +440,7 @@ def _read_progress(path: Path) -> dict[str, UnitProgress]:
 
 
 def keys_of(step: Step) -> str:
-    """Return what has to be typed for a step."""
+    """Return the keys to type for a step."""
     if step.stops:
         return "\x03"
     if step.enter:

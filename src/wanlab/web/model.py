@@ -1,4 +1,4 @@
-"""The document that is drawn in the browser: nodes, links, labels and preferences.
+"""The document that is drawn in the browser: nodes, links, labels, frames and preferences.
 
 Documents are immutable: an edit makes the next one. Ids are texts that an element keeps for as long
 as the document lives; names may change.
@@ -15,6 +15,7 @@ NodeKind = Literal["host", "switch", "router", "controller"]
 ClockKind = Literal["virtual", "real"]
 Wire = Literal["mtu", "gso"]
 Pace = Literal["real", "fast"]
+FrameColour = Literal["", "blue", "green", "yellow", "red", "purple"]
 
 Options = dict[str, object]
 """Options by their name in the YAML format, with JSON values."""
@@ -57,6 +58,18 @@ class DrawnLabel(msgspec.Struct, frozen=True):
     y: float = 0.0
 
 
+class DrawnFrame(msgspec.Struct, frozen=True):
+    """A rectangle behind the nodes, with a text; `x` and `y` are its upper left corner."""
+
+    id: str
+    text: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    width: float = 200.0
+    height: float = 120.0
+    colour: FrameColour = ""
+
+
 class DocumentPreferences(msgspec.Struct, frozen=True):
     """Settings of the whole network.
 
@@ -81,6 +94,7 @@ class Document(msgspec.Struct, frozen=True):
     nodes: tuple[DrawnNode, ...] = ()
     links: tuple[DrawnLink, ...] = ()
     labels: tuple[DrawnLabel, ...] = ()
+    frames: tuple[DrawnFrame, ...] = ()
     preferences: DocumentPreferences = DocumentPreferences()
 
 
@@ -90,3 +104,4 @@ class Elements(msgspec.Struct, frozen=True):
     nodes: tuple[DrawnNode, ...] = ()
     links: tuple[DrawnLink, ...] = ()
     labels: tuple[DrawnLabel, ...] = ()
+    frames: tuple[DrawnFrame, ...] = ()

@@ -28,6 +28,7 @@ from .model import (
     ClockKind,
     Document,
     DocumentPreferences,
+    DrawnFrame,
     DrawnLabel,
     DrawnLink,
     DrawnNode,
@@ -76,7 +77,7 @@ class Location(msgspec.Struct, frozen=True):
 
 
 class DrawingProblem(msgspec.Struct, frozen=True):
-    """What is wrong with the document, where, and what to do about it."""
+    """A problem of the document: what, where, and what to do about it."""
 
     what: str
     hint: str = ""
@@ -137,7 +138,7 @@ class DocumentPush(Push, frozen=True, tag="document"):
 
 
 class ProblemsPush(Push, frozen=True, tag="problems"):
-    """What is wrong with the document."""
+    """The problems of the document."""
 
     problems: tuple[DrawingProblem, ...] = ()
 
@@ -152,7 +153,7 @@ class FilePush(Push, frozen=True, tag="file"):
 
 
 class DraftPush(Push, frozen=True, tag="draft"):
-    """What an earlier server had not saved."""
+    """Unsaved edits of an earlier server."""
 
     name: str | None = None
     """None if there is no draft."""
@@ -284,7 +285,7 @@ class PacketsPush(Push, frozen=True, tag="packets"):
 
 
 class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
-    """What pauses virtual time."""
+    """The breakpoints, which pause virtual time."""
 
     breakpoints: tuple[str, ...] = ()
     reached: str = ""
@@ -292,7 +293,7 @@ class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
 
 
 class EventStep(msgspec.Struct, frozen=True):
-    """The reply to "step_to": what happened, and when."""
+    """The reply to "step_to": the event and its instant."""
 
     what: str
     now_ns: int
@@ -356,7 +357,7 @@ class LessonStep(msgspec.Struct, frozen=True):
 
 
 class LessonInfo(msgspec.Struct, frozen=True):
-    """A unit of the course, and what has been done of it."""
+    """A unit of the course, and the progress in it."""
 
     unit: str
     kind: str
@@ -397,6 +398,8 @@ class LessonsPush(Push, frozen=True, tag="lessons"):
     """The folder for the topologies of the open unit, in the working folder."""
     checking: str = ""
     """What is being checked in the running network: "2 of 6: the rate of the path"."""
+    starting: str = ""
+    """The step that is performed to start a unit at a later one; "" if none is."""
     working: str | None = None
     """The unit whose report is being made."""
     working_step: str = ""
@@ -574,6 +577,7 @@ REST = (
         DrawnNode,
         DrawnLink,
         DrawnLabel,
+        DrawnFrame,
         DocumentPreferences,
         DocumentChanges,
         NodeSetting,

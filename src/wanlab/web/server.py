@@ -154,10 +154,13 @@ async def _serve_locked(
     print(url, file=address, flush=True)
     print(f"the laboratory is open: {url}\npress Ctrl-C to end it", flush=True)
     if opens_browser:
-        page = laboratory.folder.state_folder / "open.html"
-        asyncio.get_running_loop().run_in_executor(None, open_in_browser, url, page)
+        open_in_browser(url, laboratory.folder.state_folder)
+
+    def running() -> str:
+        return "" if laboratory.session.is_stopped else "a network is running"
+
     try:
-        with _signals(server, laboratory):
+        with signals_that_end(server, running, "it and the laboratory"):
             await server.serve(sockets=[listening])
     finally:
         await laboratory.close()
@@ -187,23 +190,25 @@ class SignallessServer(uvicorn.Server):
 
 
 @contextlib.contextmanager
-def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
+def signals_that_end(
+    server: uvicorn.Server, running: Callable[[], str], what_ends: str
+) -> Iterator[None]:
+    """Let signals end a server. `running` returns what would end with it, or ""."""
     loop = asyncio.get_running_loop()
-
     asked_at = -CONFIRM_WITHIN_REAL_S
 
     def end() -> None:
         server.should_exit = True
 
     def ask() -> None:
-        """End the server; if a network is running, only at the second Ctrl-C."""
+        """End the server; if something is running, only at the second Ctrl-C."""
         nonlocal asked_at
-        now = time.monotonic()
-        if laboratory.session.is_stopped or now - asked_at < CONFIRM_WITHIN_REAL_S:
+        now, reason = time.monotonic(), running()
+        if not reason or now - asked_at < CONFIRM_WITHIN_REAL_S:
             end()
             return
         asked_at = now
-        print("a network is running: press Ctrl-C again to end it and the laboratory", flush=True)
+        print(f"{reason}: press Ctrl-C again to end {what_ends}", flush=True)
 
     handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
     for number, handler in handlers.items():
@@ -215,11 +220,16 @@ def _signals(server: uvicorn.Server, laboratory: Laboratory) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def open_in_browser(url: str, page: Path) -> None:
-    """Open the address in a browser, through a page that only this user can read.
+def open_in_browser(url: str, state_folder: Path) -> None:
+    """Open the address in a browser meanwhile, through a page that only this user can read.
 
     Everybody on this computer can see the arguments of processes, and so the token.
     """
+    page = state_folder / "open.html"
+    asyncio.get_running_loop().run_in_executor(None, _open_through, page, url)
+
+
+def _open_through(page: Path, url: str) -> None:
     import webbrowser
 
     with contextlib.suppress(FileNotFoundError):

@@ -68,7 +68,6 @@ class NetworkSession:
         self.terminals.on_open = self.notes.note_terminal
         self.terminals.list.on_command.append(self.notes.note_command)
         self.worker: NetworkWorker | None = None
-        self.plan: RunPlan | None = None
         self.is_switching = False
         """Whether the network of another branch is taking over."""
         self.on_running: list[Callable[[Network], None]] = []
@@ -96,8 +95,13 @@ class NetworkSession:
 
     @property
     def branch(self) -> Branch | None:
-        """What the running network records, or the last one has recorded."""
+        """The branch that the running network records, or that the last one has recorded."""
         return self.notes.branch
+
+    @property
+    def plan(self) -> RunPlan | None:
+        """The plan of the branch; None before the first network."""
+        return self.branch.plan if self.branch is not None else None
 
     @property
     def is_running(self) -> bool:
@@ -153,7 +157,7 @@ class NetworkSession:
         return worker, self.plan
 
     async def call(self, call: Callable[[Network], Result]) -> Result:
-        """Carry out a call in the network's thread and return its result."""
+        """Perform a call in the network's thread and return its result."""
         return await asyncio.wrap_future(self.network_worker().submit(call))
 
     # -- run and stop -----------------------------------------------------------------------------
@@ -163,7 +167,6 @@ class NetworkSession:
         if self.worker is not None:
             raise WanlabError("a network is running already")
         self.terminals.close_all()
-        self.plan = branch.plan
         self.notes.branch = branch
         self._tempo = replace(self._tempo, is_paced=is_paced, speed=1.0)
         self._clock = Clock(tempo=self._tempo)
@@ -241,7 +244,7 @@ class NetworkSession:
         return worker, replayed
 
     async def switch(self, worker: NetworkWorker, branch: Branch) -> None:
-        """Go on with the network of another branch, which has been replayed."""
+        """Continue with the network of another branch, which has been replayed."""
         self.is_switching = True
         try:
             if (old := self.worker) is not None:
@@ -250,7 +253,7 @@ class NetworkSession:
                     old.end()
                 while self.worker is old:
                     await asyncio.sleep(0)
-            self.worker, self.plan, self.notes.branch = worker, branch.plan, branch
+            self.worker, self.notes.branch = worker, branch
             records = list(branch.terminals.values())
             terminals = self.terminals.list.made_for(records)
 
@@ -298,7 +301,7 @@ class NetworkSession:
             await asyncio.sleep(0)
 
     def note_edit(self, document: Document) -> None:
-        """Note in the run's state whether the running network still is what is drawn."""
+        """Note in the run's state whether the running network still matches the drawing."""
         if self.plan is None or self.worker is None:
             return
         is_stale = self.plan.is_stale(document)
@@ -307,17 +310,18 @@ class NetworkSession:
 
     def note_link(self, link: DrawnLink) -> None:
         """Note that the running network has a link as it is drawn now."""
-        if self.plan is None or self.branch is None:
+        branch = self.branch
+        if branch is None:
             return
-        before = next((one for one in self.plan.document.links if one.id == link.id), None)
+        before = next((one for one in branch.plan.document.links if one.id == link.id), None)
         if before == link:
             return
-        self.plan = self.branch.plan = self.plan.with_link(link)
+        branch.plan = branch.plan.with_link(link)
         self.notes.note(
             SessionEvent(
                 at_ns=self._changed_ns,
                 kind="link",
-                text=described_change(self.plan.document, before, link),
+                text=described_change(branch.plan.document, before, link),
                 link=link.id,
                 before=before,
                 after=link,
@@ -342,7 +346,7 @@ class NetworkSession:
         return schedule
 
     def _begin(self, network: Network) -> tuple[Network, LivePorts]:
-        """Begin to look after a network that has started."""
+        """Begin to serve a network that has started."""
         assert self.plan is not None
         assert self.branch is not None
         self.notes.begin(network, self.branch)
@@ -356,12 +360,12 @@ class NetworkSession:
         return network, LivePorts(self.plan, network, readings)
 
     def _leave(self, network: Network, branch: Branch) -> None:
-        """Keep what was recorded of a network that ends."""
+        """Keep the recording of a network that ends."""
         branch.end_ns = network.now_ns
         branch.keep_session(network.session_content())
 
     def _collect(self, network: Network) -> None:
-        """Tell browsers what has changed: ended programs, busy terminals, ports."""
+        """Tell browsers about changes: ended programs, busy terminals, ports."""
         self.notes.note_cost(network)
         for call in self.every:
             call(network)
@@ -492,13 +496,13 @@ class NetworkSession:
         return self._ports.names_of(link)
 
     def set_by_tc(self, link: str) -> dict[End, Options]:
-        """Return by end what `tc` has set at a running link."""
+        """Return the settings of `tc` at a running link, for each end."""
         self.port_names(link)
         assert self._ports is not None
         return self._ports.set_by_tc(link)
 
     async def keep_tc(self, link: str) -> None:
-        """Note that what `tc` has set at a link is drawn now."""
+        """Note that the settings of `tc` at a link are drawn now."""
         readings = await self._change_ports(lambda network: None)
         assert self._ports is not None
         self._ports.set_drawn(self.port_names(link), readings)
@@ -506,7 +510,7 @@ class NetworkSession:
         self._push_ports()
 
     async def _change_ports(self, change: Callable[[Network], None]) -> PortReadings:
-        """Carry out a change, and return what the ports are then."""
+        """Perform a change, and return the ports as they are then."""
         reader = self._port_reader
 
         def perform(network: Network) -> PortReadings:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wanlab import Network
 
+from .model import ClockKind
 from .run_plan import RunPlan
 
 
@@ -20,18 +21,23 @@ class SessionFiles:
         self._file = file
         self._runs = 0
 
-    def recorded(self, plan: RunPlan) -> RunPlan:
-        """Return the plan with a network that records its session."""
+    def target(self, clock: ClockKind) -> Path | bool:
+        """Return where the next run is recorded; True without a file, False if it is not."""
         self._runs += 1
         file = self._file
-        if file is None and plan.document.preferences.clock == "real":
-            return plan  # it could not be replayed
-        if file is not None and self._runs > 1:
-            file = file.with_name(f"{file.stem}-{self._runs}{file.suffix}")
+        if file is None:
+            return clock != "real"  # it could not be replayed
+        return file if self._runs == 1 else file.with_name(f"{file.stem}-{self._runs}{file.suffix}")
+
+    def recorded(self, plan: RunPlan) -> RunPlan:
+        """Return the plan with a network that records its session."""
+        target = self.target(plan.document.preferences.clock)
+        if not target:
+            return plan
 
         def make() -> Network:
             network = plan.make()
-            network.record_session(file or True)
+            network.record_session(target)
             return network
 
         return replace(plan, make=make)

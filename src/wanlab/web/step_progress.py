@@ -40,7 +40,9 @@ class CommandSteps:
     """The steps of a unit that are done by typing."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = [step for step in steps if step.where != (GUI,)]
+        self._steps = [
+            step for step in steps if step.where != (GUI,) and canvas_steps.can_be_done(step)
+        ]
         self._fulfilled: dict[int, set[tuple[str, str]]] = {}
         """By step: the places and lines of it that have been done."""
 
@@ -148,7 +150,7 @@ class CanvasSteps:
         """By step: its words that have been performed."""
 
     def note(self, events: Iterable[Event], document: Document, done: Collection[int]) -> list[int]:
-        """Return the steps that are done after these actions; what is drawn is in the document."""
+        """Return the steps that are done after these actions; the drawing is in the document."""
         all_done = set(done)
         for event in events:
             self._note_event(event, all_done)

@@ -1,4 +1,4 @@
-"""Remembers what was set in terminals while the network runs, and takes it over into the drawing."""
+"""Remembers the settings that terminals make in a running network, for the drawing."""
 
 from __future__ import annotations
 
@@ -68,13 +68,14 @@ class TerminalSettings:
         ports = self._session.snapshot().ports
         drawn = [line for line in lines.values() if described(node, line, ports).drawn_as]
         if node is None or not drawn:
-            raise WanlabError("nothing was set in a terminal that a drawing can have")
+            raise WanlabError(
+                "no setting made in a terminal here can be taken over into the drawing"
+            )
         elements = with_settings(self._editor.document, node, drawn, ports)
         label = f"Take over what was set at {node.name}"
         self._editor.edit(commands.EditCommand(put=elements, label=label), by)
-        session = self._session
-        if session.plan is not None and session.branch is not None:
-            session.plan = session.branch.plan = session.plan.with_elements(elements)
+        if (branch := self._session.branch) is not None:
+            branch.plan = branch.plan.with_elements(elements)
         self._settings[node.id] = {key: line for key, line in lines.items() if line not in drawn}
         self._broadcast.push(self.snapshot())
 

@@ -9,12 +9,12 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from . import commands, model, protocol, session_events
+from . import commands, gallery_protocol, import_protocol, model, protocol, session_events
 from .classroom.page_state import PAGE_STATE
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
-PUSHES = (*protocol.PUSHES, session_events.SessionEventsPush)
+PUSHES = (*protocol.PUSHES, session_events.SessionEventsPush, gallery_protocol.GalleryPush)
 SIMPLE: dict[type, str] = {
     object: "unknown",
     str: "string",
@@ -26,7 +26,7 @@ SIMPLE: dict[type, str] = {
 ALIASES = {
     getattr(module, name): name
     for module, names in (
-        (model, ("NodeKind", "ClockKind", "Wire", "Pace", "End")),
+        (model, ("NodeKind", "ClockKind", "Wire", "Pace", "FrameColour", "End")),
         (protocol, ("Phase", "Severity")),
         (commands, ("SeriesKind",)),
         (session_events, ("EventKind",)),
@@ -44,7 +44,13 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for alias, name in ALIASES.items():
         yield f"export type {name} = {_union(get_args(alias))};"
-    others = (*protocol.REST, session_events.SessionEvent, *PAGE_STATE)
+    others = (
+        *protocol.REST,
+        session_events.SessionEvent,
+        *import_protocol.REST,
+        *gallery_protocol.REST,
+        *PAGE_STATE,
+    )
     for kind in (*others, *PUSHES, *commands.COMMANDS):
         yield ""
         yield from _interface(kind)

@@ -21,8 +21,9 @@ import { useDocument } from "../stores/document";
 import { select, useSelection } from "../stores/selection";
 import { useWatchedTraffic } from "../stores/traffic";
 import { isDark, useView } from "../stores/view";
-import { addLabel, addNode, moveTo } from "./actions";
+import { moveTo, placeTool } from "./actions";
 import { DeviceNode } from "./DeviceNode";
+import { FrameNode } from "./FrameNode";
 import { flowLinks, flowNodes, type AnyFlow, type DeviceFlow, type LinkFlow } from "./flow";
 import { align, TILE, type Guide } from "./geometry";
 import { FarLayer, type Scene } from "./FarLayer";
@@ -44,7 +45,7 @@ import { popUp } from "../layout/Menu";
 import { useTool } from "./tool";
 import { centreOn, elementOf, fit, focusElement, MIN_ZOOM, setFlow, toDocument } from "./viewport";
 
-const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode };
+const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode, frame: FrameNode };
 const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
 const GRID: [number, number] = [20, 20];
 const CENTRE: [number, number] = [0.5, 0.5];
@@ -54,7 +55,7 @@ const NO_GUIDES: readonly Guide[] = [];
 
 /** The canvas. Dragged elements move here only; the document changes when they are dropped. */
 export function Canvas() {
-  const { nodes, links, labels, revision } = useDocument();
+  const { nodes, links, labels, frames, revision } = useDocument();
   const selected = useSelection((state) => state.ids);
   const tool = useTool((state) => state.tool);
   const { theme, showsMinimap, snapsToGrid } = useView();
@@ -74,8 +75,8 @@ export function Canvas() {
   }, []);
 
   useLayoutEffect(() => {
-    draw((before) => flowNodes(nodes, labels, selected, before));
-  }, [draw, nodes, labels, selected]);
+    draw((before) => flowNodes(nodes, labels, frames, selected, before));
+  }, [draw, nodes, labels, frames, selected]);
   const isLarger = useIsOutside(drawn);
   const linesBefore = useRef<LinkFlow[]>([]);
   const lines = useMemo(() => {
@@ -145,12 +146,11 @@ export function Canvas() {
 
   const place = (event: MouseEvent) => {
     const at = toDocument({ x: event.clientX, y: event.clientY });
-    if (isKind(tool)) addNode(tool, at);
-    else if (tool === "label") {
-      addLabel(at);
+    if (tool === "label" || tool === "frame") {
       useTool.setState({ tool: "select" });
-      openProperties("text");
-    } else if (tool === "select") {
+      placeTool(tool, at);
+    } else if (isKind(tool)) placeTool(tool, at);
+    else if (tool === "select") {
       const near = nearby.isFar ? (nodeAt(at, drawn) ?? farLinkAt(at, flow.getZoom())) : null;
       select(near === null ? [] : [near]);
     }
@@ -311,7 +311,7 @@ function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], distance:
   const positions = moves.filter((move) => move.type === "position");
   const points = positions.flatMap((move) => (move.position ? [move.position] : []));
   const moved = new Set(positions.map(({ id }) => id));
-  const others = drawn.filter(({ id, selected }) => !moved.has(id) && !selected).map(({ position }) => position);
+  const others = drawn.filter(({ id, selected, type }) => !moved.has(id) && !selected && type !== "frame").map(({ position }) => position);
   const { dx, dy, guides } = align(points, others, distance);
   for (const move of positions) {
     if (move.position) move.position = { x: move.position.x + dx, y: move.position.y + dy };
@@ -381,7 +381,7 @@ function pointOf(event: MouseEvent): [number, number] {
 }
 
 function colourOf(node: AnyFlow): string {
-  if (node.type === "label") return "var(--line-strong)";
+  if (node.type !== "device") return "var(--line-strong)";
   const { kind, options } = (node as DeviceFlow).data.node;
   return `var(--${kind === "switch" && options.kind === "ovs" ? "ovs" : kind})`;
 }

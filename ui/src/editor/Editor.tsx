@@ -2,7 +2,7 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { useState } from "react";
 import { useConnection } from "../connection";
 import { DraftNotice } from "../files/DraftNotice";
-import { openUpload, showOpen } from "../files/topologies";
+import { generate, openUpload, showOpen } from "../files/topologies";
 import { useDocument } from "../stores/document";
 import { showDialog } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
@@ -65,10 +65,17 @@ function Zoom() {
   );
 }
 
+/** Small networks to begin with. */
+const TEMPLATES = [
+  { title: "Two hosts", shape: "minimal" },
+  { title: "A bottleneck", shape: "dumbbell,pairs=2,rate=10Mbps,delay=20ms" },
+  { title: "A satellite link", shape: "dumbbell,pairs=1,rate=10Mbps,delay=270ms,loss=0.1%" },
+] as const;
+
 function Empty() {
   const isEmpty = useDocument(
-    ({ revision, nodes, labels }) =>
-      revision > 0 && Object.keys(nodes).length === 0 && Object.keys(labels).length === 0,
+    ({ revision, nodes, labels, frames }) =>
+      revision > 0 && [nodes, labels, frames].every((elements) => Object.keys(elements).length === 0),
   );
   const isOpen = useConnection((state) => state.status === "open");
   const isPlacing = useTool((state) => state.tool !== "select");
@@ -89,8 +96,18 @@ function Empty() {
         <button type="button" className="button" onClick={showOpen}>
           Open a file
         </button>
+        <button type="button" className="button" onClick={() => showDialog("gallery")}>
+          Repeat a published figure
+        </button>
       </p>
-      <p className="hint">You can also drop a .mn or .yaml file here.</p>
+      <p className="empty-starts" style={isPlacing ? { visibility: "hidden" } : undefined}>
+        {TEMPLATES.map(({ title, shape }) => (
+          <button key={title} type="button" className="button" onClick={() => void generate(shape)}>
+            {title}
+          </button>
+        ))}
+      </p>
+      <p className="hint">You can also drop a file here: .mn, .yaml, .clab.yml or .gns3.</p>
     </div>
   );
 }

@@ -1,8 +1,7 @@
 import { useEffect, type PointerEvent } from "react";
-import { addLabel, addNode } from "./actions";
+import { placeTool } from "./actions";
 import { Icon } from "./icons";
 import { isKind, KINDS, type Tool } from "./kinds";
-import { openProperties } from "./problems";
 import { takeTool, useTool } from "./tool";
 import { focusCanvas, toDocument } from "./viewport";
 
@@ -15,6 +14,7 @@ const TOOLS: readonly { tool: Tool; title: string; key: string }[] = [
   { tool: "controller", title: "Controller", key: "C" },
   { tool: "link", title: "Link", key: "L" },
   { tool: "label", title: "Label", key: "X" },
+  { tool: "frame", title: "Frame", key: "B" },
 ];
 const DRAGGED_PX = 6;
 
@@ -48,7 +48,7 @@ export function Palette() {
 
 /** Drag an element from the palette and place it where it is dropped. */
 function dragFromPalette(event: PointerEvent, tool: Tool): void {
-  if (event.button !== 0 || !(isKind(tool) || tool === "label")) return;
+  if (event.button !== 0 || tool === "select" || tool === "link") return;
   const start = { x: event.clientX, y: event.clientY };
   const move = ({ clientX: x, clientY: y }: globalThis.PointerEvent) => {
     const isFar = Math.hypot(x - start.x, y - start.y) > DRAGGED_PX;
@@ -65,11 +65,7 @@ function dragFromPalette(event: PointerEvent, tool: Tool): void {
     if (under?.closest(".canvas") == null) return;
     const at = toDocument({ x: released.clientX, y: released.clientY });
     takeTool("select");
-    if (isKind(tool)) addNode(tool, at);
-    else {
-      addLabel(at);
-      openProperties("text");
-    }
+    placeTool(tool, at);
   };
   window.addEventListener("pointermove", move);
   window.addEventListener("pointerup", end);
@@ -97,8 +93,8 @@ export function ToolHint() {
   const { tool, linkFrom } = useTool();
   const text = isKind(tool)
     ? `Click where to place the ${KINDS[tool].title === "Open vSwitch" ? "switch" : KINDS[tool].title.toLowerCase()}`
-    : tool === "label"
-      ? "Click where to place the label"
+    : tool === "label" || tool === "frame"
+      ? `Click where to place the ${tool}`
       : tool === "link"
         ? linkFrom === null
           ? "Drag from one node to another, or click both"

@@ -1,5 +1,5 @@
 /** Actions on the document from the canvas. Each is one edit. */
-import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
+import type { DrawnFrame, DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { select, useSelection } from "../stores/selection";
@@ -13,8 +13,9 @@ import {
   type Placed,
   type Point,
 } from "./geometry";
-import { KINDS, type Kind } from "./kinds";
+import { isKind, KINDS, type Kind, type Tool } from "./kinds";
 import { freshId, nextNumber } from "./names";
+import { openProperties } from "./problems";
 import { focusElement, middle } from "./viewport";
 
 export function nodeNamed(id: string): string {
@@ -27,11 +28,11 @@ export function linkName(link: DrawnLink): string {
 
 /** The name of an edit's elements: "h1", or "3 elements". */
 function describe(ids: readonly string[]): string {
-  const { nodes, links, labels } = useDocument.getState();
+  const { nodes, links, labels, frames } = useDocument.getState();
   const [only] = ids;
   if (ids.length !== 1 || only === undefined) return `${ids.length} elements`;
   const link = links[only];
-  return nodes[only]?.name ?? (link ? linkName(link) : labels[only] ? "label" : only);
+  return nodes[only]?.name ?? (link ? linkName(link) : labels[only] ? "label" : frames[only] ? "frame" : only);
 }
 
 // -- adding -----------------------------------------------------------------------------------------
@@ -60,10 +61,42 @@ export function addLabel(at: Point): string {
   return label.id;
 }
 
-/** Add a node or label by key: at a free position near the middle of the visible part. */
-export function addSomewhere(tool: Kind | "label"): void {
+const FRAME = { width: 260, height: 180 };
+
+/** Add a frame around a point. */
+export function addFrame(at: Point): string {
+  const [x, y] = [Math.round(at.x - FRAME.width / 2), Math.round(at.y - FRAME.height / 2)];
+  const frame: DrawnFrame = { id: freshId("f"), text: "Frame", x, y, ...FRAME, colour: "" };
+  void edit("Add frame", { frames: [frame] });
+  select([frame.id]);
+  return frame.id;
+}
+
+/** Place what a tool places. */
+export function placeTool(tool: Tool, at: Point): void {
+  if (isKind(tool)) addNode(tool, at);
+  else if (tool === "label" || tool === "frame") {
+    (tool === "label" ? addLabel : addFrame)(at);
+    openProperties("text");
+  }
+}
+
+/** Add an element by key: at a free position near the middle of the visible part. */
+export function addSomewhere(tool: Kind | "label" | "frame"): void {
   const at = freePlace(middle(), places());
-  focusElement(tool === "label" ? addLabel(at) : addNode(tool, at));
+  focusElement(tool === "label" ? addLabel(at) : tool === "frame" ? addFrame(at) : addNode(tool, at));
+}
+
+/** Select what lies inside a frame, and the frame. */
+export function selectInside(id: string): void {
+  const { nodes, links, labels, frames } = useDocument.getState();
+  const frame = frames[id];
+  if (frame === undefined) return;
+  const isInside = ({ x, y }: Point) => x >= frame.x && x <= frame.x + frame.width && y >= frame.y && y <= frame.y + frame.height;
+  const inside = [...Object.values(nodes), ...Object.values(labels)].filter(isInside).map((element) => element.id);
+  const known = new Set(inside);
+  const between = Object.values(links).filter(({ a, b }) => known.has(a) && known.has(b));
+  select([id, ...inside, ...between.map((link) => link.id)]);
 }
 
 export function addLink(a: string, b: string): string | null {
@@ -99,13 +132,13 @@ function refusal(a: DrawnNode, b: DrawnNode, links: readonly DrawnLink[]): { wha
 // -- the selection ----------------------------------------------------------------------------------
 
 export function selectAll(): void {
-  const { nodes, links, labels } = useDocument.getState();
-  select([...Object.keys(nodes), ...Object.keys(links), ...Object.keys(labels)]);
+  const { nodes, links, labels, frames } = useDocument.getState();
+  select([nodes, links, labels, frames].flatMap(Object.keys));
 }
 
 export function selectedIds(): string[] {
-  const { nodes, links, labels } = useDocument.getState();
-  return [...useSelection.getState().ids].filter((id) => id in nodes || id in links || id in labels);
+  const { nodes, links, labels, frames } = useDocument.getState();
+  return [...useSelection.getState().ids].filter((id) => [nodes, links, labels, frames].some((known) => id in known));
 }
 
 export function deleteSelected(): void {
@@ -115,11 +148,11 @@ export function deleteSelected(): void {
   select([]);
 }
 
-/** The positions of nodes and labels; links have none. */
+/** The positions of elements; links have none. */
 function placed(ids: Iterable<string>): Placed[] {
-  const { nodes, labels } = useDocument.getState();
+  const { nodes, labels, frames } = useDocument.getState();
   return [...ids].flatMap((id) => {
-    const element = nodes[id] ?? labels[id];
+    const element = nodes[id] ?? labels[id] ?? frames[id];
     return element === undefined ? [] : [{ id, x: element.x, y: element.y }];
   });
 }
@@ -131,15 +164,16 @@ export function places(): Placed[] {
 
 /** Move elements; those that keep their positions are left out. */
 export function moveTo(targets: readonly Placed[], label?: string): void {
-  const { nodes, labels } = useDocument.getState();
+  const { nodes, labels, frames } = useDocument.getState();
   const moved = targets.filter(({ id, x, y }) => {
-    const element = nodes[id] ?? labels[id];
+    const element = nodes[id] ?? labels[id] ?? frames[id];
     return element !== undefined && (element.x !== x || element.y !== y);
   });
   if (moved.length === 0) return;
   void edit(label ?? `Move ${describe(moved.map(({ id }) => id))}`, {
     nodes: moved.flatMap(({ id, x, y }) => (nodes[id] ? [{ ...nodes[id], x, y }] : [])),
     labels: moved.flatMap(({ id, x, y }) => (labels[id] ? [{ ...labels[id], x, y }] : [])),
+    frames: moved.flatMap(({ id, x, y }) => (frames[id] ? [{ ...frames[id], x, y }] : [])),
   });
 }
 
@@ -166,19 +200,22 @@ interface Clip {
   nodes: DrawnNode[];
   links: DrawnLink[];
   labels: DrawnLabel[];
+  /** Missing in what an earlier version has copied. */
+  frames?: DrawnFrame[];
 }
 
-/** The selected nodes and labels, with the links between them, as text for the clipboard. */
+/** The selected nodes, labels and frames, with the links between them, as text for the clipboard. */
 export function copied(): string | null {
   const ids = new Set(selectedIds());
-  const { nodes, links, labels } = useDocument.getState();
+  const { nodes, links, labels, frames } = useDocument.getState();
   const clip: Clip = {
     is: MARK,
     nodes: Object.values(nodes).filter(({ id }) => ids.has(id)),
     links: Object.values(links).filter(({ a, b }) => ids.has(a) && ids.has(b)),
     labels: Object.values(labels).filter(({ id }) => ids.has(id)),
+    frames: Object.values(frames).filter(({ id }) => ids.has(id)),
   };
-  return clip.nodes.length + clip.labels.length === 0 ? null : JSON.stringify(clip);
+  return [clip.nodes, clip.labels, clip.frames].every((elements) => elements?.length === 0) ? null : JSON.stringify(clip);
 }
 
 /** Paste a text that `copied` made. Returns false for any other text. */
@@ -236,12 +273,10 @@ function putCopies(clip: Clip, step: number, label: string): void {
     x: text.x + step,
     y: text.y + step,
   }));
-  void edit(`${label} ${nodes.length === 1 ? nodes[0]?.name : `${nodes.length + labels.length} elements`}`, {
-    nodes,
-    links,
-    labels,
-  });
-  select([...nodes, ...labels].map(({ id }) => id));
+  const frames = (clip.frames ?? []).map((frame) => ({ ...frame, id: freshId("f"), x: frame.x + step, y: frame.y + step }));
+  const count = nodes.length + labels.length + frames.length;
+  void edit(`${label} ${count === 1 && nodes[0] ? nodes[0].name : `${count} elements`}`, { nodes, links, labels, frames });
+  select([...nodes, ...labels, ...frames].map(({ id }) => id));
 }
 
 function renamed(node: DrawnNode, known: readonly DrawnNode[]): DrawnNode {

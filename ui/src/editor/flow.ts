@@ -1,12 +1,13 @@
 /** Convert the document to React Flow's nodes and edges. What did not change stays the same object. */
 import { Position, type Edge, type Node as FlowNode } from "@xyflow/react";
-import type { DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
+import type { DrawnFrame, DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import type { ById } from "../stores/document";
 import { laneOf, TILE } from "./geometry";
 
 export type DeviceFlow = FlowNode<{ node: DrawnNode }, "device">;
 export type LabelFlow = FlowNode<{ label: DrawnLabel }, "label">;
-export type AnyFlow = DeviceFlow | LabelFlow;
+export type FrameFlow = FlowNode<{ frame: DrawnFrame }, "frame">;
+export type AnyFlow = DeviceFlow | LabelFlow | FrameFlow;
 export type LinkFlow = Edge<{ link: DrawnLink; lane: number; isForward: boolean; isControl: boolean }, "link">;
 
 const HANDLES = (["source", "target"] as const).map((type) => ({
@@ -22,13 +23,36 @@ const HANDLES = (["source", "target"] as const).map((type) => ({
 export function flowNodes(
   nodes: ById<DrawnNode>,
   labels: ById<DrawnLabel>,
+  frames: ById<DrawnFrame>,
   selected: ReadonlySet<string>,
   before: readonly AnyFlow[],
 ): AnyFlow[] {
   const known = new Map(before.map((flow) => [flow.id, flow]));
   const devices = Object.values(nodes).map((node) => device(node, selected.has(node.id), known.get(node.id)));
   const texts = Object.values(labels).map((label) => text(label, selected.has(label.id), known.get(label.id)));
-  return [...devices, ...texts];
+  const boxes = Object.values(frames).map((frame) => box(frame, selected.has(frame.id), known.get(frame.id)));
+  return [...boxes, ...devices, ...texts];
+}
+
+/** A frame lies behind everything else, and its position is its upper left corner. */
+function box(frame: DrawnFrame, selected: boolean, old: AnyFlow | undefined): AnyFlow {
+  const isKept = old?.type === "frame" && old.data.frame === frame;
+  if (isKept && old.selected === selected) return old;
+  if (isKept) return { ...old, selected };
+  const { x, y, width, height } = frame;
+  return {
+    ...(old as FrameFlow | undefined),
+    id: frame.id,
+    type: "frame",
+    origin: [0, 0],
+    zIndex: -1,
+    position: old?.dragging ? old.position : { x, y },
+    data: { frame },
+    selected,
+    width,
+    height,
+    ariaLabel: `frame ${frame.text}`,
+  };
 }
 
 function device(node: DrawnNode, selected: boolean, old: AnyFlow | undefined): AnyFlow {

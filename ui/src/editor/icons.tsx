@@ -42,6 +42,7 @@ const SHAPES = {
       <path d="M6.8 16.8 17.2 7.2" />
     </>
   ),
+  frame: <path d="M3.5 8.5v-3a1 1 0 0 1 1-1h3M16.5 4.5h3a1 1 0 0 1 1 1v3M20.5 15.5v3a1 1 0 0 1-1 1h-3M7.5 19.5h-3a1 1 0 0 1-1-1v-3M10.5 4.5h3M10.5 19.5h3M3.5 11v2.5M20.5 11v2.5" />,
   label: <path d="M5 7.5V5h14v2.5M12 5v14M9.5 19h5" />,
   run: <path d="M7 4.5v15l12-7.5z" />,
   stop: <rect x="6" y="6" width="12" height="12" rx="1.5" />,

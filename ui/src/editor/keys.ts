@@ -26,6 +26,7 @@ const TOOL_KEYS: Readonly<Record<string, Tool>> = {
   r: "router",
   c: "controller",
   x: "label",
+  b: "frame",
 };
 
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
@@ -140,9 +141,9 @@ function escape(): void {
 
 function enter(tool: Tool, linkFrom: string | null, focused: string | null): void {
   if (linkFrom !== null && focused !== null && focused !== linkFrom) finishLink(focused);
-  else if (isKind(tool) || tool === "label") {
+  else if (isKind(tool) || tool === "label" || tool === "frame") {
     addSomewhere(tool);
-    if (tool === "label") takeTool("select");
+    if (!isKind(tool)) takeTool("select");
   } else if (focused !== null && focused in useDocument.getState().nodes) openNode(focused);
   else openProperties();
 }

@@ -2,7 +2,7 @@
 import type { DrawnNode, NodeKind } from "../protocol";
 
 export type Kind = "host" | "bridge" | "ovs" | "router" | "controller";
-export type Tool = "select" | Kind | "link" | "label";
+export type Tool = "select" | Kind | "link" | "label" | "frame";
 
 export interface KindInfo {
   kind: Kind;

@@ -6,7 +6,6 @@ import { isRunning, useRunning } from "../stores/running";
 import { useSelection } from "../stores/selection";
 import { CLIENT, openTerminal } from "../terminals/tabs";
 import {
-  addLabel,
   addNode,
   alignSelected,
   circleSelected,
@@ -14,7 +13,9 @@ import {
   distributeSelected,
   duplicateSelected,
   linkName,
+  placeTool,
   selectAll,
+  selectInside,
 } from "./actions";
 import { copySelected, cutSelected, pasteHere } from "./clipboard";
 import type { Point } from "./geometry";
@@ -26,7 +27,7 @@ import { beginLink } from "./tool";
 import { fit } from "./viewport";
 
 export function nodeMenu(id: string): readonly MenuEntry[] {
-  const { nodes, links } = useDocument.getState();
+  const { nodes, links, frames } = useDocument.getState();
   const node = nodes[id];
   const isMany = [...useSelection.getState().ids].filter((other) => !(other in links)).length > 1;
   const runs = isRunning();
@@ -46,6 +47,7 @@ export function nodeMenu(id: string): readonly MenuEntry[] {
     ...(node !== undefined && !isMany
       ? [{ title: "Link to…", keys: "L", run: () => beginLink(id) }]
       : []),
+    ...(id in frames ? [{ title: "Select what is inside", run: () => selectInside(id) }] : []),
     "line",
     ...copying(),
     ...(isMany ? arranging() : []),
@@ -115,11 +117,9 @@ export function canvasMenu(at: Point): readonly MenuEntry[] {
     })),
     {
       title: "Add label",
-      run: () => {
-        addLabel(at);
-        openProperties("text");
-      },
+      run: () => placeTool("label", at),
     },
+    { title: "Add frame", run: () => placeTool("frame", at) },
     "line",
     { title: "Paste", keys: "Ctrl+V", run: () => void pasteHere() },
     { title: "Select all", keys: "Ctrl+A", run: selectAll },

@@ -3,7 +3,7 @@ import type { DrawnNode } from "../protocol";
 import type { KindInfo } from "./kinds";
 
 /** A random id, unique among all tabs, because several may draw at the same time. */
-export function freshId(prefix: "n" | "l" | "t"): string {
+export function freshId(prefix: "n" | "l" | "t" | "f"): string {
   const random = crypto.getRandomValues(new Uint32Array(2));
   return prefix + [...random].map((word) => word.toString(36).padStart(7, "0")).join("");
 }

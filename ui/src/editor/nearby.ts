@@ -63,7 +63,7 @@ export function useNearby(drawn: AnyFlow[], lines: LinkFlow[]): Nearby {
     const wanted = new Set([hovered, linkFrom].filter((id) => id !== null));
     for (const id of neighbours(drawn, focused)) wanted.add(id);
     const visible = cell === "" ? null : visibleIn(rectOf(cell), drawn, lines);
-    const isWanted = ({ id, type }: AnyFlow) => type === "label" || wanted.has(id);
+    const isWanted = ({ id, type }: AnyFlow) => type !== "device" || wanted.has(id);
     if (visible === null) return { nodes: drawn.filter(isWanted), links: [], isFar: true };
     return {
       nodes: drawn.filter((node) => visible.nodes.has(node.id) || isWanted(node)),

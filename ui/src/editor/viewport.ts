@@ -21,15 +21,16 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 export function fit(): void {
-  const { nodes, labels } = useDocument.getState();
-  const points = [...Object.values(nodes), ...Object.values(labels)];
+  const { nodes, labels, frames } = useDocument.getState();
+  const corners = Object.values(frames).flatMap(({ x, y, width, height }) => [{ id: "", x, y }, { id: "", x: x + width, y: y + height }]);
+  const points = [...Object.values(nodes), ...Object.values(labels), ...corners];
   if (flow === null || box === null || points.length === 0) return;
   // Not `fitView`, which knows only the nodes that are elements of the page, and not before they have
   // been measured.
   const bounds = { x: Infinity, y: Infinity, right: -Infinity, bottom: -Infinity };
   for (const point of points) {
     const size = flow.getInternalNode(point.id)?.measured;
-    const [wide, high] = [(size?.width ?? TILE.width) / 2, (size?.height ?? TILE.height) / 2];
+    const [wide, high] = point.id === "" ? [0, 0] : [(size?.width ?? TILE.width) / 2, (size?.height ?? TILE.height) / 2];
     bounds.x = Math.min(bounds.x, point.x - wide);
     bounds.y = Math.min(bounds.y, point.y - high);
     bounds.right = Math.max(bounds.right, point.x + wide);

@@ -1,12 +1,12 @@
 import { useState, type FormEvent } from "react";
 import { Icon } from "../editor/icons";
 import { Dialog } from "../layout/Dialog";
-import { closeDialog } from "../layout/dialogs";
+import { closeDialog, closeIfShown } from "../layout/dialogs";
 import type { FileInfo } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useLessons } from "../stores/lessons";
 import { Entry, Path } from "./Entries";
-import { isTopology, useFolder } from "./folder";
+import { isForeign, isTopology, useFolder } from "./folder";
 import { chooseUpload, openPath, savePath } from "./topologies";
 
 /** Open a topology from the working folder, or from the user's computer. */
@@ -15,7 +15,7 @@ export function OpenDialog() {
   const [under, setUnder] = useState(lessonFolder);
   const [chosen, setChosen] = useState<string | null>(null);
   const open = async (path: string | null) => {
-    if (path !== null && (await openPath(path))) closeDialog();
+    if (path !== null && (await openPath(path))) closeIfShown("open");
   };
   return (
     <Dialog
@@ -41,7 +41,7 @@ export function OpenDialog() {
       }
     >
       <Browser under={under} onFolder={setUnder} onChoose={setChosen} onOpen={(path) => void open(path)} />
-      <p className="hint">You can also drop a file onto the canvas.</p>
+      <p className="hint">You can also drop a file onto the canvas. Topologies of containerlab (.clab.yml) and GNS3 (.gns3) are imported.</p>
     </Dialog>
   );
 }
@@ -54,7 +54,7 @@ export function SaveDialog() {
   const [name, setName] = useState(fileName === "" ? "network.mn" : fileName);
   const save = async (event: FormEvent) => {
     event.preventDefault();
-    const full = [under, isTopology(name) ? name : `${name}.mn`].filter(Boolean).join("/");
+    const full = [under, isTopology(name) && !isForeign(name) ? name : `${name}.mn`].filter(Boolean).join("/");
     if (await savePath(full)) closeDialog();
   };
   return (

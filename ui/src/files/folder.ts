@@ -74,7 +74,12 @@ export async function confirmReplacing(title: string, text: string): Promise<boo
 }
 
 export function isTopology(name: string): boolean {
-  return /\.(mn|ya?ml)$/i.test(name);
+  return /\.(mn|ya?ml)$/i.test(name) || isForeign(name);
+}
+
+/** Whether a file is opened as a topology of another program. */
+export function isForeign(name: string): boolean {
+  return /\.(clab\.ya?ml|gns3(project)?)$/i.test(name);
 }
 
 /** Find a file by a name in a terminal's output, which may be relative to any folder. If several match,

@@ -1,7 +1,7 @@
 /** New, open and save: in the working folder, and on the user's computer. */
 import { CommandError, send, showError, type CommandOf } from "../connection";
-import { ask, closeDialog, showDialog } from "../layout/dialogs";
-import type { GenerateCommand, NewCommand, OpenCommand } from "../protocol";
+import { ask, closeIfShown, showDialog, showImportNotes } from "../layout/dialogs";
+import type { GenerateCommand, ImportedFile, NewCommand, OpenCommand } from "../protocol";
 import { useDocument } from "../stores/document";
 import { select } from "../stores/selection";
 import { toast } from "../stores/toasts";
@@ -20,7 +20,8 @@ async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open"> | 
   command: C & { do: "new" | "open" | "generate" },
 ): Promise<boolean> {
   try {
-    await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id"> & Omit<GenerateCommand, "id">);
+    const reply = await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id"> & Omit<GenerateCommand, "id">);
+    if (command.do === "open") showImported(reply as ImportedFile | null);
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== "not saved") {
       showError(error);
@@ -50,6 +51,13 @@ export async function newDocument(): Promise<boolean> {
   return replaceDocument({ do: "new" });
 }
 
+/** Say what of another program's topology did not map. */
+function showImported(imported: ImportedFile | null): void {
+  if (imported === null) return;
+  if (imported.notes.length === 0) toast("good", `Imported from ${imported.program}`);
+  else showImportNotes(imported);
+}
+
 /** Draw a network of a known shape: "tree,depth=2,fanout=3". */
 export async function generate(shape: string): Promise<boolean> {
   return replaceDocument({ do: "generate", shape });
@@ -67,8 +75,8 @@ export async function openUpload(file: File): Promise<boolean> {
 
 /** Choose a file of the user's computer and open it. */
 export function chooseUpload(): void {
-  chooseFiles({ accept: ".mn,.yaml,.yml" }, ([file]) => {
-    if (file !== undefined) void openUpload(file).then((isOpen) => isOpen && closeDialog());
+  chooseFiles({ accept: ".mn,.yaml,.yml,.gns3" }, ([file]) => {
+    if (file !== undefined) void openUpload(file).then((isOpen) => isOpen && closeIfShown("open"));
   });
 }
 

@@ -7,6 +7,7 @@ import { SetInTerminals } from "./SetInTerminals";
 import { useDocument } from "../stores/document";
 import { useSelection } from "../stores/selection";
 import { FieldProblems } from "./Field";
+import { FrameForm } from "./FrameForm";
 import { Conditions, LinkForm } from "./LinkForm";
 import { NetworkForm } from "./NetworkForm";
 import { ControllerForm, HostForm, LabelForm, RouterForm, SwitchForm } from "./NodeForms";
@@ -17,8 +18,8 @@ const FORMS = { host: HostForm, switch: SwitchForm, router: RouterForm, controll
 /** Properties of the selection, or of the network if nothing is selected. */
 export function Inspector() {
   const ids = useSelection((state) => state.ids);
-  const { nodes, links, labels } = useDocument();
-  const selected = [...ids].filter((id) => id in nodes || id in links || id in labels);
+  const { nodes, links, labels, frames } = useDocument();
+  const selected = [...ids].filter((id) => [nodes, links, labels, frames].some((known) => id in known));
   const [only] = selected;
   if (only === undefined) {
     return (
@@ -35,6 +36,7 @@ function ElementForm({ id }: { id: string }) {
   const node = useDocument((state) => state.nodes[id]);
   const link = useDocument((state) => state.links[id]);
   const label = useDocument((state) => state.labels[id]);
+  const frame = useDocument((state) => state.frames[id]);
   const problems = useProblemsOf(id);
   return (
     <FieldProblems value={problems}>
@@ -50,6 +52,13 @@ function ElementForm({ id }: { id: string }) {
         <Form title="Label" kind="text on the canvas">
           <div className="inspector-form">
             <LabelForm label={label} />
+          </div>
+        </Form>
+      )}
+      {frame !== undefined && (
+        <Form title="Frame" kind="behind the nodes">
+          <div className="inspector-form">
+            <FrameForm frame={frame} />
           </div>
         </Form>
       )}

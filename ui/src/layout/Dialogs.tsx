@@ -1,11 +1,16 @@
+import { lazy, Suspense } from "react";
 import { useConnection } from "../connection";
 import { NetworkForm } from "../inspector/NetworkForm";
 import { GenerateDialog } from "../files/GenerateDialog";
+import { ImportDialog } from "../files/ImportDialog";
 import { OpenDialog, SaveDialog } from "../files/FileDialogs";
 import { CaptureDialog } from "../packets/CaptureDialog";
 import { Dialog } from "./Dialog";
 import { closeDialog, useDialogs } from "./dialogs";
 import { KeyList } from "./KeyList";
+
+/** With its library for Markdown, it is loaded when it is first opened. */
+const GalleryDialog = lazy(() => import("../gallery/GalleryDialog"));
 
 /** The dialog that is open, if any. */
 export function Dialogs() {
@@ -35,6 +40,12 @@ export function Dialogs() {
       {shown === "about" && <About />}
       {shown === "capture" && <CaptureDialog />}
       {shown === "generate" && <GenerateDialog />}
+      {shown === "gallery" && (
+        <Suspense>
+          <GalleryDialog />
+        </Suspense>
+      )}
+      {shown === "imported" && <ImportDialog />}
       {question !== null && (
         <Dialog
           title={question.title}

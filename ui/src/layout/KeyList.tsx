@@ -4,7 +4,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["V", "select"],
       ["H  S  O  R  C", "host, switch, Open vSwitch, router, controller"],
-      ["X", "label"],
+      ["X  B", "label, frame"],
       ["Enter", "with a tool selected: place a node in the middle"],
       ["L", "link from the selected node: Tab to another, then Enter"],
       ["Esc", "drop the tool, clear the selection"],

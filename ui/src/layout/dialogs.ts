@@ -1,7 +1,8 @@
 /** The dialog that is open, and questions to the user. */
 import { create } from "zustand";
+import type { ImportedFile } from "../protocol";
 
-export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate";
+export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate" | "imported" | "gallery";
 
 export interface Question {
   title: string;
@@ -11,10 +12,12 @@ export interface Question {
 
 interface Dialogs {
   shown: DialogName | null;
+  /** What of another program's topology did not map. */
+  imported: ImportedFile | null;
   question: (Question & { answer: (id: string | null) => void }) | null;
 }
 
-export const useDialogs = create<Dialogs>(() => ({ shown: null, question: null }));
+export const useDialogs = create<Dialogs>(() => ({ shown: null, imported: null, question: null }));
 
 export function showDialog(shown: DialogName): void {
   useDialogs.setState({ shown });
@@ -22,6 +25,15 @@ export function showDialog(shown: DialogName): void {
 
 export function closeDialog(): void {
   useDialogs.setState({ shown: null });
+}
+
+/** Close a dialog, unless another one has taken its place. */
+export function closeIfShown(name: DialogName): void {
+  if (useDialogs.getState().shown === name) closeDialog();
+}
+
+export function showImportNotes(imported: ImportedFile): void {
+  useDialogs.setState({ shown: "imported", imported });
 }
 
 /** Ask the user; resolves to the id of the answer, or null if the dialog was closed. */

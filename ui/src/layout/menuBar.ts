@@ -141,6 +141,7 @@ function runMenu({ run, stop, client }: RunActions): readonly MenuEntry[] {
 function helpMenu(): readonly MenuEntry[] {
   return [
     { title: "Lessons", run: () => showSide("lesson") },
+    { title: "Gallery of published figures…", run: () => showDialog("gallery") },
     { title: "Keyboard shortcuts…", run: () => showDialog("keys") },
     { title: "About wanlab", run: () => showDialog("about") },
   ];

@@ -42,7 +42,9 @@ export function LessonBody({ page, done, onCommand, onStep, onUnit }: Props) {
     const isDone = new Set(done);
     for (const row of container.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) {
       const number = numbers[Number(row.dataset["row"])];
-      row.classList.toggle("is-done", number !== null && number !== undefined && isDone.has(number));
+      const isKnown = number !== null && number !== undefined;
+      row.classList.toggle("is-done", isKnown && isDone.has(number));
+      if (isKnown) row.dataset["stepOf"] = String(number);
     }
     for (const row of container.current?.querySelectorAll<HTMLElement>("[data-step]") ?? []) {
       row.classList.toggle("is-done", isDone.has(Number(row.dataset["step"])));

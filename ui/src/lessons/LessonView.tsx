@@ -1,7 +1,6 @@
 import { useEffect, useState } from "react";
-import { perform, send, showError, CommandError } from "../connection";
+import { perform } from "../connection";
 import type { LessonPage } from "../protocol";
-import { ask } from "../layout/dialogs";
 import { useRunning } from "../stores/running";
 import { pinLesson, useView } from "../stores/view";
 import { openFile } from "../terminals/tabs";
@@ -10,7 +9,10 @@ import { CheckResults } from "./CheckResults";
 import { LessonBody } from "./LessonBody";
 import { Progress } from "./LessonList";
 import type { Command } from "./markdown";
+import { useDocument } from "../stores/document";
 import { useLessons } from "../stores/lessons";
+import { StartAt, Starting } from "./StartAt";
+import { startUnit } from "./starting";
 import { typeFor } from "./typing";
 
 interface Props {
@@ -33,7 +35,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
     else await typeFor(place, line);
   };
   const runOutside = async (line: string) => {
-    if (/^wanlab lab start\b/.test(line)) await start(unit);
+    if (/^wanlab lab start\b/.test(line)) await startUnit({ unit, action: "start" });
     else if (/^wanlab lab check\b/.test(line)) await check();
   };
   const check = async () => {
@@ -52,6 +54,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
         <Pin />
         <Actions unit={unit} page={page} isOpen={open_unit === unit} isChecking={isChecking} onCheck={() => void check()} />
       </header>
+      <Starting unit={unit} />
       {working === unit && <p className="lesson-working">Making the report: {working_step}</p>}
       {isChecking && (
         <p className="lesson-working" role="status">
@@ -108,7 +111,9 @@ function folderOf(unit: string): string {
   return match[1] === "prob" ? `problem${match[2]}` : `lab${match[2]!.padStart(2, "0")}`;
 }
 
+/** The lesson, with the numbers that the seed draws for it. */
 function usePage(unit: string): LessonPage | string | null {
+  const seed = useDocument((state) => state.preferences.seed);
   const [page, setPage] = useState<LessonPage | string | null>(null);
   useEffect(() => {
     let isWanted = true;
@@ -119,27 +124,8 @@ function usePage(unit: string): LessonPage | string | null {
     return () => {
       isWanted = false;
     };
-  }, [unit]);
+  }, [unit, seed]);
   return page;
-}
-
-/** Open the unit's network; ask first if there are unsaved changes. */
-async function start(unit: string): Promise<void> {
-  try {
-    await send({ do: "lesson", unit, action: "start" });
-  } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
-    const answer = await ask({
-      title: "Open the lesson's network?",
-      text: `${error.what}. Opening the lesson discards them.`,
-      answers: [
-        { id: "open", title: "Open", isDangerous: true },
-        { id: "cancel", title: "Cancel" },
-      ],
-    });
-    if (answer !== "open") return;
-    await perform({ do: "lesson", unit, action: "start", discard: true });
-  }
 }
 
 interface ActionProps {
@@ -152,7 +138,9 @@ interface ActionProps {
 
 function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
-  const { lessons, working, working_step, is_class } = useLessons();
+  const isStopped = useRunning(({ run: { phase } }) => phase === "stopped" || phase === "failed");
+  const [isChoosing, setIsChoosing] = useState(false);
+  const { starting, lessons, working, working_step, is_class } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
   const report = async () => {
     await perform({ do: "lesson", unit, action: "report" });
@@ -164,10 +152,16 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
           Close lesson
         </button>
       ) : (
-        <button type="button" className="button button-primary" title="Open the network of this lesson" onClick={() => void start(unit)}>
+        <button type="button" className="button button-primary" title="Open the network of this lesson" onClick={() => void startUnit({ unit, action: "start" })}>
           Start
         </button>
       )}
+      {(page?.steps.length ?? 0) > 1 && (
+        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Begin in the middle: the steps before are performed for you" onClick={() => setIsChoosing(true)}>
+          Start from step…
+        </button>
+      )}
+      {isChoosing && page !== null && <StartAt page={page} onClose={() => setIsChoosing(false)} />}
       {page?.has_check && (
         <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grade the running network" : "Run the network to check it"} onClick={onCheck}>
           {isChecking ? "Checking…" : "Check"}

@@ -25,6 +25,12 @@ it("commands find their steps in order, also where the same one comes twice", ()
   expect(stepsOf(commands, steps)).toEqual([2, 3, null, 4, 5, 5]);
 });
 
+it("a step of several lines has a command for each of them", () => {
+  const steps = [step(1, "h1", "ip neigh flush all", "ping 10.0.0.2"), step(2, "h1", "ping 10.0.0.2")];
+  const commands = ["ip neigh flush all", "ping 10.0.0.2", "ping 10.0.0.2", "ping 10.0.0.2"].map((line) => ({ place: "h1", line }));
+  expect(stepsOf(commands, steps)).toEqual([1, 1, 2, null]);
+});
+
 it("a step belongs to the section of its number, or of the number above", () => {
   expect(sectionOf("3.1/2", ["2", "3", "3.1"])).toBe("3.1");
   expect(sectionOf("2.4/1", ["1", "2", "3"])).toBe("2");

@@ -7,24 +7,26 @@ export const ON_CANVAS = "gui";
 
 /** The number of the step of each command; null if it is not one of the manual's. */
 export function stepsOf(commands: readonly Command[], steps: readonly LessonStep[]): (number | null)[] {
+  // A step in two terminals, or of two lines, has several commands in the lesson.
+  const open = new Map(steps.map((step) => [step, step.where.flatMap((place) => step.lines.map((line) => ({ place, line })))]));
   const fits = (command: Command, step: LessonStep) =>
-    step.where.includes(command.place) && step.lines.some((line) => same(line, command.line));
+    open.get(step)!.findIndex(({ place, line }) => place === command.place && same(line, command.line));
   // First in the order of the lesson, which nearly always is that of the steps; then the rest, anywhere.
   const used = new Set<LessonStep>();
   let next = 0;
   const numbers = commands.map((command) => {
-    const at = steps.findIndex((step, index) => index >= next && fits(command, step));
+    const at = steps.findIndex((step, index) => index >= next && fits(command, step) >= 0);
     if (at < 0) return null;
     const step = steps[at]!;
-    // A step in two terminals has two lines in the lesson.
-    const isLast = step.where.at(-1) === command.place && step.lines.at(-1) !== undefined;
-    next = isLast ? at + 1 : at;
+    const rest = open.get(step)!;
+    rest.splice(fits(command, step), 1);
+    next = rest.length === 0 ? at + 1 : at;
     used.add(step);
     return step.n;
   });
   return numbers.map((number, index) => {
     if (number !== null) return number;
-    const step = steps.find((one) => !used.has(one) && fits(commands[index]!, one));
+    const step = steps.find((one) => !used.has(one) && fits(commands[index]!, one) >= 0);
     if (step) used.add(step);
     return step?.n ?? null;
   });

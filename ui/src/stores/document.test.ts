@@ -10,7 +10,7 @@ const { useDocument } = await import("./document");
 
 function opens(revision: number): DocumentPush {
   const { preferences } = useDocument.getState();
-  const document = { nodes: [], links: [], labels: [], preferences };
+  const document = { nodes: [], links: [], labels: [], frames: [], preferences };
   return { push: "document", revision, document, changes: null, by: "", label: "", undo: null, redo: null };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The document: nodes, links and labels by id. Elements that did not change stay the same objects, so
+ * The document: nodes, links, labels and frames by id. Elements that did not change stay the same objects, so
  * that they are not drawn again.
  *
  * What is shown is the server's document with our own unconfirmed edits on top. So an edit shows at
@@ -7,7 +7,7 @@
  */
 import { create } from "zustand";
 import { onPush } from "../connection";
-import type { Document, DocumentPush, DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences, DrawingProblem } from "../protocol";
+import type { Document, DocumentPush, DrawnFrame, DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences, DrawingProblem } from "../protocol";
 
 export type ById<T> = Readonly<Record<string, T>>;
 
@@ -17,6 +17,7 @@ export interface DocumentState {
   nodes: ById<DrawnNode>;
   links: ById<DrawnLink>;
   labels: ById<DrawnLabel>;
+  frames: ById<DrawnFrame>;
   preferences: DocumentPreferences;
   /** The edits that undo and redo would apply to ("Move h1"); null if there are none. */
   undo: string | null;
@@ -32,7 +33,7 @@ export interface DocumentState {
 
 type Content = Pick<
   DocumentState,
-  "revision" | "nodes" | "links" | "labels" | "preferences" | "undo" | "redo"
+  "revision" | "nodes" | "links" | "labels" | "frames" | "preferences" | "undo" | "redo"
 >;
 
 const EMPTY: Content = {
@@ -40,6 +41,7 @@ const EMPTY: Content = {
   nodes: {},
   links: {},
   labels: {},
+  frames: {},
   preferences: {
     name: "",
     ip_base: "10.0.0.0/8",
@@ -91,6 +93,7 @@ export function after(state: Content, push: DocumentPush): Content {
     nodes: changed(state.nodes, changes.put.nodes, drop),
     links: changed(state.links, changes.put.links, drop),
     labels: changed(state.labels, changes.put.labels, drop),
+    frames: changed(state.frames, changes.put.frames, drop),
     preferences: changes.preferences ?? state.preferences,
   };
 }
@@ -100,6 +103,7 @@ function whole(document: Document): Partial<Content> {
     nodes: byId(document.nodes),
     links: byId(document.links),
     labels: byId(document.labels),
+    frames: byId(document.frames),
     preferences: document.preferences,
   };
 }

@@ -3,13 +3,14 @@
  * once, and disappears again if the server refuses it.
  */
 import { perform, send, showError } from "../connection";
-import type { DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences } from "../protocol";
+import type { DrawnFrame, DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences } from "../protocol";
 import { show, useDocument } from "./document";
 
 export interface Change {
   nodes?: readonly DrawnNode[];
   links?: readonly DrawnLink[];
   labels?: readonly DrawnLabel[];
+  frames?: readonly DrawnFrame[];
   drop?: readonly string[];
   preferences?: Partial<DocumentPreferences>;
 }
@@ -21,6 +22,7 @@ export async function edit(label: string, change: Change): Promise<boolean> {
     nodes: [...(change.nodes ?? [])],
     links: [...(change.links ?? [])],
     labels: [...(change.labels ?? [])],
+    frames: [...(change.frames ?? [])],
   };
   const drop = dropped(change.drop ?? []);
   const preferences =

@@ -10,6 +10,7 @@ export const useLessons = create<LessonsPush>(() => ({
   folder: "",
   is_class: false,
   checking: "",
+  starting: "",
   working: null,
   working_step: "",
 }));

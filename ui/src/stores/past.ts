@@ -38,7 +38,7 @@ export function pastAt(events: readonly SessionEvent[], at_ns: number, others: r
 
 function drawing(links: readonly DrawnLink[]): DocumentPush {
   const { revision, links: drawn } = useDocument.getState();
-  const put = { nodes: [], links: links.filter((link) => link.id in drawn), labels: [] };
+  const put = { nodes: [], links: links.filter((link) => link.id in drawn), labels: [], frames: [] };
   const changes = { put, drop: [], preferences: null };
   return { push: "document", revision, document: null, changes, by: "", label: "", undo: null, redo: null };
 }

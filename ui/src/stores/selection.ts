@@ -1,4 +1,4 @@
-/** The selection on the canvas: ids of nodes, links and labels. Charts follow it, too. */
+/** The selection on the canvas: ids of nodes, links, labels and frames. Charts follow it, too. */
 import { create } from "zustand";
 
 interface Selection {

@@ -1,9 +1,9 @@
-"""Hands each connection to whom it belongs: to the process of a student, or to the hub itself.
+"""Passes each connection to the process of its student, or serves it in the hub.
 
-A connection is read until the header of its first request is complete. The cookie in it says who it is
-from: nothing in an address does, so there is no address of another student to guess. The descriptor
-then goes to the student's process together with what was read. That process checks every request of
-the connection again, and closes it after the first.
+The hub reads a connection until the header of the first request is complete. The cookie in this header
+identifies the student. Addresses do not contain the student, so nobody can guess the address of another
+one. The hub then sends the descriptor to the student's process, with the bytes that it has read. That
+process checks the request again, and closes the connection after it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..auth import cookie_in
 from ..connections import LimitedProtocol
 
 Serve = Callable[[int, bytes], bool]
-"""Serves a connection whose descriptor and first bytes are these; returns whether it could."""
+"""Serves a connection, named by its descriptor and first bytes; returns false if it cannot."""
 FindServer = Callable[[str], Serve | None]
-"""Returns who serves the connections with a cookie; None: the hub."""
+"""Returns the function that serves connections with a cookie; None stands for the hub."""
 MAX_HEADER_BYTES = 64 << 10  # as uvicorn has it
 MAX_READ_BYTES = 16 << 10
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class FrontProtocol(LimitedProtocol):
-    """A connection, until it is known whose it is. The hub serves the rest by itself."""
+    """A connection until its user is known. The hub serves all but students' connections itself."""
 
     find_server: FindServer
     cookie_name: str
@@ -56,7 +56,7 @@ class FrontProtocol(LimitedProtocol):
             self._is_ours = True
             super().data_received(self._received)
         else:
-            self._hand_over(serve)
+            self._pass_on(serve)
 
     def _server_of(self, request: h11.Request) -> Serve | None:
         path, _, query = request.target.partition(b"?")
@@ -66,7 +66,7 @@ class FrontProtocol(LimitedProtocol):
         cookie = cookie_in(lines, self.cookie_name)
         return None if cookie is None else type(self).find_server(cookie)
 
-    def _hand_over(self, serve: Serve) -> None:
+    def _pass_on(self, serve: Serve) -> None:
         connection = self.transport.get_extra_info("socket")
         file = os.dup(connection.fileno())
         try:
@@ -86,7 +86,7 @@ def front_protocol(cookie_name: str, find_server: FindServer) -> type[FrontProto
 
 
 def _first_request(received: bytes) -> h11.Request | h11.RemoteProtocolError | None:
-    """Return the first request of a connection, or why it is none; None if it is not complete."""
+    """Return the first request of a connection, or why it is invalid; None if it is not complete yet."""
     parser = h11.Connection(h11.SERVER, MAX_HEADER_BYTES)
     parser.receive_data(received)
     try:

@@ -1,4 +1,4 @@
-"""The state of a class: who is there, what runs, and what has been handed in."""
+"""The state of a class: students, their running networks, and their hand-ins."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PRELOADED = ("__main__", "wanlab.web.classroom.student_server")
 MORE_FILE_BYTES = 256 << 20
 """A file with the memory of a network is that much larger than the memory."""
 MAX_HAND_INS = 100
-"""Of a student in a unit; the oldest go."""
+"""Hand-ins kept of a student in a unit; the oldest are removed."""
 TIME = "%Y%m%d-%H%M%S"
 RUNNING = ("starting", "running", "stopping")
 
 
 class SavedStudent(msgspec.Struct):
-    """What is kept of a student when the server ends."""
+    """The data about a student that is kept when the server ends."""
 
     seen_s: float | None = None
     status: Status = Status()
@@ -77,7 +77,7 @@ class HandInFile:
 
 
 class Hub:
-    """Starts a process for each student who comes. `networks` may run at once, all together."""
+    """Starts a process for each student who connects. In all, `networks` may run at once."""
 
     def __init__(
         self, roster: Roster, address: ServerAddress, *, networks: int | None, nice: int
@@ -125,7 +125,7 @@ class Hub:
     # -- connections ------------------------------------------------------------------------------
 
     def find_server(self, cookie: str) -> Serve | None:
-        """Return who serves the connections with a cookie: a student's process, or None."""
+        """Return the student's process that serves the connections with a cookie, or None."""
         name = self._by_cookie.get(_digest(cookie))
         return None if name is None else partial(self._serve, self.seats[name])
 
@@ -142,9 +142,7 @@ class Hub:
             memory_bytes=limits.memory_bytes,
             disk_bytes=limits.disk_bytes,
             cookie=who.cookie,
-            address_url=self.address.url,
-            address_schemes=dict(self.address.schemes),
-            cookie_name=self.address.cookie_name,
+            address=self.address,
             sandbox=StudentSandbox(
                 folder=who.folder,
                 temporary=self._temporary / str(seat.number),
@@ -200,7 +198,7 @@ class Hub:
     # -- hand-ins ---------------------------------------------------------------------------------
 
     def _keep(self, seat: Seat, unit: str, packed: bytes) -> None:
-        """Write what a student has handed in; its name is ours."""
+        """Write a student's hand-in under a name that the hub chooses."""
         if unit not in catalog.names():
             return
         folder = seat.participant.hand_ins
@@ -223,7 +221,7 @@ class Hub:
         shutil.rmtree(self._temporary, ignore_errors=True)
 
     def save(self) -> None:
-        """Keep what the teacher's page says about students who are not there."""
+        """Save what the teacher's page shows about students who are offline."""
         saved = {
             name: SavedStudent(seat.seen_s, seat.status)
             for name, seat in self.seats.items()
@@ -233,7 +231,7 @@ class Hub:
 
 
 def hand_ins_in(folder: Path) -> list[HandInFile]:
-    """Return what a student has handed in, the oldest first."""
+    """Return a student's hand-ins, the oldest first."""
     return sorted(_hand_ins(folder), key=lambda it: it.at_s)
 
 
@@ -252,7 +250,7 @@ def _temporary_folder(class_folder: Path) -> Path:
 
 
 def _digest(cookie: str) -> bytes:
-    """Return what a cookie is looked up by: how long that takes says nothing about a cookie."""
+    """Return the digest by which a cookie is looked up, so that timing reveals nothing about cookies."""
     return hmac.digest(b"wanlab", cookie.encode(), "sha256")
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,12 +18,12 @@ from wanlab.session import STATE_FOLDER
 from ..app import STATIC
 from ..auth import NAMES, AuthMiddleware, ServerAddress
 from ..server import (
-    CONFIRM_WITHIN_REAL_S,
     SignallessServer,
     configuration,
     listen,
     lock_folder,
     open_in_browser,
+    signals_that_end,
 )
 from .front import front_protocol
 from .hub import Hub
@@ -63,7 +60,10 @@ def run(options: ServedClass) -> None:
     roster = read_roster(options.folder, options.limits)
     state = roster.folder / STATE_FOLDER
     state.mkdir(mode=0o700, exist_ok=True)
-    with lock_folder(state) as file, contextlib.closing(_listen(options)) as listening:
+    with (
+        lock_folder(state) as file,
+        contextlib.closing(listen(options.port, options.address)) as listening,
+    ):
         address = ServerAddress.of(listening.getsockname()[1], options.url)
         hub = Hub(roster, address, networks=options.networks, nice=options.nice)
         url = link(address.url, roster.teacher_token)
@@ -90,10 +90,6 @@ def check_address(address: str, url: str) -> None:
             )
 
 
-def _listen(options: ServedClass) -> socket.socket:
-    return listen(options.port, options.address)
-
-
 async def _serve(
     listening: socket.socket, hub: Hub, links: Path, url: str, *, opens_browser: bool
 ) -> None:
@@ -108,11 +104,15 @@ async def _serve(
     server = SignallessServer(configuration(app, protocol))
     _announce(hub.roster, links, url)
     if opens_browser:
-        page = hub.roster.folder / STATE_FOLDER / "open.html"
-        asyncio.get_running_loop().run_in_executor(None, open_in_browser, url, page)
+        open_in_browser(url, hub.roster.folder / STATE_FOLDER)
+
+    def running() -> str:
+        count = sum(seat.is_running for seat in hub.seats.values())
+        return f"networks are running ({count})" if count else ""
+
     saving = asyncio.create_task(_save_regularly(hub))
     try:
-        with _signals(server, hub):
+        with signals_that_end(server, running, "them all"):
             await server.serve(sockets=[listening])
     finally:
         saving.cancel()
@@ -139,32 +139,3 @@ async def _save_regularly(hub: Hub) -> None:
         await asyncio.sleep(SAVE_REAL_S)
         with contextlib.suppress(OSError):
             await asyncio.to_thread(hub.save)
-
-
-@contextlib.contextmanager
-def _signals(server: SignallessServer, hub: Hub) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    asked_at = -CONFIRM_WITHIN_REAL_S
-
-    def end() -> None:
-        server.should_exit = True
-
-    def ask() -> None:
-        """End the server; if students have networks, only at the second Ctrl-C."""
-        nonlocal asked_at
-        running = sum(seat.is_running for seat in hub.seats.values())
-        now = time.monotonic()
-        if not running or now - asked_at < CONFIRM_WITHIN_REAL_S:
-            end()
-            return
-        asked_at = now
-        print(f"networks are running ({running}): press Ctrl-C again to end them all", flush=True)
-
-    handlers = {signal.SIGINT: ask, signal.SIGTERM: end, signal.SIGHUP: end}
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
-    try:
-        yield
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)

@@ -40,16 +40,14 @@ ENDED_CONNECTIONS_REAL_S = 0.2
 
 @dataclass(frozen=True)
 class StudentSettings:
-    """What a student's process is started with."""
+    """The settings of a student's process."""
 
     name: str
     seed: int
     memory_bytes: int
     disk_bytes: int
     cookie: str
-    address_url: str
-    address_schemes: dict[str, str]
-    cookie_name: str
+    address: ServerAddress
     sandbox: StudentSandbox
 
 
@@ -87,7 +85,7 @@ class _StudentServer:
         self._laboratory = Laboratory(settings.sandbox.folder, rules=rules)
         app = AuthMiddleware(
             application(self._laboratory, STATIC),
-            ServerAddress(settings.address_url, settings.address_schemes, settings.cookie_name),
+            settings.address,
             tokens={},
             cookies={settings.cookie},
             closes=True,
@@ -145,9 +143,8 @@ class _StudentServer:
         """Ask the hub whether a network may start; WanlabError if not."""
         while not self._answers.empty():
             self._answers.get_nowait()
-        self._last = (
-            None  # the hub counts a network that it admits until it hears what became of it
-        )
+        # The hub counts a network that it admits until it hears what became of it.
+        self._last = None
         messages.send(self._control, Ask())
         try:
             answer = await asyncio.wait_for(self._answers.get(), ADMISSION_REAL_S)
@@ -167,7 +164,7 @@ class _StudentServer:
     # -- what the student does --------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Tell the hub what has changed, and keep the folder within its limit."""
+        """Report changes to the hub, and keep the folder within its limit."""
         turn = 0
         while True:
             try:

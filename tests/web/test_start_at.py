@@ -1,0 +1,45 @@
+"""Starting a unit at a later step, and the seed that a lesson in the page uses."""
+
+import re
+
+import pytest
+from web_client import RefusedCommandError, WebClient
+
+
+@pytest.mark.machine
+def test_a_unit_starts_at_a_step_with_the_earlier_ones_done(client: WebClient) -> None:
+    client.do("lesson", unit="3", action="start_at", step=9)
+    client.until(lambda: client.state["run"]["phase"] == "running")
+    lesson = next(it for it in client.state["lessons"]["lessons"] if it["unit"] == "3")
+    assert 8 in lesson["done"]
+    assert 9 not in lesson["done"]
+    assert client.state["lessons"]["open_unit"] == "3"
+    with client.terminal("h1") as terminal:
+        assert "delay 100ms" in terminal.command("tc qdisc show dev h1-eth0", "netem")
+    client.until(lambda: client.state["branches"]["live"] is not None)
+    with pytest.raises(RefusedCommandError, match="a network is running"):
+        client.do("lesson", unit="3", action="start_at", step=9)
+    client.stop()
+
+
+@pytest.mark.parametrize(("step", "what"), [(99, "has no step 99"), (None, "no step was named")])
+def test_a_unit_does_not_start_at_a_wrong_step(
+    client: WebClient, step: int | None, what: str
+) -> None:
+    with pytest.raises(RefusedCommandError, match=what):
+        client.do("lesson", unit="3", action="start_at", step=step)
+    assert client.state["lessons"]["open_unit"] is None
+
+
+def test_a_lesson_has_the_numbers_of_the_seed_in_the_preferences(client: WebClient) -> None:
+    def sold() -> str:
+        text = client.server.get("/api/lessons/prob1").json()["markdown"]
+        match = re.search(r"a line of (\d+) Mbit/s", text)
+        assert match is not None
+        return match[1]
+
+    numbers = set()
+    for seed in range(1, 9):
+        client.do("edit", preferences={"seed": seed})
+        numbers.add(sold())
+    assert len(numbers) > 1

@@ -1,0 +1,67 @@
+import { useState } from "react";
+import { Dialog } from "../layout/Dialog";
+import type { LessonPage, LessonStep } from "../protocol";
+import { useLessons } from "../stores/lessons";
+import { perform } from "../connection";
+import { startUnit } from "./starting";
+
+/** Starts a unit at a later step: the steps before it are performed. */
+export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => void }) {
+  const later = page.steps.slice(1);
+  const [at, setAt] = useState(later[0]?.n ?? 1);
+  const before = page.steps.filter(({ n }) => n < at).length;
+  const start = () => {
+    onClose();
+    void startUnit({ unit: page.unit, action: "start_at", step: at });
+  };
+  return (
+    <Dialog
+      title="Start from a later step"
+      onClose={onClose}
+      buttons={
+        <>
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="button" className="button button-first" onClick={start}>
+            Start from step {at}
+          </button>
+        </>
+      }
+    >
+      <p className="dialog-text">
+        {before === 1 ? "The step before is" : `The ${before} steps before are`} performed for you, as a student would type {before === 1 ? "it" : "them"}. Then the network runs, and
+        you go on from here:
+      </p>
+      <ul className="start-steps" role="radiogroup" aria-label="Step">
+        {later.map((step) => (
+          <li key={step.n}>
+            <label className={step.n === at ? "is-chosen" : ""}>
+              <input type="radio" name="start-step" checked={step.n === at} onChange={() => setAt(step.n)} />
+              <span className="start-step-number">{step.n}</span>
+              <span className={step.lines.length > 0 ? "start-step-line" : ""}>{titleOf(step)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+/** What is being performed, and a way to stop it. */
+export function Starting({ unit }: { unit: string }) {
+  const { starting, open_unit } = useLessons();
+  if (starting === "" || open_unit !== unit) return null;
+  return (
+    <p className="lesson-working" role="status">
+      {starting}…{" "}
+      <button type="button" className="button" onClick={() => void perform({ do: "lesson", unit, action: "cancel_start" })}>
+        Cancel
+      </button>
+    </p>
+  );
+}
+
+function titleOf({ text, lines, action }: LessonStep): string {
+  return action !== "" ? action : text.split("\n")[0] || (lines[0] ?? "");
+}
