@@ -28,14 +28,17 @@ VERDICTS = {
 
 
 class Report:
-    """The report of one benchmark; make it before anything is measured."""
+    """The report of one benchmark; make it before anything is measured.
 
-    def __init__(self, name: str) -> None:
+    `kernel` is the name of the kernel to boot; by default it is that of WANLAB_KERNEL, or the default.
+    """
+
+    def __init__(self, name: str, kernel: str = "") -> None:
         self.more: dict[str, Any] = {}
         """Added to the JSON as it is."""
         self._name = name
         self._tables: dict[str, Table] = {}
-        self._image = find_image()
+        self._image = find_image(kernel)
         os.environ[IMAGE_VARIABLE] = str(self._image.folder)
         self._load_before = os.getloadavg()[0]
 

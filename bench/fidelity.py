@@ -15,7 +15,8 @@ Groups, each a file of effects/ with its theory at the top:
 
 Every figure has a theoretical value, a measured value, and a range that follows from theory; the claim
 holds if all measured values are in their ranges. Figures depend on the kernel and the seeds, and not on
-how fast or busy the computer is. `--table` writes them into docs/fidelity.md.
+how fast or busy the computer is. `--table` writes them into docs/fidelity.md; those of another kernel
+(`--kernel 7.3`) into docs/fidelity-kernels.md, beside the default kernel's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 
 from _report import Report, Table
 from effects import (
@@ -42,6 +44,7 @@ from effects.figure import Case, Figure
 
 from wanlab import __version__
 from wanlab.machine.embedded import find_image
+from wanlab.machine.embedded.image import DEFAULT_KERNEL, Image
 
 GROUPS: dict[str, tuple[Case, ...]] = {
     "delays": delays.CASES,
@@ -64,18 +67,18 @@ def main() -> int:
     )
     parser.add_argument("groups", nargs="*", metavar="GROUP", help="by default all groups")
     parser.add_argument(
-        "--table", action="store_true", help="refresh the tables of docs/fidelity.md"
+        "--table", action="store_true", help="refresh the tables of the kernel's page in docs/"
     )
+    parser.add_argument("--kernel", default="", help="the kernel's name")
     options = parser.parse_args()
     for name in options.groups:
         if name not in GROUPS:
-            parser.error(f"there is no group {name!r}; there are {', '.join(GROUPS)}")
-    report = Report("fidelity")
+            parser.error(f"there is no group {name!r}; the groups are {', '.join(GROUPS)}")
+    report = Report("fidelity", options.kernel)
     table = report.table("figures", COLUMNS)
     measured = {name: _measure(name, table) for name in options.groups or GROUPS}
     if options.table:
-        page.refresh(measured, _origin())
-        report.note(f"{page.PAGE} has the new figures.")
+        _write(measured)
     met = [figure.is_met for figures in measured.values() for figure in figures]
     report.note(f"{sum(met)} of {len(met)} figures are in their ranges.")
     return report.finish(is_met=bool(met) and all(met))
@@ -109,8 +112,15 @@ def _measure(group: str, table: Table) -> list[Figure]:
     return figures
 
 
-def _origin() -> str:
+def _write(measured: Mapping[str, list[Figure]]) -> None:
     image = find_image()
+    if image.name == DEFAULT_KERNEL:
+        page.refresh(measured, _origin(image))
+    else:
+        page.compare(measured, image.name, _origin(image))
+
+
+def _origin(image: Image) -> str:
     return (
         f"wanlab {__version__}, Linux {image.release}, kernel manifest `{image.manifest_hash}`; "
         "seed 1 unless a file of `bench/effects` names others."

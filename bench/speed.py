@@ -79,7 +79,7 @@ COLUMNS = (
 
 def main() -> int:
     options = _arguments()
-    report = Report("speed")
+    report = Report("speed", options.kernel)
     table = report.table("speeds", COLUMNS)
     is_met = True
     for case in CASES:
@@ -139,6 +139,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=3, help="runs of each case")
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
+    parser.add_argument("--kernel", default="", help="the kernel's name")
     return parser.parse_args()
 
 

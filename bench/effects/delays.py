@@ -17,7 +17,7 @@ from .probes import network
 WIRES: tuple[Wire, ...] = ("gso", "mtu")
 DELAYS = ("1ms", "5ms", "20ms", "100ms", "250ms")
 HOPS = (1, 2, 5)
-MOST_US = 10.0
+MAX_ERROR_US = 10.0
 
 
 def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
@@ -36,8 +36,8 @@ def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
             origin="qdisc",
             theory=expected[worst],
             measured=found[worst],
-            least=expected[worst] - MOST_US / 1e3,
-            most=expected[worst] + MOST_US / 1e3,
+            least=expected[worst] - MAX_ERROR_US / 1e3,
+            most=expected[worst] + MAX_ERROR_US / 1e3,
             unit="ms",
             reason="10 us",
             details={"errors_us": errors_us},

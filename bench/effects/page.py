@@ -1,14 +1,29 @@
-"""The tables of docs/fidelity.md: one for each group, between two marks that say which."""
+"""The tables of docs/fidelity.md: one for each group, between two marks that say which.
+
+Those of another kernel are in docs/fidelity-kernels.md, beside the default kernel's.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from wanlab.machine.embedded.image import DEFAULT_KERNEL
 
 from .figure import Figure
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
+KERNELS_PAGE = PAGE.with_name("fidelity-kernels.md")
+KERNELS_HEAD = """# Fidelity on other kernels
+
+The figures of [Fidelity](fidelity.md) for another kernel, beside those of the default kernel. Bold
+figures differ. `./dev bench fidelity --kernel 7.3 --table` measures them and writes this page.
+
+<!-- origin -->
+<!-- /origin -->
+"""
+TITLES = {"aqm": "Active queue management"}
 HEAD = "| effect | by | theory | measured | error | accepted, because |\n|---|---|---|---|---|---|"
 
 
@@ -26,11 +41,48 @@ def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PA
     page.write_text(text, encoding="utf-8")
 
 
+def compare(
+    groups: Mapping[str, Sequence[Figure]],
+    kernel: str,
+    origin: str,
+    *,
+    page: Path = KERNELS_PAGE,
+    default_page: Path = PAGE,
+) -> None:
+    """Write these groups' figures of another kernel beside those that the default kernel's page has."""
+    text = page.read_text(encoding="utf-8") if page.exists() else KERNELS_HEAD
+    known = dict(_measured(default_page.read_text(encoding="utf-8")))
+    head = f"| effect | theory | {DEFAULT_KERNEL} | {kernel} | accepted |\n|---|---|---|---|---|"
+    for name, figures in groups.items():
+        if f"<!-- {name} -->" not in text:
+            text += (
+                f"\n## {TITLES.get(name, name.capitalize())}\n\n<!-- {name} -->\n<!-- /{name} -->\n"
+            )
+        rows = [_row_beside(figure, known.get(figure.effect, "-")) for figure in figures]
+        text = _put(text, name, "\n".join([head, *rows]))
+    page.write_text(_put(text, "origin", origin), encoding="utf-8")
+
+
+def _measured(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each effect of a page's tables with the cell of what was measured."""
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == HEAD.splitlines()[0].count("|") - 1:
+            yield cells[0], cells[3]
+
+
+def _row_beside(figure: Figure, default: str) -> str:
+    cells = [cell.strip() for cell in _row(figure).strip("|").split("|")]
+    measured = f"**{cells[3]}**" if cells[3] != default else cells[3]
+    accepted = cells[5] if not figure.is_met else cells[5].partition(":")[0]
+    return f"| {' | '.join((cells[0], cells[2], default, measured, accepted))} |"
+
+
 def _put(text: str, name: str, content: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     between = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if not between.search(text):
-        raise SystemExit(f"{PAGE.name} has no place for {name!r}: {begin} ... {end}")
+        raise SystemExit(f"the page has no place for {name!r}: {begin} ... {end}")
     return between.sub(lambda _: f"{begin}\n{content}\n{end}", text)
 
 

@@ -18,8 +18,8 @@ from wanlab.plan import Wire
 PROGRAM = Path(__file__).with_name("udp_program.py")
 PORT = 5001
 FRAME_HEADERS_BYTES = 14 + 20 + 8
-MOST_PAYLOAD_BYTES = 1472
-FULL_FRAME_BYTES = MOST_PAYLOAD_BYTES + FRAME_HEADERS_BYTES
+MAX_PAYLOAD_BYTES = 1472
+FULL_FRAME_BYTES = MAX_PAYLOAD_BYTES + FRAME_HEADERS_BYTES
 DRAIN = "6s"
 
 
@@ -76,7 +76,7 @@ def sender(
     *,
     count: int,
     interval_ns: int,
-    payload_bytes: int = MOST_PAYLOAD_BYTES,
+    payload_bytes: int = MAX_PAYLOAD_BYTES,
     port: int = PORT,
 ) -> Process:
     """Start a sender."""
@@ -102,7 +102,7 @@ def acquaint(net: Network, here: str, there: str) -> str:
 
 
 def probe(
-    net: Network, *, count: int, interval_ns: int, payload_bytes: int = MOST_PAYLOAD_BYTES
+    net: Network, *, count: int, interval_ns: int, payload_bytes: int = MAX_PAYLOAD_BYTES
 ) -> Arrivals:
     """Send packets from h1 to h2; return what arrived."""
     address = acquaint(net, "h1", "h2")

@@ -37,14 +37,14 @@ from .probes import network
 
 WIRES: tuple[Wire, ...] = ("gso", "mtu")
 LINE_BYTES = 1538
-MOST_ERROR = 1e-3
+MAX_ERROR = 1e-3
 LINK_DELAY = "5ms"
 # More would queue for seconds at 1 Mbit/s: then ARP gives a neighbour up before its answer is through.
-LEAST_WINDOW_BYTES = 1 << 15
-MOST_WINDOW_BYTES = 1 << 26
+MIN_WINDOW_BYTES = 1 << 15
+MAX_WINDOW_BYTES = 1 << 26
 # Two packets (on the mtu wire a third arrives while the card waits), and what else passed the queue:
 # ARP, the connection by which iperf3 agrees on the test.
-MOST_AHEAD_BYTES = {"gso": 140_000, "mtu": 9_600}
+MAX_AHEAD_BYTES = {"gso": 140_000, "mtu": 9_600}
 SAMPLES = 200
 By = Literal["tbf", "line"]
 
@@ -98,8 +98,8 @@ def goodput(wire: Wire, limit: Limit) -> list[Figure]:
             origin="qdisc" if limit.by == "tbf" else "model",
             theory=theory_mbps,
             measured=passed.payload_bps / 1e6,
-            least=theory_mbps * (1 - MOST_ERROR),
-            most=theory_mbps * (1 + MOST_ERROR),
+            least=theory_mbps * (1 - MAX_ERROR),
+            most=theory_mbps * (1 + MAX_ERROR),
             unit="Mbit/s",
             reason="0.1 %",
             flaws=_flaws(wire, limit, passed),
@@ -115,13 +115,13 @@ def goodput(wire: Wire, limit: Limit) -> list[Figure]:
 
 
 def _flaws(wire: Wire, limit: Limit, passed: Passed) -> str:
-    # The receiver's card hands bulk traffic up once in so long.
-    moderated_bytes = parse_rate(limit.rate) * COALESCE_NS // 8_000_000_000
-    most_ahead_bytes = MOST_AHEAD_BYTES[wire] + (moderated_bytes if wire == "mtu" else 0)
+    # The receiver's NIC delivers bulk traffic once per coalescing interval.
+    coalesced_bytes = parse_rate(limit.rate) * COALESCE_NS // 8_000_000_000
+    max_ahead_bytes = MAX_AHEAD_BYTES[wire] + (coalesced_bytes if wire == "mtu" else 0)
     found = list(passed.warnings)
     if passed.lost_packets:
         found.append(f"{passed.lost_packets} packets lost")
-    if limit.by == "line" and passed.ahead_bytes > most_ahead_bytes:
+    if limit.by == "line" and passed.ahead_bytes > max_ahead_bytes:
         found.append(f"{passed.ahead_bytes} bytes on the wire")
     return "; ".join(found)
 
@@ -129,7 +129,7 @@ def _flaws(wire: Wire, limit: Limit, passed: Passed) -> str:
 def _passed(wire: Wire, limit: Limit) -> Passed:
     # Ten times what the path holds, so that the queue never runs empty; it never overflows either.
     path_bytes = parse_rate(limit.rate) * 2 * parse_time(LINK_DELAY) // 8_000_000_000
-    window_bytes = min(max(10 * path_bytes, LEAST_WINDOW_BYTES), MOST_WINDOW_BYTES)
+    window_bytes = min(max(10 * path_bytes, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
     buffers = f"4096 131072 {4 * window_bytes}"
     topology = Topology(
         nodes=(Host("h1"), Host("h2"), Switch("s1")),

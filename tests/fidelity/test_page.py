@@ -44,6 +44,25 @@ def test_a_refreshed_page_keeps_everything_else(tmp_path: Path) -> None:
     )
 
 
+def test_another_kernel_is_compared_with_the_page_of_the_default_one(tmp_path: Path) -> None:
+    default, there = tmp_path / "fidelity.md", tmp_path / "kernels.md"
+    default.write_text(page.markdown([near("x", "kernel", 2.0, 2.001, within=0.01, unit="ms")]))
+    figures = [
+        near("x", "kernel", 2.0, 1.999, within=0.01, unit="ms"),
+        near("y", "kernel", 5.0, 5.0, within=0.01),
+    ]
+    page.compare({"aqm": figures[:1]}, "7.3", "", page=there, default_page=default)
+    page.compare({"aqm": figures}, "7.3", "Linux 7.3", page=there, default_page=default)
+    origin = "<!-- origin -->\nLinux 7.3\n<!-- /origin -->\n"
+    assert f"{origin}\n## Active queue management\n" in there.read_text()
+    assert there.read_text().splitlines()[-5:-1] == [
+        "| effect | theory | 6.12 | 7.3 | accepted |",
+        "|---|---|---|---|---|",
+        "| x | 2 ms | 2.001 ms | **1.999 ms** | 1.98 to 2.02 |",
+        "| y | 5 | - | **5** | 4.95 to 5.05 |",
+    ]
+
+
 def test_a_group_without_a_place_is_refused(tmp_path: Path) -> None:
     there = tmp_path / "page.md"
     there.write_text("nothing\n")
