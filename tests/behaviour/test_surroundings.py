@@ -13,12 +13,14 @@ pytestmark = pytest.mark.machine
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    with Network(Topology(), folder=tmp_path_factory.mktemp("home")) as net:
+    nodes = (Host("h1"), Host("h2"))
+    topology = Topology(nodes=nodes, links=(link("h1", "h2"),))
+    with Network(topology, folder=tmp_path_factory.mktemp("home")) as net:
         yield net
 
 
-def output(net: Network, command: str) -> str:
-    return net.root.run(["bash", "-c", command]).output
+def output(net: Network, command: str, node: str = "") -> str:
+    return (net[node] if node else net.root).run(["bash", "-c", command]).output
 
 
 def test_there_is_a_python(net: Network) -> None:
@@ -29,9 +31,27 @@ def test_an_ssh_server_finds_its_folder(net: Network) -> None:
     assert output(net, "test -d /run/sshd && echo yes") == "yes\n"
 
 
-def test_tcp_probe_is_found_where_guides_look_for_it(net: Network) -> None:
+@pytest.mark.parametrize("node", ["", "h1"])
+def test_tcp_probe_is_found_where_guides_look_for_it(net: Network, node: str) -> None:
     for folder in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
-        assert output(net, f"ls -d {folder}/events/tcp/tcp_probe").strip().endswith("tcp_probe")
+        found = output(net, f"ls -d {folder}/events/tcp/tcp_probe", node)
+        assert found.strip().endswith("tcp_probe")
+    assert "cgroup.procs" in output(net, "ls /sys/fs/cgroup", node).split()
+
+
+def test_a_node_traces_a_flow_of_its_own(net: Network) -> None:
+    events = "/sys/kernel/debug/tracing"
+    net["h2"].start("iperf3 -s -1")
+    traced = output(
+        net,
+        f"cd {events} && echo 1 > events/tcp/tcp_probe/enable && iperf3 -c h2 -n 100K > /dev/null;"
+        "echo 0 > events/tcp/tcp_probe/enable; grep -c 'tcp_probe: .*snd_cwnd=' trace; echo > trace;"
+        "ls -d /sys/class/net/h*",
+        "h1",
+    )
+    count, *interfaces = traced.split()
+    assert int(count) > 10
+    assert interfaces == ["/sys/class/net/h1-eth0"]
 
 
 def test_a_module_is_loaded_and_listed(net: Network) -> None:

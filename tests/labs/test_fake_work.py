@@ -221,12 +221,18 @@ find {tmp_path.parent} /home /root /var -xdev -name seeds.csv 2>/dev/null
 ls {tmp_path} {Path.home()} {units}
 grep -rl solution {units}
 ln -s {tmp_path}/seeds.csv ~/link; cat ~/link
+for node in h1 h2; do
+  wanlab-node $node mount -t debugfs debugfs /sys/kernel/debug
+  wanlab-node $node sh -c 'ls -A /sys/kernel/debug /sys/kernel/tracing' > list
+  echo "traces: $(grep -c events list)"
+done
 """
     report = graded(unit, tmp_path, script)
     assert secret not in json.dumps(report)
     output = report["outputs"][0]["output"]
     assert output.count("No such file or directory") >= 3
     assert "lab06" not in output
+    assert output.count("traces: 0") == 2
 
 
 def test_steps_cannot_reach_the_files_of_the_grader(unit: Unit, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The namespaces of nodes. The node "" is the machine's root namespace, where switch ports are.
 
 A host or router has a network namespace, bound to /run/netns/NAME so that `ip netns exec NAME` works.
-Once a process runs in it, it also has a mount namespace in which /sys shows its own interfaces.
+Once a process runs in it, it also has a mount namespace in which /sys shows its own interfaces. What
+the machine's root has mounted below /sys (debugfs, tracefs, cgroups) is there, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from . import system
-from .root import NETNS_FOLDER
+from .root import MOUNTS_IN_SYS, NETNS_FOLDER
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -42,6 +43,7 @@ class Namespaces:
         self._mount = {ROOT: os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)}
         self._adopted: set[str] = set()
         self._groups: dict[str, ControlGroup] = {}
+        self._mounts_in_sys = [folder for _, folder in MOUNTS_IN_SYS if os.path.ismount(folder)]
 
     def names(self) -> list[str]:
         """Return the names of the nodes that this agent made."""
@@ -141,7 +143,7 @@ class Namespaces:
                 return
             if node not in self._mount:
                 system.unshare(system.CLONE_NEWNS)
-                system.mount("sys", "/sys", "sysfs")
+                self._mount_own_sys()
                 self._mount[node] = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
             else:
                 system.setns(self._mount[node], system.CLONE_NEWNS)
@@ -149,6 +151,19 @@ class Namespaces:
                 yield
             finally:
                 system.setns(self._mount[ROOT], system.CLONE_NEWNS)
+
+    def _mount_own_sys(self) -> None:
+        """Mount a /sys that shows the interfaces of this network namespace.
+
+        Mounts below /sys are bound: to mount a kernel file system a second time costs a millisecond.
+        """
+        below = [
+            (folder, os.open(folder, os.O_PATH | os.O_CLOEXEC)) for folder in self._mounts_in_sys
+        ]
+        system.mount("sys", "/sys", "sysfs")
+        for folder, descriptor in below:
+            system.mount(f"/proc/self/fd/{descriptor}", folder, flags=system.MS_BIND)
+            os.close(descriptor)
 
 
 def _raise_open_file_limit() -> None:

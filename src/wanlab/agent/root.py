@@ -49,6 +49,13 @@ COMMAND_LINE_FILE = "/run/wanlab/cmdline"
 ABOUT_FILE = "/run/wanlab/machine.json"
 HIDDEN = ("/tmp/", "/run/", "/dev/")
 
+MOUNTS_IN_SYS = (
+    ("tracefs", "/sys/kernel/tracing"),
+    ("debugfs", "/sys/kernel/debug"),
+    ("cgroup2", "/sys/fs/cgroup"),
+)
+"""Kernel file systems that guides look for below /sys, each with its folder."""
+
 MEMORY = "/tmp"  # exists on every computer; the tmpfs with the upper layer is mounted there
 
 
@@ -114,11 +121,7 @@ def _mount_kernel_file_systems(root: str) -> None:
     system.mount("tmp", f"{root}/tmp", "tmpfs", options="mode=1777")
     system.mount("run", f"{root}/run", "tmpfs", options="mode=755")
     os.mkdir(f"{root}/run/sshd")  # an SSH server wants it, and its package makes it at boot
-    for kind, folder in (
-        ("tracefs", "/sys/kernel/tracing"),
-        ("debugfs", "/sys/kernel/debug"),
-        ("cgroup2", "/sys/fs/cgroup"),
-    ):
+    for kind, folder in MOUNTS_IN_SYS:
         if os.path.isdir(root + folder):
             system.mount(kind, root + folder, kind)
     links_of_dev(root)
