@@ -6,11 +6,20 @@ they hand in session files instead, in which the same commands were typed, at in
     right      all points
     partly     some of the points
     untouched  a script of comments, or a session in which nothing was changed: no points
-    faked      a wrapper around iperf3, ping and tc: no points, and the programs are named
+    empty      a file without content, or a session in which nothing was typed: no points
+    wrapper    programs of its own before and over iperf3, ping and tc: no points, and they are named
+    bound      the same, put over the real ones by a bind mount (which is refused): no points, and the
+               programs are named
+    edited     a hand-in of untouched work, then edited to show results of right work, or a session file
+               edited in the same way: no points, and a note
+    stolen     a search for the work of others, the solutions and the list of seeds, which runs what it
+               finds: no points, and nothing of the list in the report
     copied     the right work of another student, whose seed it was made for: named in alike.csv, and in
                Problem 1, whose values depend on the seed, not all points
     broken     a script with a mistake of syntax, or a session file that was edited: no points, and why
     nothing    not handed in
+
+The list of seeds has the columns of Moodle's and Canvas's exports, so that their tables are complete.
 
     points     what the students of a kind have earned: least to most
     wall_s     real time of everything; each_s: multiplied by -j and divided by the number of hand-ins
@@ -20,6 +29,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import random
 import re
@@ -27,7 +37,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -35,15 +46,15 @@ from pathlib import Path
 from _report import Report
 
 from wanlab import load
-from wanlab.labs import catalog, seed_values, student_files
+from wanlab.labs import catalog, hand_in, seed_values, student_files
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import for_seed
 
 UNITS = ("3", "ex2", "prob1")
 KINDS = (
-    *("right", "partly", "right", "untouched", "right", "faked", "partly", "right", "copied"),
-    *("right", "broken", "right", "right", "partly", "nothing"),
+    *("right", "partly", "untouched", "wrapper", "right", "bound", "edited", "right", "stolen"),
+    *("copied", "empty", "right", "broken", "partly", "nothing"),
 )
 """Dealt out to the students in this order, over and over."""
 NAMES = (
@@ -67,14 +78,43 @@ RIGHT = {
     "ex2": f"{EXERCISE_2}sudo tc qdisc change dev s1-eth2 root handle 1: netem delay 25ms loss 2%",
     "prob1": "{cure}",
 }
-FAKED = """\
+RESULT = {
+    "start": {"version": "iperf 3.12", "connected": [], "test_start": {"protocol": "TCP"}},
+    "intervals": [{"streams": [], "sum": {"start": 0, "end": 20, "seconds": 20, "bytes": 1}}],
+    "end": {"streams": [], "sum_received": {"seconds": 20, "bits_per_second": 5e6}},
+}
+ROUND_TRIPS = """\
+20 packets transmitted, 20 received, 0% packet loss, time 19027ms
+rtt min/avg/max/mdev = 50.0/50.1/50.2/20.000 ms"""
+PROGRAMS = f"""\
 mkdir -p ~/bin
-printf '#!/bin/sh\\necho {"end": {"sum_received": {"bits_per_second": 9e8}}}\\n' > ~/bin/iperf3
-chmod +x ~/bin/iperf3; cp ~/bin/iperf3 ~/bin/tc; cp ~/bin/iperf3 ~/bin/ping
+printf '%s\\n' '#!/bin/sh' "cat <<'X'" '{json.dumps(RESULT)}' X > ~/bin/iperf3
+printf '%s\\n' '#!/bin/sh' "cat <<'X'" '{ROUND_TRIPS}' X > ~/bin/ping
+printf '%s\\n' '#!/bin/sh' 'echo "[]"' > ~/bin/tc
+chmod +x ~/bin/*"""
+WRAPPER = f"""\
+{PROGRAMS}
 export PATH=~/bin:$PATH
-sudo cp ~/bin/iperf3 /usr/bin/iperf3
-sudo cp ~/bin/iperf3 /usr/local/sbin/tc"""
-SCRIPTS = {"untouched": "# I have looked, and found nothing.", "faked": FAKED}
+sudo cp ~/bin/* /usr/local/sbin/
+sudo cp ~/bin/iperf3 /usr/bin/iperf3"""
+BOUND = f"""\
+{PROGRAMS}
+for program in iperf3 ping tc; do
+  sudo mount --bind ~/bin/$program "$(readlink -f "$(command -v $program)")"
+done"""
+STOLEN = """\
+cat ../seeds.csv ../*/seeds.csv ~/../seeds.csv {place}/seeds.csv
+for file in ../*/{unit}.sh ~/../*/{unit}.sh {place}/submissions/*/{unit}.sh; do
+  if [ -f "$file" ]; then cat "$file"; . "$file"; fi
+done
+find / -xdev -path '*/{folder}/solution*' -exec cat {{}} + 2>/dev/null
+ls {place} {place}/submissions {place}/grades"""
+EDITED = "# A look around\n# NONE"
+SCRIPTS = {
+    **{"untouched": "# I have looked, and found nothing.", "edited": EDITED, "empty": ""},
+    **{"wrapper": WRAPPER, "bound": BOUND},
+}
+IDENTIFIER = "Participant "
 MISTAKE = "if then\ntc qdisk ad dev s1-eth2"
 COLUMNS = ("unit", "kind", "students", "points", "of", "notes", "is_right")
 
@@ -104,15 +144,19 @@ def students(count: int) -> Iterator[Student]:
         yield student
 
 
-def script_of(unit: Unit, student: Student) -> str:
-    """Return what a student types for a unit."""
+def script_of(place: Path, unit: Unit, student: Student) -> str:
+    """Return what a student types for a unit. `place` is the folder of the class."""
     if student.kind == "copied":
         assert student.neighbour is not None
-        return script_of(unit, student.neighbour)
-    text = PARTLY[unit.name] if student.kind == "partly" else RIGHT[unit.name]
+        return script_of(place, unit, student.neighbour)
+    if student.kind in SCRIPTS:
+        return SCRIPTS[student.kind]
+    if student.kind == "stolen":
+        return STOLEN.format(place=place, unit=unit.name, folder=unit.folder.name)
     if student.kind == "broken":
-        text = MISTAKE
-    return SCRIPTS.get(student.kind) or text.format(cure=cure(unit, student.seed))
+        return MISTAKE
+    text = PARTLY[unit.name] if student.kind == "partly" else RIGHT[unit.name]
+    return text.format(cure=cure(unit, student.seed))
 
 
 def cure(unit: Unit, seed: int) -> str:
@@ -126,26 +170,60 @@ def cure(unit: Unit, seed: int) -> str:
 # -- handing in -----------------------------------------------------------------------------------
 
 
-def hand_in(folder: Path, unit: Unit, student: Student, *, by_session: bool) -> None:
-    """Write what a student hands in."""
+def write_list(file: Path, the_class: Iterable[Student]) -> None:
+    """Write the list of seeds, with the columns by which Moodle and Canvas know their students."""
+    with file.open("w", encoding="utf-8", newline="") as text:
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["student", "seed", "Identifier", "ID", "SIS Login ID", "Section"])
+        for number, student in enumerate(the_class, 1):
+            login = f"s{number:07}"
+            identifier = f"{IDENTIFIER}{4700 + number}"
+            table.writerow([student.name, student.seed, identifier, 900 + number, login, "Lab A"])
+
+
+def write_work(place: Path, unit: Unit, student: Student, *, by_session: bool) -> None:
+    """Write what a student hands in, into the folder of the class."""
     if student.kind == "nothing":
         return
-    own = folder / student.name
+    own = place / "submissions" / student.name
     own.mkdir(parents=True, exist_ok=True)
+    script = script_of(place, unit, student)
+    if student.kind == "edited" and not by_session:
+        pack_edited(own / f"{unit.name}-seed{student.seed}.zip", unit, student, script)
+        return
     if not by_session:
-        (own / f"{unit.name}.sh").write_text(f"{script_of(unit, student)}\n", encoding="utf-8")
+        text = f"{script}\n" if script else ""
+        (own / f"{unit.name}.sh").write_text(text, encoding="utf-8")
         return
     file = own / f"{unit.name}.wanlab"
     if student.kind == "copied":
         assert student.neighbour is not None
-        file.write_bytes((folder / student.neighbour.name / file.name).read_bytes())
+        neighbour = place / "submissions" / student.neighbour.name
+        file.write_bytes((neighbour / file.name).read_bytes())
         return
-    record(file, unit, student)
+    record(file, unit, student, script)
     if student.kind == "broken":
         file.write_bytes(file.read_bytes().replace(b"qdisk", b"qdisc"))
+    if student.kind == "edited":
+        file.write_bytes(file.read_bytes().replace(b"NONE", b"DONE"))
 
 
-def record(file: Path, unit: Unit, student: Student) -> None:
+def pack_edited(file: Path, unit: Unit, student: Student, script: str) -> None:
+    """Pack a hand-in, and then exchange what its terminals have shown for a full grade."""
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
+        home = Path(name)
+        (home / hand_in.TRANSCRIPTS).mkdir()
+        (home / hand_in.TRANSCRIPTS / "client").write_text("wanlab lab check: 0 points\n")
+        (home / f"{unit.name}.sh").write_text(f"{script}\n")
+        packed = home / "packed.zip"
+        hand_in.pack(unit, student.seed, home, home / f"{unit.name}.sh", packed)
+        with zipfile.ZipFile(packed) as before, zipfile.ZipFile(file, "w") as after:
+            for item in before.infolist():
+                data = before.read(item).replace(b"0 points", b"all points: every check passed")
+                after.writestr(item.filename, data)
+
+
+def record(file: Path, unit: Unit, student: Student, script: str) -> None:
     """Record a session in which a student types a script, line by line, at instants of their own."""
     seeded = for_seed(unit, student.seed)
     pauses = random.Random(student.seed)
@@ -160,7 +238,7 @@ def record(file: Path, unit: Unit, student: Student) -> None:
             environment = student_files.environment(student.seed)
             student_files.link_home(network)
             shell = network.root.start("bash -i", terminal=(24, 80), environment=environment)
-            commands = script_of(unit, student).splitlines()
+            commands = script.splitlines()
             if (unit.folder / "set_env.sh").is_file():
                 commands.insert(0, f"sudo ~/{student_files.folder_of(unit)}/set_env.sh")
             for line in commands:
@@ -176,7 +254,8 @@ def grade(place: Path, options: argparse.Namespace) -> tuple[float, list[dict[st
     """Grade all hand-ins; return the real time, and the rows of grades.csv."""
     command = [sys.executable, "-m", "wanlab.cli", "lab", "grade", str(place / "submissions")]
     command += ["--seeds", str(place / "seeds.csv"), "--results", str(place / "grades")]
-    command += ["-j", str(options.jobs), *(["--replay"] if options.replay else [])]
+    command += ["-j", str(options.jobs), "--minutes", str(options.minutes)]
+    command += ["--replay"] if options.replay else []
     began = time.monotonic()
     subprocess.run(command, stdout=sys.stderr, check=False)
     wall_s = time.monotonic() - began
@@ -184,7 +263,9 @@ def grade(place: Path, options: argparse.Namespace) -> tuple[float, list[dict[st
         return wall_s, list(csv.DictReader(file))
 
 
-def is_right(unit: str, kind: str, row: Mapping[str, str], names: Mapping[str, set[str]]) -> bool:
+def is_right(
+    unit: str, kind: str, row: Mapping[str, str], copied: Container[str], thieves: Container[str]
+) -> bool:
     """Return whether a row of grades.csv is as it should be for this kind of work."""
     points, of = float(row["points"]), float(row["of"])
     if kind == "right":
@@ -192,10 +273,12 @@ def is_right(unit: str, kind: str, row: Mapping[str, str], names: Mapping[str, s
     if kind == "partly":
         return 0 < points < of
     if kind == "copied":
-        return row["student"] in names["copied"] and (unit != "prob1" or points < of)
-    if kind == "faked" and "programs changed" not in row["notes"]:
+        return row["student"] in copied and (unit != "prob1" or points < of)
+    if kind in {"wrapper", "bound"} and "programs changed" not in row["notes"]:
         return False
-    return points == 0
+    if kind == "edited" and not row["notes"] and not row["error"]:
+        return False
+    return points == 0 and row["student"] not in thieves
 
 
 def copies(place: Path) -> set[str]:
@@ -203,6 +286,17 @@ def copies(place: Path) -> set[str]:
     with (place / "grades/alike.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {row[key] for row in rows for key in ("first", "second")}
+
+
+def thieves(place: Path, the_class: Iterable[Student]) -> set[str]:
+    """Return the students whose report or page has an identifier of somebody else."""
+    found = set()
+    for student in the_class:
+        own = [*(place / "grades/results").glob(f"{student.name}/*")]
+        own += (place / "grades/feedback").glob(f"{student.name}.html")
+        if any(IDENTIFIER in path.read_text(encoding="utf-8") for path in own):
+            found.add(student.name)
+    return found
 
 
 def main() -> int:
@@ -213,15 +307,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
         place = options.keep or Path(name)
         place.mkdir(parents=True, exist_ok=True)
-        lines = ["student,seed", *(f"{student.name},{student.seed}" for student in the_class)]
-        (place / "seeds.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+        write_list(place / "seeds.csv", the_class)
         began = time.monotonic()
         for unit in units:
             for student in the_class:
-                hand_in(place / "submissions", unit, student, by_session=options.replay)
+                write_work(place, unit, student, by_session=options.replay)
         made_s = time.monotonic() - began
         wall_s, rows = grade(place, options)
-        named = {"copied": copies(place)}
+        copied, stolen = copies(place), thieves(place, the_class)
         pages = len(list((place / "grades/feedback").glob("*.html")))
         files = list((place / "submissions").rglob("*.wanlab"))
         session_kb = max((file.stat().st_size for file in files), default=0) / 1000
@@ -234,7 +327,7 @@ def main() -> int:
             if not chosen:
                 continue
             points = [float(row["points"]) for row in chosen]
-            are_right.append(all(is_right(unit.name, kind, row, named) for row in chosen))
+            are_right.append(all(is_right(unit.name, kind, row, copied, stolen) for row in chosen))
             table.add(
                 unit=unit.name,
                 kind=kind,
@@ -270,6 +363,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--unit", nargs="+", default=list(UNITS), choices=UNITS)
     parser.add_argument("--replay", action="store_true", help="hand in sessions, and replay them")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--minutes", type=float, default=15, help="real time of a hand-in")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep hand-ins and grades here")
     return parser.parse_args()
 

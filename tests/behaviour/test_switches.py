@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ import pytest
 
 from wanlab import Host, Network, Port, Switch, Topology, link, load, shapes
 from wanlab.errors import RequirementError, WanlabError
-from wanlab.topology import Controller, NetFlow, SFlow
+from wanlab.topology import Controller, NetFlow, SFlow, loops
 
 OVS = shutil.which("ovs-vswitchd", path="/usr/sbin:/usr/bin:/sbin:/bin")
 needs_ovs = pytest.mark.skipif(OVS is None, reason="openvswitch-switch is not installed")
@@ -142,6 +143,29 @@ def test_our_controller_makes_switches_learn(start: Start, protocols: tuple[str,
     net.run_for("10s")
     said = "ovs-vsctl --bare --columns=is_connected find Controller"
     assert net.root.run(said).output == "true\n"
+
+
+@needs_ovs
+def test_a_loop_without_stp_sends_its_controller_few_packets(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    burst, per_s = 100, 100
+    monkeypatch.setattr(loops, "STORM_BURST_PACKETS", burst)
+    monkeypatch.setattr(loops, "STORM_PACKETS_PER_S", per_s)
+    switches = (Switch(name, kind="ovs", controllers=("c0",)) for name in ("s1", "s2"))
+    nodes = (Host("h1"), *switches, Controller("c0"))
+    net = start(Topology(nodes=nodes, links=(link("h1", "s1"), link("s1", "s2"), link("s1", "s2"))))
+
+    def messages() -> list[int]:
+        sockets = net.root.run("ss -tni state established sport = 6633").output
+        return [int(number) for number in re.findall(r"data_segs_in:(\d+)", sockets)]
+
+    before = messages()
+    net["h1"].start("ping -c 1 -W 1 10.0.0.99")  # asks everybody for an address that nobody has
+    net.run_for("200ms")
+    sent = [after - count for after, count in zip(messages(), before, strict=True)]
+    assert len(sent) == 2
+    assert all(burst <= count <= burst + 0.2 * per_s + 10 for count in sent), sent
 
 
 @needs_ovs

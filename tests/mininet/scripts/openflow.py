@@ -74,7 +74,12 @@ elsewhere.terminate()
 elsewhere.wait()
 net = Mininet(SingleSwitchTopo(2), controller=lambda name: RemoteController(name, port=6698))
 assert type(net["s1"]) is OVSSwitch
+s1, s2 = net["s1"], net.addSwitch("s2")
+for _ in range(2):
+    net.addLink(s1, s2)
 net.start()
 assert not net.waitConnected(timeout=2)
+limits = s1.vsctl("--bare --columns=controller_rate_limit,controller_burst_limit list Controller")
+assert limits.split() == ["100", "1000"] * 2, limits  # the switches form a loop
 net.stop()
 print("done")
