@@ -31,15 +31,38 @@ def test_a_unit_does_not_start_at_a_wrong_step(
     assert client.state["lessons"]["open_unit"] is None
 
 
-def test_a_lesson_has_the_numbers_of_the_seed_in_the_preferences(client: WebClient) -> None:
-    def sold() -> str:
-        text = client.server.get("/api/lessons/prob1").json()["markdown"]
-        match = re.search(r"a line of (\d+) Mbit/s", text)
-        assert match is not None
-        return match[1]
+def sold_mbps(client: WebClient) -> str:
+    """Return the rate that the text of Problem 1 promises."""
+    text = client.server.get("/api/lessons/prob1").json()["markdown"]
+    match = re.search(r"a line of (\d+) Mbit/s", text)
+    assert match is not None
+    return match[1]
 
+
+def test_a_lesson_has_the_numbers_of_the_seed_in_the_preferences(client: WebClient) -> None:
     numbers = set()
     for seed in range(1, 9):
         client.do("edit", preferences={"seed": seed})
-        numbers.add(sold())
+        numbers.add(sold_mbps(client))
     assert len(numbers) > 1
+
+
+@pytest.mark.machine
+def test_a_check_expects_what_the_seed_of_the_network_has_drawn(client: WebClient) -> None:
+    client.do("lesson", unit="prob1", action="start")
+    before = sold_mbps(client)
+    client.do("edit", preferences={"seed": 2})
+    rate = sold_mbps(client)
+    assert rate != before
+    client.run()
+    # Set up by the student's own script. Without h2's line nothing is transferred, which takes long.
+    with client.terminal("client") as terminal:
+        assert f"sold with {rate} Mbit/s" in terminal.command(
+            "sudo ~/NTP_Problems/Problem1/set_env.sh", "s2 to h2."
+        )
+        terminal.command("ip link set s2-eth2 down; echo '<do''wn>'", "<down>")
+    client.do("edit", preferences={"seed": 1})
+    results = {it["what"]: it for it in client.do("lesson", unit="prob1", action="check")}
+    check = results[f"the bottleneck is still {rate} Mbit/s"]
+    assert check["measured"] == f"{rate} Mbit/s"
+    assert check["hint"] == ""

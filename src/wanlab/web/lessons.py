@@ -170,11 +170,7 @@ class Lessons:
         """
         unit = self._find(name)
         folder = self.unit_folder(unit)
-        try:
-            folder.mkdir(exist_ok=True)
-            student_files.install(folder, catalog.with_labs(unit))
-        except OSError as error:
-            raise WanlabError(f"cannot write to {folder}: {error.strerror or error}") from None
+        _install(folder, catalog.with_labs(unit))
         self.unit = unit
         if begins_empty(unit):
             return Topology(), None
@@ -198,6 +194,8 @@ class Lessons:
         self.unit = unit = self._with_seed(self.unit)
         folder, clock, rules = self.unit_folder(unit), document.preferences.clock, self._rules
         seed = self._seed
+        if unit.draws:
+            _install(folder, [unit])  # the seed may be another one than when the unit was opened
 
         def make() -> Network:
             return network_of(
@@ -437,6 +435,15 @@ def _read_progress(path: Path) -> dict[str, UnitProgress]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, UnitProgress])
     except (OSError, msgspec.MsgspecError):
         return {}
+
+
+def _install(folder: Path, units: Iterable[Unit]) -> None:
+    """Write the files of units for a student. WanlabError if the folder cannot be written to."""
+    try:
+        folder.mkdir(exist_ok=True)
+        student_files.install(folder, units)
+    except OSError as error:
+        raise WanlabError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
 def keys_of(step: Step) -> str:
