@@ -43,7 +43,8 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     """Make an image whose kernel sees an XSTATE of another size than the computer's."""
     image = find_image().folder
     shutil.copytree(image, folder)
-    (folder / "linux").rename(folder / "linux.real")
+    if not (folder / "linux.real").exists():  # else this computer's processor is simulated already
+        (folder / "linux").rename(folder / "linux.real")
     wrapper = f"#!/bin/sh\nexec '{program}' {size} '{folder}/linux.real' \"$@\"\n"
     (folder / "linux").write_text(wrapper)
     (folder / "linux").chmod(0o755)

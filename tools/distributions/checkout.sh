@@ -7,8 +7,8 @@
 # with KERNELS=FOLDER (~/.cache/wanlab/kernels, for example) it takes those built before.
 # The second `./dev demo` must find nothing to do. It takes half an hour and leaves nothing behind.
 #
-# With LIMIT=1024 the user may open that many files. With XSTATE=11008, networks of the user run on a
-# simulated processor with that many bytes of extended registers.
+# With LIMIT=1024 the user may open that many files. With XSTATE=11008, networks run on a simulated
+# processor with that many bytes of extended registers.
 set -euo pipefail
 
 suite=${1:?usage: checkout.sh SUITE [ARGUMENTS OF PYTEST]}
@@ -25,16 +25,18 @@ inside git config --system --add safe.directory /srv/wanlab.git
 
 folder="/home/student/wan lab, größer, 実験"
 in_clone() { as_user "ulimit -n ${LIMIT:-$(ulimit -n)} && cd '$folder/wanlab' && $*"; }
+in_root_clone() { inside bash -lc "cd /root/wanlab && $*"; }
 has_nothing_to_do() { # COMMAND: ./dev demo says so
     "$@" 2>&1 | tee "$root.log.errors"
     grep -q "setup: nothing to do" "$root.log.errors"
 }
-simulate_processor() { # SIZE: make ~/image, whose kernel sees an XSTATE of that many bytes
-    in_clone "./dev setup && cd tests/machine && ../../.venv/bin/python -c '
+simulate_processor() { # IN: use ~/image from now on, whose kernel sees an XSTATE of $XSTATE bytes
+    "$1" "./dev setup && cd tests/machine && ../../.venv/bin/python -c '
 from pathlib import Path
 from test_xstate import compiled, simulate_processor
 program = compiled(\"fake_xstate.c\", Path.home() / \"fake_xstate\")
-simulate_processor(\"$1\", program, Path.home() / \"image\")'"
+simulate_processor(\"$XSTATE\", program, Path.home() / \"image\")'
+echo 'export WANLAB_KERNEL=\$HOME/image' >>~/.profile"
 }
 if [ -n "${KERNELS:-}" ]; then
     for home in /home/student /root; do
@@ -43,16 +45,14 @@ if [ -n "${KERNELS:-}" ]; then
     inside chown -R student: /home/student/.cache
 fi
 must "user: clone" as_user "mkdir '$folder' && git clone -q /srv/wanlab.git '$folder/wanlab'"
-if [ -n "${XSTATE:-}" ]; then
-    must "user: simulate an XSTATE of $XSTATE bytes" simulate_processor "$XSTATE"
-    echo 'export WANLAB_KERNEL=$HOME/image' >>"$root/home/student/.profile"
-fi
+[ -z "${XSTATE:-}" ] || must "user: simulate an XSTATE of $XSTATE bytes" simulate_processor in_clone
 must "user: ./dev demo" in_clone ./dev demo
 step "user: ./dev demo again" has_nothing_to_do in_clone ./dev demo
 step "user: ./dev test" in_clone ./dev test "${*@Q}"
 # The kernel is the same for everybody; a second build would only take time.
 [ -n "${KERNELS:-}" ] || inside sh -c 'mkdir -p ~root/.cache/wanlab && cp -a ~student/.cache/wanlab/kernels ~root/.cache/wanlab/'
 must "root: clone" inside git clone -q /srv/wanlab.git /root/wanlab
-must "root: ./dev demo" inside sh -c "cd /root/wanlab && ./dev demo"
-step "root: ./dev test" inside sh -c "cd /root/wanlab && ./dev test ${*@Q}"
+[ -z "${XSTATE:-}" ] || must "root: simulate an XSTATE of $XSTATE bytes" simulate_processor in_root_clone
+must "root: ./dev demo" in_root_clone ./dev demo
+step "root: ./dev test" in_root_clone ./dev test "${*@Q}"
 exit $failed
