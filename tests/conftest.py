@@ -61,7 +61,9 @@ def estimated_s(item: pytest.Item) -> float:
     """The computing time of a test, as it is on most computers."""
     if (mark := item.get_closest_marker("costs")) is not None:
         return float(mark.args[0])
-    return 0.5 if item.get_closest_marker("machine") else 0.02
+    if "browser" in getattr(item, "fixturenames", ()):
+        return 5.0
+    return 1.0 if item.get_closest_marker("machine") else 0.02
 
 
 @cache

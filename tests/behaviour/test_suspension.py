@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(6)]
 
 COMMAND = (
     *(sys.executable, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--node", "h1", "--"),

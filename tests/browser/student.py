@@ -264,6 +264,15 @@ class Student:
         else:
             clock.get_by_label("Pace").select_option(label=pace)
 
+    def adds_breakpoint(self, text: str) -> None:
+        self.page.get_by_role("group", name="Clock").get_by_role("button", name="Step to").click()
+        menu = self.page.get_by_role("menu", name="Step to")
+        menu.get_by_role("menuitem", name="Add a breakpoint").click()
+        dialog = self.page.get_by_role("dialog", name="Add a breakpoint")
+        dialog.get_by_label("Pause when").fill(text)
+        dialog.get_by_role("button", name="Add", exact=True).click()
+        dialog.wait_for(state="hidden")
+
     def stands_still(self) -> None:
         """Wait until virtual time does not pass."""
         self.page.locator(".clock-still, .clock-paused").wait_for()

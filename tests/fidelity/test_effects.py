@@ -23,7 +23,7 @@ from effects.figure import Figure
 
 from wanlab.plan import Wire
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(2)]
 
 
 def unmet(figures: list[Figure]) -> list[Figure]:

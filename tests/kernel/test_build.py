@@ -198,6 +198,7 @@ sys.exit(command.main(["build"]))
 """
 
 
+@pytest.mark.costs(16)
 def test_ctrl_c_in_a_real_build_leaves_nothing(place: Place) -> None:
     """As a terminal and `./dev` send it: to the whole group, then SIGTERM, then impatience."""
     recipe = place.recipe(MAKEFILE.replace("@cp /bin/true linux", "@sleep 60"))

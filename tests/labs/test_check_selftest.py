@@ -78,6 +78,7 @@ def test_a_case_is_right_only_if_it_came_out_as_meant(
 
 
 @pytest.mark.machine
+@pytest.mark.costs(4)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_case_of_the_course_comes_out_as_meant(name: str) -> None:
     verdict = check_selftest.run_case(CASES[name])

@@ -9,7 +9,7 @@ import pytest
 
 from wanlab import Network, shapes
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
 Start = Callable[..., Network]
 PORT = "s1-eth2"

@@ -134,6 +134,7 @@ def test_another_seed_writes_another_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.machine
+@pytest.mark.costs(12)
 def test_a_solution_solves_its_own_seed_and_not_the_next(tmp_path: Path) -> None:
     script = tmp_path / "seed3.sh"
     lines = [line.removeprefix("client ") for line in commands("prob1", 3)]

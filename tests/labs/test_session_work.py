@@ -21,7 +21,7 @@ from wanlab.labs.unit import Unit
 from wanlab.session import SessionError, parse
 from wanlab.session.lines import FIRST_SUM, read_line, write_line
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
 UNIT = """\
 number: 9

@@ -19,7 +19,7 @@ from wanlab.labs.shell import LabShell
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_run import run_unit
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(2)]
 
 SHAPER = "tc qdisc add dev s1-eth2 root handle 1: tbf rate 10mbit burst 10000 limit 50000"
 UNIT = f"""\

@@ -21,6 +21,7 @@ from wanlab.machine.embedded import find_image
 
 pytestmark = [
     pytest.mark.machine,
+    pytest.mark.costs(3),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here"),
 ]
 

@@ -13,7 +13,7 @@ from wanlab import Capture, Flows, Network, Ports, Process, Queues, Sampling, sa
 from wanlab.errors import TopologyError, WanlabError
 from wanlab.measure import Acks, Cpu, Drops, Retransmissions, Sampler, Softnet, Sojourns
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(2)]
 
 Start = Callable[..., Network]
 BOTTLENECK = "s1-eth2"

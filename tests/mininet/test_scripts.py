@@ -9,7 +9,7 @@ from machines import counts_every_byte
 
 from wanlab import Network, Topology
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PYTHON = "/run/wanlab/bin/wanlab-python"

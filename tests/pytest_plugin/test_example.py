@@ -18,6 +18,7 @@ PLUGIN = [] if entry_points(group="pytest11", name="wanlab") else ["-p", "wanlab
 
 
 @pytest.mark.machine
+@pytest.mark.costs(14)
 def test_the_example_projects_tests_pass() -> None:
     before = sorted(PROJECT.rglob("*"))
     done = subprocess.run(

@@ -15,7 +15,7 @@ from wanlab.errors import WanlabError
 from wanlab.experiments import SweepProgress
 from wanlab.machine.embedded import find_image
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
 LOSSES = str(Path(__file__).with_name("losses.py"))
 

@@ -22,7 +22,7 @@ from wanlab.run.key import Origin, differences, key_of, origin_of
 from wanlab.sweep import cache
 from wanlab.sweep.folder import replace_text
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
 HERE = Path(__file__).parent
 LOSSES = HERE / "losses.py"

@@ -20,6 +20,7 @@ from wanlab.web.app import STATIC
 
 pytestmark = [
     pytest.mark.machine,
+    pytest.mark.costs(8),
     pytest.mark.skipif(not landlock_version(), reason="no Landlock here"),
 ]
 expect.set_options(timeout=LIMIT_MS)

@@ -38,6 +38,7 @@ def permissions() -> list[str]:
 
 
 @pytest.mark.machine
+@pytest.mark.costs(35)
 def test_a_network_is_drawn_run_and_used_in_firefox(student: Student) -> None:
     student.draws("Host", 0.25, 0.3)
     student.draws("Host", 0.75, 0.3)

@@ -8,7 +8,7 @@ import pytest
 from served import Server
 from student import Student
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.costs(13)]
 
 
 def test_lab_1_is_done_by_hand(student: Student, server: Server) -> None:

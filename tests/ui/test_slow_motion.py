@@ -35,12 +35,7 @@ def test_packets_fly_in_slow_motion_and_time_stops_at_a_loss(
     expect(layer).not_to_have_attribute("data-shown", "0")
     student.picture("packets in flight")
 
-    clock.get_by_role("button", name="Step to").click()
-    menu.get_by_role("menuitem", name="Add a breakpoint").click()
-    dialog = student.page.get_by_role("dialog", name="Add a breakpoint")
-    dialog.get_by_label("Pause when").fill("first loss")
-    dialog.get_by_role("button", name="Add", exact=True).click()
-    dialog.wait_for(state="hidden")
+    student.adds_breakpoint("first loss")
     student.page.locator(
         ".toast-what", has_text="Paused: first loss: h1-eth0 has dropped"
     ).wait_for()

@@ -21,9 +21,11 @@ from .errors import DevError
 from .places import BENCH, ROOT, STATIC, VENV
 from .setup import CHECKS, DEMO, PAGE, set_up
 
-# A machine uses one core. Tests of one file share machines, so they run in the same process. The files
-# are in the order of tests/conftest.py: the longest first.
-ON_ALL_CORES = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+# A test waits a third of its time: for a browser, a server, or a process that it has ended. So there are
+# three workers for two cores. Tests of one file share machines, so they run in the same worker. The
+# files are in the order of tests/conftest.py: the longest first.
+WORKERS = -(-3 * len(os.sched_getaffinity(0)) // 2)
+ON_ALL_CORES = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 DOCUMENTS = (
     ("README.md", "what wanlab is, and first examples"),
     ("docs/architecture.md", "the packages, and which may import which"),
