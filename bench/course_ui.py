@@ -32,7 +32,7 @@ from wanlab.labs.unit_file import read_work
 from wanlab.web import canvas_steps
 from wanlab.web.app import STATIC
 
-sys.path.append(str(Path(__file__).parent.parent / "tests" / "browser"))
+sys.path.extend(str(Path(__file__).parents[1] / "tests" / name) for name in ("browser", "machine"))
 
 from course_work import CourseWork, Walk
 from served import Server
