@@ -95,6 +95,16 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     dialog.get_by_role("button", name="OK").click()
     expect(slider).to_have_attribute("aria-valuetext", re.compile("last: slow from here"))
 
+    # A server that Ctrl-C has ended is no failure, whatever its status.
+    failed = line.locator(".timeline-command.is-failed")
+    expect(failed).to_have_count(1)
+    student.chooses_pace("real time")
+    student.types(terminal, "iperf3 -s")
+    student.reads(terminal, "listening on 5201")
+    student.presses("Control+C")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"iperf3 -s \(Ctrl-C\)"))
+    expect(failed).to_have_count(1)
+
 
 def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     student: Student, server: Server

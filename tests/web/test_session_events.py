@@ -12,6 +12,7 @@ from wanlab.web.model import Document, DrawnLink, DrawnNode
 from wanlab.web.port_changes import described_change, described_plug, port_changes
 from wanlab.web.protocol import LivePort, SampleColumn
 from wanlab.web.session_events import EventLog, SessionEvent
+from wanlab.web.shell_marks import ShellMarks
 from wanlab.web.transcripts import MAX_KEPT_BYTES, TerminalRecord, Transcript
 
 MS_NS = 1_000_000
@@ -31,6 +32,20 @@ def test_a_command_is_sent_when_it_begins_and_again_when_it_ends() -> None:
     (ended,) = log.take_changed()
     assert (ended.number, ended.until_ns, ended.status) == (1, 9, 1)
     assert log.take_changed() == ()
+
+
+def test_a_server_that_ctrl_c_ended_has_not_failed() -> None:
+    log, marks = EventLog(), ShellMarks()
+    for line, keys in (("iperf3 -s", b"\x03"), ("false", b"ls\n")):
+        marks.note_keys(b"\x03")  # at the prompt: it ends nothing
+        (begun,) = marks.read(b"\x1b]633;E;%s\x07" % line.encode(), 5)
+        log.add(typed(begun.began_ns, begun.line))
+        marks.note_keys(keys)
+        (ended,) = marks.read(b"\x1b]633;D;1\x07", 9)
+        assert ended.status is not None
+        log.end_command("t1", 9, ended.status, is_interrupted=ended.is_interrupted)
+    assert [it.is_interrupted for it in log.all()] == [True, False]
+    assert [it.is_interrupted for it in log.until(7).all()] == [False, False]  # it ran then
 
 
 def test_drops_that_are_close_together_are_one_event() -> None:

@@ -400,7 +400,8 @@ export interface OutputAck {
 
 /** Something that happened at an instant of the network's clock.
  *
- * command      a line was typed at `where`; `until_ns` and `status` once it has ended
+ * command      a line was typed at `where`; `until_ns` and `status` once it has ended, and whether
+ *              Ctrl-C was typed before
  * link         a link was changed on the page: as drawn `before` and `after`, or `up`
  * port         a port was changed in the network, by tc or ip, from `port_before` to `port_after`
  * drop         `count` packets were dropped at the port `where` until `until_ns`; 0 if the count
@@ -417,6 +418,7 @@ export interface SessionEvent {
   terminal: string;
   count: number;
   status: number | null;
+  is_interrupted: boolean;
   before: DrawnLink | null;
   after: DrawnLink | null;
   up: boolean | null;

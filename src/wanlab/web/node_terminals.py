@@ -134,7 +134,10 @@ class NodeTerminals:
             raise WanlabError(f"the terminal {ended[0]} has ended", "choose terminals that run")
         processes = [terminal.process for terminal in chosen if terminal.process is not None]
         worker, _ = self._running()
-        worker.send_keys_together(processes, command.text.encode())
+        keys = command.text.encode()
+        for terminal in chosen:
+            terminal.marks.note_keys(keys)
+        worker.send_keys_together(processes, keys)
 
     def send_keys(self, terminal: Terminal, data: bytes) -> None:
         """Pass on typed keys. Ctrl-C also ends a program that computes without a pause."""
@@ -142,7 +145,8 @@ class NodeTerminals:
             return
         with contextlib.suppress(WanlabError):
             worker, _ = self._running()
-            if b"\x03" in data and worker.stalled_real_s > INTERRUPT_REAL_S:
+            terminal.marks.note_keys(data)
+            if shell_marks.INTERRUPT in data and worker.stalled_real_s > INTERRUPT_REAL_S:
                 worker.end_stalled_process()
             worker.send_keys(terminal.process, data)
 

@@ -26,7 +26,8 @@ DROPS_APART_NS = 500_000_000
 class SessionEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened at an instant of the network's clock.
 
-    command      a line was typed at `where`; `until_ns` and `status` once it has ended
+    command      a line was typed at `where`; `until_ns` and `status` once it has ended, and whether
+                 Ctrl-C was typed before
     link         a link was changed on the page: as drawn `before` and `after`, or `up`
     port         a port was changed in the network, by tc or ip, from `port_before` to `port_after`
     drop         `count` packets were dropped at the port `where` until `until_ns`; 0 if the count
@@ -45,6 +46,7 @@ class SessionEvent(msgspec.Struct, frozen=True, kw_only=True):
     terminal: str = ""
     count: int = 0
     status: int | None = None
+    is_interrupted: bool = False
     before: DrawnLink | None = None
     after: DrawnLink | None = None
     up: bool | None = None
@@ -103,14 +105,16 @@ class EventLog:
             self._running[event.terminal] = number
         return number
 
-    def end_command(self, terminal: str, until_ns: int, status: int | None) -> None:
+    def end_command(
+        self, terminal: str, until_ns: int, status: int | None, *, is_interrupted: bool = False
+    ) -> None:
         """Note that the command that runs in a terminal has ended."""
         with self._lock:
             number = self._running.pop(terminal, None)
             if number is not None:
                 event = self._events[number]
                 self._events[number] = msgspec.structs.replace(
-                    event, until_ns=until_ns, status=status
+                    event, until_ns=until_ns, status=status, is_interrupted=is_interrupted
                 )
                 self._changed.add(number)
 
@@ -146,5 +150,5 @@ def _until(event: SessionEvent, time_ns: int) -> SessionEvent:
     if event.until_ns is None or event.until_ns <= time_ns:
         return event
     if event.kind == "command":
-        return msgspec.structs.replace(event, until_ns=None, status=None)
+        return msgspec.structs.replace(event, until_ns=None, status=None, is_interrupted=False)
     return msgspec.structs.replace(event, until_ns=time_ns, count=0)

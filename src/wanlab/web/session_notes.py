@@ -75,7 +75,12 @@ class SessionNotes:
             )
             self.branch.events.add(event)
         elif command.ended_ns is not None:
-            self.branch.events.end_command(terminal.name, command.ended_ns, command.status)
+            self.branch.events.end_command(
+                terminal.name,
+                command.ended_ns,
+                command.status,
+                is_interrupted=command.is_interrupted,
+            )
         self.push()
 
     def note_ports(

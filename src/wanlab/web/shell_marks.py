@@ -23,6 +23,8 @@ SHELL_ENVIRONMENT = {
     # The programs that are started here do not inherit these two: Mininet's nodes have shells, too.
     "PROMPT_COMMAND": r"""printf '\e]633;D;%d\a' "$?"; export -n PS0 PROMPT_COMMAND""",
 }
+INTERRUPT = b"\x03"
+"""Ctrl-C."""
 MAX_OUTPUT_BYTES = 128 << 10
 """Of one command; what is in the middle of more is dropped."""
 MAX_MARK_BYTES = 64 << 10
@@ -48,6 +50,8 @@ class TypedCommand:
     ended_ns: int | None = None
     opened_prompt: bool = False
     """Whether the command has opened Mininet's prompt, as `sudo mn` does, and still runs."""
+    is_interrupted: bool = False
+    """Whether Ctrl-C was typed while it ran."""
 
     def add_output(self, data: bytes) -> None:
         """Keep the beginning and the end of the output."""
@@ -84,6 +88,11 @@ class ShellMarks:
             end = len(self._pending)
         self._add(self._pending[:end])
         self._pending = self._pending[end:]
+
+    def note_keys(self, keys: bytes) -> None:
+        """Note keys that are typed while a command runs."""
+        if self.running is not None and INTERRUPT in keys:
+            self.running.is_interrupted = True
 
     def _begin(self, text: str, now_ns: int) -> TypedCommand:
         line = text if self.at_mininet else _NUMBER.sub("", text)

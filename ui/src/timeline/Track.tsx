@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } fr
 import { clockText } from "../clock/time";
 import type { BranchInfo, SessionEvent } from "../protocol";
 import { showBranch, showInstant, showNow, useBranches } from "../stores/branches";
-import { barsOf, eventText, instantAt, lastText, MARGIN, marksOf, neighbour, stepNs, tickNs, ticksOf, tickText, xOf, type Scale } from "./layout";
+import { barsOf, eventText, instantAt, isFailed, lastText, MARGIN, marksOf, neighbour, stepNs, tickNs, ticksOf, tickText, xOf, type Scale } from "./layout";
 
 const NO_EVENTS: readonly SessionEvent[] = [];
 const BAR_HEIGHT = 13;
@@ -145,7 +145,7 @@ function Drawing({ branch, branches, ends, events, scale, at_ns }: DrawingProps)
         />
       ))}
       {bars.map(({ event, row, x, width }) => (
-        <g key={event.number} className={`timeline-command ${event.status ? "is-failed" : ""} ${event.at_ns > at_ns ? "is-later" : ""}`}>
+        <g key={event.number} className={`timeline-command ${isFailed(event) ? "is-failed" : ""} ${event.at_ns > at_ns ? "is-later" : ""}`}>
           <title>{`${clockText(event.at_ns)}  ${eventText(event)}`}</title>
           <rect x={x} y={3 + row * (BAR_HEIGHT + 2)} width={width} height={BAR_HEIGHT} rx={3} />
           {width > 30 && (

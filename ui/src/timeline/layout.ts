@@ -59,11 +59,16 @@ export function isShown(event: SessionEvent): boolean {
   return event.kind === "drop" || event.text !== "";
 }
 
+/** Whether a command has failed: one that was ended with Ctrl-C has not, whatever its status. */
+export function isFailed({ status, is_interrupted }: SessionEvent): boolean {
+  return !is_interrupted && status !== null && status !== 0;
+}
+
 /** What an event is, in one line. */
 export function eventText(event: SessionEvent): string {
   switch (event.kind) {
     case "command":
-      return `${event.where}: ${event.text}${event.status ? ` (status ${event.status})` : ""}`;
+      return `${event.where}: ${event.text}${isFailed(event) ? ` (status ${event.status})` : event.is_interrupted ? " (Ctrl-C)" : ""}`;
     case "drop":
       return `${event.count > 0 ? event.count : "some"} ${event.count === 1 ? "packet" : "packets"} dropped at ${event.where}`;
     case "breakpoint":

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { DrawnLink, LivePort, SessionEvent } from "../protocol";
-import { barsOf, eventText, instantAt, lastText, MARGIN, marksOf, neighbour, stepNs, tickNs, tickText, ticksOf, xOf } from "./layout";
+import { barsOf, eventText, instantAt, isFailed, lastText, MARGIN, marksOf, neighbour, stepNs, tickNs, tickText, ticksOf, xOf } from "./layout";
 
 const EMPTY: SessionEvent = {
   number: 1,
@@ -12,6 +12,7 @@ const EMPTY: SessionEvent = {
   terminal: "",
   count: 0,
   status: null,
+  is_interrupted: false,
   before: null,
   after: null,
   up: null,
@@ -69,6 +70,8 @@ it("of events of a kind at one pixel one is drawn, and of a change that another 
 it("events have words, and keys go from one to the next", () => {
   const [a, b] = [event({ at_ns: 1 * S, where: "h1", text: "false", status: 1 }), event({ at_ns: 2 * S, kind: "drop", where: "s1-eth1", count: 4 })];
   expect(eventText(a!)).toBe("h1: false (status 1)");
+  const server = event({ where: "h2", text: "iperf3 -s", status: 1, is_interrupted: true });
+  expect([eventText(server), isFailed(server), isFailed(a!)]).toEqual(["h2: iperf3 -s (Ctrl-C)", false, true]);
   expect(eventText(b!)).toBe("4 packets dropped at s1-eth1");
   expect(neighbour([a!, b!], 1 * S, 1)).toBe(b);
   expect(neighbour([a!, b!], 1 * S, -1)).toBe(undefined);
