@@ -110,7 +110,14 @@ class Student:
         lines.nth(count).wait_for(state="attached")
         self.page.get_by_role("toolbar", name="Tools").get_by_role("button", name="Select").click()
 
+    def draws_again(self) -> None:
+        """Wait until the page has drawn what has just changed: the canvas follows its size then."""
+        self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
     def _middle(self, name: str) -> tuple[float, float]:
+        self.draws_again()
         frame = self.thing(name).locator(".tile").bounding_box()
         return frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
 

@@ -50,7 +50,27 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
         canvas = student.canvas.bounding_box()
         assert canvas["height"] >= 130
         assert canvas["width"] >= 250
+        assert len(boxes(student, ".device")) == 3
+        assert all(is_inside(node, canvas) for node in boxes(student, ".device"))
         student.picture(f"{width} pixels")
+    # What was zoomed by hand stays as it is.
+    student.page.emulate_media(reduced_motion="reduce")  # at once, without steps in between
+    student.page.get_by_role("button", name="Zoom in").click()
+    student.page.set_viewport_size({"width": 1024, "height": 768})
+    student.draws_again()
+    before = boxes(student, ".device")
+    student.page.set_viewport_size({"width": 1280, "height": 720})
+    student.draws_again()
+    assert [one["top"] for one in boxes(student, ".device")] == [one["top"] for one in before]
+
+
+def is_inside(node: dict[str, float], frame: dict[str, float]) -> bool:
+    return (
+        node["left"] >= frame["x"]
+        and node["top"] >= frame["y"]
+        and node["right"] <= frame["x"] + frame["width"]
+        and node["bottom"] <= frame["y"] + frame["height"]
+    )
 
 
 def test_tables_of_lessons_can_be_scrolled_with_the_keyboard(student: Student) -> None:

@@ -43,7 +43,7 @@ import { useRunning } from "../stores/running";
 import { openProperties } from "./problems";
 import { popUp } from "../layout/Menu";
 import { useTool } from "./tool";
-import { centreOn, elementOf, fit, focusElement, MIN_ZOOM, setFlow, toDocument } from "./viewport";
+import { centreOn, elementOf, fit, fitAgain, focusElement, leaveFit, MIN_ZOOM, setFlow, toDocument } from "./viewport";
 
 const NODE_TYPES: NodeTypes = { device: DeviceNode, label: LabelNode, frame: FrameNode };
 const EDGE_TYPES: EdgeTypes = { link: LinkEdge };
@@ -92,6 +92,7 @@ export function Canvas() {
     return () => setFlow(null, null);
   }, [flow]);
   useFitted(revision);
+  useKeptInView(isLarger);
   useWatchedTraffic();
   useCanvasKeys(box);
   useBand(isBanding, now);
@@ -228,6 +229,9 @@ export function Canvas() {
             return;
           }
           popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
+        }}
+        onMoveStart={(event) => {
+          if (event !== null) leaveFit(); // otherwise it was moved by a program
         }}
         nodesDraggable={isSelecting}
         elementsSelectable={isSelecting}
@@ -407,4 +411,17 @@ function useFitted(revision: number): void {
     const frame = requestAnimationFrame(() => requestAnimationFrame(fit));
     return () => cancelAnimationFrame(frame);
   }, [opened, revision === 0]);
+}
+
+/** Fit the drawing again when panes take room from the canvas, or give it back. */
+function useKeptInView(isOutside: boolean): void {
+  const [width, height] = [useStore((state) => state.width), useStore((state) => state.height)];
+  const before = useRef({ width, height, isOutside });
+  // Before the window is painted, so that nothing is seen or clicked at its old place.
+  useLayoutEffect(() => {
+    const { current: last } = before;
+    const isFirst = last.width === 0;
+    before.current = { width, height, isOutside };
+    if (!isFirst && (last.width !== width || last.height !== height)) fitAgain(!last.isOutside && isOutside);
+  }, [width, height, isOutside]);
 }

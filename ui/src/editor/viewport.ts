@@ -20,7 +20,28 @@ export function setFlow(instance: ReactFlowInstance | null, element: HTMLElement
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
+/** Whether the drawing has been fitted to the window, and has not been zoomed or moved since. */
+let isFitted = false;
+
 export function fit(): void {
+  fitIn(duration());
+}
+
+/** The window has another size: keep all of the drawing in it if that was so before. */
+export function fitAgain(wasInside: boolean): void {
+  if (isFitted) fitIn(0);
+  else if (wasInside) {
+    fitIn(0, flow?.getZoom());
+    isFitted = false;
+  }
+}
+
+/** Note that somebody has zoomed or moved the canvas. */
+export function leaveFit(): void {
+  isFitted = false;
+}
+
+function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
   const { nodes, labels, frames } = useDocument.getState();
   const corners = Object.values(frames).flatMap(({ x, y, width, height }) => [{ id: "", x, y }, { id: "", x: x + width, y: y + height }]);
   const points = [...Object.values(nodes), ...Object.values(labels), ...corners];
@@ -38,18 +59,22 @@ export function fit(): void {
   }
   const area = { x: bounds.x, y: bounds.y, width: bounds.right - bounds.x, height: bounds.bottom - bounds.y };
   const { width, height } = box.getBoundingClientRect();
-  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, MAX_FIT_ZOOM, AROUND), { duration: duration() });
+  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, Math.min(maxZoom, MAX_FIT_ZOOM), AROUND), { duration: ms });
+  isFitted = true;
 }
 
 export function zoomIn(): void {
+  leaveFit();
   void flow?.zoomIn({ duration: duration() });
 }
 
 export function zoomOut(): void {
+  leaveFit();
   void flow?.zoomOut({ duration: duration() });
 }
 
 export function zoomTo(zoom: number): void {
+  leaveFit();
   void flow?.zoomTo(zoom, { duration: duration() });
 }
 
@@ -76,11 +101,14 @@ export function show(point: Point): void {
     x < frame.right - margin &&
     y > frame.top + margin &&
     y < frame.bottom - margin;
-  if (!isVisible) void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });
+  if (isVisible) return;
+  leaveFit();
+  void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });
 }
 
 /** Move a point of the document into the middle of the window. */
 export function centreOn(point: Point): void {
+  leaveFit();
   void flow?.setCenter(point.x, point.y, { zoom: flow.getZoom() });
 }
 
