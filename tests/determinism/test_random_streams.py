@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from wanlab import Network, Topology, link, shapes
+from wanlab.network import runtime
 from wanlab.topology.model import Host, Switch
 
 pytestmark = pytest.mark.machine
@@ -132,6 +133,21 @@ def test_further_hosts_change_nothing(start: Start) -> None:
     )
     both = Topology(nodes=(*pair.nodes, *others.nodes), links=(*others.links, *pair.links))
     assert look(start(both, seed=1)) == look(start(pair, seed=1))
+
+
+def test_a_plan_that_is_performed_in_parts_changes_nothing(
+    start: Start, undisturbed: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "PART", 3)
+    net = Network(single(3), seed=1)
+    progress: list[tuple[int, int]] = []
+    net.on_building = lambda done, of: progress.append((done, of))
+    with net:
+        assert len(progress) > 5
+        assert progress == sorted(progress)
+        assert {of for _, of in progress} == {len(net.plan)}
+        assert progress[-1] == (len(net.plan), len(net.plan))
+        assert look(net) == undisturbed
 
 
 def test_other_traffic_changes_no_port(start: Start, undisturbed: Seen) -> None:

@@ -91,6 +91,37 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
     assert looks_meanwhile == 0  # an order has the network for itself
 
 
+def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> None:
+    class Built(StandIn):
+        on_building: Callable[[int, int], None]
+
+        def __enter__(self) -> Built:
+            for done in range(5):
+                self.on_building(500 * done, 9000)
+            return self
+
+    told: list[tuple[int, int]] = []
+    ended: list[BaseException | None] = []
+
+    def hear(done: int, of: int) -> None:
+        told.append((done, of))
+        if done == 1000:
+            network_worker.end()
+
+    network_worker = NetworkWorker(
+        lambda: Built(RealClock()),  # type: ignore[arg-type, return-value]
+        on_running=lambda network: None,
+        on_ended=ended.append,
+        on_clock=lambda clock: None,
+        every=lambda network: None,
+        on_building=hear,
+    )
+    network_worker.start()
+    assert network_worker.join(PATIENCE_S)
+    assert told == [(0, 9000), (500, 9000), (1000, 9000)]
+    assert ended == [None]
+
+
 @pytest.mark.machine
 def test_a_fork_bomb_does_not_keep_a_network_from_being_stopped(tmp_path: Path) -> None:
     """It makes so many processes at one instant that the kernel is not done with them."""

@@ -37,7 +37,7 @@ from .compatibility import compatibility_warnings
 from .node import LiveNode
 from .outside_connections import OutsideConnections, outside_controllers
 from .process import ProcessLog
-from .runtime import Runtime
+from .runtime import PartListener, Runtime
 from .topology_diff import (
     added_operations,
     with_default_speed,
@@ -148,13 +148,16 @@ class LiveTopology:
         """Note warnings that have not been noted before."""
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
 
-    def perform(self, operations: Sequence[Operation]) -> None:
-        """Perform operations of the plan.
+    def perform(
+        self, operations: Sequence[Operation], on_part: PartListener = lambda count: None
+    ) -> None:
+        """Perform operations of the plan; `on_part` is called after each part of them.
 
         Start commands run in the working folder, as in MiniEdit; one that fails is a warning, too.
         """
         folder = self._runtime.options.guest_folder
-        self._runtime.perform([o for o in operations if not isinstance(o, RunStartCommand)])
+        others = [o for o in operations if not isinstance(o, RunStartCommand)]
+        self._runtime.perform(others, on_part)
         for operation in operations:
             if isinstance(operation, RunStartCommand):
                 try:

@@ -39,7 +39,7 @@ from .outside_connections import OutsideConnections
 from .process import Process, ProcessLog
 from .runtime import Runtime, TimeListener
 from .session_handle import SessionHandle
-from .startup import Startup
+from .startup import ProgressListener, Startup
 from .timers import Timer
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ class Network(SessionHandle):
         )
         self._silent_drops = SilentDrops(self._runtime)
         self._is_attached = False
+        self.on_building: ProgressListener = lambda done, of: None
+        """Called while the network is built, with the operations performed and all operations."""
         self.warnings = self._live.warnings
         """What to know before trusting measurements in this network; records keep it."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
@@ -215,7 +217,9 @@ class Network(SessionHandle):
     def start(self) -> None:
         """Boot the machine, perform the plan, and begin at time 0."""
         self.on_time = self.on_time or time_line()
-        startup = Startup(self._runtime, self._live, self.host_service, self._silent_drops)
+        startup = Startup(
+            self._runtime, self._live, self.host_service, self._silent_drops, self.on_building
+        )
         self._begin_recording()
         try:
             startup.boot()

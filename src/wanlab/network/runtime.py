@@ -5,7 +5,8 @@ Nodes and processes need this and nothing else of a network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -20,8 +21,25 @@ from .timers import Timer, Timers
 if TYPE_CHECKING:
     from .recording import NetworkRecording
 
+PartListener = Callable[[int], None]
+"""Called with the number of operations that have just been performed."""
+PART = 500
 TimeListener = Callable[[int, int | None], None]
 """Called with the network's time in ns and, if it is known, the time at which waiting ends."""
+
+
+def parts(operations: Sequence[Operation], size: int) -> Iterator[Sequence[Operation]]:
+    """Yield operations in parts of `size` or somewhat more.
+
+    A part ends where the kind of operation changes: the agent runs some programs once for many
+    operations of one kind in a row.
+    """
+    begin = 0
+    for index, (before, operation) in enumerate(pairwise(operations), 1):
+        if index - begin >= size and type(before) is not type(operation):
+            yield operations[begin:index]
+            begin = index
+    yield operations[begin:]
 
 
 class Runtime:
@@ -153,9 +171,19 @@ class Runtime:
 
     # -- calls to the agent -----------------------------------------------------------------------
 
-    def perform(self, operations: Sequence[Operation]) -> None:
+    def perform(
+        self, operations: Sequence[Operation], on_part: PartListener = lambda count: None
+    ) -> None:
         """Perform operations in order. CommandError names the one that failed and shows its
-        commands."""
+        commands.
+
+        Very many are performed in parts; `on_part` is called after each. No virtual time passes.
+        """
+        for part in parts(operations, PART):
+            self._perform_part(part)
+            on_part(len(part))
+
+    def _perform_part(self, operations: Sequence[Operation]) -> None:
         try:
             self.machine.agent.perform(operation.request() for operation in operations)
         except AgentFailure as failure:

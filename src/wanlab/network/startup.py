@@ -8,6 +8,8 @@ already and carries no nodes yet has nothing to settle and loses no time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wanlab.machine import READY_NS
 from wanlab.plan import settling_point
 
@@ -20,6 +22,8 @@ from .options import start_machine
 from .runtime import Runtime
 
 SECOND_NS = 1_000_000_000
+ProgressListener = Callable[[int, int], None]
+"""Called with the number of operations that have been performed, and of all."""
 
 
 class Startup:
@@ -31,11 +35,14 @@ class Startup:
         live: LiveTopology,
         host_service: HostService,
         silent_drops: SilentDrops,
+        on_progress: ProgressListener = lambda done, of: None,
     ) -> None:
         self._runtime = runtime
         self._live = live
         self._host_service = host_service
         self._silent_drops = silent_drops
+        self._on_progress = on_progress
+        self._performed = 0
 
     def boot(self) -> None:
         """Start the machine and serve its requests. RequirementError if a program is missing."""
@@ -67,14 +74,18 @@ class Startup:
         self._plan_for_kernel()
         self._live.move_interfaces(self._live.plan)
         middle = settling_point(self._live.plan)
-        self._live.perform(self._live.plan[:middle])
+        self._live.perform(self._live.plan[:middle], self._note_performed)
         if settles:
             self._let_pass(until_ns=READY_NS - SECOND_NS)
-        self._live.perform(self._live.plan[middle:])
+        self._live.perform(self._live.plan[middle:], self._note_performed)
         self._live.verify(self._live.ports)
         self._live.announce()
         self._silent_drops.start_counting()
         self._begin(settles)
+
+    def _note_performed(self, count: int) -> None:
+        self._performed += count
+        self._on_progress(self._performed, len(self._live.plan))
 
     def _settles(self) -> bool:
         options = self._runtime.options

@@ -38,6 +38,8 @@ from .worker import NetworkWorker
 
 CHECK_PORTS_REAL_S = 1.0
 MAX_STEP_NS = 3600 * 10**9
+MANY_OPERATIONS = 1000
+"""A plan with so many takes seconds to perform."""
 STALLED_REAL_S = 3
 MIN_SPEED, MAX_SPEED = 0.0001, 1000.0
 
@@ -194,6 +196,7 @@ class NetworkSession:
             on_ended=self._in_loop(on_ended),
             on_clock=self._in_loop(partial(self._set_clock_of, branch)),
             every=self._collect,
+            on_building=self._note_building,
             on_break=self._note_break,
             on_leaving=lambda network: self._leave(network, branch),
             tempo=self._tempo,
@@ -202,7 +205,7 @@ class NetworkSession:
     def _starting_text(self) -> str:
         assert self.plan is not None
         count = len(self.plan.topology.nodes)
-        return f"starting {count} nodes" if count > 1 else "starting"
+        return f"starting {count:,} nodes" if count > 1 else "starting"
 
     async def hold(self) -> None:
         """Pause virtual time."""
@@ -375,6 +378,11 @@ class NetworkSession:
         if reader is not None and reader.is_due(CHECK_PORTS_REAL_S):
             self._in_loop(self._update_ports)(reader.read())
 
+    def _note_building(self, done: int, of: int) -> None:
+        if of >= MANY_OPERATIONS:
+            text = f"{self._starting_text()} ({100 * done // of} %)"
+            self._in_loop(self._set_progress)(text)
+
     def _note_break(self, why: str) -> None:
         self.notes.note_break(why)
         for call in self.on_break:
@@ -410,6 +418,10 @@ class NetworkSession:
             protocol.RunPush(phase="running", ports=ports.ports, warnings=tuple(network.warnings))
         )
         self._broadcast.push(self.clock_snapshot())
+
+    def _set_progress(self, text: str) -> None:
+        if self._run.phase == "starting":
+            self._set_run(msgspec.structs.replace(self._run, progress=text))
 
     def _update_ports(self, readings: PortReadings) -> None:
         if self.is_running and self._ports is not None and self._ports.update(readings):

@@ -62,6 +62,7 @@ class NetworkWorker:
     on_ended     the network is gone, with the error that ended it, or None
     on_clock     the state of the clock: several times a second while time passes, and when it stops
     every        between slices, at most ten times a second, and when time has stopped
+    on_building  while the network starts: how many operations of the plan have been performed, of all
     on_break     time was paused at a breakpoint, with the reason
     on_leaving   the network is about to end, or has died
     """
@@ -74,6 +75,7 @@ class NetworkWorker:
         on_ended: Callable[[BaseException | None], None],
         on_clock: Callable[[Clock], None],
         every: Callable[[Network], None],
+        on_building: Callable[[int, int], None] = lambda done, of: None,
         on_break: Callable[[str], None] = lambda why: None,
         on_leaving: Callable[[Network], None] = lambda network: None,
         tempo: Tempo = Tempo(),  # noqa: B008  (it is immutable)
@@ -83,6 +85,7 @@ class NetworkWorker:
         self._on_ended = on_ended
         self._on_clock = on_clock
         self._every = every
+        self._on_building = on_building
         self._on_break = on_break
         self._on_leaving = on_leaving
         self.breakpoints = Breakpoints()
@@ -254,6 +257,7 @@ class NetworkWorker:
         cause: BaseException | None = None
         try:
             network = self._make()
+            network.on_building = self._while_building
             with network:
                 self._begin(network)
                 try:
@@ -263,7 +267,7 @@ class NetworkWorker:
                     self._on_leaving(network)
                 self._is_closing = True
                 network.on_time = None  # its stop commands take the time that they need
-        except MachineError as error:
+        except (MachineError, NetworkStopped) as error:
             if self._life is Life.RUNNING:  # otherwise it was killed because it did not end
                 cause = error
         except BaseException as error:
@@ -284,6 +288,11 @@ class NetworkWorker:
         network.on_time = self._while_time_passes
         self._apply_tempo(network)
         self._on_running(network)
+
+    def _while_building(self, done: int, of: int) -> None:
+        if self._life is not Life.RUNNING:
+            raise NetworkStopped("the network was stopped")
+        self._on_building(done, of)
 
     def _turn(self, network: Network) -> None:
         """Perform the queued commands, then let a slice of time pass or wait for more."""
