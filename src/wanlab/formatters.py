@@ -22,7 +22,7 @@ SVG = "image/svg+xml"
 FORMATTERS = (
     (HTML, "wanlab.record.record.Record", "wanlab.record.display.record_html"),
     (HTML, "wanlab.record.record.Table", "wanlab.record.display.table_html"),
-    (SVG, "wanlab.topology.model.Topology", "wanlab.topology.files.picture.picture_or_none"),
+    (SVG, "wanlab.topology.model.Topology", "wanlab.topology.files.svg.picture_or_none"),
 )
 """MIME type, type, and the function that returns the text of an object, or None to leave it out."""
 

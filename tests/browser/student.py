@@ -116,6 +116,16 @@ class Student:
             "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
+    def boxes(self, selector: str) -> list[dict[str, float]]:
+        """Return where elements are in the window."""
+        found: list[dict[str, float]] = self.page.evaluate(
+            "(selector) => [...document.querySelectorAll(selector)]"
+            ".map((it) => it.getBoundingClientRect())"
+            ".map(({ left, top, right, bottom }) => ({ left, top, right, bottom }))",
+            selector,
+        )
+        return found
+
     def _middle(self, name: str) -> tuple[float, float]:
         self.draws_again()
         frame = self.thing(name).locator(".tile").bounding_box()

@@ -17,7 +17,7 @@ from wanlab.notebook import Html, TimeLine, is_notebook, table, time_line, toget
 from wanlab.plot import Panel
 from wanlab.record import Provenance, Table
 from wanlab.record.display import record_html
-from wanlab.topology.files.picture import picture_or_none
+from wanlab.topology.files.svg import picture_or_none
 
 SECOND_NS = 1_000_000_000
 HTML, TEXT = "text/html", "text/plain"

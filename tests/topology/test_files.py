@@ -1,11 +1,13 @@
 """Files are read and written without loss, and damage is reported whole."""
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.topology import Host, Topology, load, save, shapes
+from wanlab.topology import Host, Topology, link, load, save, shapes
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "topologies"
 DAMAGED = sorted(path for path in (GOLDEN / "damaged").iterdir() if path.suffix != ".txt")
@@ -31,7 +33,36 @@ def test_the_ending_of_a_file_says_its_format(tmp_path: Path, ending: str) -> No
 def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WanlabError) as caught:
         save(shapes.minimal(), tmp_path / "a.txt")
-    assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml"
+    assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml, .py, .svg, .pdf"
+
+
+def test_a_topology_is_drawn_in_svg_and_pdf(tmp_path: Path) -> None:
+    hosts = (Host("h1", x=10, y=20), Host("h2", x=300, y=20))
+    frame = {"text": "a < b $x_2$ 実", "x": 0, "y": 0, "width": 200, "height": 90, "colour": "red"}
+    topology = Topology(
+        nodes=hosts,
+        links=(link("h1", "h2", rate="5Mbps", a_to_b={"loss": "1%"}),),
+        extra={"frames": [frame]},
+    )
+    for name in ("a.svg", "a.pdf", "b.pdf"):
+        save(topology, tmp_path / name)
+    svg = (tmp_path / "a.svg").read_text()
+    root = ElementTree.fromstring(svg)
+    kinds = [element.get("class") for element in root]
+    assert kinds == [
+        None,
+        "frame",
+        "frame-text",
+        "line",
+        *["small"] * 2,
+        *["host", "text", "small"] * 2,
+    ]
+    assert "a &lt; b $x_2$ 実" in svg
+    pdf = (tmp_path / "a.pdf").read_bytes()
+    assert pdf == (tmp_path / "b.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    # A point is 0.75 pixels: the nodes are 290 pixels apart, with a margin of 90 on both sides.
+    assert re.search(rb"/MediaBox \[ ?0 0 360(\.0*)? 202\.5", pdf)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -24,11 +24,12 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
     student.canvas.locator(".device-name").nth(5).wait_for()
     assert student.names_on_canvas() == {"h1", "h2", "h3", "s1", "s2", "s3"}
     expect(student.canvas.locator(".line-text").filter(has_text="16Mbps")).to_have_count(6)
-    with student.page.expect_download() as download:
-        student.page.get_by_role("menubar").get_by_role("menuitem", name="File").click()
-        student.page.get_by_role("menuitem", name="Export").click()
-        student.page.get_by_role("menuitem", name="Picture (PNG)").click()
-    assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    for form, beginning in (("PNG", b"\x89PNG\r\n\x1a\n"), ("PDF", b"%PDF-1.4")):
+        with student.page.expect_download() as download:
+            student.page.get_by_role("menubar").get_by_role("menuitem", name="File").click()
+            student.page.get_by_role("menuitem", name="Export").click()
+            student.page.get_by_role("menuitem", name=f"Picture ({form})").click()
+        assert Path(download.value.path()).read_bytes()[:8] == beginning
 
     student.opens_link_menu("h1", "s1")
     student.page.get_by_role("menuitem", name="Conditions of").click()
@@ -43,6 +44,19 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
     question.get_by_role("button", name="Discard").click()
     student.canvas.locator(".device-name").nth(35).wait_for()
     student.picture("fat tree")
+
+    for layout in ("By forces", "In a grid"):
+        student.page.get_by_role("menubar").get_by_role("menuitem", name="Edit").click()
+        student.page.get_by_role("menuitem", name="Arrange", exact=True).click()
+        student.page.get_by_role("menuitem", name=layout).click()
+        student.picture(layout)
+    rows = {round(box["top"]) for box in student.boxes(".tile")}
+    assert len(rows) == 6
+    student.presses("Control+z")
+    student.page.wait_for_function(
+        "() => new Set([...document.querySelectorAll('.tile')]"
+        ".map((it) => Math.round(it.getBoundingClientRect().top))).size > 6"
+    )
 
 
 def test_a_topology_of_containerlab_is_imported(student: Student, server: Server) -> None:

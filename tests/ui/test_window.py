@@ -50,18 +50,18 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
         canvas = student.canvas.bounding_box()
         assert canvas["height"] >= 130
         assert canvas["width"] >= 250
-        assert len(boxes(student, ".device")) == 3
-        assert all(is_inside(node, canvas) for node in boxes(student, ".device"))
+        assert len(student.boxes(".device")) == 3
+        assert all(is_inside(node, canvas) for node in student.boxes(".device"))
         student.picture(f"{width} pixels")
     # What was zoomed by hand stays as it is.
     student.page.emulate_media(reduced_motion="reduce")  # at once, without steps in between
     student.page.get_by_role("button", name="Zoom in").click()
     student.page.set_viewport_size({"width": 1024, "height": 768})
     student.draws_again()
-    before = boxes(student, ".device")
+    before = student.boxes(".device")
     student.page.set_viewport_size({"width": 1280, "height": 720})
     student.draws_again()
-    assert [one["top"] for one in boxes(student, ".device")] == [one["top"] for one in before]
+    assert [one["top"] for one in student.boxes(".device")] == [one["top"] for one in before]
 
 
 def is_inside(node: dict[str, float], frame: dict[str, float]) -> bool:
@@ -328,15 +328,6 @@ def test_assets_are_compressed(server: Server, come: Callable[..., Student]) -> 
     assert all(encoded < 0.6 * decoded for encoded, decoded in sizes if decoded > 2000)
 
 
-def boxes(student: Student, selector: str) -> list[dict[str, float]]:
-    found: list[dict[str, float]] = student.page.evaluate(
-        "(selector) => [...document.querySelectorAll(selector)].map((it) => it.getBoundingClientRect())"
-        ".map(({ left, top, right, bottom }) => ({ left, top, right, bottom }))",
-        selector,
-    )
-    return found
-
-
 def is_over(a: dict[str, float], b: dict[str, float]) -> bool:
     return min(a["right"], b["right"]) > max(a["left"], b["left"]) and min(
         a["bottom"], b["bottom"]
@@ -358,9 +349,9 @@ def test_nodes_of_an_opened_file_are_beside_the_zoom_buttons_and_the_overview(
         "(one) => one.getBoundingClientRect()); const now = JSON.stringify(it);"
         "const is = now === window.before; window.before = now; return is && it.length === 5; }"
     )
-    fixed = boxes(student, ".zoom, .react-flow__minimap, .palette")
+    fixed = student.boxes(".zoom, .react-flow__minimap, .palette")
     assert len(fixed) >= 2
-    for node in boxes(student, ".tile, .device-texts"):
+    for node in student.boxes(".tile, .device-texts"):
         assert not [one for one in fixed if is_over(node, one)]
 
 

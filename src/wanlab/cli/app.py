@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -242,6 +243,16 @@ def plan(
         ),
     ],
     wire: WireOption = "mtu",
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write to FILE: the script (.sh), a picture (.svg, .pdf), a Mininet script (.py), or "
+            "the topology (.mn, .yaml).",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> None:
     """Print a topology as a shell script that creates it.
 
@@ -249,10 +260,14 @@ def plan(
     wanlab plan topology.mn
     wanlab plan dumbbell,pairs=2,rate=10Mbps,delay=20ms
     wanlab plan single,2 | wanlab exec -- bash -e
+    wanlab plan topology.mn -o topology.pdf        draw it
     """
     from . import topologies
 
-    print(topologies.script(topology, wire), end="")
+    if output is not None:
+        topologies.write(topology, wire, output)
+    else:
+        print(topologies.script(topology, wire), end="")
 
 
 app.command("import")(import_topology)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wanlab import Topology, load, shapes
+from wanlab import Topology, load, save, shapes
 from wanlab.errors import WanlabError
 from wanlab.plan import plan_script
 
@@ -22,6 +22,18 @@ def is_file(text: str) -> bool:
 
 def script(text: str, wire: str) -> str:
     return plan_script(read(text), wire=one_of("wire", wire, ("mtu", "gso")))  # type: ignore[arg-type]
+
+
+def write(text: str, wire: str, path: Path) -> None:
+    """Write a topology to a file: as a script (.sh), or in the format that its ending names."""
+    if path.suffix != ".sh":
+        save(read(text), path)
+        return
+    content = script(text, wire)
+    try:
+        path.write_text(content, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def one_of(option: str, value: str, known: tuple[str, ...]) -> str:

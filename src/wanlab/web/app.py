@@ -206,7 +206,7 @@ async def _figure(request: Request) -> Response:
 
 
 async def _export(request: Request) -> Response:
-    name, text, kind = _laboratory(request).export(request.path_params["form"])
+    name, content, kind = _laboratory(request).export(request.path_params["form"])
     headers = {"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"}
     headers["Content-Security-Policy"] = DATA_POLICY
-    return Response(text, media_type=kind, headers=headers)
+    return Response(content, media_type=kind, headers=headers)

@@ -13,6 +13,7 @@ import msgspec
 from wanlab import Topology, errors, load, save
 from wanlab.errors import TopologyError, WanlabError
 from wanlab.topology import foreign, loads
+from wanlab.topology.files import FORMATS
 from wanlab.topology.layout import arranged
 
 from .broadcast import Broadcast
@@ -230,7 +231,7 @@ class DocumentEditor:
         part = file.with_name(f".wanlab-{os.getpid()}{file.suffix}")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            save(topology, part)
+            save(topology, part, FORMATS)  # not a picture, which could not be opened again
             part.replace(file)
         except OSError as error:
             raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None

@@ -16,7 +16,7 @@ from pathlib import Path
 from wanlab import Network, Topology, __version__, shapes
 from wanlab.errors import TopologyError, WanlabError, did_you_mean
 from wanlab.plan import plan_script
-from wanlab.topology import dumps
+from wanlab.topology.files import encoded
 from wanlab.topology.layout import arranged
 
 from . import canvas_steps, commands, protocol
@@ -50,6 +50,7 @@ EXPORTS = {
     "py": "text/x-python",
     "sh": "text/x-shellscript",
     "svg": "image/svg+xml",
+    "pdf": "application/pdf",
 }
 
 
@@ -198,17 +199,17 @@ class Laboratory:
             hint = "please report this with what the server has printed"
             return protocol.CommandRefusal(command.id, protocol.ErrorBody(what, hint))
 
-    def export(self, form: str) -> tuple[str, str, str]:
-        """Return name, text and media type of the document in another format."""
+    def export(self, form: str) -> tuple[str, bytes, str]:
+        """Return name, content and media type of the document in another format."""
         if form not in EXPORTS:
             raise WanlabError(f"unknown format {form}", did_you_mean(form, EXPORTS))
         topology = self.editor.sound_topology()
         name = f"{self.editor.stem}.{form}"
         if form == "sh":
-            text = plan_script(topology, wire=self.editor.document.preferences.wire)
+            content = plan_script(topology, wire=self.editor.document.preferences.wire).encode()
         else:
-            text = dumps(topology, name)
-        return name, text, EXPORTS[form]
+            content = encoded(topology, name)
+        return name, content, EXPORTS[form]
 
     async def disconnect(self, browser: Browser) -> None:
         """Remove a browser whose connection has ended."""

@@ -8,15 +8,15 @@ import {
   aligned,
   distributed,
   freePlace,
-  inCircle,
   type Edge,
   type Placed,
   type Point,
 } from "./geometry";
 import { isKind, KINDS, type Kind, type Tool } from "./kinds";
+import { laidOut, type Edge as LinkEnds, type Layout } from "./layouts";
 import { freshId, nextNumber } from "./names";
 import { openProperties } from "./problems";
-import { focusElement, middle } from "./viewport";
+import { fit, focusElement, middle } from "./viewport";
 
 export function nodeNamed(id: string): string {
   return useDocument.getState().nodes[id]?.name ?? "?";
@@ -185,8 +185,14 @@ export function distributeSelected(axis: "x" | "y"): void {
   moveTo(distributed(placed(selectedIds()), axis), "Distribute");
 }
 
-export function circleSelected(): void {
-  moveTo(inCircle(placed(selectedIds())), "Arrange in a circle");
+/** Place the selected nodes anew; if fewer than two are selected, all nodes. */
+export function arrange(layout: Layout): void {
+  const { nodes, links } = useDocument.getState();
+  const selected = selectedIds().filter((id) => id in nodes);
+  const isWhole = selected.length < 2;
+  const edges = Object.values(links).map(({ a, b }): LinkEnds => [a, b]);
+  moveTo(laidOut(placed(isWhole ? Object.keys(nodes) : selected), edges, layout), "Arrange");
+  if (isWhole) requestAnimationFrame(fit);
 }
 
 // -- copies -----------------------------------------------------------------------------------------

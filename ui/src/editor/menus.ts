@@ -8,7 +8,7 @@ import { CLIENT, openTerminal } from "../terminals/tabs";
 import {
   addNode,
   alignSelected,
-  circleSelected,
+  arrange,
   deleteSelected,
   distributeSelected,
   duplicateSelected,
@@ -123,6 +123,7 @@ export function canvasMenu(at: Point): readonly MenuEntry[] {
     "line",
     { title: "Paste", keys: "Ctrl+V", run: () => void pasteHere() },
     { title: "Select all", keys: "Ctrl+A", run: selectAll },
+    ...(Object.keys(useDocument.getState().nodes).length > 1 ? [layoutMenu()] : []),
     "line",
     { title: "Fit to window", keys: "F", run: fit },
   ];
@@ -155,8 +156,21 @@ export function arranging(): readonly MenuEntry[] {
       items: [
         { title: "From left to right", run: () => distributeSelected("x") },
         { title: "From top to bottom", run: () => distributeSelected("y") },
-        { title: "In a circle", run: circleSelected },
       ],
     },
+    layoutMenu(),
   ];
+}
+
+/** Places the selected nodes anew, or all of them. */
+export function layoutMenu(): MenuEntry {
+  return {
+    title: "Arrange",
+    items: [
+      { title: "As a tree", run: () => arrange("tree") },
+      { title: "In a circle", run: () => arrange("circle") },
+      { title: "In a grid", run: () => arrange("grid") },
+      { title: "By forces", run: () => arrange("force") },
+    ],
+  };
 }

@@ -13,6 +13,7 @@ export const EXPORTS = [
   { form: "sh", title: "Shell script" },
   { form: "yaml", title: "YAML" },
   { form: "svg", title: "Picture (SVG)" },
+  { form: "pdf", title: "Picture (PDF)" },
 ] as const;
 
 /** Replace the document; ask first if there are unsaved changes. */

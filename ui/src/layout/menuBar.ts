@@ -1,7 +1,7 @@
 /** The menus of the bar at the top. */
 import { duplicateSelected, deleteSelected, selectAll, selectedIds } from "../editor/actions";
 import { copySelected, cutSelected, pasteHere } from "../editor/clipboard";
-import { arranging } from "../editor/menus";
+import { arranging, layoutMenu } from "../editor/menus";
 import { fit, zoomIn, zoomOut, zoomTo } from "../editor/viewport";
 import { download, downloadPng, EXPORTS, newDocument, save, saveAs, showOpen, chooseUpload } from "../files/topologies";
 import { useDocument } from "../stores/document";
@@ -58,7 +58,7 @@ function fileMenu(): readonly MenuEntry[] {
 }
 
 function editMenu(): readonly MenuEntry[] {
-  const { undo: undoLabel, redo: redoLabel, links } = useDocument.getState();
+  const { undo: undoLabel, redo: redoLabel, nodes, links } = useDocument.getState();
   const ids = selectedIds();
   const isNothing = ids.length === 0;
   const isMany = ids.filter((id) => !(id in links)).length > 1;
@@ -73,7 +73,7 @@ function editMenu(): readonly MenuEntry[] {
     { title: "Delete", keys: "Del", isDisabled: isNothing, run: deleteSelected },
     "line",
     { title: "Select all", keys: "Ctrl+A", run: selectAll },
-    ...(isMany ? arranging() : []),
+    ...(isMany ? arranging() : Object.keys(nodes).length > 1 ? [layoutMenu()] : []),
     "line",
     { title: "Preferences…", keys: "Ctrl+,", run: () => showDialog("preferences") },
   ];

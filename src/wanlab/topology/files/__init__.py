@@ -15,7 +15,8 @@ from wanlab.topology.references import seen_from
 
 # Modules of this package, imported on first use to keep the command line's start fast.
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
-WRITTEN = {**FORMATS, ".py": "mininet_script", ".svg": "picture"}
+TEXTS = {**FORMATS, ".py": "mininet_script", ".svg": "svg"}
+WRITTEN = {**TEXTS, ".pdf": "pdf"}
 """A Mininet program and a picture cannot be read back."""
 
 _FOREIGN = re.compile(r".*(\.clab\.ya?ml|\.gns3(project)?)", re.IGNORECASE)
@@ -42,16 +43,23 @@ def loads(text: str, name: str) -> Topology:
 
 def dumps(topology: Topology, name: str) -> str:
     """Return the text of a topology; the ending of `name` determines the format."""
-    text: str = _format_of(Path(name), WRITTEN).dump(topology)
+    text: str = _format_of(Path(name), TEXTS).dump(topology)
     return text
 
 
-def save(topology: Topology, path: str | Path) -> None:
-    """Write a topology to a file; the path's ending determines the format."""
+def encoded(topology: Topology, name: str, formats: Mapping[str, str] = WRITTEN) -> bytes:
+    """Return the content of a topology's file; the ending of `name` determines the format, one of
+    `formats`."""
+    content: str | bytes = _format_of(Path(name), formats).dump(topology)
+    return content.encode() if isinstance(content, str) else content
+
+
+def save(topology: Topology, path: str | Path, formats: Mapping[str, str] = WRITTEN) -> None:
+    """Write a topology to a file; the path's ending determines the format, one of `formats`."""
     path = Path(path)
-    text = _format_of(path).dump(seen_from(topology, path.parent))
+    content = encoded(seen_from(topology, path.parent), str(path), formats)
     try:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_bytes(content)
     except OSError as error:
         raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
 

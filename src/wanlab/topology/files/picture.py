@@ -1,16 +1,12 @@
-"""Export a topology as a picture (SVG), with the conditions of each link. Nodes are drawn at their
-positions, or arranged by rule. The format cannot be read back.
-
-The picture suits light and dark pages: what is drawn directly on the page has colours that are visible
-on both. The style rules apply to this picture only, even inside another page.
+"""What is in the picture of a topology: its nodes at their positions, or arranged by rule, and the
+conditions of each link. `svg` and `pdf` draw it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
+from dataclasses import dataclass
 
-from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
 from wanlab.topology.drawing import CanvasFrame, frames_in, labels_in
@@ -21,24 +17,6 @@ from wanlab.topology.words import words_of
 MARGIN = 90
 SIZE = {"host": (60, 36), "switch": (64, 30), "router": (50, 50), "controller": (70, 34)}
 LINE = 14
-NAME = "wanlab-topology"
-STYLE = "".join(
-    f".{NAME} {rule}\n"
-    for rule in (
-        "text { font: 12px sans-serif; text-anchor: middle; fill: #1c2430; }",
-        ".small { font-size: 10px; fill: #6e7781; }",
-        ".label { font-size: 13px; fill: #6e7781; }",
-        ".frame { stroke-width: 1.5; stroke-dasharray: 5 4; fill-opacity: 0.12; }",
-        ".frame-text { font-size: 13px; font-weight: 600; text-anchor: start; fill: #6e7781; }",
-        "line { stroke: #2f6fb3; stroke-width: 2; }",
-        ".control { stroke: #c4473d; stroke-dasharray: 6 4; stroke-width: 1.5; }",
-        ".host { fill: #e3eefa; stroke: #2f6fb3; }",
-        ".switch { fill: #e6f4e8; stroke: #2c7a3f; }",
-        ".router { fill: #fdf1dc; stroke: #a86a00; }",
-        ".controller { fill: #fbe5e3; stroke: #c4473d; }",
-    )
-)
-
 FRAME_COLOURS = {
     "": "#6e7781",
     "blue": "#2f6fb3",
@@ -51,15 +29,104 @@ FRAME_TEXT = (8, 18)
 """Where the text of a frame begins, from its upper left corner."""
 
 
-def dump(topology: Topology) -> str:
-    """Return the text of the picture."""
+@dataclass(frozen=True)
+class Style:
+    """How elements of a kind look. `stroke` "" is no line, `fill` "" nothing inside."""
+
+    fill: str = ""
+    stroke: str = ""
+    width: float = 1.0
+    dashes: tuple[float, ...] = ()
+    size: float = 12.0
+    """Of a text."""
+    is_bold: bool = False
+    is_centred: bool = True
+    opacity: float = 1.0
+    """Of the inside."""
+
+
+STYLES = {
+    "text": Style("#1c2430"),
+    "small": Style("#6e7781", size=10),
+    "label": Style("#6e7781", size=13),
+    "frame": Style(width=1.5, dashes=(5, 4), opacity=0.12),
+    "frame-text": Style("#6e7781", size=13, is_bold=True, is_centred=False),
+    "line": Style(stroke="#2f6fb3", width=2),
+    "control": Style(stroke="#c4473d", width=1.5, dashes=(6, 4)),
+    "host": Style("#e3eefa", "#2f6fb3"),
+    "switch": Style("#e6f4e8", "#2c7a3f"),
+    "router": Style("#fdf1dc", "#a86a00"),
+    "controller": Style("#fbe5e3", "#c4473d"),
+}
+"""They suit light and dark pages: what is drawn directly on the page is visible on both."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line between two points."""
+
+    kind: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle with rounded corners. `colour` is that of a frame."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+    rounding: float
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A circle around a point."""
+
+    kind: str
+    x: float
+    y: float
+    radius: float
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text: the middle or the beginning of its base line."""
+
+    kind: str
+    x: float
+    y: float
+    text: str
+
+
+Shape = Line | Box | Circle | Text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The part of the plane that is drawn, in pixels (y grows downwards), and what is in it."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+def picture_of(topology: Topology) -> Picture:
+    """Return the picture of a topology. TopologyError if it has errors."""
     drawn = arranged(resolve(ensure(topology)))
-    nodes = {node.name: node for node in drawn.nodes}
     labels = [
         (label["text"], float(label["x"]), float(label["y"])) for label in labels_in(topology.extra)
     ]
-    points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
     frames = frames_in(topology.extra)
+    points = [(node.x, node.y) for node in drawn.nodes] + [(x, y) for _, x, y in labels]
     for frame in frames:
         x, y = frame["x"], frame["y"]
         points += [(x, y), (x + frame["width"], y + frame["height"])]
@@ -67,43 +134,43 @@ def dump(topology: Topology) -> str:
     top = min((y for _, y in points), default=0) - MARGIN
     width = max((x for x, _ in points), default=0) + MARGIN - left
     height = max((y for _, y in points), default=0) + MARGIN - top
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAME}" '
-        f'viewBox="{left:g} {top:g} {width:g} {height:g}" width="{width:g}" height="{height:g}">',
-        f"<style>\n{STYLE}</style>",
-    ]
+    return Picture(left, top, width, height, tuple(_shapes(drawn, frames, labels)))
+
+
+def _shapes(
+    drawn: Topology, frames: list[CanvasFrame], labels: list[tuple[str, float, float]]
+) -> Iterator[Shape]:
+    nodes = {node.name: node for node in drawn.nodes}
     for frame in frames:
-        parts += _frame(frame)
+        yield from _frame(frame)
     for switch in drawn.switches:
         for name in switch.controllers:
             if isinstance(nodes.get(name), Controller):
-                parts.append(_line(switch, nodes[name], "control"))
+                yield _line("control", switch, nodes[name])
     for link in drawn.links:
-        parts += _link(link, nodes[link.a.node], nodes[link.b.node])
+        yield from _link(link, nodes[link.a.node], nodes[link.b.node])
     for node in drawn.nodes:
-        parts += _node(node)
+        yield from _node(node)
     for text, x, y in labels:
-        parts += _lines(x, y, text, "label")
-    return "\n".join([*parts, "</svg>", ""])
+        yield from _lines("label", x, y, text)
 
 
-def _line(a: Node, b: Node, kind: str = "") -> str:
-    attribute = f' class="{kind}"' if kind else ""
-    return f'<line{attribute} x1="{a.x:g}" y1="{a.y:g}" x2="{b.x:g}" y2="{b.y:g}"/>'
+def _line(kind: str, a: Node, b: Node) -> Line:
+    return Line(kind, a.x, a.y, b.x, b.y)
 
 
-def _link(link: Link, a: Node, b: Node) -> Iterator[str]:
-    yield _line(a, b)
+def _link(link: Link, a: Node, b: Node) -> Iterator[Shape]:
+    yield _line("line", a, b)
     directions = [_describe(words_of(port.conditions)) for port in link.ports]
     x, y = (a.x + b.x) / 2, (a.y + b.y) / 2 - 6
     if directions[0] == directions[1]:
         lines = [line for line in directions[0].split(", ") if line]
         for number, line in enumerate(lines):
-            yield _text(x, y - (len(lines) - 1 - number) * LINE, line, "small")
+            yield Text("small", x, y - (len(lines) - 1 - number) * LINE, line)
         return
     for number, (port, conditions) in enumerate(zip(link.ports, directions, strict=True)):
         if conditions:
-            yield _text(x, y + number * LINE, f"from {port.node}: {conditions}", "small")
+            yield Text("small", x, y + number * LINE, f"from {port.node}: {conditions}")
 
 
 def _describe(words: dict[str, object]) -> str:
@@ -115,45 +182,26 @@ def _describe(words: dict[str, object]) -> str:
     return ", ".join(parts)
 
 
-def _node(node: Node) -> Iterator[str]:
+def _node(node: Node) -> Iterator[Shape]:
     width, height = SIZE[node.kind_of_node]
     kind = node.kind_of_node
     if isinstance(node, Router):
-        yield f'<circle class="{kind}" cx="{node.x:g}" cy="{node.y:g}" r="{width / 2:g}"/>'
+        yield Circle(kind, node.x, node.y, width / 2)
     else:
         rounding = 4 if isinstance(node, Switch) else 10
-        yield (
-            f'<rect class="{kind}" x="{node.x - width / 2:g}" y="{node.y - height / 2:g}" '
-            f'width="{width}" height="{height}" rx="{rounding}"/>'
-        )
-    yield _text(node.x, node.y + 4, node.name)
+        yield Box(kind, node.x - width / 2, node.y - height / 2, width, height, rounding)
+    yield Text("text", node.x, node.y + 4, node.name)
     if isinstance(node, Host) and node.ip:
-        yield _text(node.x, node.y + height / 2 + LINE, node.ip, "small")
+        yield Text("small", node.x, node.y + height / 2 + LINE, node.ip)
 
 
-def _frame(frame: CanvasFrame) -> Iterator[str]:
-    colour = FRAME_COLOURS[frame["colour"]]
-    yield (
-        f'<rect class="frame" x="{frame["x"]:g}" y="{frame["y"]:g}" width="{frame["width"]:g}" '
-        f'height="{frame["height"]:g}" rx="8" fill="{colour}" stroke="{colour}"/>'
-    )
+def _frame(frame: CanvasFrame) -> Iterator[Shape]:
+    x, y, colour = frame["x"], frame["y"], FRAME_COLOURS[frame["colour"]]
+    yield Box("frame", x, y, frame["width"], frame["height"], 8, colour)
     right, down = FRAME_TEXT
-    yield from _lines(frame["x"] + right, frame["y"] + down, frame["text"], "frame-text")
+    yield from _lines("frame-text", x + right, y + down, frame["text"])
 
 
-def _lines(x: float, y: float, text: str, kind: str) -> Iterator[str]:
+def _lines(kind: str, x: float, y: float, text: str) -> Iterator[Text]:
     for number, line in enumerate(text.splitlines()):
-        yield _text(x, y + number * LINE * 1.2, line, kind)
-
-
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    attribute = f' class="{kind}"' if kind else ""
-    return f'<text{attribute} x="{x:g}" y="{y:g}">{escape(text)}</text>'
-
-
-def picture_or_none(topology: Topology) -> str | None:
-    """Return the SVG of a topology for a notebook, or None if the topology has errors."""
-    try:
-        return dump(topology)
-    except TopologyError:
-        return None
+        yield Text(kind, x, y + number * LINE * 1.2, line)
