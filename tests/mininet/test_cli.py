@@ -10,6 +10,7 @@ import pytest
 
 from wanlab.mininet.cli import CLI, without_comment
 from wanlab.mininet.log import setLogLevel
+from wanlab.mininet.nodelib import LinuxBridge
 
 
 class Interface:
@@ -137,6 +138,22 @@ def test_what_is_wrong_is_told_in_mininets_words(
 ) -> None:
     assert perform(net, line).has_failed
     assert said(capsys).strip() == answer
+
+
+def test_open_vswitchs_programs_on_a_bridge_say_what_to_use(
+    net: Net, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Bridge(LinuxBridge):
+        def __init__(self) -> None:
+            self.name = "s1"
+
+    net.switches = [Bridge()]  # type: ignore[list-item]
+    monkeypatch.setattr("subprocess.call", lambda line, shell: int("s1" in line))
+    assert perform(net, "sh sudo ovs-ofctl dump-flows s1").has_failed
+    assert "s1 is a bridge of the kernel" in said(capsys)
+    for line in ("sh ovs-ofctl dump-flows s2", "sh ls s1", "sh ovs-vsctl show"):
+        assert not perform(net, line).has_failed
+    assert said(capsys).strip() == ""
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from .connections import dumpNodeConnections, dumpPorts
 from .hosts import Node
 from .keyboard import Keyboard
 from .log import error, info, output
+from .nodelib import LinuxBridge
 from .prompt import prompt_for
 from .term import makeTerms, runX11
 from .trials import PingResult
@@ -397,7 +398,14 @@ Programs that need a terminal have one:
     def do_sh(self, line: str) -> None:
         """sh COMMAND: run a shell command in the root namespace, where the switches are."""
         sys.stdout.flush()
-        subprocess.call(line, shell=True)
+        status = subprocess.call(line, shell=True)
+        bridges = [s.name for s in self.mn.switches if isinstance(s, LinuxBridge)]
+        asked = [name for name in bridges if name in line.split()]
+        if status and asked and line.lstrip().removeprefix("sudo ").startswith("ovs-"):
+            self._fail(
+                f"*** {asked[0]} is a bridge of the kernel (for Open vSwitch: "
+                "Mininet(switch=OVSSwitch), or mn --switch ovsk)\n"
+            )
 
     def do_source(self, line: str) -> bool | None:
         """source FILE: run the prompt commands in a file."""

@@ -6,7 +6,8 @@
     net.stop()
 
 Without `switch=` switches are bridges of the kernel. They are Open vSwitches if something needs
-OpenFlow: a remote controller, a controller class of your own, or a parameter such as `protocols`.
+OpenFlow: a remote controller, a controller class of your own, a parameter such as `protocols`, or a
+script that calls `ovs-ofctl`, `ovs-vsctl` or `dpctl`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import select
 import signal as signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain as chain
 from itertools import groupby as groupby
 from math import ceil as ceil
@@ -47,7 +49,14 @@ from .parameters import Params, caution
 from .process_limits import ensureRoot as ensureRoot
 from .process_limits import fixLimits as fixLimits
 from .process_limits import numCores
-from .switches import OVSBridge, OVSSwitch, Switch, asks_for_openflow, start_together
+from .switches import (
+    OVSBridge,
+    OVSSwitch,
+    Switch,
+    asks_for_openflow,
+    script_uses_open_vswitch,
+    start_together,
+)
 from .switches import OVSKernelSwitch as OVSKernelSwitch
 from .term import cleanUpScreens as cleanUpScreens
 from .term import makeTerms as makeTerms
@@ -170,10 +179,14 @@ class Mininet(Trials):
 
     def _switch_class(self, params: Params) -> SwitchClass:
         """Return the default class of a switch: a bridge, unless something needs OpenFlow."""
-        if asks_for_openflow(params):
+        if asks_for_openflow(params) or self._uses_open_vswitch:
             return OVSSwitch
         controllers = [*self._controller_choices(), *self.controllers]
         return OVSSwitch if any(map(needs_openflow, controllers)) else LinuxBridge
+
+    @cached_property
+    def _uses_open_vswitch(self) -> bool:
+        return script_uses_open_vswitch()
 
     def _controller_choices(self) -> list[ControllerChoice | None]:
         return [*self.controller] if isinstance(self.controller, list) else [self.controller]

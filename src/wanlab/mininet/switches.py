@@ -12,7 +12,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import wanlab
@@ -30,6 +33,8 @@ OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
 OPEN_VSWITCH_PARAMETERS = {
     *("failMode", "datapath", "inband", "protocols", "reconnectms", "stp", "batch"),
 }
+
+_OVS_PROGRAMS = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b|\.(?:dpctl|vsctl)\(")
 
 
 class ControllerAddress(Protocol):
@@ -343,6 +348,27 @@ def asks_for_openflow(params: Mapping[str, object]) -> bool:
         return isinstance(cls, type) and issubclass(cls, OVSSwitch) and cls is not OVSBridge
     has_openflow_parameter = any(params.get(name) for name in OPENFLOW_PARAMETERS)
     return has_openflow_parameter or params.get("failMode", "standalone") != "standalone"
+
+
+def script_uses_open_vswitch() -> bool:
+    """Whether the running script, or a module beside it, calls Open vSwitch's programs.
+
+    Its switches then have to be Open vSwitches, as they are by default in Mininet.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if main is None or shutil.which("ovs-vsctl") is None:
+        return False
+    folder = Path(main).resolve().parent
+    files = {Path(main).resolve()}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file is not None and file.endswith(".py") and Path(file).resolve().parent == folder:
+            files.add(Path(file).resolve())
+    for path in files:
+        with suppress(OSError):
+            if _OVS_PROGRAMS.search(path.read_text(encoding="utf-8", errors="replace")):
+                return True
+    return False
 
 
 class UserSwitch(Switch):

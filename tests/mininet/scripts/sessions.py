@@ -6,6 +6,7 @@ import subprocess
 
 from mininet.net import Mininet
 from mininet.node import Controller, Node, OVSSwitch, RemoteController
+from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
 # popen has a session of its own, so that killing its group does not end the script
@@ -79,6 +80,24 @@ controller.checkListening()
 assert not controller.isListening("no-such-host.example", 6653)
 controller.terminate()
 
+# a remote controller makes Open vSwitches of the switches for which nothing was said
+elsewhere = subprocess.Popen(
+    ["wanlab-controller", "127.0.0.1", "6699"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+)
+net = Mininet(build=False, controller=None)
+h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1")
+assert type(s1) is LinuxBridge
+net.addLink(h1, s1)
+net.addLink(h2, s1)
+net.addController("c0", controller=RemoteController, ip="127.0.0.1", port=6699)
+net.build()
+assert type(s1) is OVSSwitch
+net.start()
+assert net.waitConnected(timeout=20)
+assert net.pingAll() == 0
+net.stop()
+elsewhere.terminate()
+elsewhere.wait()
 # two controllers at the default port: one serves all
 net = Mininet(switch=OVSSwitch, waitConnected=True)
 for name in ("c0", "c1"):
