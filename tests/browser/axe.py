@@ -11,12 +11,15 @@ from student import Student
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def findings(student: Student) -> list[str]:
-    """Return what axe-core finds in the page as it is."""
+def findings(student: Student, within: str = "html") -> list[str]:
+    """Return what axe-core finds in the page as it is, or in an element of it."""
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: ./dev ui")
-    student.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = student.page.evaluate("() => axe.run(document)")
+    if not student.page.evaluate("() => 'axe' in window"):
+        student.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = student.page.evaluate(
+        "(within) => axe.run(within, { resultTypes: ['violations'] })", within
+    )
     return [
         f"{it['impact']} {it['id']}: {it['nodes'][0]['html'][:120]}" for it in found["violations"]
     ]

@@ -79,11 +79,47 @@ def test_tables_of_lessons_can_be_scrolled_with_the_keyboard(student: Student) -
     expect(table).to_have_attribute("tabindex", "0")
 
 
+DIALOGS = {
+    ("File", "Generate…"): "Generate a network",
+    ("File", "Open…"): "Open",
+    ("File", "Save as…"): "Save as",
+    ("File", "New"): "Save the changes?",
+    ("Help", "About wanlab"): "About wanlab",
+    ("Help", "Keyboard shortcuts…"): "Keyboard shortcuts",
+    ("Help", "Gallery of published figures…"): "Gallery: published figures, run again",
+    ("Edit", "Preferences…"): "Preferences",
+}
+MENUS = ("File", "Edit", "View", "Run", "Help")
+
+
 @pytest.mark.machine
 def test_axe_finds_nothing(student: Student, server: Server) -> None:
     opens(student, server)
+    page = student.page
+
+    def looks_at(name: str) -> None:
+        dialog = page.get_by_role("dialog", name=name)
+        dialog.wait_for()
+        page.get_by_text("Loading").wait_for(state="hidden")
+        assert findings(student, "dialog[open]") == [], name
+        student.picture(name)
+        student.presses("Escape")
+        dialog.wait_for(state="hidden")
+
+    student.draws("Host", 0.8, 0.2)  # there is something to save
+    student.presses("Escape")
+    for (menu, entry), name in DIALOGS.items():
+        student.chooses(menu, entry)
+        looks_at(name)
+    for menu in MENUS:
+        page.get_by_role("menubar").get_by_role("menuitem", name=menu, exact=True).click()
+        page.get_by_role("menu", name=menu).wait_for()
+        assert findings(student, ".menu-bar") == [], menu
+        student.presses("Escape")
     student.reads_lesson("Lab 1:")
     assert findings(student) == []
+    page.get_by_role("button", name="Start from step…").click()
+    looks_at("Start from a later step")
     student.shows("Properties")
     student.canvas.get_by_role("group", name="host h1").click()
     student.shows("Problems")
@@ -91,9 +127,21 @@ def test_axe_finds_nothing(student: Student, server: Server) -> None:
     student.runs()
     student.opens_terminal("h1")
     assert findings(student) == []
+    page.get_by_role("button", name="Step to…").click()
+    page.get_by_role("menuitem", name="Add a breakpoint").click()
+    looks_at("Add a breakpoint")
+    student.opens_link_menu("h1", "r1")
+    assert findings(student, "[role=menu]") == []
+    page.get_by_role("menuitem", name="Capture packets at h1-eth0").click()
+    looks_at("Capture packets at h1-eth0")
     student.shows("Charts")
-    student.page.get_by_role("figure").first.wait_for()
+    page.get_by_role("figure").first.wait_for()
     assert findings(student) == []
+    # Other colours.
+    page.get_by_role("button", name="Dark theme").click()
+    assert findings(student) == []
+    student.chooses("Edit", "Preferences…")
+    looks_at("Preferences")
 
 
 WIDTHS = """() => {

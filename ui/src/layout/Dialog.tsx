@@ -38,14 +38,14 @@ export function Dialog({ title, onClose, children, buttons, size = "medium" }: P
       onPointerDown={(event) => event.target === box.current && onClose()}
     >
       <div className="dialog-box">
-        <header className="dialog-head">
+        <div className="dialog-head">
           <h2>{title}</h2>
           <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
             <Icon name="close" />
           </button>
-        </header>
+        </div>
         <div className="dialog-body">{children}</div>
-        {buttons !== undefined && <footer className="dialog-buttons">{buttons}</footer>}
+        {buttons !== undefined && <div className="dialog-buttons">{buttons}</div>}
       </div>
     </dialog>
   );

@@ -33,17 +33,15 @@ export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => vo
         {before === 1 ? "The step before is" : `The ${before} steps before are`} performed for you, as a student would type {before === 1 ? "it" : "them"}. Then the network runs, and
         you go on from here:
       </p>
-      <ul className="start-steps" role="radiogroup" aria-label="Step">
+      <div className="start-steps" role="radiogroup" aria-label="Step">
         {later.map((step) => (
-          <li key={step.n}>
-            <label className={step.n === at ? "is-chosen" : ""}>
-              <input type="radio" name="start-step" checked={step.n === at} onChange={() => setAt(step.n)} />
-              <span className="start-step-number">{step.n}</span>
-              <span className={step.lines.length > 0 ? "start-step-line" : ""}>{titleOf(step)}</span>
-            </label>
-          </li>
+          <label key={step.n} className={step.n === at ? "is-chosen" : ""}>
+            <input type="radio" name="start-step" checked={step.n === at} onChange={() => setAt(step.n)} />
+            <span className="start-step-number">{step.n}</span>
+            <span className={step.lines.length > 0 ? "start-step-line" : ""}>{titleOf(step)}</span>
+          </label>
         ))}
-      </ul>
+      </div>
     </Dialog>
   );
 }
