@@ -81,10 +81,18 @@ def test_addresses_count_from_the_base(ip_base: str, number: int, ip: str) -> No
     assert automatic_ip(ip_base, number) == ip
 
 
-def test_a_full_network_is_an_error() -> None:
+@pytest.mark.parametrize(
+    ("ip_base", "number", "network"),
+    [
+        ("192.168.1.0/30", 3, "192.168.1.0/30"),
+        ("255.255.255.255/8", 2, "255.0.0.0/8"),  # the next address would have 33 bits
+        ("10.0.0.0/8", 2**70, "10.0.0.0/8"),
+    ],
+)
+def test_a_full_network_is_an_error(ip_base: str, number: int, network: str) -> None:
     with pytest.raises(WanlabError) as caught:
-        automatic_ip("192.168.1.0/30", 3)
-    assert caught.value.what == "192.168.1.0/30 has no address for host number 3"
+        automatic_ip(ip_base, number)
+    assert caught.value.what == f"{network} has no address for host number {number}"
 
 
 def test_macs_are_unique_in_a_large_network() -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Interface, ip_interface
+from ipaddress import IPv4Address, IPv4Interface, ip_interface
 from itertools import count
 
 from wanlab.errors import WanlabError
@@ -88,14 +88,14 @@ def automatic_ip(ip_base: str, number: int) -> str:
     Raise WanlabError if the network has no such address.
     """
     base = IPv4Interface(ip_base)
-    first = max(int(base.ip) - int(base.network.network_address), 1)
-    address = base.network.network_address + first + number - 1
-    if number < 1 or address >= base.network.broadcast_address:
+    first = max(int(base.ip), int(base.network.network_address) + 1)
+    address = first + number - 1
+    if number < 1 or address >= int(base.network.broadcast_address):
         raise WanlabError(
             f"{base.network} has no address for host number {number}",
             "give the topology a wider ip_base, or the host its own ip",
         )
-    return f"{address}/{base.network.prefixlen}"
+    return f"{IPv4Address(address)}/{base.network.prefixlen}"
 
 
 def _free_numbers(node: Node, topology: Topology) -> Iterator[int]:
