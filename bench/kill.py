@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def main() -> int:
     arguments.add_argument("--times", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=1, help="seed of the random moments")
     arguments.add_argument("--programs", default=",".join(PROGRAMS), help="of which to kill")
+    arguments.add_argument("--jobs", type=int, default=1, help="kills at the same time")
     options = arguments.parse_args()
     # A shell's background job ignores Ctrl-C, and so would the programs that are to be killed by it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -73,11 +75,14 @@ def main() -> int:
     programs = options.programs.split(",")
     tallies = {program: Tally() for program in programs}
     wrong: list[dict[str, object]] = []
+    kills = [kill for kill in choose(options.times, options.seed) if kill.program in tallies]
+    pool = ThreadPoolExecutor(options.jobs)
     try:
-        for kill in choose(options.times, options.seed):
-            if kill.program in tallies:
-                tallies[kill.program].add(perform(kill, wrong))
+        outcomes = pool.map(lambda kill: perform(kill, wrong), kills)
+        for kill, outcome in zip(kills, outcomes, strict=True):
+            tallies[kill.program].add(outcome)
     except KeyboardInterrupt:
+        pool.shutdown(cancel_futures=True)
         report.note("interrupted: the table has what was done until now")
     table = report.table("kills", ("program", "times", *COUNTS, "gone_s"))
     for program, tally in tallies.items():
