@@ -113,9 +113,22 @@ def lock_folder(state_folder: Path) -> Iterator[TextIO]:
             file.truncate(0)
 
 
+def write_address(file: TextIO, url: str) -> None:
+    """Let a second server say where this one is."""
+    with _reporting_failures(file.name):
+        # Without the buffer of `file`: on a full disk every later use would fail again.
+        os.write(file.fileno(), f"{url}\n".encode())
+
+
 def _open_address(path: Path) -> TextIO:
-    try:
+    with _reporting_failures(str(path)):
         return path.open("a+", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _reporting_failures(path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise WanlabError(
             f"cannot write {path}: {error.strerror}", "choose another folder with --folder"
@@ -151,7 +164,7 @@ async def _serve_locked(
         application(laboratory, STATIC), own, tokens={token: cookie}, cookies={cookie}
     )
     server = SignallessServer(configuration(app, LimitedProtocol))
-    print(url, file=address, flush=True)
+    write_address(address, url)
     print(f"the laboratory is open: {url}\npress Ctrl-C to end it", flush=True)
     if opens_browser:
         open_in_browser(url, laboratory.folder.state_folder)

@@ -24,6 +24,7 @@ from ..server import (
     lock_folder,
     open_in_browser,
     signals_that_end,
+    write_address,
 )
 from .front import front_protocol
 from .hub import Hub
@@ -67,7 +68,7 @@ def run(options: ServedClass) -> None:
         address = ServerAddress.of(listening.getsockname()[1], options.url)
         hub = Hub(roster, address, networks=options.networks, nice=options.nice)
         url = link(address.url, roster.teacher_token)
-        print(url, file=file, flush=True)
+        write_address(file, url)
         links = write_links(roster, address.url)
         compile_libraries_ahead()
         hub.prepare()
