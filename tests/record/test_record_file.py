@@ -139,14 +139,17 @@ def test_a_part_that_is_cut_short_or_lost_is_noticed(tmp_path: Path, name: str) 
         read(tmp_path / "a")
 
 
-def test_every_flipped_byte_of_a_table_is_noticed_or_without_effect(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mask", [0x55, 0xD5])  # the latter makes letters that are not ASCII
+def test_every_flipped_byte_of_a_table_is_noticed_or_without_effect(
+    tmp_path: Path, mask: int
+) -> None:
     record = Record(Provenance(wanlab="0.1.0"), {"t": Table.of({"time_ns": [1, 2, 3]})})
     write(record, tmp_path / "a")
     part = tmp_path / "a" / "t.parquet"
     whole = part.read_bytes()
     for position in range(len(whole)):
         changed = bytearray(whole)
-        changed[position] ^= 0x55
+        changed[position] ^= mask
         part.write_bytes(changed)
         with contextlib.suppress(RecordError):
             assert read(tmp_path / "a") == record

@@ -236,7 +236,7 @@ def _read_table(path: Path) -> Table:
         # Not read_table, which interprets "a=b" in the path as a partition column.
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             return from_arrow(file.read())
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, UnicodeDecodeError) as error:  # the latter in names of columns
         raise RecordError(f"{path} is damaged: {error}") from error
 
 
