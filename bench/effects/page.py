@@ -6,6 +6,7 @@ Those of another kernel are in docs/fidelity-kernels.md, beside the default kern
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -37,8 +38,12 @@ def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PA
     text = page.read_text(encoding="utf-8")
     for name, figures in groups.items():
         text = _put(text, name, markdown(figures))
-    text = _put(text, "origin", origin) if origin else text
+    text = _put(text, "origin", _wrapped(origin)) if origin else text
     page.write_text(text, encoding="utf-8")
+
+
+def _wrapped(origin: str) -> str:
+    return textwrap.fill(origin, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def compare(
@@ -60,7 +65,7 @@ def compare(
             )
         rows = [_row_beside(figure, known.get(figure.effect, "-")) for figure in figures]
         text = _put(text, name, "\n".join([head, *rows]))
-    page.write_text(_put(text, "origin", origin), encoding="utf-8")
+    page.write_text(_put(text, "origin", _wrapped(origin)), encoding="utf-8")
 
 
 def _measured(text: str) -> Iterator[tuple[str, str]]:
