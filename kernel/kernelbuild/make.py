@@ -17,6 +17,7 @@ _STEP = re.compile(rb"  [A-Z][A-Z0-9_.+]* +\S")
 _TAIL_LINES = 30
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 5.0
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Programs of which the configuration notes the version if they are installed. The image contains
 # its configuration, so it would depend on them, although nothing is built with them.
 _NOT_USED = ("RUSTC", "BINDGEN", "PAHOLE")
@@ -51,49 +52,68 @@ def run_make(
     # The compiler's warnings stay in the log: they concern code that is not wanlab's.
     absent = [f"{name}=none" for name in _NOT_USED]
     command = ["make", "ARCH=um", f"CC={compiler}", f"HOSTCC={compiler}", *absent, *targets]
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=source,
-            env=environment(timestamp),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=_end_with_parent,
-        )
-        with _ended(process):
-            assert process.stdout is not None
-            for line in process.stdout:
-                output.write(line)
-                if _STEP.match(line):
-                    on_step()
-            status = process.wait()
+    with log.open("ab") as output, _started(command, source, environment(timestamp)) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            output.write(line)
+            if _STEP.match(line):
+                on_step()
+        status = process.wait()
     if status != 0:
         raise BuildError(
             f"the kernel does not compile (make ended with status {status}):\n{_tail(log)}"
         )
 
 
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 @contextlib.contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End all processes of make's group on exit."""
+def _started(
+    command: Sequence[str], folder: Path, variables: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start make, and end all processes of its group on exit.
+
+    Signals wait while it starts: one that came between would be handled in the child, too, by this
+    program's handler, or before anybody knew what to end.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
-        yield
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_prepare_child,
+        )
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            yield process
+        finally:
+            _end(process)
     finally:
-        if process.poll() is None:
-            _signal_group(process, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=_GRACE_S)
-        _signal_group(process, signal.SIGKILL)  # children that outlived their make
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.read()  # ends when the last of them is dead: they all hold its other end
-        process.stdout.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _prepare_child() -> None:
+    """End with the parent, and at the signals that the parent has blocked."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    for number in _INTERRUPTS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        _signal_group(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_GRACE_S)
+    _signal_group(process, signal.SIGKILL)  # children that outlived their make
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.read()  # ends when the last of them is dead: they all hold its other end
+    process.stdout.close()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
@@ -124,8 +144,7 @@ def terminated_as_interrupt() -> Iterator[None]:
             signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.getsignal(number) for number in numbers}
+    previous = {number: signal.getsignal(number) for number in _INTERRUPTS}
     previous = {number: old for number, old in previous.items() if old != signal.SIG_IGN}
     try:
         for number in previous:

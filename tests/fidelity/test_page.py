@@ -30,7 +30,7 @@ def test_there_are_figures_enough_and_what_is_not_met_has_a_section() -> None:
 
 
 def test_the_page_says_which_kernel_was_measured() -> None:
-    assert re.search(r"kernel\s+manifest `[0-9a-f]{64}`", TEXT)
+    assert re.search(r"kernel\s+manifest\s+`[0-9a-f]{64}`", TEXT)
 
 
 def test_a_refreshed_page_keeps_everything_else(tmp_path: Path) -> None:
