@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import pty
+import select
+import shutil
 import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +197,35 @@ def test_terminals_open_in_the_folder_that_earlier_steps_changed_to(tmp_path: Pa
     assert "cd /home/admin/RED; exec wanlab-node h1" in words
     assert "cd /home/admin; exec wanlab-node h2" in words
     assert any(word.startswith("cd '/x y'; PS1='client") for word in words)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_ctrl_b_changes_the_window_however_fast_keys_arrive(tmp_path: Path) -> None:
+    """On the network's clock, which stands still at times, keys seem to come all at once."""
+    options = [
+        word for pair in lab_start.TMUX_OPTIONS.items() for word in (";", "set", "-g", *pair)
+    ]
+    tmux = ["tmux", "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
+    windows = ["new-session", "-n", "one", "cat", ";", "new-window", "-d", "-n", "two", "cat"]
+    environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
+    master, slave = pty.openpty()
+    started = subprocess.Popen(
+        [*tmux, *windows, *options], stdin=slave, stdout=slave, stderr=slave, env=environment
+    )
+    try:
+        read_until(master, b"0:one*")
+        os.write(master, b"typed\x021")
+        read_until(master, b"1:two*")
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False, env=environment)
+        started.wait(PATIENCE_S)
+        os.close(slave)
+        os.close(master)
+
+
+def read_until(terminal: int, text: bytes) -> None:
+    seen = b""
+    give_up = time.monotonic() + PATIENCE_S
+    while text not in seen:
+        assert select.select([terminal], [], [], max(0, give_up - time.monotonic()))[0], seen
+        seen += os.read(terminal, 65536)

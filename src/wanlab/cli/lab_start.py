@@ -29,6 +29,9 @@ from .topologies import one_of
 
 SHELL = "bash --norc --noprofile -i"
 SOCKET = "wanlab"
+# tmux takes keys that follow each other within a millisecond for pasted text, and then types Ctrl-B 3
+# into the shell. On the network's clock, which stands still at times, all keys come that fast.
+TMUX_OPTIONS = {"mouse": "on", "status-right": "", "assume-paste-time": "0"}
 LOGS = f"{student_files.HOME}/{hand_in.TRANSCRIPTS}"
 # After each command: its exit status, the terminal (from its prompt), and its line of the history.
 NOTE_COMMAND = (
@@ -208,7 +211,9 @@ def tmux(
             f"{session}:{title}",
             f"cat >> {LOGS}/{shlex.quote(title)}",
         ]
-    return [*words, ";", "set", "-g", "mouse", "on", ";", "set", "-g", "status-right", ""]
+    for option, value in TMUX_OPTIONS.items():
+        words += [";", "set", "-g", option, value]
+    return words
 
 
 def _show_and_keep(show: Callable[[bytes], None], log: Path, data: bytes) -> None:
