@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import stat
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from wanlab import Host, Network, Topology
-from wanlab.errors import CommandError
 
 pytestmark = pytest.mark.machine
 
@@ -26,30 +30,101 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o {outside} && echo x > /mnt/h/new",
-        "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o /proc && ls /mnt/h/{pid}/mem",
-        "unshare -m mount -t hostfs none /mnt",
-        "nsenter -t 1 -m mount -t hostfs none /mnt",
-        "mount -o remount,ro {work}",
-        "echo 0 > /proc/sys/fs/hostfs_sealed",
-        "mknod {work}/disk b 254 0",
-        "mknod {work}/device c 1 3",
-        "cp /bin/true {work}/p && chmod u+s {work}/p",
-        "cp /bin/true {work}/p && chmod g+s {work}/p",
-    ],
+# What a node may not do, by row of the table in docs/security.md. All must fail.
+ATTEMPTS = (
+    # mount or remount a folder of the computer
+    "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o {outside} && echo x > /mnt/h/new",
+    "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o /proc && ls /mnt/h/{pid}/mem",
+    "unshare -m mount -t hostfs none /mnt",
+    "nsenter -t 1 -m mount -t hostfs none /mnt",
+    "mount -o remount,ro {work}",
+    "echo 0 > /proc/sys/fs/hostfs_sealed",
+    # make a device node or set-user-ID program in the working folder
+    "mknod {work}/disk b 254 0",
+    "mknod {work}/device c 1 3",
+    "cp /bin/true {work}/p && chmod u+s {work}/p",
+    "cp /bin/true {work}/p && chmod g+s {work}/p",
+    # see other processes, which it would have to in order to trace or signal them
+    "pgrep -fx '{process}'",
+    # reach the computer's network, services and UNIX sockets
+    "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 1)'",
+    "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{work}/socket\")'",
+    "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0{abstract}\")'",
+    "timeout 1 sh -c 'echo x > {work}/fifo'",
 )
-def test_a_node_is_refused(outside: Path, tmp_path: Path, command: str) -> None:
+
+
+@pytest.fixture
+def services(outside: Path) -> Iterator[dict[str, object]]:
+    """Things of the user's that a node must not reach, in the working folder if they are files."""
+    work = outside.parent / "work"
+    name = f"wanlab-test-{os.getpid()}"
+    process = ["sleep", f"{1_000_000 + os.getpid()}"]
+    os.mkfifo(work / "fifo")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        subprocess.Popen(process) as sleeper,
+        contextlib.ExitStack() as stack,
+    ):
+        stack.callback(sleeper.kill)
+        for address in (f"{work}/socket", f"\0{name}"):
+            stack.enter_context(listening := socket.socket(socket.AF_UNIX))
+            listening.bind(address)
+            listening.listen()
+        fifo = os.open(work / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+        stack.callback(os.close, fifo)
+        yield {
+            "port": tcp.getsockname()[1],
+            "abstract": name,
+            "process": " ".join(process),
+            "pid": os.getpid(),
+        }
+        assert sleeper.poll() is None
+
+
+@pytest.fixture
+def network(outside: Path, tmp_path: Path) -> Iterator[Network]:
+    with Network(TOPOLOGY, folder=tmp_path / "work") as net:
+        yield net
+
+
+def test_a_node_is_refused(
+    services: dict[str, object], network: Network, outside: Path, tmp_path: Path
+) -> None:
     work = tmp_path / "work"
-    with Network(TOPOLOGY, folder=work) as net, pytest.raises(CommandError):
-        net["h1"].run(command.format(outside=outside, work=work, pid=os.getpid()), check=True)
+    commands = [attempt.format(outside=outside, work=work, **services) for attempt in ATTEMPTS]
+    done = [command for command in commands if not network["h1"].run(command, check=False).status]
+    assert done == []
     assert [path.name for path in outside.iterdir()] == ["there"]
-    for path in work.iterdir():
-        mode = path.stat().st_mode
-        assert stat.S_ISREG(mode)
-        assert not mode & (stat.S_ISUID | stat.S_ISGID)
+    modes = {path.name: path.stat().st_mode for path in work.iterdir()}
+    kinds = {name: stat.S_IFMT(mode) for name, mode in modes.items() if name != "p"}
+    assert kinds == {"socket": stat.S_IFSOCK, "fifo": stat.S_IFIFO}
+    assert not modes["p"] & (stat.S_ISUID | stat.S_ISGID)
+
+
+def test_the_services_that_are_refused_can_be_reached_from_the_computer(
+    services: dict[str, object], tmp_path: Path
+) -> None:
+    """So it is the machine that refuses them."""
+    host = subprocess.run(["pgrep", "-fx", str(services["process"])], check=False)
+    assert host.returncode == 0
+    socket.create_connection(("127.0.0.1", int(str(services["port"])))).close()
+    for address in (f"{tmp_path}/work/socket", f"\0{services['abstract']}"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(address)
+
+
+def test_clock_name_and_settings_of_the_computer_stay(network: Network) -> None:
+    def settings() -> tuple[str, str]:
+        setting = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+        return os.uname().nodename, setting.read_text()
+
+    before, time_before = settings(), time.time()
+    network["h1"].run("date -s 2001-01-01; hostname other", check=True)
+    network["h1"].run("sysctl -w net.ipv4.tcp_congestion_control=vegas", check=True)
+    assert network["h1"].run("date +%Y; hostname").output == "2001\nother\n"
+    assert settings() == before
+    assert time.time() >= time_before
 
 
 def test_what_is_written_elsewhere_stays_in_memory(outside: Path, tmp_path: Path) -> None:
