@@ -108,6 +108,11 @@ def test_a_check_gives_hints(student: Student) -> None:
     text = result.inner_text()
     assert "0 of 3 points" in text
     assert "File > Save writes lab1.mn to the folder lab_topologies" in text
+    student.page.on("dialog", lambda dialog: dialog.accept())
+    student.page.reload()
+    student.is_connected()
+    result.wait_for()
+    assert "0 of 3 points" in result.inner_text()
 
 
 def test_commands_of_a_lesson_are_typed_and_marked_as_done(student: Student) -> None:

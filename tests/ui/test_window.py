@@ -387,20 +387,31 @@ def test_nodes_of_an_opened_file_are_beside_the_zoom_buttons_and_the_overview(
     student: Student, server: Server, size: tuple[int, int]
 ) -> None:
     student.page.set_viewport_size({"width": size[0], "height": size[1]})
-    corners = [(0, 0), (900, 0), (0, 600), (900, 600), (450, 300)]
-    text = "nodes:\n" + "".join(
-        f"  - {{host: h{n}, x: {x}, y: {y}}}\n" for n, (x, y) in enumerate(corners, 1)
+    # Links in all directions, with conditions: steep ones, flat ones, and on both sides.
+    places = [(0, 0), (900, 0), (0, 600), (900, 600), (450, 0), (450, 600), (0, 300), (900, 300)]
+    text = "nodes:\n  - {switch: s1, x: 450, y: 300}\n" + "".join(
+        f"  - {{host: h{n}, x: {x}, y: {y}}}\n" for n, (x, y) in enumerate(places, 1)
+    )
+    text += "links:\n" + "".join(
+        f"  - {{link: [h{n}, s1], rate: 10Mbps, delay: 5ms}}\n" for n in range(1, len(places) + 1)
     )
     opens(student, server, text)
     student.page.wait_for_function(
         "() => { const it = [...document.querySelectorAll('.device')].map("
         "(one) => one.getBoundingClientRect()); const now = JSON.stringify(it);"
-        "const is = now === window.before; window.before = now; return is && it.length === 5; }"
+        "const is = now === window.before; window.before = now; return is && it.length === 9; }"
     )
     fixed = student.boxes(".zoom, .react-flow__minimap, .palette")
     assert len(fixed) >= 2
     for node in student.boxes(".tile, .device-texts"):
         assert not [one for one in fixed if is_over(node, one)]
+    texts = student.boxes(".device-texts")
+    names, conditions = student.boxes(".line-end"), student.boxes(".line-text:not(.line-end)")
+    assert len(names) == 16
+    assert len(conditions) == 8
+    assert not [one for one in names + conditions if any(is_over(one, text) for text in texts)]
+    assert not [one for one in names if any(is_over(one, other) for other in conditions)]
+    student.picture(f"{size[0]} pixels")
 
 
 @pytest.mark.machine

@@ -6,6 +6,7 @@
 import { useStore, useStoreApi } from "@xyflow/react";
 import { useEffect, useRef, type RefObject } from "react";
 import { useDocument } from "../stores/document";
+import { tcOf } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { useSelection } from "../stores/selection";
 import { useTraffic } from "../stores/traffic";
@@ -14,7 +15,7 @@ import type { AnyFlow, LinkFlow } from "./flow";
 import { TILE, type Point } from "./geometry";
 import { iconPath } from "./iconPath";
 import { kindOf, type Kind } from "./kinds";
-import { loadOf } from "./LinkEdge";
+import { loadOf } from "./load";
 import { useAttention, type Nearby } from "./nearby";
 import { problemsById } from "./problems";
 
@@ -97,7 +98,7 @@ type Places = ReadonlyMap<string, Point>;
 type Pen = CanvasRenderingContext2D;
 
 function paintLinks(pen: Pen, { width, height, transform: [, , zoom] }: Viewport, scene: Scene, places: Places, colours: Colours): void {
-  const { linksDown } = useRunning.getState();
+  const { linksDown, ports } = useRunning.getState();
   const traffic = useTraffic.getState().links;
   const elements = new Set(scene.nearby.links.map(({ id }) => id));
   // One stroke for all lines that look the same.
@@ -107,13 +108,13 @@ function paintLinks(pen: Pen, { width, height, transform: [, , zoom] }: Viewport
     if (elements.has(id) || !a || !b || !data) continue;
     if (Math.max(a.x, b.x) < 0 || Math.min(a.x, b.x) > width || Math.max(a.y, b.y) < 0 || Math.min(a.y, b.y) > height) continue;
     const isDown = linksDown.has(id);
-    const load = traffic[id] && !isDown ? loadOf(data.link, traffic[id], {}) : null;
+    const load = traffic[id] && !isDown ? loadOf(data.link, traffic[id], tcOf(ports, id)) : null;
     const colour = selected
       ? colours.accent
       : isDown
         ? colours["link-down"]
         : load !== null
-          ? LOADS[load.level as keyof typeof LOADS]
+          ? LOADS[load.level]
           : colours[data.isControl ? "control-link" : "link"];
     const lineWidth = Math.max(1, (selected ? 4 : (load?.width ?? 2)) * zoom);
     const key = `${colour} ${lineWidth}`;

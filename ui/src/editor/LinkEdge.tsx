@@ -4,10 +4,11 @@ import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
 import { addressesShown, usePort, useTc } from "../stores/ports";
 import { useRunning } from "../stores/running";
-import { rateBps, shownRate, useTraffic, type Traffic } from "../stores/traffic";
+import { shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
-import { summary, valueAt, wrapped, type SetByTc } from "./conditions";
+import { summary, wrapped, type SetByTc } from "./conditions";
 import type { LinkFlow } from "./flow";
+import { loadOf } from "./load";
 import { course, endPart, TILE, type Course, type Point } from "./geometry";
 import { problemText, useProblemsOf } from "./problems";
 
@@ -65,19 +66,6 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
 
 function centreOf(corner: Point): Point {
   return { x: corner.x + TILE.width / 2, y: corner.y + TILE.height / 2 };
-}
-
-/** Line width shows the throughput, colour the utilization. */
-export function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic, tc: SetByTc): { width: number; level: string } | null {
-  const max_bps = Math.max(a_bps, b_bps);
-  if (max_bps < 100) return null;
-  const width = Math.min(9, 2.4 + Math.max(0, Math.log10(max_bps) - 3) * 0.95);
-  const full = (bps: number, end: "a" | "b") => {
-    const rate = rateBps(tc[end] ? tc[end].rate : valueAt(link, end, "rate"));
-    return rate === null ? 0 : bps / rate;
-  };
-  const share = Math.max(full(a_bps, "a"), full(b_bps, "b"));
-  return { width, level: share >= 0.9 ? "full" : share >= 0.6 ? "busy" : "used" };
 }
 
 /** Name and address of a port, where the line leaves the tile. */

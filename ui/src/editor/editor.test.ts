@@ -3,6 +3,7 @@ import type { DrawnLink, DrawnNode } from "../protocol";
 import { summary, valueOf, withValue } from "./conditions";
 import { align, aligned, course, distributed, freePlace, laneOf } from "./geometry";
 import { KINDS, kindOf } from "./kinds";
+import { loadOf } from "./load";
 import { nextNumber } from "./names";
 
 function node(name: string, kind: DrawnNode["kind"] = "host", options = {}): DrawnNode {
@@ -71,5 +72,18 @@ describe("geometry", () => {
     expect(freePlace({ x: 0, y: 0 }, [])).toEqual({ x: 0, y: 0 });
     const found = freePlace({ x: 0, y: 0 }, [{ x: 0, y: 0 }]);
     expect(Math.hypot(found.x, found.y)).toBeCloseTo(80);
+  });
+});
+
+describe("a link's colour", () => {
+  const link = { ...LINK, options: { rate: "1Gbps" } };
+  const level = (a_bps: number, tc = {}) => loadOf(link, { a_bps, b_bps: 200 }, tc)?.level;
+  test("follows how full the link is", () => {
+    expect([level(0), level(1e6), level(7e8), level(9.5e8)]).toEqual(["used", "used", "busy", "full"]);
+    expect(loadOf(LINK, { a_bps: 0, b_bps: 99 }, {})).toBe(null);
+  });
+  test("follows the rate that tc has set, in the direction in which it was set", () => {
+    expect(level(9.5e7, { a: { rate: "100Mbps" } })).toBe("full");
+    expect(level(9.5e7, { b: { rate: "100Mbps" } })).toBe("used");
   });
 });

@@ -31,6 +31,11 @@ export function useTc(link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
   return useMemo(() => ({ a, b }), [a, b]);
 }
 
+/** As `useTc`, outside of components. */
+export function tcOf(ports: Ports, link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
+  return { a: ports[`${link} a`]?.tc ?? null, b: ports[`${link} b`]?.tc ?? null };
+}
+
 const byNode = new WeakMap<Ports, Map<string, LivePort[]>>();
 const NO_PORTS: LivePort[] = [];
 

@@ -87,11 +87,3 @@ export function shownRate(bps: number): string {
   }
   return "";
 }
-
-/** Bits per second of "10Mbps"; null if the text is not a rate. */
-export function rateBps(text: unknown): number | null {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)b/.exec(String(text));
-  if (match === null) return null;
-  const scale = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 }[(match[2] ?? "").toLowerCase()] ?? 1;
-  return Number(match[1]) * scale;
-}
