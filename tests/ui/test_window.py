@@ -50,6 +50,9 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
         canvas = student.canvas.bounding_box()
         assert canvas["height"] >= 130
         assert canvas["width"] >= 250
+        tools = student.boxes(".palette-tool")
+        assert len(tools) == 9
+        assert all(tool["bottom"] <= canvas["y"] + canvas["height"] for tool in tools)
         assert len(student.boxes(".device")) == 3
         assert all(is_inside(node, canvas) for node in student.boxes(".device"))
         student.picture(f"{width} pixels")

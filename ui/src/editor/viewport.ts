@@ -9,8 +9,11 @@ let box: HTMLElement | null = null;
 const SLOW_MS = 180;
 export const MIN_ZOOM = 0.1;
 const MAX_FIT_ZOOM = 1.25;
-/** Room for the texts below nodes, and for the zoom buttons. */
+/** Room for the texts below nodes, and for the zoom buttons: below the drawing, or beside it if there is
+ *  little height. */
 const AROUND = { top: "36px", left: "56px", right: "56px", bottom: "76px" } as const;
+const AROUND_LOW = { top: "14px", left: "112px", right: "24px", bottom: "32px" } as const;
+const LOW = 260;
 
 export function setFlow(instance: ReactFlowInstance | null, element: HTMLElement | null): void {
   flow = instance;
@@ -59,7 +62,7 @@ function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
   }
   const area = { x: bounds.x, y: bounds.y, width: bounds.right - bounds.x, height: bounds.bottom - bounds.y };
   const { width, height } = box.getBoundingClientRect();
-  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, Math.min(maxZoom, MAX_FIT_ZOOM), AROUND), { duration: ms });
+  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, Math.min(maxZoom, MAX_FIT_ZOOM), height < LOW ? AROUND_LOW : AROUND), { duration: ms });
   isFitted = true;
 }
 
