@@ -127,6 +127,16 @@ def test_clock_name_and_settings_of_the_computer_stay(network: Network) -> None:
     assert time.time() >= time_before
 
 
+def test_who_kills_by_name_on_the_computer_kills_nothing_in_a_machine(network: Network) -> None:
+    """As `sudo mn -c` does with ping, and with what has "mininet:" in its command line."""
+    seconds = f"{1_000_000 + os.getpid()}.5"
+    for name in ("ping", "mininet:h1"):
+        network["h1"].start(["bash", "-c", f"exec -a {name} sleep {seconds}"])
+    network.run_for("1ms")
+    assert len(network["h1"].run(f"pgrep -f '^(ping|mininet:h1) {seconds}'").output.split()) == 2
+    assert subprocess.run(["pgrep", "-f", seconds], check=False).returncode == 1
+
+
 def test_what_is_written_elsewhere_stays_in_memory(outside: Path, tmp_path: Path) -> None:
     """By path, through a link in the working folder, and by deleting."""
     (tmp_path / "work" / "link").symlink_to(outside)
