@@ -2,6 +2,9 @@
 
 import io
 import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -9,6 +12,7 @@ from wanlab.errors import WanlabError
 from wanlab.mininet import log, util
 from wanlab.mininet.node_shell import quoted
 from wanlab.mininet.shaping import Shaping, shaping
+from wanlab.mininet.switches import script_uses_open_vswitch
 from wanlab.mininet.throughput import Report, received_bps, sent_bps
 from wanlab.mininet.topo import LinearTopo, SingleSwitchReversedTopo, SingleSwitchTopo, Topo
 from wanlab.mininet.topolib import TorusTopo, TreeTopo
@@ -229,3 +233,36 @@ def test_figures_of_iperf3_are_found() -> None:
     assert (received_bps(tcp), sent_bps(tcp)) == (9.5, 9.9)
     udp: Report = {"end": {"sum": {"bits_per_second": 10.0, "lost_percent": 20.0}}}
     assert (received_bps(udp), sent_bps(udp)) == (8.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("files", "uses"),
+    [
+        ({"net.py": "net = Mininet()"}, False),
+        ({"net.py": "os.system('ovs-ofctl add-flow s1 action=normal')"}, True),
+        ({"net.py": "print(s1.dpctl('show'))"}, True),
+        ({"net.py": "import flows_beside", "flows_beside.py": "'ovs-vsctl set ...'"}, True),
+        ({"net.py": "CLI(net, script='flows.txt')", "flows.txt": "sh ovs-ofctl show s1"}, True),
+        ({"net.py": "os.system('bash ./flows.sh')", "flows.sh": "ovs-ofctl show s1"}, True),
+        ({"net.py": "net = Mininet()", "flows.sh": "ovs-ofctl show s1"}, False),
+        ({"net.py": "run('none.sh')", "other/flows.py": "'ovs-vsctl set ...'"}, False),
+    ],
+)
+def test_a_script_uses_open_vswitch_if_it_calls_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], uses: bool
+) -> None:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        if name != "net.py" and name.endswith(".py"):
+            module = ModuleType(path.stem)
+            module.__file__ = str(path)
+            monkeypatch.setitem(sys.modules, path.stem, module)
+    main = ModuleType("__main__")
+    main.__file__ = str(tmp_path / "net.py")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
+    assert script_uses_open_vswitch() == uses
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    assert not script_uses_open_vswitch()

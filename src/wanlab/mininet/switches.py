@@ -34,6 +34,8 @@ OPEN_VSWITCH_PARAMETERS = {
     *("failMode", "datapath", "inband", "protocols", "reconnectms", "stp", "batch"),
 }
 
+MAX_SCRIPT_BYTES = 1 << 20
+_FILE_NAMES = re.compile(r"[\w./-]+\.(?:sh|txt|cli)\b")
 _OVS_PROGRAMS = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b|\.(?:dpctl|vsctl)\(")
 
 
@@ -351,24 +353,29 @@ def asks_for_openflow(params: Mapping[str, object]) -> bool:
 
 
 def script_uses_open_vswitch() -> bool:
-    """Whether the running script, or a module beside it, calls Open vSwitch's programs.
+    """Whether the running script, or a file beside it, calls Open vSwitch's programs.
 
-    Its switches then have to be Open vSwitches, as they are by default in Mininet.
+    Its switches then have to be Open vSwitches, as they are by default in Mininet. Files beside it are
+    the modules that it has imported, and the shell scripts and prompt commands whose names it contains.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if main is None or shutil.which("ovs-vsctl") is None:
         return False
-    folder = Path(main).resolve().parent
-    files = {Path(main).resolve()}
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file is not None and file.endswith(".py") and Path(file).resolve().parent == folder:
-            files.add(Path(file).resolve())
-    for path in files:
-        with suppress(OSError):
-            if _OVS_PROGRAMS.search(path.read_text(encoding="utf-8", errors="replace")):
-                return True
-    return False
+    script = Path(main).resolve()
+    modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    paths = (Path(file).resolve() for file in modules if file is not None and file.endswith(".py"))
+    texts = [_text_of(path) for path in {script, *paths} if path.parent == script.parent]
+    names = {name for text in texts for name in _FILE_NAMES.findall(text)}
+    texts += [_text_of(script.parent / name) for name in names]
+    return any(map(_OVS_PROGRAMS.search, texts))
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file; empty if it cannot be read, or is too large for a script."""
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size <= MAX_SCRIPT_BYTES:
+            return path.read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 class UserSwitch(Switch):

@@ -55,7 +55,7 @@ def storm_settings(name: str, topology: Topology) -> list[str]:
     ]
 
 
-def loop_warnings(topology: Topology) -> list[str]:
+def loop_warnings(topology: Topology, *, with_silent: bool = False) -> list[str]:
     """Return a warning for each of these parts."""
     return [
         f"the switches {', '.join(names)} form a loop and none of them speaks STP: a broadcast "
@@ -63,7 +63,7 @@ def loop_warnings(topology: Topology) -> list[str]:
         if len(names) > 1
         else f"the switch {names[0]} is linked to itself and does not speak STP: a broadcast "
         "circulates for ever (give it stp, or remove the link)"
-        for names in unprotected_loops(topology)
+        for names in unprotected_loops(topology, with_silent=with_silent)
     ]
 
 

@@ -1,7 +1,9 @@
 """Open vSwitches: with our controller, with one of the user's, without; and what asks for them."""
 
+import logging
 import os
 
+from mininet.log import lg
 from mininet.net import Mininet
 from mininet.node import (
     Controller,
@@ -13,6 +15,16 @@ from mininet.node import (
 )
 from mininet.topo import LinearTopo, SingleSwitchTopo
 from mininet.util import custom, quietRun
+
+cautions = []
+
+
+class Noted(logging.Handler):
+    def emit(self, record):
+        cautions.extend([record.getMessage()] if "form a loop" in record.getMessage() else [])
+
+
+lg.addHandler(Noted())
 
 # the classes of most scripts
 for controller in (Controller, OVSController):
@@ -73,5 +85,19 @@ net.start()
 assert not net.waitConnected(timeout=2)
 limits = s1.vsctl("--bare --columns=controller_rate_limit,controller_burst_limit list Controller")
 assert limits.split() == ["100", "1000"] * 2, limits  # the switches form a loop
+assert not cautions  # which the controller may know
+net.stop()
+
+
+# a learning controller, here one that never starts, does not know loops
+class Late(Controller):
+    def start(self):
+        pass
+
+
+net = Mininet(LinearTopo(2), switch=OVSSwitch, controller=Late)
+net.addLink(net["s1"], net["s2"])
+net.start()
+assert len(cautions) == 1 and "s1, s2 form a loop" in cautions[0], cautions
 net.stop()
 print("done")
