@@ -18,7 +18,6 @@ import random as random
 import re as re
 import select
 import signal as signal
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain as chain
@@ -41,8 +40,9 @@ from .limited import Host
 from .link import Intf, Link
 from .listening import waitListening as waitListening
 from .live_network import live_network
-from .log import debug, error, info, warn
+from .log import debug, error, info
 from .log import output as output
+from .log import warn as warn
 from .macs import next_mac
 from .nodelib import NAT, LinuxBridge
 from .parameters import Params, caution
@@ -56,6 +56,7 @@ from .switches import (
     asks_for_openflow,
     script_uses_open_vswitch,
     start_together,
+    wait_until_connected,
 )
 from .switches import OVSKernelSwitch as OVSKernelSwitch
 from .term import cleanUpScreens as cleanUpScreens
@@ -493,26 +494,8 @@ class Mininet(Trials):
 
         `timeout` is in seconds; None and True wait as long as it takes.
         """
-        info("*** Waiting for switches to connect\n")
         limit_s = None if timeout is None or timeout is True else float(timeout)
-        waited_s = 0.0
-        remaining = list(self.switches)
-        while True:
-            for switch in list(remaining):
-                if switch.connected():
-                    info(f"{switch} ")
-                    remaining.remove(switch)
-            if not remaining:
-                info("\n")
-                return True
-            if limit_s is not None and waited_s >= limit_s:
-                break
-            time.sleep(delay)
-            waited_s += delay
-        warn(f"Timed out after {waited_s:g} seconds\n")
-        for switch in remaining:
-            warn(f"Warning: {switch.name} is not connected to a controller\n")
-        return False
+        return wait_until_connected(self.switches, limit_s, delay)
 
     def staticArp(self) -> None:
         """Add ARP entries for all pairs of hosts."""

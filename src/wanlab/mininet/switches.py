@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ from .commands import errRun
 from .hosts import NODE_PARAMETERS, IntfOrName, Node
 from .link import Intf
 from .live_network import live_network
+from .log import info, warn
 from .parameters import ParameterValueError, caution
 
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
@@ -376,6 +378,31 @@ def _text_of(path: Path) -> str:
         if path.is_file() and path.stat().st_size <= MAX_SCRIPT_BYTES:
             return path.read_text(encoding="utf-8", errors="replace")
     return ""
+
+
+def wait_until_connected(
+    switches: Iterable[Switch], limit_s: float | None, interval_s: float
+) -> bool:
+    """Wait until all switches are connected to their controllers; return whether they are."""
+    info("*** Waiting for switches to connect\n")
+    waited_s = 0.0
+    remaining = list(switches)
+    while True:
+        for switch in list(remaining):
+            if switch.connected():
+                info(f"{switch} ")
+                remaining.remove(switch)
+        if not remaining:
+            info("\n")
+            return True
+        if limit_s is not None and waited_s >= limit_s:
+            break
+        time.sleep(interval_s)
+        waited_s += interval_s
+    warn(f"Timed out after {waited_s:g} seconds\n")
+    for switch in remaining:
+        warn(f"Warning: {switch.name} is not connected to a controller\n")
+    return False
 
 
 class UserSwitch(Switch):
