@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wanlab.topology.model import Topology
 
-from .picture import STYLES, Box, Circle, Line, Shape, Text, picture_of
+from .picture import STYLES, Box, Circle, Segment, Shape, Text, picture_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def _draw(axes: Axes, shape: Shape, order: int) -> None:
     style = STYLES[shape.kind]
     width = style.width * POINTS_PER_PIXEL
     dashes = [length / style.width for length in style.dashes]  # in widths of the line
-    if isinstance(shape, Line):
+    if isinstance(shape, Segment):
         ends = ([shape.x1, shape.x2], [shape.y1, shape.y2])
         (line,) = axes.plot(*ends, color=style.stroke, linewidth=width, zorder=order)
         if dashes:

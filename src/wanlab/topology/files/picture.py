@@ -62,7 +62,7 @@ STYLES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class Segment:
     """A line between two points."""
 
     kind: str
@@ -105,7 +105,7 @@ class Text:
     text: str
 
 
-Shape = Line | Box | Circle | Text
+Shape = Segment | Box | Circle | Text
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def _shapes(
         yield from _lines("label", x, y, text)
 
 
-def _line(kind: str, a: Node, b: Node) -> Line:
-    return Line(kind, a.x, a.y, b.x, b.y)
+def _line(kind: str, a: Node, b: Node) -> Segment:
+    return Segment(kind, a.x, a.y, b.x, b.y)
 
 
 def _link(link: Link, a: Node, b: Node) -> Iterator[Shape]:

@@ -11,7 +11,7 @@ from html import escape
 from wanlab.errors import TopologyError
 from wanlab.topology.model import Topology
 
-from .picture import STYLES, Box, Circle, Line, Shape, Style, Text, picture_of
+from .picture import STYLES, Box, Circle, Segment, Shape, Style, Text, picture_of
 
 NAME = "wanlab-topology"
 
@@ -54,7 +54,7 @@ def _rules(style: Style) -> Iterator[str]:
 def _element(shape: Shape) -> str:
     kind = f'class="{shape.kind}"'
     match shape:
-        case Line(_, x1, y1, x2, y2):
+        case Segment(_, x1, y1, x2, y2):
             return f'<line {kind} x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>'
         case Box(_, x, y, width, height, rounding, colour):
             own = f' fill="{colour}" stroke="{colour}"' if colour else ""
