@@ -47,6 +47,7 @@ PUBLIC_MODULES = {
     *(
         "topology",
         "topology.layout",
+        "topology.files",
         "topology.foreign",
         "plan",
         "network",
