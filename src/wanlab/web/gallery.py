@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from wanlab.errors import WanlabError
 from wanlab.labs import unit_process
 
@@ -20,8 +22,9 @@ from .protocol import FilesPush, MessagePush
 from .push import Push
 
 if TYPE_CHECKING:
+    from wanlab.gallery.judgement import JudgedPrediction
     from wanlab.gallery.measurement import MeasuredFigure
-    from wanlab.gallery.unit import GalleryUnit
+    from wanlab.gallery.unit import GalleryUnit, Prediction
 
 RESULTS = "results/gallery"
 """As `wanlab reproduce run` writes them."""
@@ -51,7 +54,6 @@ class GalleryRuns:
         return Gallery(tuple(map(self._figure, _units())), self._running, self._progress)
 
     def _figure(self, unit: GalleryUnit) -> GalleryFigure:
-        from wanlab.gallery import pages
         from wanlab.gallery.judgement import judge
 
         source = unit.sources[0]
@@ -61,32 +63,16 @@ class GalleryRuns:
             source=f"{source.venue_and_year}, {source.figure}",
             link=source.link,
             page=unit.page,
-            predictions=tuple(
-                GalleryPrediction(each.claim, each.published, pages.band(each), "", "")
-                for each in unit.predictions
-            ),
+            predictions=tuple(map(_prediction, unit.predictions)),
         )
         measurement = self._measurement(unit)
         if measurement is None:
             return described
         judgement = judge(unit, measurement)
         figure = self._folder.path / RESULTS / f"{unit.name}.svg"
-        return GalleryFigure(
-            name=described.name,
-            title=described.title,
-            source=described.source,
-            link=described.link,
-            page=described.page,
-            predictions=tuple(
-                GalleryPrediction(
-                    each.prediction.claim,
-                    each.prediction.published,
-                    pages.band(each.prediction),
-                    "" if each.measured is None else str(each.measured),
-                    each.words,
-                )
-                for each in judgement.predictions
-            ),
+        return structs.replace(
+            described,
+            predictions=tuple(map(_judged_prediction, judgement.predictions)),
             verdict=judgement.verdict.removesuffix(" because"),
             causes=judgement.causes,
             runs=measurement.runs,
@@ -167,6 +153,19 @@ class GalleryRuns:
             self._is_cancelled = True
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
+
+
+def _prediction(prediction: Prediction) -> GalleryPrediction:
+    """Return a prediction of which nothing was measured."""
+    from wanlab.gallery import pages
+
+    band = pages.band(prediction)
+    return GalleryPrediction(prediction.claim, prediction.published, band, measured="", words="")
+
+
+def _judged_prediction(judged: JudgedPrediction) -> GalleryPrediction:
+    measured = "" if judged.measured is None else str(judged.measured)
+    return structs.replace(_prediction(judged.prediction), measured=measured, words=judged.words)
 
 
 @functools.cache
