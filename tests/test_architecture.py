@@ -47,6 +47,7 @@ PUBLIC_MODULES = {
     *(
         "topology",
         "topology.layout",
+        "topology.file_names",
         "topology.files",
         "topology.foreign",
         "plan",

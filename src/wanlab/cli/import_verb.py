@@ -39,14 +39,11 @@ def import_topology(
     Images do not run here: nodes of vendors become Linux routers without addresses. A frr.conf, and
     addresses that GNS3 has stored, are read if they are beside the file.
     """
-    from wanlab.topology import save
+    from wanlab.topology import file_names, save
     from wanlab.topology.foreign import import_file
 
     imported = import_file(file)
-    name = file.name
-    for ending in (".gns3project", ".gns3", ".yml", ".yaml", ".clab"):
-        name = name.removesuffix(ending)
-    target = output or Path(f"{name}.yaml")
+    target = output or Path(f"{file_names.stem(file.name)}.yaml")
     if target.exists() and not force:
         raise WanlabError(f"{target} exists already", "replace it with --force, or use --output")
     save(imported.topology, target)

@@ -7,8 +7,10 @@ from pathlib import Path
 from wanlab import Topology, load, save, shapes
 from wanlab.errors import WanlabError
 from wanlab.plan import plan_script
+from wanlab.topology.file_names import FOREIGN, GNS3
+from wanlab.topology.files import FORMATS
 
-FILE_SUFFIXES = (".mn", ".json", ".yaml", ".yml", ".gns3", ".gns3project")
+FILE_SUFFIXES = (*FORMATS, *FOREIGN[GNS3])
 
 
 def read(text: str) -> Topology:

@@ -12,7 +12,7 @@ import msgspec
 
 from wanlab import Topology, errors, load, save
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.topology import foreign, loads
+from wanlab.topology import file_names, foreign, loads
 from wanlab.topology.files import FORMATS
 from wanlab.topology.layout import arranged
 
@@ -180,7 +180,7 @@ class DocumentEditor:
             return foreign.import_file(self._folder.resolve(command.path))
         if not foreign.program_of(name, command.text):
             return None
-        if name.lower().endswith(".gns3project"):
+        if file_names.is_archive(name):
             hint = "drop it onto the list of files, and open it there"
             raise WanlabError(f"{name} is an archive", hint)
         return foreign.import_text(command.text, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType
 
 from wanlab.errors import Problem, TopologyError, WanlabError
 from wanlab.input_file import read_input
+from wanlab.topology.file_names import program_by_name
 from wanlab.topology.model import Topology
 from wanlab.topology.references import seen_from
 
@@ -18,8 +18,6 @@ FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
 TEXTS = {**FORMATS, ".py": "mininet_script", ".svg": "svg"}
 WRITTEN = {**TEXTS, ".pdf": "pdf"}
 """A Mininet program and a picture cannot be read back."""
-
-_FOREIGN = re.compile(r".*(\.clab\.ya?ml|\.gns3(project)?)", re.IGNORECASE)
 
 
 def load(path: str | Path) -> Topology:
@@ -65,7 +63,7 @@ def save(topology: Topology, path: str | Path, formats: Mapping[str, str] = WRIT
 
 
 def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:
-    if formats is FORMATS and _FOREIGN.fullmatch(path.name):
+    if formats is FORMATS and program_by_name(path.name):
         raise WanlabError(f"{path} is a topology of another program", f"wanlab import {path}")
     try:
         return import_module(f"{__name__}.{formats[path.suffix.lower()]}")

@@ -20,14 +20,12 @@ from wanlab.input_file import read_input
 from wanlab.topology.addresses import number_ports
 from wanlab.topology.check import check
 from wanlab.topology.check_nodes import is_name
+from wanlab.topology.file_names import CONTAINERLAB, YAML, is_archive, program_by_name
 from wanlab.topology.foreign.names import FittingNames
 from wanlab.topology.foreign.project_files import MAX_FILE_BYTES, ReadFile, text_below
 from wanlab.topology.layout import arranged
 from wanlab.topology.model import Host, Port, Topology
 
-CONTAINERLAB, GNS3 = "containerlab", "GNS3"
-_CLAB_NAME = re.compile(r".*\.clab\.ya?ml", re.IGNORECASE)
-_GNS3_NAME = re.compile(r".*\.gns3(project)?", re.IGNORECASE)
 _PROJECT_FILE = "project.gns3"
 # Our own YAML has the nodes at the top, as a list.
 _CLAB_FIELDS = re.compile(r"^topology:\s*(#.*)?$", re.MULTILINE)
@@ -44,18 +42,16 @@ class Imported:
 
 def program_of(name: str, text: str = "") -> str:
     """Return the program whose topology this is, by the file's name or its text; "" if it is none."""
-    if _GNS3_NAME.fullmatch(name):
-        return GNS3
-    if _CLAB_NAME.fullmatch(name):
-        return CONTAINERLAB
-    is_yaml = name.lower().endswith((".yml", ".yaml"))
+    if program := program_by_name(name):
+        return program
+    is_yaml = name.lower().endswith(YAML)
     return CONTAINERLAB if is_yaml and _CLAB_FIELDS.search(text) else ""
 
 
 def import_file(path: Path) -> Imported:
     """Import the topology in a file. WanlabError if it is none, or cannot be read."""
     data = read_input(path)
-    if path.suffix.lower() == ".gns3project":
+    if is_archive(path.name):
         return _import_archive(data, path)
     folder = path.absolute().parent
 
