@@ -1,20 +1,24 @@
 """What a student does in the browser, in a student's words: draw, run, type, read.
 
 It finds elements by role and name, as people and screen readers do, and waits until they are visible;
-it never waits for a fixed time.
+it waits for a fixed time only to see that the canvas stands still.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from patience import PATIENCE_S
+from playwright.sync_api import TimeoutError as NotShown
 from playwright.sync_api import expect
 
 LIMIT_MS = round(1000 * PATIENCE_S)
+STILL_MS = 100
+CLICKS = 30
 SLOW = ("×0.001", "×0.002", "×0.005", "×0.01", "×0.02", "×0.05", "×0.1", "×0.2", "×0.5")  # noqa: RUF001
 SPEEDS = (*SLOW, "real time", "×2", "×5", "×10", "×20", "as fast as possible")  # noqa: RUF001
 MARGIN = 40
@@ -127,14 +131,29 @@ class Student:
         return found
 
     def _middle(self, name: str) -> tuple[float, float]:
-        self.draws_again()
-        frame = self.thing(name).locator(".tile").bounding_box()
+        """Return where a node is when it stands still: panes that open or close move the canvas."""
+        tile = self.thing(name).locator(".tile")
+        before = None
+        while (frame := tile.bounding_box()) != before:
+            before = frame
+            self.page.wait_for_timeout(STILL_MS)
+            self.draws_again()
         return frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
+
+    def _clicks_until(self, click: Callable[[], None], shown: Any) -> None:
+        """Click, again if need be, until something is shown: the canvas may have moved meanwhile."""
+        for _ in range(CLICKS):
+            click()
+            with contextlib.suppress(NotShown):
+                shown.first.wait_for(timeout=LIMIT_MS / CLICKS)
+                return
+        shown.first.wait_for(timeout=1)
 
     def fills_properties(self, name: str, fields: dict[str, str]) -> None:
         """Open the properties with the context menu."""
-        self.page.mouse.click(*self._middle(name), button="right")
-        self.page.get_by_role("menuitem", name="Properties").click()
+        item = self.page.get_by_role("menuitem", name="Properties")
+        self._clicks_until(lambda: self.page.mouse.click(*self._middle(name), button="right"), item)
+        item.click()
         form = self.page.get_by_role("region", name="Properties")
         # Type only after the first field has the focus.
         self.page.wait_for_function(
@@ -318,8 +337,12 @@ class Student:
 
     def selects_link(self, a: str, b: str) -> None:
         """Select a link by clicking its middle."""
-        (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
-        self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
+
+        def click() -> None:
+            (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
+            self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
+
+        self._clicks_until(click, self.canvas.locator(".react-flow__edge.selected"))
 
     def sets_link(self, a: str, b: str, field: str, value: str) -> None:
         """Change a property of a link."""

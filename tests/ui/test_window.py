@@ -67,6 +67,25 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
     assert [one["top"] for one in student.boxes(".device")] == [one["top"] for one in before]
 
 
+def test_a_drawing_is_back_at_its_place_when_the_terminals_are_small_again(
+    student: Student,
+) -> None:
+    for kind, down in (("Host", 0.2), ("Switch", 0.8)):
+        student.draws(kind, 0.5, down)
+    student.links("h1", "s1")
+    student.runs()
+    student.opens_terminal("h1")
+    student.draws_again()
+    before = student.boxes(".device")
+    student.makes_terminals_large()
+    student.draws_again()
+    assert student.boxes(".device") != before
+    student.makes_terminals_small()
+    student.draws_again()
+    assert student.boxes(".device") == before
+    student.stops()
+
+
 def is_inside(node: dict[str, float], frame: dict[str, float]) -> bool:
     return (
         node["left"] >= frame["x"]

@@ -422,6 +422,8 @@ function useKeptInView(isOutside: boolean): void {
     const { current: last } = before;
     const isFirst = last.width === 0;
     before.current = { width, height, isOutside };
-    if (!isFirst && (last.width !== width || last.height !== height)) fitAgain(!last.isOutside && isOutside);
+    if (!isFirst && (last.width !== width || last.height !== height)) {
+      fitAgain({ width: last.width, height: last.height }, !last.isOutside && isOutside);
+    }
   }, [width, height, isOutside]);
 }

@@ -1,5 +1,5 @@
 /** Zoom, fit and scroll the canvas from elsewhere, once React Flow's instance exists. */
-import { getViewportForBounds, type ReactFlowInstance } from "@xyflow/react";
+import { getViewportForBounds, type ReactFlowInstance, type Viewport } from "@xyflow/react";
 import { useDocument } from "../stores/document";
 import { TILE, type Point } from "./geometry";
 import { useAttention } from "./nearby";
@@ -20,21 +20,37 @@ export function setFlow(instance: ReactFlowInstance | null, element: HTMLElement
   box = element;
 }
 
+interface Size {
+  width: number;
+  height: number;
+}
+
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 /** Whether the drawing has been fitted to the window, and has not been zoomed or moved since. */
 let isFitted = false;
+/** Where somebody had zoomed and moved the canvas to, and in which size of it, before panes took its room. */
+let before: ({ viewport: Viewport } & Size) | null = null;
 
 export function fit(): void {
+  leaveFit();
   fitIn(duration());
 }
 
-/** The window has another size: keep all of the drawing in it if that was so before. */
-export function fitAgain(wasInside: boolean): void {
-  if (isFitted) fitIn(0);
-  else if (wasInside) {
-    fitIn(0, flow?.getZoom());
+/** The canvas has another size than it was. A fitted drawing is fitted again; another one, if some of it is
+ *  hidden that was seen, is made small enough, and put back when there is room again. */
+export function fitAgain(was: Size, hidesSome: boolean): void {
+  if (flow === null || box === null) return;
+  if (isFitted) return fitIn(0);
+  if (before === null && hidesSome) before = { viewport: flow.getViewport(), ...was };
+  if (before === null) return;
+  const { width, height } = box.getBoundingClientRect();
+  if (width >= before.width && height >= before.height) {
+    void flow.setViewport(before.viewport);
+    before = null;
+  } else {
+    fitIn(0, before.viewport.zoom);
     isFitted = false;
   }
 }
@@ -42,6 +58,7 @@ export function fitAgain(wasInside: boolean): void {
 /** Note that somebody has zoomed or moved the canvas. */
 export function leaveFit(): void {
   isFitted = false;
+  before = null;
 }
 
 function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
