@@ -1,9 +1,13 @@
 """Passes each connection to the process of its student, or serves it in the hub.
 
-The hub reads a connection until the header of the first request is complete. The cookie in this header
-identifies the student. Addresses do not contain the student, so nobody can guess the address of another
-one. The hub then sends the descriptor to the student's process, with the bytes that it has read. That
-process checks the request again, and closes the connection after it.
+The hub reads a connection until the header of the first request is complete. The cookie in this
+header identifies the student. URLs do not, so nobody can guess the URL of another student. The hub
+then sends the descriptor to the student's process, together with the bytes that it has read. That
+process parses the request again from its first byte, checks it, and closes the connection after it
+has served this request.
+
+All other connections are the hub's own: the teacher's, those without a known cookie, those that sign
+in with a token, and those whose first request is invalid.
 """
 
 from __future__ import annotations
@@ -18,79 +22,105 @@ import h11
 from ..auth import cookie_in
 from ..connections import LimitedProtocol
 
-Serve = Callable[[int, bytes], bool]
-"""Serves a connection, named by its descriptor and first bytes; returns false if it cannot."""
-FindServer = Callable[[str], Serve | None]
-"""Returns the function that serves connections with a cookie; None stands for the hub."""
-MAX_HEADER_BYTES = 64 << 10  # as uvicorn has it
+ServeConnection = Callable[[int, bytes], bool]
+"""Serves a connection, given its descriptor and the bytes that were already read from it.
+
+Returns False if it cannot. The descriptor stays the caller's, who closes it.
+"""
+
+FindServer = Callable[[str], ServeConnection | None]
+"""Returns what serves the connections with a cookie; None if the hub does."""
+
+MAX_HEADER_BYTES = 64 << 10  # as in uvicorn
 MAX_READ_BYTES = 16 << 10
-BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+"""Read at once. A header and one more read must fit into a message (`messages.MAX_BYTES`)."""
+
+UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+def front_protocol(cookie_name: str, find_server: FindServer) -> type[FrontProtocol]:
+    """Return the class of a hub's connections.
+
+    uvicorn makes its connections from a class, with arguments of its own, so the hub's settings are
+    attributes of the class.
+    """
+    attributes = {"cookie_name": cookie_name, "find_server": staticmethod(find_server)}
+    return type("HubProtocol", (FrontProtocol,), attributes)
 
 
 class FrontProtocol(LimitedProtocol):
-    """A connection until its user is known. The hub serves all but students' connections itself."""
+    """A connection of a hub, to be passed on once its student is known; see `front_protocol`."""
 
-    find_server: FindServer
     cookie_name: str
+    find_server: FindServer
 
     _received = b""
-    _is_ours = False
+    """Everything read, until it is decided who serves the connection."""
+    _is_served_here = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Limit how much is read at once: asyncio's own limit is 256 KiB."""
         super().connection_made(transport)
-        # What is read must fit into one message; asyncio reads 256 KB at once otherwise.
         transport.max_size = MAX_READ_BYTES  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
-        if self._is_ours:
+        """Decide who serves the connection once its first request is known."""
+        if self._is_served_here:
             super().data_received(data)
             return
         self._received += data
-        request = _first_request(self._received)
-        if request is None:
-            if len(self._received) > MAX_HEADER_BYTES:
-                self.transport.abort()
+        try:
+            request = _first_request(self._received)
+        except h11.RemoteProtocolError:
+            self._serve_here()  # uvicorn finds the same error, and answers with it
             return
-        serve = None if isinstance(request, h11.RemoteProtocolError) else self._server_of(request)
+        if request is None:
+            return  # LimitedProtocol closes the connection if the rest does not arrive in time
+        serve = self._student_server(request)
         if serve is None:
-            self._is_ours = True
-            super().data_received(self._received)
+            self._serve_here()
         else:
             self._pass_on(serve)
 
-    def _server_of(self, request: h11.Request) -> Serve | None:
-        path, _, query = request.target.partition(b"?")
-        if path == b"/" and "token" in parse_qs(query.decode("latin-1"), keep_blank_values=True):
+    def _student_server(self, request: h11.Request) -> ServeConnection | None:
+        """Return what serves a connection with this first request; None if the hub does."""
+        if _signs_in(request):
             return None
         lines = [value.decode("latin-1") for name, value in request.headers if name == b"cookie"]
         cookie = cookie_in(lines, self.cookie_name)
         return None if cookie is None else type(self).find_server(cookie)
 
-    def _pass_on(self, serve: Serve) -> None:
-        connection = self.transport.get_extra_info("socket")
-        file = os.dup(connection.fileno())
+    def _serve_here(self) -> None:
+        """Serve the connection in the hub."""
+        self._is_served_here = True
+        super().data_received(self._received)
+
+    def _pass_on(self, serve: ServeConnection) -> None:
+        """Have the connection served elsewhere; answer with status 503 if that fails."""
+        descriptor = os.dup(self.transport.get_extra_info("socket").fileno())
         try:
-            if not serve(file, self._received):
-                self.transport.write(BUSY)
-                self.transport.close()
-                return
+            is_passed_on = serve(descriptor, self._received)
         finally:
-            os.close(file)
-        self.transport.abort()  # closes our descriptor; the connection lives on
+            os.close(descriptor)
+        if is_passed_on:
+            self.transport.abort()  # only closes our descriptor: the student's process has another
+        else:
+            self.transport.write(UNAVAILABLE)
+            self.transport.close()
 
 
-def front_protocol(cookie_name: str, find_server: FindServer) -> type[FrontProtocol]:
-    """Return the class of the connections of a hub."""
-    attributes = {"cookie_name": cookie_name, "find_server": staticmethod(find_server)}
-    return type("HubProtocol", (FrontProtocol,), attributes)
+def _first_request(received: bytes) -> h11.Request | None:
+    """Return the first request of a connection; None if its header is not complete yet.
 
-
-def _first_request(received: bytes) -> h11.Request | h11.RemoteProtocolError | None:
-    """Return the first request of a connection, or why it is invalid; None if it is not complete yet."""
+    h11.RemoteProtocolError if it is invalid, or incomplete after MAX_HEADER_BYTES.
+    """
     parser = h11.Connection(h11.SERVER, MAX_HEADER_BYTES)
     parser.receive_data(received)
-    try:
-        event = parser.next_event()
-    except h11.RemoteProtocolError as error:
-        return error
+    event = parser.next_event()
     return event if isinstance(event, h11.Request) else None
+
+
+def _signs_in(request: h11.Request) -> bool:
+    """Return whether this is a link with a token: it replaces the cookie that a browser has now."""
+    path, _, query = request.target.partition(b"?")
+    return path == b"/" and "token" in parse_qs(query.decode("latin-1"), keep_blank_values=True)

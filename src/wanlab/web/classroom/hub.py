@@ -22,7 +22,7 @@ from wanlab.labs import catalog
 
 from ..auth import ServerAddress
 from ..folder import write_atomically
-from .front import Serve
+from .front import ServeConnection
 from .messages import Status
 from .roster import Participant, Roster, cookie_of
 from .sandbox import MEMORY, StudentSandbox, account_of, check_separation, readable_folders
@@ -124,8 +124,8 @@ class Hub:
 
     # -- connections ------------------------------------------------------------------------------
 
-    def find_server(self, cookie: str) -> Serve | None:
-        """Return the student's process that serves the connections with a cookie, or None."""
+    def find_server(self, cookie: str) -> ServeConnection | None:
+        """Return what serves the connections with a cookie; None if it is no student's."""
         name = self._by_cookie.get(_digest(cookie))
         return None if name is None else partial(self._serve, self.seats[name])
 
