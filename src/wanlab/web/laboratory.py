@@ -77,7 +77,7 @@ class Laboratory:
         )
         self.slow_motion = SlowMotion(self.broadcast, self.session)
         self.branches = Branches(self.folder, self.broadcast, self.session, self._redraw)
-        self.branches.is_busy = self._why_busy
+        self.branches.why_busy = self._why_busy
         self.lessons = Lessons(
             self.folder,
             self.broadcast.push,
@@ -121,7 +121,7 @@ class Laboratory:
             commands.StepToCommand: self.slow_motion.step_to,
             commands.BreakCommand: self.slow_motion.set_breakpoint,
             commands.HistoryCommand: self._history,
-            commands.ContinueCommand: self._go_on,
+            commands.ContinueCommand: self._continue_from,
             commands.CancelContinueCommand: self.branches.cancel,
             commands.CostCommand: self.branches.cost,
             commands.MarkerCommand: self.branches.mark,
@@ -293,11 +293,11 @@ class Laboratory:
             return "packets are being captured: stop the capture first"
         return ""
 
-    async def _go_on(self, command: commands.ContinueCommand, by: str) -> object:
+    async def _continue_from(self, command: commands.ContinueCommand, by: str) -> object:
         """Continue a session; one whose network has ended starts another."""
         if self.session.is_stopped:
             await self.rules.admit()
-        return await self.branches.go_on(command, by)
+        return await self.branches.continue_from(command, by)
 
     async def note_upload(self, path: str) -> None:
         """Note in the session of the running network that a file was written."""
