@@ -25,10 +25,7 @@ IDLE_STATES = (b"Z", b"T")  # ended, stopped
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from .sandbox import Sandbox
-
-    FileAction = tuple[int, ...] | tuple[int, int, str, int, int]
-    """A file action of posix_spawn(): (POSIX_SPAWN_DUP2, from, to), or OPEN with path and flags."""
+    from .sandbox import FileAction, Sandbox
 
     class InputState(TypedDict):
         """The answer to `input_state`."""
@@ -229,7 +226,7 @@ class Processes:
 
     def program_files(self, names: list[str], path: str) -> list[dict[str, str]]:
         """Return where programs are found, and the digests of their files."""
-        from .sandbox import program_files
+        from .program_files import program_files  # only grading needs it
 
         return program_files(names, path)
 
