@@ -77,9 +77,9 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
 
 def test_the_page_on_the_course_tells_numbers_reasons_and_what_was_skipped() -> None:
     text = course_page.page(ROWS, {"6": SIX}, "Said.", {}, {"6": "It is typical."})
-    assert "wrote it: Said." in text
+    assert "Conditions: Said." in " ".join(text.split())
     assert "3 of 4 steps were performed" in text
-    assert "4 numbers and texts, 2 are reproduced, 1 explained and 1 open." in " ".join(
+    assert "4 numbers and texts, 2 are reproduced, 1 explained and 1 open:" in " ".join(
         text.split()
     )
     assert "* Lab 6: One, step 2: printed twice" in text
@@ -105,7 +105,7 @@ def test_the_page_on_the_course_says_where_the_manual_lies_among_many_seeds() ->
     )
     text = course_page.page(ROWS, {"6": six}, "Said.", {"6": known}, {})
     assert "| Lab 6: One | 2 | 6.12.9 | 2 | 0 | 1 | 0 | 1 |" in text
-    assert "* Lab 6: One: queue (step 2) is above. it starts at once" in text
+    assert "* Lab 6: One, step 2, queue: wanlab's values are above the manual's band." in text
     assert "| reproduced | 9.41 to 9.79: within, at 50% |" in text
     assert "| explained | 20.25 to 29.75: outside, at 0% |" in text
 

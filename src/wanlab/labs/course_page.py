@@ -40,21 +40,29 @@ def page(
         "",
         _filled(
             "wanlab's course follows a lab manual whose numbers were measured with Mininet. This page "
-            f"compares every one of these numbers with wanlab's. `{COMMAND}` wrote it: {conditions}"
+            "compares each of these numbers with wanlab's, so that you can judge how far the labs agree "
+            f"with the manual. It was written by `{COMMAND}`. Conditions: {conditions}"
         ),
         "",
         _filled(
-            f"{whole['performed']} of {whole['steps']} steps were performed and "
+            f"{whole['performed']} of {whole['steps']} steps were performed, and "
             f"{whole['checks_passed']} of {whole['checks']} checks passed. Of the manual's "
             f"{_count(rows)} numbers and texts, {whole['reproduced']} are reproduced, "
-            f"{whole['explained']} explained and {whole['open']} open."
+            f"{whole['explained']} explained and {whole['open']} open:"
         ),
         "",
-        _filled(
-            "A number is *reproduced* if it is within the band that the unit's `lab.yaml` gives, with a "
-            "reason. It is *explained* if it is outside the band or was not measured, and `lab.yaml` "
-            "says why. Otherwise it is *open*. Texts that appear as expected are counted but not listed."
+        _item(
+            "*Reproduced*: wanlab's number is within the band that agrees with the manual. The unit's "
+            "`lab.yaml` states each band, with a reason."
         ),
+        _item(
+            "*Explained*: the number is outside its band or was not measured, and `lab.yaml` says why."
+        ),
+        _item(
+            "*Open*: the number is outside its band or was not measured, without an explanation."
+        ),
+        "",
+        "Texts that appear as expected are counted but not listed.",
         "",
         *_table(
             ("", *HEADS),
@@ -69,10 +77,26 @@ def page(
         *(line for report in reports.values() for line in _skipped(report)),
         "",
         "## Numbers",
+        "",
+        *_columns(bool(distributions)),
     ]
     for name, report in reports.items():
         lines += _numbers(report, distributions.get(name), seed_reasons.get(name, ""))
     return "\n".join([*lines, ""])
+
+
+def _columns(has_distributions: bool) -> Iterator[str]:
+    """Yield what the columns of the units' tables mean."""
+    yield _filled(
+        "In these tables, *manual* is the number as the manual prints it, *ours* is wanlab's, and "
+        "*band* is the range that counts as reproduced."
+    )
+    if has_distributions:
+        yield ""
+        yield _filled(
+            "A unit that was run with many seeds has one more column: the central 95 % of the seeds' "
+            "values, the verdict, and the percentage of seeds that gave less than the manual's number."
+        )
 
 
 def _count(rows: Sequence[SummaryRow]) -> int:
@@ -117,15 +141,33 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         "## With many seeds",
         "",
         _filled(
-            "A run with one seed is one draw, as each run in the manual was. These units were run with "
-            f"many seeds (`wanlab lab run UNIT --seeds NUMBER`; all values are in `{DISTRIBUTIONS}`). "
-            f"Of {sum(sums.values())} numbers, {sums[SAME]} are the same with every seed, {far} of them "
-            f"outside the manual's band for a reason given below. Of the {varying} that differ, the "
-            f"manual's own number is *within* the central 95 % of the seeds for {sums[WITHIN]}; it is "
-            f"outside, but its band reaches into them (*band only*) for {sums[BAND_ONLY]}; and "
-            f"{sums[OUTSIDE]} are *outside*, band and all. With fewer than 40 seeds, the central 95 % "
-            "reach nearly from the lowest to the highest value; few seeds make them too narrow, and "
-            "*outside* and *band only* too frequent."
+            "A run with one seed shows one of many possible outcomes, as each run in the manual did. To "
+            "see how typical the manual's numbers are, these units were run with several seeds (`wanlab "
+            f"lab run UNIT --seeds NUMBER`; all values are in `{DISTRIBUTIONS}`). The table counts the "
+            "numbers by verdict:"
+        ),
+        "",
+        _item(
+            f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
+            f"{far} of these values are outside the manual's band; the unit's section below says why."
+        ),
+        _item(
+            f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
+            "central 95 % of the seeds' values."
+        ),
+        _item(
+            f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
+            "the manual gives no single number, but its band overlaps them."
+        ),
+        _item(
+            f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "
+            "Chance alone does not explain the difference."
+        ),
+        "",
+        _filled(
+            "With fewer than 40 seeds, the central 95 % are almost the range from the lowest to the "
+            "highest value. With few seeds, this range is too narrow, so *outside* and *band only* "
+            "occur too often."
         ),
         "",
         *_table(("unit", "seeds", "kernel", "numbers", SAME, WITHIN, BAND_ONLY, OUTSIDE), table),
@@ -133,7 +175,12 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
     outside = [_outside(reports[name], numbers) for name, numbers in known.items()]
     lines = [line for unit in outside for line in unit]
     if lines:
-        yield from ("", "Outside the central 95 % of the seeds, with the reason:", "", *lines)
+        yield from (
+            "",
+            "The numbers that are *outside* (the units' sections give the reasons):",
+            "",
+        )
+        yield from lines
 
 
 def _distributed(
@@ -147,15 +194,11 @@ def _distributed(
 def _outside(
     report: UnitReport, numbers: Sequence[tuple[NumberDistribution, FigureReport]]
 ) -> Iterator[str]:
-    """Yield an item for each reason, with the numbers that it explains."""
-    wrong = [(number, figure["why"]) for number, figure in numbers if number.verdict == OUTSIDE]
-    for reason in dict.fromkeys(why for _, why in wrong):
-        names = [
-            f"{number.what} (step {number.step}) is {number.side}"
-            for number, why in wrong
-            if why == reason
-        ]
-        yield _item(f"{report['heading']}: {_cell('; '.join(names))}. {_cell(reason)}")
+    """Yield an item for each number that is outside."""
+    for number, _ in numbers:
+        if number.verdict == OUTSIDE:
+            where = f"{report['heading']}, step {number.step}, {number.what}"
+            yield _item(f"{_cell(where)}: wanlab's values are {number.side} the manual's band.")
 
 
 def _draws(number: NumberDistribution | None) -> str:
