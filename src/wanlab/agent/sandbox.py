@@ -27,7 +27,6 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import NoReturn
 
 from . import system
@@ -372,8 +371,7 @@ def _hide(path: str) -> None:
     if os.path.isdir(path):
         system.mount("sandbox", path, "tmpfs", flags=system.MS_RDONLY, options="mode=755")
     elif os.path.exists(path):
-        with suppress(OSError):
-            system.mount("/dev/null", path, flags=system.MS_BIND)
+        system.mount("/dev/null", path, flags=system.MS_BIND)
 
 
 def _change_root(root: str) -> None:
