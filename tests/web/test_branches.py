@@ -196,6 +196,15 @@ def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClien
     assert client.state["run"]["phase"] == "running"
     assert now_ns(client) == SECOND_NS
 
+    # A branch stays while it is replayed.
+    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+    with pytest.raises(RefusedCommandError, match="is being replayed"):
+        client.do("drop_branch", branch="b1")
+    client.do("cancel_continue")
+    with pytest.raises(RefusedCommandError, match="cancelled"):
+        client.reply(number)
+    client.do("drop_branch", branch="b1")
+
 
 def test_on_the_real_clock_the_reason_is_told(client: WebClient) -> None:
     client.stop()

@@ -157,8 +157,10 @@ class Branches:
         self.push()
 
     def drop(self, command: commands.DropBranchCommand, by: str = "") -> None:
-        """Forget a branch that is not live. Its files stay."""
+        """Forget a branch that is neither live nor being replayed. Its files stay."""
         branch = self._branch(command.branch)
+        if self._replay is not None and self._replay.progress.branch == branch.id:
+            raise WanlabError(f"{branch.name} is being replayed", "cancel that first")
         if self._is_live(branch):
             raise WanlabError(
                 f"{branch.name} is the running branch", "continue from another branch first"
