@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 from pathlib import Path
 
 import web_client
@@ -26,7 +25,7 @@ class Server:
         self._program = (SERVER, str(pages))
         self._server: web_client.Server | None = None
         self.url = ""
-        self.port = _free_port()
+        self.port = web_client.free_port()
 
     def start(self) -> None:
         port = str(self.port)
@@ -37,10 +36,3 @@ class Server:
         server, self._server = self._server, None
         if server is not None:
             server.end(number)
-
-
-def _free_port() -> int:
-    """Return a port outside the usual range, so that other tests do not take it during a restart."""
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return int(tried.getsockname()[1])

@@ -87,6 +87,13 @@ class Visitor:
         return WebClient(self)
 
 
+def free_port() -> int:
+    """Return a port outside the usual range, so that other tests do not take it during a restart."""
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])
+
+
 class Server(Visitor):
     """`wanlab web` in a folder, as a process; `program` holds its code and first arguments."""
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from class_client import TWO_HOSTS, ClassServer, class_folder, processes_below
 from patience import PATIENCE_S
-from web_client import RefusedCommandError, Terminal, Visitor, WebClient, wait_until
+from web_client import RefusedCommandError, Terminal, Visitor, WebClient, free_port, wait_until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from wanlab.machine.embedded import landlock_version
@@ -441,8 +441,8 @@ def test_a_user_who_does_not_exist_is_named(tmp_path: Path) -> None:
 
 def test_links_and_cookies_survive_a_restart_unless_the_student_has_left(tmp_path: Path) -> None:
     folder = class_folder(tmp_path, "Ada", "Bob")
-    with ClassServer(folder) as server:
-        port = str(urlsplit(server.origin).port)
+    port = str(free_port())
+    with ClassServer(folder, "--port", port) as server:
         ada, bob = server.student("Ada"), server.student("Bob")
     (folder / "students.csv").write_text("student\nAda\n")
     with ClassServer(folder, "--port", port):
