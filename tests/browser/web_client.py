@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import random
 import signal
 import socket
 import subprocess
@@ -23,6 +25,8 @@ from websockets.typing import Origin
 
 Message = dict[str, Any]
 WANLAB = (forks.PROGRAM,)
+LATENESS_S = float(os.environ.get("TEST_LATENESS_S", "0"))
+"""How late messages are delivered at random, each client at its own speed (try 0.05)."""
 
 
 class Visitor:
@@ -158,6 +162,7 @@ class SocketClient:
         self._life = contextlib.ExitStack()
         self._socket = self._life.enter_context(server.socket(path))
         self._changed = threading.Condition()
+        self._lateness = random.choice([0, 1, 3])
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -167,6 +172,11 @@ class SocketClient:
     def __exit__(self, *_: object) -> None:
         self._life.close()
         self._reader.join()
+
+    def _wait_for_delivery(self) -> None:
+        """Be late, if asked: a test that takes two messages for one then fails."""
+        if LATENESS_S:
+            time.sleep(self._lateness * random.choice([0, LATENESS_S / 3, LATENESS_S]))
 
     def _read(self) -> None:
         raise NotImplementedError
@@ -190,6 +200,7 @@ class WebClient(SocketClient):
         with contextlib.suppress(ConnectionClosed):
             for text in self._socket:
                 message = json.loads(text)
+                self._wait_for_delivery()
                 with self._changed:
                     if "reply" in message:
                         self._replies[message["reply"]] = message
@@ -296,6 +307,7 @@ class Terminal(SocketClient):
                 if isinstance(data, str):
                     self.history_bytes = json.loads(data)["history"]
                     continue
+                self._wait_for_delivery()
                 with self._changed:
                     self.shown += data
                     self._changed.notify_all()

@@ -39,9 +39,9 @@ def test_undo_is_shared(two: WebClient) -> None:
         two.do("edit", put={"nodes": [H3], "links": [LINK]}, label="Add h3")
         other.until(lambda: other.state["document"]["undo"] == "Add h3")
         other.do("undo")
-        two.until(lambda: names(two) == ["h1", "h2", "s1"])
+        two.until(lambda: two.state["file"]["is_saved"])  # the last push of an edit
+        assert names(two) == ["h1", "h2", "s1"]
         assert two.state["document"]["redo"] == "Add h3"
-        assert two.state["file"]["is_saved"]
         two.do("redo")
         other.until(lambda: "h3" in names(other))
         with pytest.raises(RefusedCommandError, match="nothing to redo"):
