@@ -143,6 +143,7 @@ def test_a_process_that_stops_time_is_named_and_can_be_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
+    monkeypatch.setattr("wanlab.machine.embedded.machine.BUSY_SHARE", 0.0)
     told: list[str] = []
     with Network(shapes.minimal(), folder=tmp_path) as net:
         machine = net.machine

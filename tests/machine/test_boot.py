@@ -11,8 +11,9 @@ import pytest
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import boot
-from wanlab.machine.embedded.boot import BootOptions, command_line, is_stopped
+from wanlab.machine.embedded.boot import BootOptions, command_line, is_stopped, processor_ns
 from wanlab.machine.embedded.image import Image
+from wanlab.machine.embedded.machine import explain_stall
 
 PTRACE_TRACEME = 0
 OPTIONS = BootOptions(
@@ -100,3 +101,26 @@ def test_only_a_kernel_that_was_stopped_counts_as_suspended() -> None:
         assert not is_stopped(pid)
     assert not is_stopped(pid), "it has ended"
     assert not is_stopped(os.getpid())
+
+
+def test_the_processor_time_of_a_kernel_contains_that_of_its_children() -> None:
+    before_ns = processor_ns(os.getpid())
+    with stopped_child(traced=False) as pid:
+        childs_ns = processor_ns(pid)
+        assert 0 < before_ns < before_ns + childs_ns <= processor_ns(os.getpid())
+    assert processor_ns(pid) == 0, "it has ended"
+
+
+def test_a_stall_on_a_busy_computer_blames_no_program() -> None:
+    program = "process 65 (iperf3)"
+    assert explain_stall(10.0, program, 0.95) == (
+        "virtual time has hardly passed for 10 s: process 65 (iperf3) computes without a pause or "
+        "makes very many system calls (Ctrl-C interrupts the run; a program can call "
+        "Network.end_stalled_process())"
+    )
+    assert explain_stall(10.0, program, 0.0) == explain_stall(10.0, program, 1.0)
+    assert explain_stall(10.0, program, 0.07) == (
+        "virtual time has hardly passed for 10 s: this computer is busy and gives the machine 7% "
+        "of a processor (process 65 (iperf3) runs in it)"
+    )
+    assert "busy with the network's own packets" in explain_stall(10.0, "", 1.0)

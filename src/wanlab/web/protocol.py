@@ -214,7 +214,7 @@ class ClockPush(Push, frozen=True, tag="clock"):
     is_moving: bool = False
     clock: ClockKind = "virtual"
     stalled: str = ""
-    """Why time cannot pass although it should: a program computes without a pause."""
+    """Why time may have stopped although it should pass; empty if it passes."""
 
 
 class TerminalInfo(msgspec.Struct, frozen=True):

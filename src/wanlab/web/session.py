@@ -134,7 +134,10 @@ class NetworkSession:
         clock = self._clock
         stalled = ""
         if self.worker is not None and self.worker.stalled_real_s > STALLED_REAL_S:
-            stalled = "time cannot pass: a program computes without a pause. Ctrl-C ends it"
+            stalled = (
+                "time has not passed for seconds: a program computes without a pause (Ctrl-C ends it), "
+                "or this computer is busy"
+            )
         return protocol.ClockPush(
             now_ns=clock.now_ns,
             speed=clock.speed,

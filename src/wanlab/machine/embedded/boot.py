@@ -7,6 +7,7 @@ system. It ends when these sockets are closed, so it cannot outlive this program
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -14,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +126,20 @@ def is_stopped(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] == "T"
 
 
+def processor_ns(pid: int) -> int:
+    """Return the processor time of a kernel and of the processes inside it, which are its children.
+
+    Source: Linux, Documentation/scheduler/sched-stats.rst (`/proc/PID/schedstat`).
+    """
+    used_ns = 0
+    with contextlib.suppress(OSError):  # a kernel without these files, or one that has ended
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+        for process in (str(pid), *children.split()):
+            with contextlib.suppress(OSError):
+                used_ns += int(Path(f"/proc/{process}/schedstat").read_text("ascii").split()[0])
+    return used_ns
+
+
 class KernelProcess:
     """A running kernel, and our ends of its sockets (`pipes`)."""
 
@@ -210,6 +226,13 @@ class KernelProcess:
 
     def is_suspended(self) -> bool:
         return is_stopped(self.pid)
+
+    def processor_share(self, real_s: float) -> float:
+        """Watch the kernel for `real_s`; return the processors that it and its processes used: at
+        most 1, because only one of them runs at a time. 0 where the computer does not say."""
+        before_ns, before = processor_ns(self.pid), time.monotonic_ns()
+        time.sleep(real_s)
+        return (processor_ns(self.pid) - before_ns) / (time.monotonic_ns() - before)
 
     def end(self) -> None:
         """End the kernel and all its processes, whatever it is doing.

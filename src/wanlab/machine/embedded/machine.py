@@ -41,6 +41,9 @@ IDLE_PID = "0"
 HALT_REAL_S = 5.0
 BOOT_REAL_S = 600.0
 """Longer than any boot takes, on a computer with many times more to do than processors."""
+STALL_SAMPLE_REAL_S = 0.2
+BUSY_SHARE = 0.2
+"""A machine that gets less of a processor does not stall: the computer is busy."""
 
 StallReport = Callable[[str], None]
 
@@ -287,18 +290,31 @@ class EmbeddedMachine:
             return  # a slow boot; the signal below would kill a kernel that does not handle it yet
         before = len(self._kernel.console())
         self._kernel.signal(signal.SIGUSR2)
-        time.sleep(0.2)
+        share = self._kernel.processor_share(STALL_SAMPLE_REAL_S)
         running = re.findall(r"running: (\d+) (.*)", self._kernel.console()[max(0, before - 200) :])
-        stall = f"virtual time has hardly passed for {real_s:.0f} s: "
         pid, name = running[-1] if running else (IDLE_PID, "")
-        if pid == IDLE_PID:
-            self._on_stall(stall + "the kernel is busy with the network's own packets")
-            return
-        self._on_stall(
-            f"{stall}process {pid} ({name.strip()}) computes without a pause or makes very many "
-            "system calls "
-            "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
+        program = "" if pid == IDLE_PID else f"process {pid} ({name.strip()})"
+        self._on_stall(explain_stall(real_s, program, share))
+
+
+def explain_stall(real_s: float, program: str, processor_share: float) -> str:
+    """Say why virtual time has not passed.
+
+    program           what runs in the machine; empty for the kernel itself
+    processor_share   how much of a processor the machine got; 0 if that is not known
+    """
+    stall = f"virtual time has hardly passed for {real_s:.0f} s: "
+    if 0 < processor_share < BUSY_SHARE:
+        return (
+            f"{stall}this computer is busy and gives the machine {processor_share:.0%} of a processor"
+            + (f" ({program} runs in it)" if program else "")
         )
+    if not program:
+        return f"{stall}the kernel is busy with the network's own packets"
+    return (
+        f"{stall}{program} computes without a pause or makes very many system calls "
+        "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
+    )
 
 
 def _count_memory_kills() -> int:
