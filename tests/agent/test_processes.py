@@ -269,7 +269,7 @@ def test_ended_processes_leave_nothing_open(bench: Bench) -> None:
         assert bench.status(bench.start("true", **options)) == 0
     bench.until(lambda: bench.processes._by_number == {})
     assert open_descriptors() == before
-    assert bench.processes._by_descriptor == {}
+    assert bench.processes._polled == {}
     assert bench.processes._by_pid == {}
 
 
@@ -322,6 +322,6 @@ def test_a_terminal_that_is_not_read_takes_its_input_later(bench: Bench) -> None
     number = bench.start("sh", "-c", "stty raw -echo; echo ready; wc -c", terminal=[24, 80])
     bench.until(lambda: b"ready" in bench.output(number))
     bench.processes.feed(number, bytes(100_000))
-    bench.until(lambda: not bench.processes._by_number[number].waiting)
+    bench.until(lambda: bench.processes.input_state(number)["input_left_bytes"] == 0)
     bench.processes.signal(number, signal.SIGKILL)
     assert bench.status(number) == -signal.SIGKILL

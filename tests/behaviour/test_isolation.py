@@ -109,7 +109,7 @@ def test_the_services_that_are_refused_can_be_reached_from_the_computer(
     host = subprocess.run(["pgrep", "-fx", str(services["process"])], check=False)
     assert host.returncode == 0
     socket.create_connection(("127.0.0.1", int(str(services["port"])))).close()
-    for address in (f"{tmp_path}/work/socket", f"\0{services['abstract']}"):
+    for address in (str(tmp_path / "work" / "socket"), f"\0{services['abstract']}"):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(address)
 

@@ -1,0 +1,47 @@
+"""Whether the programs in terminals are doing something, or wait for a line to be typed."""
+
+from __future__ import annotations
+
+import os
+import termios
+
+IDLE_STATES = (b"Z", b"T")  # ended, stopped
+
+
+def is_raw_mode(master: int) -> bool:
+    """Whether a program has switched off the terminal's line editing (ICANON)."""
+    return not termios.tcgetattr(master)[3] & termios.ICANON
+
+
+def waits_for_line(master: int, pid: int) -> bool:
+    """Whether the program started in a terminal is in the foreground and edits a line there."""
+    try:
+        modes = termios.tcgetattr(master)[3]
+        # Without ISIG it passes keys on to something else, as ssh and screen do.
+        edits_line = not modes & termios.ICANON and bool(modes & termios.ISIG)
+        return edits_line and os.tcgetpgrp(master) == pid
+    except OSError:  # nobody has the terminal open
+        return False
+
+
+def busy_sessions() -> set[int]:
+    """Return the leaders of the sessions in which another process than the leader runs, and their
+    ancestors: at Mininet's prompt, a job in the background belongs to the shell of a node."""
+    sessions = set()
+    parents = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:  # it has ended
+            continue
+        state, parent, session = fields[0], int(fields[1]), int(fields[3])
+        parents[int(name)] = parent
+        if state not in IDLE_STATES and session != int(name):
+            sessions.add(session)
+    for leader in list(sessions):
+        while (leader := parents.get(leader, 0)) > 1:
+            sessions.add(leader)
+    return sessions
