@@ -227,7 +227,7 @@ class Branches:
 
     def _end_ns(self, branch: Branch) -> int:
         """Return the last instant of a branch, so far."""
-        return self._session.now_ns if self._is_live(branch) else branch.end_ns
+        return self._session.clock.now_ns if self._is_live(branch) else branch.end_ns
 
     # -- replaying --------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class Branches:
         WanlabError if the replay fails or is cancelled; nothing is left of it then.
         """
         if self._session.is_running:
-            await self._session.hold()
+            await self._session.clock.hold()
         branch, content = await self._continuation(source, replay.progress.at_ns)
         recorded = await asyncio.to_thread(parse, content, "this session")
         folder = self._make_folder() if recorded.has_files else None

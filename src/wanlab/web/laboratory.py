@@ -113,11 +113,11 @@ class Laboratory:
             commands.SetLinkCommand: self._set_link,
             commands.TakeTcCommand: self._take_tc,
             commands.TakeSettingsCommand: self._settings.take,
-            commands.LinkUpCommand: session.link_up,
-            commands.PaceCommand: session.set_pace,
-            commands.LetRunCommand: session.let_run,
-            commands.PauseCommand: session.pause,
-            commands.StepCommand: session.step,
+            commands.LinkUpCommand: session.links.plug,
+            commands.PaceCommand: session.clock.set_pace,
+            commands.LetRunCommand: session.clock.let_run,
+            commands.PauseCommand: session.clock.pause,
+            commands.StepCommand: session.clock.step,
             commands.StepToCommand: self.slow_motion.step_to,
             commands.BreakCommand: self.slow_motion.set_breakpoint,
             commands.HistoryCommand: self._history,
@@ -148,7 +148,7 @@ class Laboratory:
     async def _check_stalls(self) -> None:
         while True:
             await asyncio.sleep(CHECK_REAL_S)
-            self.session.check_stall()
+            self.session.clock.check_stall()
             self._watch.check_running()
 
     # -- state ------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Laboratory:
             file=self.editor.file_snapshot(),
             draft=self.editor.draft_snapshot(),
             run=self.session.snapshot(),
-            clock=self.session.clock_snapshot(),
+            clock=self.session.clock.snapshot(),
             terminals=self.session.terminals.snapshot(),
             records=self.measurements.records.snapshot(),
             captures=self.measurements.captures_snapshot(),
@@ -332,7 +332,7 @@ class Laboratory:
         changed = changed_link(link, command.options, command.end)
         if self.session.is_running:
             before, after = conditions_of_ends(link), conditions_of_ends(changed)
-            await self.session.set_link(
+            await self.session.links.set_conditions(
                 link.id,
                 {
                     end: {name: after[end].get(name) for name in command.options}
@@ -340,19 +340,19 @@ class Laboratory:
                     if before[end] != after[end]
                 },
             )
-            self.session.note_link(changed)
+            self.session.links.note_drawn(changed)
         edit = commands.EditCommand(put=Elements(links=(changed,)), label="Change link")
         self.editor.edit(edit, by)
 
     async def _take_tc(self, command: commands.TakeTcCommand, by: str) -> None:
         """Draw a link as `tc` has set it in the running network."""
         changed = self._drawn_link(command.link)
-        for end, options in self.session.set_by_tc(command.link).items():
+        for end, options in self.session.links.set_by_tc(command.link).items():
             changed = changed_link(changed, options, end)
         edit = commands.EditCommand(put=Elements(links=(changed,)), label="Take over from tc")
         self.editor.edit(edit, by)
-        self.session.note_link(changed)
-        await self.session.keep_tc(command.link)
+        self.session.links.note_drawn(changed)
+        await self.session.links.keep_tc(command.link)
 
     def _drawn_link(self, id_: str) -> DrawnLink:
         for link in self.editor.document.links:

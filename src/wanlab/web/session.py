@@ -1,4 +1,4 @@
-"""The running network: start and stop, clock, and changes of its links.
+"""The running network: how it starts and stops, and what it is connected to meanwhile.
 
 Commands arrive in the server's event loop; the network lives in the thread of a NetworkWorker.
 """
@@ -8,40 +8,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 
 from wanlab import Network
 from wanlab.errors import WanlabError
-from wanlab.labs.durations import parse_duration
 from wanlab.network import Connection
-from wanlab.topology import ConditionWords
 
-from . import commands, protocol
+from . import protocol
 from .branch import Branch
 from .broadcast import Broadcast
-from .live_ports import LivePorts, PortReader, PortReadings
-from .model import ClockKind, Document, DrawnLink, End, Options
+from .live_ports import LivePorts, PortReadings
+from .model import Document
 from .node_terminals import NodeTerminals
-from .pacer import Clock, Tempo
-from .port_changes import described_change, described_plug
+from .pacer import Clock
 from .run_plan import RunPlan
-from .session_events import SessionEvent
+from .session_clock import SessionClock
+from .session_links import SessionLinks
 from .session_notes import SessionNotes
 from .worker import NetworkWorker
 
-CHECK_PORTS_REAL_S = 1.0
-MAX_STEP_NS = 3600 * 10**9
 MANY_OPERATIONS = 1000
 """A plan with so many takes seconds to perform."""
-STALLED_REAL_S = 3
-MIN_SPEED, MAX_SPEED = 0.0001, 1000.0
 
 Result = TypeVar("Result")
 Argument = TypeVar("Argument")
@@ -81,14 +74,8 @@ class NetworkSession:
         self.on_ending: list[Callable[[], None]] = []
         """Called in the loop when the network is gone."""
         self._run = protocol.RunPush()
-        self._clock = Clock()
-        self._clock_kind: ClockKind = "virtual"
-        self._tempo = Tempo()
-        self._ports: LivePorts | None = None
-        self._port_reader: PortReader | None = None
-        self._was_stalled = False
-        self._changed_ns = 0
-        """When ports were read last and something had changed."""
+        self.clock = SessionClock(broadcast, lambda: self.worker, self.network_worker)
+        self.links = SessionLinks(self.notes, self.call, self._show_ports)
         self._has_settled = asyncio.Event()
         """Set unless the network is starting."""
         self._has_settled.set()
@@ -124,32 +111,6 @@ class NetworkSession:
         """Return the state of the run."""
         return self._run
 
-    @property
-    def now_ns(self) -> int:
-        """The network's time, as browsers know it."""
-        return self._clock.now_ns
-
-    def clock_snapshot(self) -> protocol.ClockPush:
-        """Return the state of the clock."""
-        clock = self._clock
-        stalled = ""
-        if self.worker is not None and self.worker.stalled_real_s > STALLED_REAL_S:
-            stalled = (
-                "time has not passed for seconds: a program computes without a pause (Ctrl-C ends it), "
-                "or this computer is busy"
-            )
-        return protocol.ClockPush(
-            now_ns=clock.now_ns,
-            speed=clock.speed,
-            pace="real" if clock.tempo.is_paced else "fast",
-            wanted_speed=clock.tempo.speed,
-            runs_always=clock.tempo.runs_always,
-            is_paused=clock.is_paused,
-            is_moving=clock.is_moving,
-            clock=self._clock_kind,
-            stalled=stalled,
-        )
-
     def network_worker(self) -> NetworkWorker:
         """Return the worker. WanlabError if the network is not running."""
         if self.worker is None or not self.is_running:
@@ -173,8 +134,7 @@ class NetworkSession:
             raise WanlabError("a network is running already")
         self.terminals.close_all()
         self.notes.branch = branch
-        self._tempo = replace(self._tempo, is_paced=is_paced, speed=1.0)
-        self._clock = Clock(tempo=self._tempo)
+        self.clock.reset(is_paced=is_paced)
         began_real_s = time.monotonic()
 
         def begin(network: Network) -> None:
@@ -202,18 +162,13 @@ class NetworkSession:
             on_building=self._note_building,
             on_break=self._note_break,
             on_leaving=lambda network: self._leave(network, branch),
-            tempo=self._tempo,
+            tempo=self.clock.tempo,
         )
 
     def _starting_text(self) -> str:
         assert self.plan is not None
         count = len(self.plan.topology.nodes)
         return f"starting {count:,} nodes" if count > 1 else "starting"
-
-    async def hold(self) -> None:
-        """Pause virtual time."""
-        worker = self.network_worker()
-        await self.call(lambda network: worker.pause(network, is_paused=True))
 
     async def recorded_so_far(self) -> bytes:
         """Return the session file of the running network, after everything was noted that goes with
@@ -275,20 +230,21 @@ class NetworkSession:
             network, ports = await asyncio.wrap_future(worker.submit(take_over))
         finally:
             self.is_switching = False
-        self._ports = ports
+        down = branch.links_down_at(branch.end_ns)
+        self.links.begin(ports, down)
         self.terminals.list.replace_all(terminals)
-        self._clock_kind = network.clock
+        self.clock.kind = network.clock
         difference = network.difference
         warnings = [f"the replay differs from the session: {difference}"] if difference else []
         self._set_run(
             protocol.RunPush(
                 phase="running",
                 ports=ports.ports,
-                links_down=branch.links_down_at(branch.end_ns),
+                links_down=down,
                 warnings=(*network.warnings, *warnings),
             )
         )
-        await self.hold()
+        await self.clock.hold()
 
     async def stop(self, *_: object) -> None:
         """End the network and wait until it is gone."""
@@ -314,26 +270,6 @@ class NetworkSession:
         if is_stale != self._run.is_stale:
             self._set_run(msgspec.structs.replace(self._run, is_stale=is_stale))
 
-    def note_link(self, link: DrawnLink) -> None:
-        """Note that the running network has a link as it is drawn now."""
-        branch = self.branch
-        if branch is None:
-            return
-        before = next((one for one in branch.plan.document.links if one.id == link.id), None)
-        if before == link:
-            return
-        branch.plan = branch.plan.with_link(link)
-        self.notes.note(
-            SessionEvent(
-                at_ns=self._changed_ns,
-                kind="link",
-                text=described_change(branch.plan.document, before, link),
-                link=link.id,
-                before=before,
-                after=link,
-            )
-        )
-
     def node_id(self, name: str) -> str:
         """Return the id of the node that was started with this name."""
         if self.plan is None:
@@ -353,17 +289,13 @@ class NetworkSession:
 
     def _begin(self, network: Network) -> tuple[Network, LivePorts]:
         """Begin to serve a network that has started."""
-        assert self.plan is not None
         assert self.branch is not None
         self.notes.begin(network, self.branch)
         network.host_service["open"] = self._open_file
         network.host_service["terminal"] = self.terminals.serve_request
         for call in self.on_running:
             call(network)
-        self._port_reader = PortReader(network)
-        readings = self._port_reader.read()
-        self._changed_ns = readings.now_ns
-        return network, LivePorts(self.plan, network, readings)
+        return network, self.links.read_all(network, self.branch)
 
     def _leave(self, network: Network, branch: Branch) -> None:
         """Keep the recording of a network that ends."""
@@ -377,9 +309,8 @@ class NetworkSession:
             call(network)
         if (worker := self.worker) is not None:
             self.terminals.check(worker)
-        reader = self._port_reader
-        if reader is not None and reader.is_due(CHECK_PORTS_REAL_S):
-            self._in_loop(self._update_ports)(reader.read())
+        if (readings := self.links.read_if_due()) is not None:
+            self._in_loop(self._update_ports)(readings)
 
     def _note_building(self, done: int, of: int) -> None:
         if of >= MANY_OPERATIONS:
@@ -415,40 +346,32 @@ class NetworkSession:
         network, ports = started
         if self.plan is None or self.worker is None or self._run.phase != "starting":
             return
-        self._clock_kind = network.clock
-        self._ports = ports
+        self.clock.kind = network.clock
+        self.links.begin(ports)
         self._set_run(
             protocol.RunPush(phase="running", ports=ports.ports, warnings=tuple(network.warnings))
         )
-        self._broadcast.push(self.clock_snapshot())
+        self.clock.push()
 
     def _set_progress(self, text: str) -> None:
         if self._run.phase == "starting":
             self._set_run(msgspec.structs.replace(self._run, progress=text))
 
     def _update_ports(self, readings: PortReadings) -> None:
-        if self.is_running and self._ports is not None and self._ports.update(readings):
-            self._changed_ns = readings.now_ns
-            self._push_ports(is_explained=False)
+        if self.is_running:
+            self.links.update(readings)
 
-    def _push_ports(self, *, is_explained: bool = True) -> None:
-        """Tell browsers of changed ports; `is_explained`: another event says what has changed."""
-        assert self._ports is not None
-        before, after = self._run.ports, self._ports.ports
-        self.notes.note_ports(before, after, self._changed_ns, is_explained=is_explained)
-        self._set_run(msgspec.structs.replace(self._run, ports=after))
+    def _show_ports(self, ports: tuple[protocol.LivePort, ...], down: tuple[str, ...]) -> None:
+        self._set_run(msgspec.structs.replace(self._run, ports=ports, links_down=down))
 
     def _set_clock_of(self, branch: Branch, clock: Clock) -> None:
         if branch is self.branch:
-            self._set_clock(clock)
-
-    def _set_clock(self, clock: Clock) -> None:
-        self._clock, self._tempo = clock, clock.tempo
-        self._broadcast.push(self.clock_snapshot())
-        self.notes.push()
+            self.clock.set(clock)
+            self.notes.push()
 
     def _end(self, cause: BaseException | None) -> None:
-        self.worker, self._ports, self._port_reader = None, None, None
+        self.worker = None
+        self.links.end()
         if not self.is_switching:
             self.terminals.list.end_all()
         for call in self.on_ending:
@@ -464,110 +387,4 @@ class NetworkSession:
                 else WanlabError(f"internal error: {cause!r}")
             )
             self._set_run(protocol.RunPush(phase="failed", error=self._error_body(error)))
-        self._clock = replace(self._clock, is_moving=False, speed=0.0)
-        self._broadcast.push(self.clock_snapshot())
-
-    def check_stall(self) -> None:
-        """Tell browsers if a program begins or ceases to keep time from passing."""
-        is_stalled = bool(self.clock_snapshot().stalled)
-        if is_stalled != self._was_stalled:
-            self._was_stalled = is_stalled
-            self._broadcast.push(self.clock_snapshot())
-
-    # -- the clock --------------------------------------------------------------------------------
-
-    async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
-        """Change the pace of virtual time."""
-        if not MIN_SPEED <= command.speed <= MAX_SPEED:
-            raise WanlabError(f"cannot run at x{command.speed}", f"x{MIN_SPEED} to x{MAX_SPEED:g}")
-        worker, is_paced = self.network_worker(), command.pace == "real"
-        await self.call(
-            lambda network: worker.set_pace(network, is_paced=is_paced, speed=command.speed)
-        )
-
-    async def let_run(self, command: commands.LetRunCommand, by: str = "") -> None:
-        """Let virtual time pass always, or only while a command runs."""
-        worker = self.network_worker()
-        await self.call(lambda network: worker.let_run(network, always=command.always))
-
-    async def pause(self, command: commands.PauseCommand, by: str = "") -> None:
-        """Pause virtual time, or resume it."""
-        worker = self.network_worker()
-        await self.call(lambda network: worker.pause(network, is_paused=command.paused))
-
-    async def step(self, command: commands.StepCommand, by: str = "") -> None:
-        """Let some virtual time pass, then pause."""
-        worker, duration_ns = self.network_worker(), parse_duration(command.duration)
-        if not 0 < duration_ns <= MAX_STEP_NS:
-            raise WanlabError(f"cannot step {command.duration}", "more than 0, and an hour at most")
-        await self.call(lambda network: worker.step(network, duration_ns))
-
-    # -- links ------------------------------------------------------------------------------------
-
-    def port_names(self, link: str) -> tuple[str, str]:
-        """Return the names of the two ports of a running link."""
-        self.network_worker()
-        assert self._ports is not None
-        return self._ports.names_of(link)
-
-    def set_by_tc(self, link: str) -> dict[End, Options]:
-        """Return the settings of `tc` at a running link, for each end."""
-        self.port_names(link)
-        assert self._ports is not None
-        return self._ports.set_by_tc(link)
-
-    async def keep_tc(self, link: str) -> None:
-        """Note that the settings of `tc` at a link are drawn now."""
-        readings = await self._change_ports(lambda network: None)
-        assert self._ports is not None
-        self._ports.set_drawn(self.port_names(link), readings)
-        self._changed_ns = readings.now_ns
-        self._push_ports()
-
-    async def _change_ports(self, change: Callable[[Network], None]) -> PortReadings:
-        """Perform a change, and return the ports as they are then."""
-        reader = self._port_reader
-
-        def perform(network: Network) -> PortReadings:
-            change(network)
-            assert reader is not None
-            return reader.read()
-
-        return await self.call(perform)
-
-    async def link_up(self, command: commands.LinkUpCommand, by: str = "") -> None:
-        """Unplug a link of the running network, or plug it in again."""
-        names = self.port_names(command.link)
-
-        def set_ports_up(network: Network) -> None:
-            for port in names:
-                network.set_port_up(port, command.up)
-
-        readings = await self._change_ports(set_ports_up)
-        down = {*self._run.links_down} - {command.link}
-        down |= set() if command.up else {command.link}
-        self._run = msgspec.structs.replace(self._run, links_down=tuple(sorted(down)))
-        assert self._ports is not None
-        assert self.plan is not None
-        self._ports.update(readings)
-        self._changed_ns = readings.now_ns
-        text = described_plug(self.plan.document, command.link, is_up=command.up)
-        event = SessionEvent(
-            at_ns=readings.now_ns, kind="link", text=text, link=command.link, up=command.up
-        )
-        self.notes.note(event)
-        self._push_ports()
-
-    async def set_link(self, link: str, conditions: Mapping[End, Options]) -> None:
-        """Change conditions of a running link. `conditions` are by end; None removes one."""
-        ends = dict(zip("ab", self.port_names(link), strict=True))
-
-        def set_ports(network: Network) -> None:
-            for end, options in conditions.items():
-                network.set_port(ends[end], **cast(ConditionWords, options))
-
-        readings = await self._change_ports(set_ports)
-        assert self._ports is not None
-        self._ports.set_drawn([ends[end] for end in conditions], readings)
-        self._changed_ns = readings.now_ns
-        self._push_ports()
+        self.clock.stop()

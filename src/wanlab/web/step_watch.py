@@ -61,7 +61,7 @@ class StepWatch:
             return
         place = place_of(terminal, command)
         if command.status is None:
-            now_ns = self._session.clock_snapshot().now_ns
+            now_ns = self._session.clock.snapshot().now_ns
             self._running[terminal.name] = (terminal, command, now_ns)
             self._mark(self._commands.begun(place, command, self._done))
         else:
@@ -72,7 +72,7 @@ class StepWatch:
         """Mark the steps whose programs are still running."""
         if not self._begin_unit():
             return
-        now_ns = self._session.clock_snapshot().now_ns
+        now_ns = self._session.clock.snapshot().now_ns
         for name, (terminal, command, began_ns) in list(self._running.items()):
             if terminal.status is not None:
                 del self._running[name]
