@@ -87,6 +87,14 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return mean, float(quantile * known.std(ddof=1) / np.sqrt(known.size))
 
 
+def format_interval(mean: float, half: float) -> str:
+    """Return a mean with four digits, and half the width of its confidence interval if there is one."""
+    if mean != mean:
+        return "-"
+    digits = f"{mean:.4g}" if mean == round(mean) else f"{mean:#.4g}".rstrip(".")
+    return digits if half != half else f"{digits} ± {half:.2g}"
+
+
 def spread(
     groups: Groups,
     x: Scale,

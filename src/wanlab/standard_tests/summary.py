@@ -25,7 +25,10 @@ def text(results: Results) -> str:
     first = results.results[0]
     rows = [["", *variants, "unit"]] if len(variants) > 1 else []
     for name, metric in first.metrics.items():
-        cells = [_cell([run[name] for run in runs]) for runs in variants.values()]
+        cells = [
+            spread.format_interval(*spread.interval([run[name] for run in runs]))
+            for runs in variants.values()
+        ]
         rows.append([title(name), *cells, metric.unit])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [*_heading(first, results), ""]
@@ -62,10 +65,3 @@ def _heading(first: Result, results: Results) -> Iterator[str]:
     seeds = len({result.seed for result in results})
     count = f"{seeds} seeds (mean ± half the 95 % interval)" if seeds > 1 else "1 seed"
     yield f"{path}; {parameters['seconds']} s of load; {count}"
-
-
-def _cell(values: list[float]) -> str:
-    mean, half = spread.interval(values)
-    if mean != mean:
-        return "-"
-    return f"{mean:.4g}" if half != half else f"{mean:.4g} ± {half:.2g}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from wanlab import plot
 from wanlab.errors import RecordError, WanlabError
-from wanlab.plot.spread import interval
+from wanlab.plot.spread import format_interval, interval
 from wanlab.record import Provenance
 from wanlab.run.definition import KERNEL
 
@@ -34,7 +34,8 @@ table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
 th, td { padding: .2em .8em; border-bottom: 1px solid #ddd; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1.5em 0; } figure svg { max-width: 100%; height: auto; }
-.warning { color: #b00000; } pre { background: #f5f5f5; padding: .6em; overflow-x: auto; }
+.warning { color: #b00000; } pre { background: #f5f5f5; padding: .6em;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 
@@ -108,16 +109,12 @@ def _means(results: ResultSet) -> Iterator[str]:
         cells = [*map(str, point), str(len(group))]
         for name in units:
             values = [each.metrics[name].value for each in group if name in each.metrics]
-            cells.append(_with_interval(*interval(values)))
+            cells.append(format_interval(*interval(values)))
         yield "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
     yield "</table>"
-    yield "<p>± gives half the width of the 95 % confidence interval of the mean over the seeds.</p>"
-
-
-def _with_interval(mean: float, half: float) -> str:
-    if mean != mean:
-        return "-"
-    return f"{mean:.4g}" if half != half else f"{mean:.4g} ± {half:.2g}"
+    if any(len(group) > 1 for group in groups.values()):
+        what = "half the width of the 95 % confidence interval of the mean over the seeds"
+        yield f"<p>± gives {what}.</p>"
 
 
 def _failures(results: ResultSet) -> Iterator[str]:
