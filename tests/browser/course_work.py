@@ -140,7 +140,7 @@ class CourseWork:
             self._wait_for_tick(step, terminals)
             if step.enter:
                 self._wait_for_prompts(terminals)
-        self.walk.done.append(step.n)
+        self.walk.done += [step.n, *step.enter]
 
     def _solve(self, step: Step) -> None:
         """Perform a step that the lesson does not show."""
