@@ -204,6 +204,22 @@ def test_a_busy_terminal_takes_nothing(unit: Unit, tmp_path: Path) -> None:
     assert 99 < outcomes[2].seconds < 101
 
 
+def test_a_server_that_ends_by_itself_leaves_its_terminal_for_the_next(
+    unit: Unit, tmp_path: Path
+) -> None:
+    """It ends when its client's last packet arrives: later than the client."""
+    outcomes = perform(
+        unit,
+        tmp_path / "home",
+        typed(1, "h1", "tc qdisc add dev h1-eth0 root netem delay 10ms"),
+        typed(2, "h2", "iperf3 -s -1", starts="one test"),
+        typed(3, "h1", "iperf3 -c 10.0.0.2 -n 1M"),
+        typed(4, "h2", "iperf3 -s", starts="server"),
+        typed(5, "h1", "iperf3 -c 10.0.0.2 -n 1M", says=("iperf Done.",)),
+    )
+    assert [outcome.problems for outcome in outcomes] == [[]] * 5
+
+
 def test_each_step_shows_what_was_printed_in_its_time(unit: Unit, tmp_path: Path) -> None:
     outcomes = perform(
         unit,

@@ -236,6 +236,8 @@ class StepRunner:
 
     def _free_shell(self, name: str) -> LabShell:
         shell = self.shell(name)
+        if shell.is_busy and any(command.shell is shell for command in self._started.values()):
+            shell.wait(SETTLE_NS)  # `iperf3 -s -1` ends a round trip after its client
         if not shell.is_busy:
             self._conclude_ended(shell)
             return shell
