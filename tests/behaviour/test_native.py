@@ -48,6 +48,20 @@ def test_processes_of_the_computer_are_not_seen_in_it(start: Start) -> None:
     assert len(processes) <= 3  # the agent, ls, and its shell
 
 
+def test_its_programs_obey_ctrl_c_though_wanlab_runs_in_the_background() -> None:
+    """A script's shell has what it runs with `&` ignore Ctrl-C, which programs would inherit."""
+    code = (
+        "from wanlab import Network, shapes\n"
+        "with Network(shapes.single(2), machine='native') as net:\n"
+        "    print(int(net['h1'].start('sleep 1000').stop()))\n"
+    )
+    ignoring = ["sh", "-c", 'trap "" INT QUIT; exec "$@"', "sh"]
+    done = subprocess.run(
+        [*ignoring, sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{-signal.SIGINT}\n"
+
+
 def test_settings_of_the_whole_computer_cannot_be_changed_in_it(start: Start) -> None:
     net = start(shapes.minimal(), machine="native")
     with pytest.raises(CommandError):

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         is_raw_mode: bool
 
 
-DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores these; a child must not
+DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT]
+"""What a child must not ignore: Python ignores the first two, and a shell that runs wanlab in the
+background has it ignore the others, which a native machine inherits."""
 
 
 class ChildProcess:  # a plain class: importing `dataclasses` takes a tenth of a machine's start
