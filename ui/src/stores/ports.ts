@@ -1,6 +1,6 @@
 /** Names and addresses of ports: as planned from the document and, while it runs, as they are. */
-import { useMemo } from "react";
 import { create } from "zustand";
+import { useShallow } from "zustand/react/shallow";
 import { onPush } from "../connection";
 import type { LivePort } from "../protocol";
 import { useRunning } from "./running";
@@ -25,15 +25,12 @@ export function usePort(link: string, end: "a" | "b"): LivePort | undefined {
 }
 
 /** What `tc` has set at the ends of a link of the running network, where that is not what is drawn. */
-export function useTc(link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
-  const a = useRunning((state) => state.ports[`${link} a`]?.tc ?? null);
-  const b = useRunning((state) => state.ports[`${link} b`]?.tc ?? null);
-  return useMemo(() => ({ a, b }), [a, b]);
-}
-
-/** As `useTc`, outside of components. */
 export function tcOf(ports: Ports, link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
   return { a: ports[`${link} a`]?.tc ?? null, b: ports[`${link} b`]?.tc ?? null };
+}
+
+export function useTc(link: string): ReturnType<typeof tcOf> {
+  return useRunning(useShallow((state) => tcOf(state.ports, link)));
 }
 
 const byNode = new WeakMap<Ports, Map<string, LivePort[]>>();
