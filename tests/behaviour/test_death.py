@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from machines import needs_the_kernel_itself
 from patience import PATIENCE_S
 
 from wanlab import Network, shapes
@@ -278,6 +279,7 @@ def test_more_memory_than_there_is_is_refused_before_anything_starts(tmp_path: P
         pass
 
 
+@needs_the_kernel_itself
 def test_a_kernel_cut_short_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wanlab.machine.embedded import find_image
 
@@ -310,6 +312,7 @@ def test_on_the_real_clock_time_passes_by_itself(start: Start) -> None:
     assert net["h1"].run("sleep 0.2").seconds >= 0.2
 
 
+@needs_the_kernel_itself
 def test_a_suspended_kernel_is_named_and_can_continue(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

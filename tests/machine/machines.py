@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,13 @@ def _iperf3_version() -> tuple[int, ...]:
 # Debian 12 has 3.12, Ubuntu 24.04 3.16: docs/measurement.md, Three ways to look, says what changes.
 counts_every_byte = pytest.mark.skipif(
     _iperf3_version() >= (3, 16), reason="iperf3 has threads here, and counts whole blocks"
+)
+
+# With an image that test_xstate.simulate_processor made, the kernel is a script that starts the kernel
+# under a tracer.
+needs_the_kernel_itself = pytest.mark.skipif(
+    (Path(os.environ.get("WANLAB_KERNEL", "")) / "fake_xstate").exists(),
+    reason="the kernel runs under a simulated processor here",
 )
 
 

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from machines import needs_the_kernel_itself
 from patience import PATIENCE_S
 
 from wanlab.errors import MachineError, RequirementError
@@ -51,6 +52,7 @@ def run_limited(limits: list[str], *arguments: str, folder: Path) -> tuple[int, 
 
 
 @pytest.mark.machine
+@needs_the_kernel_itself
 @pytest.mark.parametrize("limits", [["--yama", "1"], ["--personality"]])
 def test_a_machine_runs_on_a_hardened_computer(limits: list[str], tmp_path: Path) -> None:
     status, output, errors = run_limited(limits, *PING, folder=tmp_path)
