@@ -7,7 +7,7 @@
 # as_user LINE            run a line of shell as the user `student` in the new system
 # The last line of a script is: exit $failed
 
-[ "$(id -u)" = 0 ] || { echo "$0: debootstrap and chroot need root" >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo "$0: debootstrap and mounts need root" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "$0: install debootstrap first" >&2; exit 2; }
 
 failed=0
@@ -64,7 +64,11 @@ must() {
     failed=$failed_before
 }
 
-inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+# As a container's, its root is that of a mount namespace: a native machine's nodes would leave a chroot.
+inside() {
+    unshare --mount sh -c 'cd "$0" && pivot_root . . && umount -l . && exec "$@"' "$root" \
+        /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
+}
 as_user() { inside su - student -c "export LANG=C.UTF-8; $*"; }
 
 make_system() {
