@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -20,7 +21,9 @@ from patience import PATIENCE_S
 from web_client import RefusedCommandError, Terminal, Visitor, WebClient, free_port, wait_until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from wanlab.machine.embedded import landlock_version
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import find_image, landlock_version
+from wanlab.web.classroom.sandbox import check_readable, needed_folders
 
 pytestmark = pytest.mark.skipif(not landlock_version(), reason="no Landlock here")
 SECRET = "only for Bob"
@@ -414,9 +417,24 @@ def digest_of(folder: Path) -> str:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
-def test_a_student_can_have_a_user_of_their_own() -> None:
+def test_a_user_who_cannot_read_wanlab_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "private").mkdir(mode=0o700)
+    with pytest.raises(RequirementError, match=r"nobody cannot read .*/private"):
+        check_readable("nobody", [Path("/usr"), Path("/no such folder"), tmp_path / "private"])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
+def test_a_student_can_have_a_user_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
         Path(place).chmod(0o755)
+        # Root's own kernel is in root's home folder, which others cannot read.
+        shutil.copytree(find_image().folder, Path(place, "kernel"))
+        monkeypatch.setenv("WANLAB_KERNEL", str(Path(place, "kernel")))
+        try:
+            check_readable("nobody", needed_folders())
+        except RequirementError as error:
+            pytest.skip(str(error))
         folder = class_folder(Path(place), "Ada,nobody", "Bob,", column="student,user")
         nobody = pwd.getpwnam("nobody")
         with ClassServer(folder) as server:

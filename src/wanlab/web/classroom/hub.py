@@ -25,7 +25,14 @@ from ..folder import write_atomically
 from .front import ServeConnection
 from .messages import Status
 from .roster import Participant, Roster, cookie_of
-from .sandbox import MEMORY, StudentSandbox, account_of, check_separation, readable_folders
+from .sandbox import (
+    MEMORY,
+    StudentSandbox,
+    check_readable,
+    check_separation,
+    needed_folders,
+    readable_folders,
+)
 from .student_process import StudentProcess
 from .student_server import StudentSettings
 
@@ -86,7 +93,7 @@ class Hub:
         check_separation(roster.folder, self._readable)
         for it in roster.participants:
             if it.user:
-                account_of(it.user)
+                check_readable(it.user, needed_folders())
         self.roster = roster
         self.address = address
         self.networks = networks

@@ -13,6 +13,7 @@ import os
 import pwd
 import resource
 import signal
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -92,6 +93,11 @@ def readable_folders() -> tuple[Path, ...]:
     return tuple(Path(name) for name in dict.fromkeys(names))
 
 
+def needed_folders() -> tuple[Path, ...]:
+    """Return the folders without which no student's process starts."""
+    return PACKAGE, Path(sys.prefix), find_image().program.parent
+
+
 def _drop_capabilities() -> None:
     """Drop root's capabilities, because Landlock does not restrict CAP_PERFMON.
 
@@ -127,3 +133,25 @@ def account_of(name: str) -> pwd.struct_passwd:
             "run the server as root, or remove the column `user`",
         )
     return account
+
+
+def check_readable(name: str, folders: Iterable[Path]) -> None:
+    """RequirementError if the programs of another user could not read one of these folders."""
+    account = account_of(name)
+    if account.pw_uid == os.geteuid():
+        return
+    script = 'for it; do [ -r "$it" ] || { echo "$it"; exit; }; done'
+    tried = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *(str(it) for it in folders if it.exists())],
+        user=account.pw_uid,
+        group=account.pw_gid,
+        extra_groups=os.getgrouplist(name, account.pw_gid),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if tried.stdout:
+        raise RequirementError(
+            f"the user {name} cannot read {tried.stdout.strip()}, which a student's programs need",
+            "install wanlab and its kernel where all users can read them, in /opt for instance",
+        )
