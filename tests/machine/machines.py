@@ -42,7 +42,7 @@ counts_every_byte = pytest.mark.skipif(
 # With an image that test_xstate.simulate_processor made, the kernel is a script that starts the kernel
 # under a tracer.
 needs_the_kernel_itself = pytest.mark.skipif(
-    (Path(os.environ.get("WANLAB_KERNEL", "")) / "fake_xstate").exists(),
+    (Path(os.environ.get("WANLAB_KERNEL", "")) / "linux.real").exists(),
     reason="the kernel runs under a simulated processor here",
 )
 

@@ -91,9 +91,10 @@ class Hub:
     ) -> None:
         self._readable = readable_folders()
         check_separation(roster.folder, self._readable)
+        needed = needed_folders()
         for it in roster.participants:
             if it.user:
-                check_readable(it.user, needed_folders())
+                check_readable(it.user, needed)
         self.roster = roster
         self.address = address
         self.networks = networks

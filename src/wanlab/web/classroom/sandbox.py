@@ -142,7 +142,7 @@ def check_readable(name: str, folders: Iterable[Path]) -> None:
         return
     script = 'for it; do [ -r "$it" ] || { echo "$it"; exit; }; done'
     tried = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", *(str(it) for it in folders if it.exists())],
+        ["/bin/sh", "-c", script, "sh", *map(str, folders)],
         user=account.pw_uid,
         group=account.pw_gid,
         extra_groups=os.getgrouplist(name, account.pw_gid),
