@@ -33,6 +33,7 @@ fi
 root=$(mktemp -d /var/tmp/wanlab-try-XXXXXX)
 chmod 755 "$root"
 end() {
+    pkill -KILL -P $$ unshare || true # with it ends all that was started in the new system
     ! mountpoint -q "$root" || umount --recursive "$root" || umount --recursive --lazy "$root"
     rm -rf --one-file-system "$root"
     rm -f "$root.log" "$root.log.errors"
@@ -65,8 +66,10 @@ must() {
 }
 
 # As a container's, its root is that of a mount namespace: a native machine's nodes would leave a chroot.
+# Its processes have a PID namespace, and end with it. The shell in it is their init, which reaps.
 inside() {
-    unshare --mount sh -c 'cd "$0" && pivot_root . . && umount -l . && exec "$@"' "$root" \
+    unshare --mount --pid --fork --kill-child \
+        sh -c 'cd "$0" && pivot_root . . && umount -l . && mount -t proc proc /proc && "$@"; exit $?' "$root" \
         /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
 }
 as_user() { inside su - student -c "export LANG=C.UTF-8; $*"; }
