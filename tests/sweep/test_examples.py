@@ -35,11 +35,16 @@ def test_a_study_measures_what_it_draws(name: str, tmp_path: Path) -> None:
     assert len(list((tmp_path / "figures").glob("*.svg"))) == len(study.plots)
 
 
+def blocks(page: str, kind: str) -> list[str]:
+    """Return the examples of a kind on a page."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S)
+
+
 def test_the_page_on_sweeps_says_the_same_twice(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     goodputs = []
     for kind, ending in (("python", "py"), ("yaml", "yaml")):
-        (text,) = re.findall(rf"^```{kind}\n(.*?iperf3 -s.*?)^```$", page, re.M | re.S)
+        text = next(each for each in blocks(page, kind) if "iperf3 -s" in each)
         path = tmp_path / f"buffers.{ending}"
         path.write_text(text.replace("-t 10", "-t 1"))
         experiment = load_experiment(path)
@@ -47,3 +52,14 @@ def test_the_page_on_sweeps_says_the_same_twice(tmp_path: Path) -> None:
         goodputs.append(experiment.run(cache=False, here=True, buffer="0.5bdp")["goodput"])
     assert goodputs[0] == pytest.approx(goodputs[1], rel=0.2)  # one shapes both directions
     assert goodputs[0] > 10
+
+
+def test_the_page_on_sweeps_branches_after_a_warm_up(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    path = tmp_path / "queues.py"
+    text = next(each for each in blocks(page, "python") if "branch()" in each)
+    path.write_text(text.replace("10s", "3s"))
+    result = load_experiment(path).run(cache=False, here=True)
+    # FQ_CoDel serves a sparse flow first; the other's queue, of 1,000 packets, goes on filling.
+    assert 20 < result["rtt_fq_codel"] < 25
+    assert result["rtt_fifo"] > 2 * result["rtt_fq_codel"]
