@@ -45,7 +45,7 @@ PATIENCE_S = 300.0
 
 
 def main() -> int:
-    options = _arguments()
+    options = arguments()
     report = Report("course_ui")
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
@@ -76,10 +76,12 @@ def solution_of(unit: Unit) -> Sequence[Step]:
     return ()
 
 
-def go_through(browser: Any, unit: Unit, options: argparse.Namespace, report: Report) -> Walk:
+def go_through(
+    browser: Any, unit: Unit, options: argparse.Namespace, report: Report, *server_arguments: str
+) -> Walk:
     """Do a unit in a new window, with a server and a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as place:
-        server = Server(Path(place), options.pages)
+        server = Server(Path(place), options.pages, *server_arguments)
         server.start()
         context = browser.new_context(viewport=SIZE)
         try:
@@ -121,7 +123,8 @@ def add_row(report: Report, table: Table, unit: Unit, walk: Walk, seconds: float
         report.note(f"          {what}")
 
 
-def _arguments() -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line; `words` are used instead of this program's own."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("unit", nargs="*", help="such as 5, ex3 or prob1; by default all")
     parser.add_argument("--speed", choices=SPEEDS[-6:], default="×20")  # noqa: RUF001
@@ -130,7 +133,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--pages", type=Path, default=STATIC, help="folder of the built pages")
     parser.add_argument("-v", "--verbose", action="store_true", help="print each step")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

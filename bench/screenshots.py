@@ -1,8 +1,8 @@
 """Screenshots of the page, to judge how it looks: two labs from the first click to the passed check.
 
 Labs 5 and 16 are performed as in `./dev bench course_ui`, with a picture after each section. Tests of
-the page add slow motion with packets in flight, the packet list, 1,000 nodes, the teacher's page of a
-class, and Firefox. Nothing is measured.
+the page add the time line with its branches, slow motion with packets in flight, the packet list, 1,000
+nodes, the teacher's page of a class, and Firefox. Nothing is measured.
 
     series     what the pictures show
     pictures   how many there are
@@ -22,7 +22,7 @@ from _report import Report
 
 ROOT = Path(__file__).parent.parent
 LABS = ("5", "16")
-TESTS = ("slow_motion", "packets", "large", "class_page", "firefox")
+TESTS = ("timeline", "slow_motion", "packets", "large", "class_page", "firefox")
 
 
 def main() -> int:

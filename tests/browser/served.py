@@ -18,18 +18,19 @@ main()
 
 
 class Server:
-    """`wanlab web` over a folder."""
+    """`wanlab web` over a folder, with more arguments of the command line."""
 
-    def __init__(self, folder: Path, pages: Path) -> None:
+    def __init__(self, folder: Path, pages: Path, *arguments: str) -> None:
         self.folder = folder
+        self._arguments = arguments
         self._program = (SERVER, str(pages))
         self._server: web_client.Server | None = None
         self.url = ""
         self.port = web_client.free_port()
 
     def start(self) -> None:
-        port = str(self.port)
-        self._server = web_client.Server(self.folder, "--port", port, program=self._program)
+        arguments = ("--port", str(self.port), *self._arguments)
+        self._server = web_client.Server(self.folder, *arguments, program=self._program)
         self.url = self._server.url
 
     def end(self, number: int = signal.SIGTERM) -> None:

@@ -8,6 +8,8 @@
 # (Yama, overcommit, huge pages) and starts networks. A transfer's output must be the same, byte for
 # byte, on each of these computers and on this one.
 #
+# With SESSIONS=FOLDER, each *.wanlab of that folder is replayed there instead, and must say the same.
+#
 # It needs root, debootstrap, e2fsprogs and qemu-system-x86, takes an hour, and leaves nothing behind.
 set -euo pipefail
 
@@ -25,6 +27,7 @@ mkdir "$root/wheels" && cp "$wheel" "$root/wheels/"
 cp "$here/tools/distributions/inside_computer.py" "$root/"
 fetch() { inside sh -c 'python3 -m venv /opt/wanlab && /opt/wanlab/bin/pip install -q /wheels/wanlab-*.whl'; }
 must "install the wheel" fetch
+[ -z "${SESSIONS:-}" ] || install -m 644 -D -t "$root/sessions" "$SESSIONS"/*.wanlab
 inside sh -c "su student -c 'cd && /opt/wanlab/bin/python /inside_computer.py --transfer'" >"$root/expected"
 echo "this computer: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2 | xargs): transfer $(cut -c1-16 "$root/expected")"
 
