@@ -14,6 +14,7 @@ from wanlab import Network, shapes
 from wanlab.errors import CommandError, WanlabError
 from wanlab.machine.embedded import find_image
 from wanlab.network import Process
+from wanlab.network.replay import differences_here
 from wanlab.session import RecordedSession, SessionError, read
 from wanlab.session.recorded import ReceivedFrame, SentPiece
 
@@ -244,6 +245,14 @@ def test_a_session_is_replayed_on_the_same_kernel_by_whatever_name(
     session = with_header(read(original[0]), kernel="9.99-of-somebody")
     with Network.replay(session, until="1s") as network:
         assert network.difference is None
+
+
+def test_another_version_of_wanlabs_python_is_named(
+    original: tuple[Path, list[tuple[int, str, bytes]]],
+) -> None:
+    assert not any("wanlab's Python" in each for each in differences_here(read(original[0])))
+    (difference,) = differences_here(with_header(read(original[0]), python_version="3.9.1"))
+    assert difference.startswith("wanlab's Python: recorded with 3.9.1, here is 3.")
 
 
 def test_a_warm_up_is_the_same_in_a_second_run_and_in_a_branch(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the machine's time stands still.
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 import uuid
@@ -90,6 +91,7 @@ class NetworkRecording:
             "visible_folders": list(options.visible_folders),
             "allow_connect": [f"{address}:{port}" for address, port in options.allow_connect],
             "python": sys.executable,
+            "python_version": platform.python_version(),
             "topology": plain.topology_to_plain(self_contained(topology)),
             "files_left_out": left_out,
         }

@@ -7,6 +7,7 @@ is as it was at that instant, with its processes, and can go on in another way.
 
 from __future__ import annotations
 
+import platform
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -100,6 +101,10 @@ def differences_here(session: RecordedSession) -> list[str]:
             f"the kernel {header['kernel_release']} (manifest {header['kernel_manifest'][:12]}) "
             f"recorded it, this one has the manifest {kernel_manifest[:12]}"
         )
+    # Mininet scripts and the prompt run in wanlab's own Python. Older session files do not name it.
+    python, our_python = header.get("python_version"), platform.python_version()
+    if python is not None and python != our_python:
+        differences.append(f"wanlab's Python: recorded with {python}, here is {our_python}")
     here = tool_versions(ENVIRONMENT)
     for name, version in session.programs.items():
         if name in here and here[name] != version:
