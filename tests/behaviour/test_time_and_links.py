@@ -96,8 +96,14 @@ def test_hosts_find_each_other_by_name_on_every_machine(start: Start, machine: M
 def test_a_rate_is_kept_on_every_machine(start: Start, machine: MachineKind, wire: str) -> None:
     need(machine, "queue tbf")
     net = start(shapes.minimal(rate="20Mbps"), machine=machine, wire=wire)
-    interval = iperf3(net, "h1", "h2", "-t 2 -O 1")["sum_received"]
-    assert interval["bits_per_second"] == pytest.approx(20e6 * MSS_BYTES / 1514, rel=0.1)
+    expected = pytest.approx(20e6 * MSS_BYTES / 1514, rel=0.1)
+    rates = []
+    # On the real clock, a busy computer can be slower than the link, but never faster.
+    for _ in range(1 if net.clock == "virtual" else 5):
+        rates.append(iperf3(net, "h1", "h2", "-t 2 -O 1")["sum_received"]["bits_per_second"])
+        if rates[-1] == expected:
+            break
+    assert max(rates) == expected
 
 
 def test_offloads_follow_the_wire_on_every_machine(start: Start, machine: MachineKind) -> None:
