@@ -114,13 +114,14 @@ def test_only_numbers_are_calculated() -> None:
 def test_the_students_folder_holds_no_answers(tmp_path: Path) -> None:
     for name in DRAWING:
         unit = unit_file.for_seed(catalog.find(name), 2)
-        student_files.install(tmp_path, [unit])
-        texts = "".join(p.read_text() for p in tmp_path.rglob("*") if p.suffix in (".md", ".sh"))
+        home = tmp_path / name
+        student_files.install(home, [unit])
+        texts = "".join(p.read_text() for p in home.rglob("*") if p.suffix in (".md", ".sh"))
         for word in ("netem", "tc qdisc", "Answer", "cure", "fault and"):
             assert word not in texts.replace("tc -s qdisc", "").replace("tc qdisc show", "") or (
                 word in lesson.for_students(lesson.read(unit), unit)
             )
-        script = next(tmp_path.rglob(f"*{unit.number}/set_env.sh")).read_text()
+        script = next(home.rglob(f"*{unit.number}/set_env.sh")).read_text()
         assert "loss" not in script
         assert "delay" not in script
 
