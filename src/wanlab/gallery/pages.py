@@ -27,21 +27,22 @@ and predictions. A prediction states a quantity and a *band*, the range that agr
 publication; it was written down before the first run. The verdict is computed from the predictions:
 
 * **agrees**: for every prediction, the mean over the seeds is in the band.
-* **differs because**: for some it is not, and the figure's page names the cause, found in the
-  records. (The table says *differs*.)
-* **not reproduced**: for some it is not, and we do not know why; or runs failed.
+* **differs because**: for some predictions, the mean is outside the band, and the figure's page
+  names the cause, which was found in the records. (The table says *differs*.)
+* **not reproduced**: for some predictions, the mean is outside the band and we do not know why, or
+  runs failed.
 
 `wanlab reproduce show NAME` prints the predictions before you run a figure. The table below shows
 one prediction of each figure. ± is half the 95 % confidence interval over the seeds. *quick* and
-*full* are the processor times of the two designs; two idle cores take half as long. The measured
-values are those of the quick design. The time of a full design is *measured* where that was run,
-and its verdict is beside it; otherwise it is *estimated* from the quick design's, in proportion to
-the number of runs, their network time and their rate. To write this folder again, use
-`wanlab reproduce run all --output docs/gallery` (with `--full` for the full designs) and then
-`wanlab reproduce report docs/gallery`.
+*full* are the processor times of the two designs; on two idle cores, a design takes half that time.
+The measured values are those of the quick design. If a full design was run, its time is *measured*
+and its verdict stands beside the time. Otherwise the time is *estimated* from that of the quick
+design, in proportion to the number of runs, their network time and their rate. To regenerate this
+folder, run `wanlab reproduce run all --output docs/gallery` (with `--full` for the full designs)
+and then `wanlab reproduce report docs/gallery`.
 
-To add a figure of your own, copy one of the folders, and give the folder that contains your copy
-with `--units FOLDER`. A figure's folder holds
+To add a figure of your own, copy one of the folders, and pass the folder that contains your copy as
+`--units FOLDER`. A figure's folder holds
 
 * `NAME.py`: the experiment, with a quick and a full design ([sweeps](../sweeps.md));
 * `published.csv`: the published points, each with its origin;
