@@ -94,7 +94,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(wanlab: Any, command: 
 def test_a_full_disk_behind_the_output_is_told(wanlab: Any) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = wanlab("exec", "--", "echo", "hello", stdout=full)
-    error = "wanlab: cannot write standard output: No space left on device\n"
+    error = "wanlab: cannot write to standard output: No space left on device\n"
     assert told(ran) == (1, b"", error, [])
 
 

@@ -30,7 +30,7 @@ def test_a_session_is_shown_verified_and_continued(wanlab: Any, session: Path) -
     assert wanlab("replay", "s.wanlab").output == said
     verified = wanlab("replay", "s.wanlab", "--verify")
     assert verified.status == 0
-    assert verified.output.startswith(b"equal: all that was said up to 2.")
+    assert verified.output.startswith(b"equal: all output up to 2.")
     continued = wanlab("replay", "s.wanlab", "--until", "1.5s", "--continue", input=b"")
     assert continued.status == 0
     assert continued.output == said

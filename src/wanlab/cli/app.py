@@ -44,8 +44,8 @@ app = typer.Typer(
     wanlab plan topology.mn                        print a network as a shell script
     wanlab import lab.clab.yml                     import a containerlab or GNS3 topology
     wanlab plot results/RUN/RECORD                 draw what was measured
-    wanlab replay ping.wanlab                      perform a recorded session again
-    wanlab sweep buffers.py                        run an experiment with all its values
+    wanlab replay ping.wanlab                      replay a recorded session
+    wanlab sweep buffers.py                        run an experiment with all its parameter values
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
     wanlab reproduce run bbr-loss                  repeat a published figure
     wanlab doctor                                  check what this computer needs
@@ -214,7 +214,7 @@ def python(
     MACHINE options, before the script:
       --clock virtual|real        as fast as possible and repeatable, or real time (virtual)
       --machine embedded|native   its own kernel, or this computer's in new namespaces (embedded)
-      --pace fast|real            with real, time is never faster than a real clock (fast)
+      --pace fast|real            with real, time never passes faster than real time (fast)
       --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
       --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
       --seed NUMBER               seed of all random numbers in the machine (1)
@@ -304,7 +304,7 @@ def top(
         bool, typer.Option("-i", "--idle", help="Show idle ports and flows too.")
     ] = False,
 ) -> None:
-    """Show ports and flows of the network that this runs in.
+    """Show the ports and flows of the network in which you run it.
 
     \b
     wanlab top                                     in a terminal inside a network
@@ -333,7 +333,7 @@ app.add_typer(kernel_commands, name="kernel")
 def doctor(as_json: Json = False) -> None:
     """Check whether this computer has what machines need.
 
-    What is missing is listed with the way to install it.
+    It lists what is missing, and how to install it.
 
     \b
     wanlab doctor
@@ -355,7 +355,7 @@ def clean(
         bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
 ) -> None:
-    """Remove what killed runs have left, and nothing else.
+    """Remove what killed runs have left behind, and nothing else.
 
     \b
     wanlab clean --dry-run

@@ -109,7 +109,7 @@ def web(
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
     wanlab web --class networks-2026          one server for a class; see docs/class.md
 
-    With --class, each student has a link, a folder, networks and limits apart from all others. A student
+    With --class, each student has a separate link, folder, networks and limits. A student
     runs one network at a time. The links are written to FOLDER/tokens.csv, which only you can read.
 
     With --session FILE, each run of a network is recorded: in FILE, FILE-2 and so on. These files

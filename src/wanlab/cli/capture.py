@@ -68,7 +68,7 @@ def run(
     """Capture, and return the exit status of the command."""
     if not places:
         raise WanlabError(
-            "a capture needs a place", "for example: --at s1-eth2, --at h1, --at s1-s2"
+            "a capture needs a place: use --at", "for example: --at s1-eth2, --at h1, --at s1-s2"
         )
     with _destination(write) as file:
         options: dict[str, object] = {

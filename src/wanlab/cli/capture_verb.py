@@ -71,12 +71,12 @@ def capture(
     ] = None,
     time: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Inside a network: end after this time (10s).", metavar="TIME"),
+        typer.Option(help="Inside a network: end after this time, such as 10s.", metavar="TIME"),
     ] = None,
     pace: Annotated[
         str,
         choice_option(
-            "fast, or real: time is never faster than a real clock.",
+            "fast, or real: time never passes faster than real time.",
             "PACE",
             "fast",
             "real",

@@ -76,7 +76,7 @@ def grade(
     )
     run = ClassRun(options, lambda line: None)
     for name in submissions.strangers(folder, students):
-        print(f"wanlab: {folder / name} belongs to nobody in {seeds}", file=sys.stderr)
+        print(f"wanlab: {folder / name}: no such student in {seeds}", file=sys.stderr)
     progress = Progress()
     run.say = progress.say
     try:

@@ -129,9 +129,9 @@ def _run_with_streams(
             status = Foreground(network, process, output, errors, interrupts, stdin).wait()
     except Abandoned:
         status = -signal.SIGPIPE
-    for stream, name in ((output, "output"), (errors, "errors")):
+    for stream, name in ((output, "output"), (errors, "error")):
         if stream.error:
-            raise WanlabError(f"cannot write standard {name}: {stream.error}")
+            raise WanlabError(f"cannot write to standard {name}: {stream.error}")
     return status
 
 

@@ -100,7 +100,7 @@ def sweep_experiment(
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             "--plot",
-            help='Draw this: "lines goodput over buffer by algorithm" (repeatable).',
+            help='Draw a figure, such as "lines goodput over buffer by algorithm" (repeatable).',
             metavar="FIGURE",
         ),
     ] = None,
@@ -114,7 +114,7 @@ def sweep_experiment(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment with all values of its design, in parallel.
+    """Run an experiment with all its parameter values, in parallel.
 
     \b
     wanlab sweep buffers.py

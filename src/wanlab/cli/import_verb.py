@@ -29,15 +29,15 @@ def import_topology(
         bool, typer.Option("-f", "--force", help="Replace the file if it exists.")
     ] = False,
 ) -> None:
-    """Import a topology of containerlab or GNS3 as far as it maps.
+    """Import a topology from containerlab or GNS3.
 
     \b
     wanlab import lab.clab.yml
     wanlab import campus.gns3 -o campus.mn
 
     The result is a .yaml file in the current folder. Everything that was not taken over is listed.
-    Images do not run here: nodes of vendors become Linux routers without addresses. A frr.conf, and
-    addresses that GNS3 has stored, are read if they are beside the file.
+    Images do not run here: nodes of vendors become Linux routers without addresses. If there is an
+    frr.conf next to the file, or addresses that GNS3 has stored, they are read, too.
     """
     from wanlab.topology import file_names, save
     from wanlab.topology.foreign import import_file
@@ -45,11 +45,11 @@ def import_topology(
     imported = import_file(file)
     target = output or Path(f"{file_names.stem(file.name)}.yaml")
     if target.exists() and not force:
-        raise WanlabError(f"{target} exists already", "replace it with --force, or use --output")
+        raise WanlabError(f"{target} already exists", "replace it with --force, or use --output")
     save(imported.topology, target)
     nodes, links = len(imported.topology.nodes), len(imported.topology.links)
     print(f"{target}: {nodes} nodes and {links} links of {imported.program}")
     if imported.notes:
-        print("what differs:", file=sys.stderr)
+        print("differences from the imported file:", file=sys.stderr)
     for note in imported.notes:
         print(f"  {note}", file=sys.stderr)

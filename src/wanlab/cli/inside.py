@@ -150,5 +150,5 @@ def _check_is_visible(name: str, machine: Mapping[str, str]) -> None:
     if hidden and file.exists():
         raise RequirementError(
             f"{name}: the machine does not see this file, because it has its own /{file.parts[1]}",
-            f"start this in the file's folder: cd {file.parent}",
+            f"run the command in the file's folder: cd {file.parent}",
         )

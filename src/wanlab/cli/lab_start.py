@@ -227,7 +227,7 @@ def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> 
         unit.heading,
         f"/home/admin in the network is your folder {home}",
         f"the lesson: wanlab lab show {unit.name}",
-        f"all that you type is kept in {home / hand_in.TRANSCRIPTS}",
+        f"everything that you type is kept in {home / hand_in.TRANSCRIPTS}",
     ]
     if uses_tmux:
         lines.append(

@@ -38,7 +38,7 @@ def lab_show(
     text: Annotated[bool, typer.Option("--text", help="Print it as Markdown.")] = False,
     hint: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="Show only this hint, from 1.", metavar="NUMBER", min=1),
+        typer.Option(help="Show only this hint; the first one is 1.", metavar="NUMBER", min=1),
     ] = None,
     answers: Annotated[
         bool, typer.Option("--answers", help="Show hints and answers too (for teachers).")
@@ -158,7 +158,7 @@ def lab_run(
         Optional[int],  # noqa: UP045
         typer.Option(
             min=2,
-            help="Run one unit with this many seeds: the distribution of each number.",
+            help="Run one unit with this many seeds, and show the distribution of each number.",
             metavar="NUMBER",
         ),
     ] = None,
@@ -166,7 +166,7 @@ def lab_run(
         bool,
         typer.Option(
             "--resume",
-            help="Of several units: do not repeat runs that have finished (as with --seeds).",
+            help="With several units: do not repeat runs that have finished (as with --seeds).",
         ),
     ] = False,
     distributions: Annotated[
@@ -385,7 +385,7 @@ def lab_grade(
 
     Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list of
     submissions that are alike. What has not changed since an earlier run is not graded again.
-    A session is performed again in a fresh network and measured there with your programs.
+    A session is replayed in a fresh network and measured there with the programs of your computer.
 
     Exit status: 0, or 1 if something that was handed in could not be graded.
     """
@@ -414,7 +414,7 @@ def lab_new(
         Path, typer.Option("--units", help="The folder of your units.", metavar="FOLDER")
     ] = Path("units"),
 ) -> None:
-    """Write the files of a unit of your own, to start from.
+    """Write template files for a new unit.
 
     \b
     wanlab lab new slow-link --units my-units

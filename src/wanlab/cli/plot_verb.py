@@ -52,7 +52,7 @@ def plot(
         bool, typer.Option("--list", help="List what the records contain and draw nothing.")
     ] = False,
 ) -> None:
-    """Draw figures of records and of iperf3's JSON.
+    """Draw figures from records and from iperf3's JSON output.
 
     They show throughput, RTT, congestion window, queue, drops and more over time.
 

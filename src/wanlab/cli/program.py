@@ -40,7 +40,7 @@ def run() -> None:
         _print_error(f"{error.strerror}{where}", error)
         _exit(1)
     except MemoryError as error:
-        _print_error("this program has no memory left", error)
+        _print_error("out of memory", error)
         _exit(1)
     except WanlabError as error:
         if "--debug" in sys.argv:
@@ -96,7 +96,7 @@ def _exit(status: str | int | None) -> NoReturn:
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             if stream is sys.stdout and error.errno != errno.EPIPE:
-                _print_error(f"cannot write standard output: {error.strerror}", error)
+                _print_error(f"cannot write to standard output: {error.strerror}", error)
                 status = status or 1
     sys.exit(status)
 

@@ -58,7 +58,7 @@ def run(
         print(_explain(session, difference), file=sys.stderr)
         return DIFFERENT if verifies else 0
     if verifies:
-        print(f"equal: all that was said up to {_seconds(shown_ns)} is as it was recorded")
+        print(f"equal: all output up to {_seconds(shown_ns)} is as it was recorded")
     return 0
 
 
@@ -66,16 +66,16 @@ def _say_what_differs(session: RecordedSession, folder: Path | None) -> None:
     from wanlab.network.replay import differences_here
 
     for text in differences_here(session):
-        print(f"wanlab: other than recorded: {text}", file=sys.stderr)
+        print(f"wanlab: differs from the recording: {text}", file=sys.stderr)
     if session.is_cut:
         print(
-            f"wanlab: the session was cut short: what recorded it was killed after "
+            f"wanlab: the session was cut short: the program that recorded it was killed after "
             f"{_seconds(session.end_ns - session.epoch_ns)}",
             file=sys.stderr,
         )
     if not session.has_files and folder is None:
         print(
-            f"wanlab: the session has no files of its working folder: "
+            f"wanlab: the session does not contain the files of its working folder: "
             f"{session.header['files_left_out']} (give a copy of the folder with --folder)",
             file=sys.stderr,
         )

@@ -18,7 +18,7 @@ def replay(
     ] = None,
     hands_over: Annotated[
         bool,
-        typer.Option("--continue", help="Then continue the session in this terminal."),
+        typer.Option("--continue", help="After the replay, continue the session in this terminal."),
     ] = False,
     verifies: Annotated[
         bool,
@@ -35,7 +35,7 @@ def replay(
     folder: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            help="Work in FOLDER, which is empty or new (default: a temporary one).",
+            help="Work in FOLDER, which must be empty or new (default: a temporary one).",
             metavar="FOLDER",
         ),
     ] = None,

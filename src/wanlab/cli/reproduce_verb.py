@@ -122,7 +122,7 @@ def reproduce_report(
 ) -> None:
     """Write the gallery's pages again and print the verdicts.
 
-    These are the pages and the index of all figures whose measurements are in FOLDER.
+    It writes the pages of all figures whose measurements are in FOLDER, and an index.
     """
     from . import reproductions
 
