@@ -17,7 +17,7 @@
     until: flow                            # or duration: 11s
     metrics:
       goodput: flow.iperf3.receiver.mbps
-      rtt: mean(tcp.rtt_us)
+      rtt: flow.iperf3.rtt_mean_ms
     vary: {buffer: [0.5bdp, 1bdp, 2bdp], algorithm: [reno, cubic]}
     repeats: 3
     full: {vary: {...}, repeats: 10}       # for `wanlab sweep --full`
