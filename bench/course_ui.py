@@ -15,7 +15,6 @@ measurements last 2 s here. Then it presses *Check*.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from _chromium import find_chromium
 from _report import Report, Table
 
 from wanlab.labs import catalog, check_selftest, unit_run
@@ -38,7 +38,6 @@ from course_work import CourseWork, Walk
 from served import Server
 from student import SPEEDS, Student
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SIZE = {"width": 1280, "height": 900}
 SEED = 1
 PATIENCE_S = 300.0
@@ -47,7 +46,7 @@ PATIENCE_S = 300.0
 def main() -> int:
     options = arguments()
     report = Report("course_ui")
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    program = find_chromium()
     if program is None:
         report.note("there is no Chromium: apt-get install chromium")
         return report.finish(is_met=None)

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from _chromium import find_chromium
 from _report import Report
 
 from wanlab.labs import catalog
@@ -73,7 +74,7 @@ from wanlab import Network, shapes
 with Network(shapes.from_text("single,3,rate=5Mbps"), session="{file}") as net:
     net["h2"].start("iperf3 -s")
     shell = net["h1"].start(["bash", "--norc", "-i"], terminal=(24, 80))
-    for second, line in enumerate(("iperf3 -c h2 -t 30", "ping h3", "\\x03", "tc -s qdisc show")):
+    for line in ("iperf3 -c h2 -t 30", "ping h3", "\\x03", "tc -s qdisc show"):
         shell.write(line + "\\n")
         net.run_for("40s")
 """
@@ -150,7 +151,7 @@ def record_in_chromium(unit_name: str, kept: Path, report: Report) -> list[Sessi
     """Go through a unit of the course in the browser; return the sessions of its networks."""
     import course_ui
 
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    program = find_chromium()
     if program is None:
         report.note("there is no Chromium, so nothing is recorded in a browser")
         return []
@@ -224,9 +225,8 @@ def main() -> int:
         kept = options.keep or folder / "sessions"
         kept.mkdir(parents=True, exist_ok=True)
         kernel = other_kernel(folder, options.xstate)
-        work = (
-            folder / "work"
-        )  # a session contains its working folder, but not the kernel beside it
+        # A session contains its working folder, but not the kernel beside it.
+        work = folder / "work"
         work.mkdir()
         sessions = [record(each, work, kept) for each in recordings(work)]
         sessions.append(record_in_python(work, kept))

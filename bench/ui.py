@@ -23,7 +23,6 @@ import contextlib
 import gzip
 import math
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,13 +33,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _chromium import find_chromium
 from _report import Report
 
 from wanlab import Host, Switch, Topology, link, save
 from wanlab.topology.model import Link
 from wanlab.web.app import STATIC
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 HOSTS, SWITCHES, TERMINALS = 50, 10, 20
 MANY_SWITCHES, MANY_PER_SWITCH = 40, 24
 MAX_MANY_S = 3.0
@@ -137,7 +136,7 @@ FLOOD = "while :; do head -c 100000 /dev/zero | tr '\\0' x; echo; sleep 0.1; don
 def main() -> int:
     options = _arguments()
     report = Report("ui")
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    program = find_chromium()
     if program is None:
         report.note("there is no Chromium: apt-get install chromium")
         return report.finish(is_met=None)
