@@ -18,6 +18,7 @@ from .link import Link
 from .live_network import live_network
 from .net import Mininet
 from .nodelib import LinuxBridge
+from .pause import pause_after_start
 from .switches import OVSSwitch
 
 
@@ -31,6 +32,7 @@ def attach() -> Mininet:
         if all(port.node in net for port in link.ports):
             _add_link(net, link)
     net.built = True
+    pause_after_start()
     return net
 
 

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator
 from select import POLLIN, poll
 from subprocess import PIPE, STDOUT, Popen, call, check_call
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from wanlab.errors import CommandError
 
 from .log import error, output
+from .pause import pause
 
 Encoding = "utf-8"
 
@@ -134,7 +134,7 @@ def retry(
         if fn(*args, **keywords):
             return
         if attempt < retries:
-            time.sleep(delaySecs)
+            pause(delaySecs)
     error(f"*** gave up after {retries} retries\n")
     raise CommandError(f"{getattr(fn, '__name__', fn)} did not succeed in {retries} retries")
 

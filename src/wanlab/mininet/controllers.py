@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import time
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -21,6 +20,7 @@ from .live_network import NodeOfNetwork, live_network
 from .log import info, warn
 from .options import OPENFLOW_PORTS
 from .parameters import caution, is_ours
+from .pause import pause
 from .switches import OVSBridge, OVSSwitch
 
 BUNDLED_COMMAND = "wanlab-controller"
@@ -127,7 +127,7 @@ class Controller(Node):
                     f"{self.name}: {self.command} does not listen on port {self.port}",
                     f"its messages are in /tmp/{self.name}.log",
                 )
-            time.sleep(POLL_INTERVAL_S)
+            pause(POLL_INTERVAL_S)
             waited_s += POLL_INTERVAL_S
 
     def stop(self, deleteIntfs: bool = True) -> None:

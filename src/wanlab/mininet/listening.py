@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import time
 from typing import Protocol
 
 from .interfaces import NodeOfInterface
 from .log import error, info, warn
 from .namespace import inside
+from .pause import pause
 
 RETRY_INTERVAL_S = 0.5
 LONG_WAIT_S = 60.0
@@ -52,5 +52,5 @@ def waitListening(
                 f"*** Warning: {server} does not accept connections on port {number} after "
                 f"{waited_s:.0f} s (is the server's program installed, and running?)\n"
             )
-        time.sleep(RETRY_INTERVAL_S)
+        pause(RETRY_INTERVAL_S)
         waited_s += RETRY_INTERVAL_S

@@ -46,6 +46,7 @@ from .log import warn as warn
 from .macs import next_mac
 from .nodelib import NAT, LinuxBridge
 from .parameters import Params, caution
+from .pause import pause_after_start
 from .process_limits import ensureRoot as ensureRoot
 from .process_limits import fixLimits as fixLimits
 from .process_limits import numCores
@@ -450,6 +451,7 @@ class Mininet(Trials):
                 switch.start(self.controllers)
         start_together(together, self.controllers)
         info("\n")
+        pause_after_start()
         if self.waitConn:
             self.waitConnected(self.waitConn)
 

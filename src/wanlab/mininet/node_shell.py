@@ -22,6 +22,8 @@ import termios
 from collections.abc import Callable
 from itertools import count
 
+from .pause import has_ended
+
 INTERRUPT = "\x03"
 CHUNK = 65536
 # A terminal accepts lines of at most 4095 bytes (N_TTY_BUF_SIZE); longer commands are split.
@@ -212,11 +214,9 @@ class NodeShell:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGHUP)
         self.terminal.close()
-        try:
-            self.process.wait(END_REAL_S)
-        except subprocess.TimeoutExpired:
+        if self.process.poll() is None and not has_ended(self.process.pid, END_REAL_S):
             self.process.kill()
-            self.process.wait()
+        self.process.wait()
         os.close(self._end_descriptor)
 
 

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +28,7 @@ from .link import Intf
 from .live_network import live_network
 from .log import info, warn
 from .parameters import ParameterValueError, caution
+from .pause import pause
 
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
 OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
@@ -397,7 +397,7 @@ def wait_until_connected(
             return True
         if limit_s is not None and waited_s >= limit_s:
             break
-        time.sleep(interval_s)
+        pause(interval_s)
         waited_s += interval_s
     warn(f"Timed out after {waited_s:g} seconds\n")
     for switch in remaining:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import TypedDict
 
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
 from .hosts import Node
+from .pause import pause
 
 LISTENING = "0A"  # TCP_LISTEN, include/net/tcp_states.h
 MAX_WAIT_S = 5.0
@@ -113,7 +113,7 @@ def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
             )
         if waited_s > MAX_WAIT_S:
             raise CommandError(f"iperf3 does not listen on port {port}")
-        time.sleep(POLL_INTERVAL_S)
+        pause(POLL_INTERVAL_S)
         waited_s += POLL_INTERVAL_S
 
 
