@@ -50,9 +50,9 @@ app = typer.Typer(
     wanlab reproduce run bbr-loss                  repeat a published figure
     wanlab doctor                                  check what this computer needs
 
-    A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in it
-    is virtual, so it passes as fast as it can be computed. --machine native uses this computer's own
-    kernel instead.
+    A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in
+    the machine is virtual: it passes as fast as this computer can compute what happens. --machine
+    native uses this computer's own kernel instead.
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -111,7 +111,8 @@ def execute(
     clock: Annotated[
         Optional[str],  # noqa: UP045
         choice_option(
-            "virtual (as fast as possible, repeatable) or real (default: that of the machine).",
+            "virtual (as fast as possible, repeatable) or real (default: virtual; real with "
+            "--machine native).",
             "CLOCK",
             "virtual",
             "real",
@@ -145,7 +146,7 @@ def execute(
     contains everything that was typed, including passwords.
 
     Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
-    terminal, time is never faster than a real clock after you press the first key.
+    terminal, after your first key press, time never passes faster than real time.
 
     Exit status: that of the command; 128 + N if signal N ended it; 127 if the command does not exist,
     126 if it is not executable; 1 if the machine cannot start. Press Ctrl-C twice to end the machine.
@@ -360,10 +361,10 @@ def clean(
     \b
     wanlab clean --dry-run
 
-    Machines end with the program that started them, so there is rarely more than a temporary folder of
-    a replay or a grade to remove. Only processes and files that wanlab noted when it created them are
-    removed, never by name, and only if the program that created them has ended. Results whose
-    names end in .partial are measurements and are kept.
+    Machines end with the program that started them, so there is rarely more to remove than a
+    temporary folder of a replay or a grading run. wanlab removes only processes and files that it
+    recorded when it created them; it never selects them by name. The program that created them must
+    have ended. Results whose names end in .partial are measurements and are kept.
     """
     from . import clean as command_module
 

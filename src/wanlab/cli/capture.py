@@ -128,7 +128,8 @@ def _run_inside(
         network = Network.attach()
     except RequirementError as error:
         raise RequirementError(
-            "there is no network to capture in: this does not run inside one that was started outside",
+            "there is no network to capture in: this command does not run in a network that was "
+            "started from outside",
             "start one with --topo TOPOLOGY -- COMMAND; inside `wanlab mn`, use tcpdump -i PORT",
         ) from error
     with network:
@@ -170,7 +171,8 @@ def _destination(write: str | None) -> Iterator[BinaryIO | str | None]:
     if write == STANDARD_OUTPUT:
         if os.isatty(packets):
             raise WanlabError(
-                "packets are not written to a terminal", "as in: -w - | wireshark -k -i -"
+                "cannot write packets to a terminal",
+                "pipe them to a program: -w - | wireshark -k -i -",
             )
         file = os.fdopen(packets, "wb")
         try:

@@ -28,7 +28,9 @@ def capture(
     context: typer.Context,
     expression: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(help="What to capture, as for tcpdump: tcp port 5202.", metavar="FILTER"),
+        typer.Argument(
+            help="A capture filter in tcpdump's syntax, such as: tcp port 5202.", metavar="FILTER"
+        ),
     ] = None,
     at: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -43,7 +45,7 @@ def capture(
     topo: Annotated[
         Optional[str],  # noqa: UP045
         topology_option(
-            "A topology file, or a shape such as single,4 (default: the network we are in)."
+            "A topology file, or a shape such as single,4 (default: the network in which this runs)."
         ),
     ] = None,
     node: Annotated[
@@ -93,9 +95,9 @@ def capture(
     wanlab capture --topo net.mn --at s1-s2 -w - -- bash test.sh | wireshark -k -i -
     wanlab capture --at h1 -w out.pcapng           in a terminal inside a network, until Ctrl-C
 
-    With -w -, and without -w, the output of the command goes to standard error. Times are those of the
-    machine's clock. To watch a running network live, capture into a file inside it, and outside run
-    `tail -c +1 -f out.pcapng | wireshark -k -i -`.
+    With -w -, and without -w, the output of the command goes to standard error. Times are those of
+    the machine's clock. To watch a running network live, capture to a file in a terminal of the
+    network. In a terminal of your computer, run `tail -c +1 -f out.pcapng | wireshark -k -i -`.
 
     Exit status: that of the command.
     """

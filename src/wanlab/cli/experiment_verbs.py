@@ -79,7 +79,11 @@ def sweep_experiment(
         typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Run the experiment's larger design, which takes longer.")
+        bool,
+        typer.Option(
+            "--full",
+            help="Run the experiment's larger set of parameter values, which takes longer.",
+        ),
     ] = False,
     jobs: Jobs = None,
     output: Annotated[

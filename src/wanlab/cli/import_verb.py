@@ -35,9 +35,10 @@ def import_topology(
     wanlab import lab.clab.yml
     wanlab import campus.gns3 -o campus.mn
 
-    The result is a .yaml file in the current folder. Everything that was not taken over is listed.
-    Images do not run here: nodes of vendors become Linux routers without addresses. If there is an
-    frr.conf next to the file, or addresses that GNS3 has stored, they are read, too.
+    The result is a .yaml file in the current folder. Everything that could not be imported is
+    listed. Images do not run in wanlab: nodes with vendor images become Linux routers without
+    addresses. If there is an frr.conf next to the file, or addresses that GNS3 has stored, they are
+    read, too.
     """
     from wanlab.topology import file_names, save
     from wanlab.topology.foreign import import_file

@@ -231,7 +231,8 @@ def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> 
     ]
     if uses_tmux:
         lines.append(
-            "switch tmux windows with Ctrl-B and a number, or the mouse; exit at mininet> ends all"
+            "switch tmux windows with Ctrl-B and a number, or the mouse; "
+            "exit at mininet> ends everything"
         )
     elif is_terminal:
         lines.append(

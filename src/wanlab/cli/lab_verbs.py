@@ -88,7 +88,11 @@ def lab_start(
     ] = None,
     at: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--at", help="Begin at this step, with all before it done.", metavar="STEP"),
+        typer.Option(
+            "--at",
+            help="Begin at this step, after all earlier steps have been done.",
+            metavar="STEP",
+        ),
     ] = None,
     no_tmux: Annotated[
         bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
@@ -141,7 +145,8 @@ def lab_run(
     clock: Clock = "virtual",
     kernel: Kernel = None,
     results: Annotated[
-        Path, typer.Option(help="Make the folder of this run in FOLDER.", metavar="FOLDER")
+        Path,
+        typer.Option(help="Create the results folder of this run in FOLDER.", metavar="FOLDER"),
     ] = Path("results"),
     as_json: Json = False,
     jobs: Annotated[
@@ -172,7 +177,7 @@ def lab_run(
     distributions: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            help="With --table: add the distributions that --seeds has left in FOLDER.",
+            help="With --table: add the distributions that runs with --seeds have written to FOLDER.",
             metavar="FOLDER",
         ),
     ] = None,
@@ -191,12 +196,14 @@ def lab_run(
     the run. If a run is interrupted, its results so far are in a folder whose name ends in .partial.
     Progress is shown on standard error.
 
-    Each of several units runs in its own process, the longest first. A summary (course.html and .json;
-    with --seed 2, course-seed2.html) is written next to their reports. Ctrl-C ends all of them.
+    If you name several units, each runs in its own process. The longest start first. A summary
+    (course.html and .json; with --seed 2, course-seed2.html) is written next to their reports.
+    Ctrl-C ends all of them.
 
-    With --seeds, the unit runs with the seeds from --seed on (default: 1). The table shows each number's
-    median, its central 95 % over the seeds, how many seeds are in the manual's band, and where the
-    manual's number lies: which share of the seeds gave less. All values are kept next to the reports.
+    With --seeds, the unit runs with the seeds from --seed on (default: 1). The table shows each
+    number's median, its central 95 % over the seeds, and how many seeds are in the manual's band.
+    It also shows what share of the seeds gave less than the manual's number. All values are kept
+    next to the reports.
 
     With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
     command resumes. Runs with another version of wanlab, kernel or unit do not count.
@@ -242,7 +249,10 @@ def lab_check(
     unit: UnitName,
     script: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Commands for the client's terminal, or steps (.yaml).", metavar="FILE"),
+        typer.Option(
+            help="Commands for the client's terminal (the root namespace), or steps (.yaml).",
+            metavar="FILE",
+        ),
     ] = None,
     session: Annotated[
         Optional[Path],  # noqa: UP045
@@ -253,7 +263,9 @@ def lab_check(
     kernel: Kernel = None,
     folder: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Keep the script's /home/admin in FOLDER.", metavar="FOLDER"),
+        typer.Option(
+            help="Use FOLDER as /home/admin while the script runs, and keep it.", metavar="FOLDER"
+        ),
     ] = None,
     as_json: Json = False,
     units: Units = None,
@@ -297,7 +309,9 @@ def lab_hand_in(
     seed: UnitSeed = None,
     folder: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="The folder of lab start (default: ./problem1).", metavar="FOLDER"),
+        typer.Option(
+            help="The folder that lab start used (default: ./problem1).", metavar="FOLDER"
+        ),
     ] = None,
     script: Annotated[
         Optional[Path],  # noqa: UP045
@@ -368,7 +382,12 @@ def lab_grade(
         typer.Option(help='Mark later submissions as late: "2026-11-20 23:59".', metavar="TIME"),
     ] = None,
     minutes: Annotated[
-        float, typer.Option(help="Real time for one submission.", metavar="NUMBER", min=0.01)
+        float,
+        typer.Option(
+            help="Time limit for one submission, in minutes of real time.",
+            metavar="NUMBER",
+            min=0.01,
+        ),
     ] = 15,
     results: Annotated[
         Path, typer.Option(help="Write tables and feedback to FOLDER.", metavar="FOLDER")
@@ -383,9 +402,10 @@ def lab_grade(
     wanlab lab grade submissions --seeds seeds.csv -j 4 --replay
     wanlab lab grade submissions --seeds seeds.csv --only "Ada Lovelace"
 
-    Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list of
-    submissions that are alike. What has not changed since an earlier run is not graded again.
-    A session is replayed in a fresh network and measured there with the programs of your computer.
+    Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list
+    of submissions that are alike. Submissions that have not changed since an earlier run are not
+    graded again. A session is replayed in a fresh network and measured there with the programs of
+    your computer.
 
     Exit status: 0, or 1 if something that was handed in could not be graded.
     """

@@ -222,7 +222,9 @@ def check(
         for text in grade.get("notes", []):
             print(f"note: {text}")
         if changed := grade.get("changed_programs"):
-            print(f"programs changed, and not used by the checks: {', '.join(changed)}")
+            print(
+                f"programs that were changed, so the checks did not use them: {', '.join(changed)}"
+            )
         print("\n".join(table.check_lines(grade)))
     return 0 if grade["passed"] else 1
 

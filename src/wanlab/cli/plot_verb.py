@@ -12,7 +12,9 @@ from . import completions
 def plot(
     records: Annotated[
         list[str],
-        typer.Argument(help="Records, folders of records, or JSON of iperf3.", metavar="RECORD"),
+        typer.Argument(
+            help="Records, folders of records, or iperf3's JSON output.", metavar="RECORD"
+        ),
     ],
     what: Annotated[
         Optional[str],  # noqa: UP045

@@ -72,7 +72,8 @@ def reproduce_run(
         ),
     ],
     full: Annotated[
-        bool, typer.Option("--full", help="Run the larger design, which takes longer.")
+        bool,
+        typer.Option("--full", help="Run the larger set of parameter values, which takes longer."),
     ] = False,
     kernel: Kernel = None,
     jobs: Jobs = None,
@@ -94,7 +95,7 @@ def reproduce_run(
     cached, so an interrupted command resumes. The quick design of each figure takes less than two
     minutes on two idle cores.
 
-    Exit status: 0, or 1 if a run failed. A figure that differs from its publication is no failure.
+    Exit status: 0, or 1 if a run failed. A figure that differs from the published one is not a failure.
     """
     from . import reproductions
 
@@ -115,7 +116,8 @@ def reproduce_run(
 @reproduce.command("report")
 def reproduce_report(
     folder: Annotated[
-        Path, typer.Argument(help="Where `run` has kept measurements.", metavar="FOLDER")
+        Path,
+        typer.Argument(help="The folder in which `run` has kept measurements.", metavar="FOLDER"),
     ] = RESULTS,
     units: GalleryFolder = None,
     as_json: Json = False,

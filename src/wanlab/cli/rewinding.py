@@ -56,7 +56,9 @@ class Rewinder:
             network.on_time = on_time
         self._say(f"*** back at {network.now_ns / 1e9:.6f} s")
         if network.difference is not None:
-            self._say("*** the replay was not the same: something in the session does not repeat")
+            self._say(
+                "*** the replay differed from the session: something in it cannot be repeated exactly"
+            )
         if network.folder != folder:
             network.keep_folder()
             self._say(f"*** files that programs write from now on are in {network.folder}")

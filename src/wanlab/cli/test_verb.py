@@ -73,7 +73,8 @@ def run_test(
     ] = "",
     time: Annotated[int, typer.Option(min=1, help="Seconds of load.", metavar="SECONDS")] = 30,
     flows: Annotated[
-        int, typer.Option(min=1, help="Flows, in tests with several.", metavar="NUMBER")
+        int,
+        typer.Option(min=1, help="Number of flows, in tests with several flows.", metavar="NUMBER"),
     ] = 4,
     seeds: Annotated[
         int, typer.Option(min=1, help="Repeat it with this many seeds.", metavar="NUMBER")
