@@ -123,7 +123,7 @@ def codel(flows: int, rtt_ms: int) -> list[Figure]:
     whole = found[: len(found) // per_interval * per_interval].reshape(-1, per_interval)
     return [
         Figure(
-            effect=f"codel, {flows} CUBIC: least delay of 100 ms, median (target 5 ms and a packet)",
+            effect=f"codel, {flows} CUBIC: median of the minimum delays (target 5 ms and a packet)",
             origin="qdisc",
             theory=CODEL_TARGET_MS + FRAME_MS,
             measured=float(np.median(whole.min(axis=1))),

@@ -174,7 +174,7 @@ def correlation() -> list[Figure]:
             measured=first_autocorrelation(few),
             least=-SIGMAS * sigma,
             most=SIGMAS * sigma,
-            reason="4 sigma; the modulus takes it away",
+            reason="4 sigma; the modulo removes the correlation",
         ),
         near(
             "jitter 2.14 s, correlation 25 %: first autocorrelation",

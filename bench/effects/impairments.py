@@ -114,7 +114,7 @@ def correlated() -> list[Figure]:
             100 * float(missing.mean()),
             unit="%",
             within=SIGMAS * spread,
-            reason="4 sigma; the correlation makes it less",
+            reason="4 sigma; the correlation reduces the loss",
         )
     ]
 

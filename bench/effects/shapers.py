@@ -42,7 +42,7 @@ def burst() -> list[Figure]:
             "tbf, burst of 20 frames: frames at line rate", "qdisc", BURST_FRAMES, at_once, within=0
         ),
         near(
-            "tbf, burst of 20 frames: the 80th after the first",
+            "tbf, burst of 20 frames: from the first of 80 to the last",
             "qdisc",
             (SENT - BURST_FRAMES) * FRAME_NS / 1e6,
             float(arrived[-1]) / 1e6,
@@ -85,7 +85,7 @@ def htb_rate() -> list[Figure]:
     spacing = float(arrived[-1] - arrived[100]) / (len(arrived) - 101)
     return [
         near(
-            "htb, rate 10 Mbit/s: what leaves",
+            "htb, rate 10 Mbit/s: output rate",
             "qdisc",
             RATE_BPS / 1e6,
             FULL_FRAME_BYTES * 8e3 / spacing,

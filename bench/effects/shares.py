@@ -207,7 +207,7 @@ def fq_codel() -> list[Figure]:
             reason="what one Reno fills with a buffer of 5 ms",
         ),
         near(
-            "fq_codel, Reno and CUBIC, RTT 10 to 80 ms: all of them",
+            "fq_codel, Reno and CUBIC, RTT 10 to 80 ms: sum",
             "qdisc",
             GOODPUT_MBPS,
             sum(far_rates),
@@ -216,7 +216,7 @@ def fq_codel() -> list[Figure]:
         ),
         # A packet that comes alone is served next; it waits for the one that is leaving.
         Figure(
-            effect="fq_codel: RTT of a ping beside them (path 10 ms)",
+            effect="fq_codel: RTT of a ping beside these flows (path 10 ms)",
             origin="qdisc",
             theory=10 + packet_ms / 2,
             measured=rtt_ms,
@@ -245,7 +245,7 @@ def equal(congestion: str) -> list[Figure]:
             reason="shares within a quarter of each other",
         ),
         near(
-            f"4 equal {congestion} flows, drop-tail: all of them",
+            f"4 equal {congestion} flows, drop-tail: sum",
             "kernel",
             GOODPUT_MBPS,
             sum(rates),

@@ -276,7 +276,7 @@ def vegas() -> list[Figure]:
             least=2.0,
             most=6.0,
             unit="packets",
-            reason="alpha to beta, less than one that is rounded off, and the one that is passing",
+            reason="alpha to beta, up to one packet of rounding, and the packet being sent",
         )
     ]
 
