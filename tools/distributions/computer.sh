@@ -22,7 +22,7 @@ wheel=$(ls "$here"/dist/wanlab-*.whl)
 . "$here/tools/distributions/system.sh"
 command -v qemu-system-x86_64 >/dev/null || { echo "$0: install qemu-system-x86 first" >&2; exit 2; }
 
-make_system "python3,python3-venv,iproute2,iperf3,iputils-ping,procps,ethtool,ca-certificates,kmod,initramfs-tools,linux-image-cloud-amd64"
+make_system "python3,python3-venv,iproute2,iperf3,iputils-ping,procps,ethtool,net-tools,ca-certificates,kmod,initramfs-tools,linux-image-cloud-amd64"
 mkdir "$root/wheels" && cp "$wheel" "$root/wheels/"
 cp "$here/tools/distributions/inside_computer.py" "$root/"
 fetch() { inside sh -c 'python3 -m venv /opt/wanlab && /opt/wanlab/bin/pip install -q /wheels/wanlab-*.whl'; }
