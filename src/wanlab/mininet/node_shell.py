@@ -22,8 +22,6 @@ import termios
 from collections.abc import Callable
 from itertools import count
 
-from .pause import has_ended
-
 INTERRUPT = "\x03"
 CHUNK = 65536
 # A terminal accepts lines of at most 4095 bytes (N_TTY_BUF_SIZE); longer commands are split.
@@ -98,8 +96,14 @@ class NodeShell:
     def has_ended(self) -> bool:
         if self._is_gone or not self.is_inherited:
             return self._is_gone or self.process.poll() is not None
-        # Only its parent can wait for it; the descriptor is readable once it has ended.
-        return bool(select.select([self._end_descriptor], [], [], 0)[0])
+        # Only its parent can wait for it.
+        return self._ends_within(0)
+
+    def _ends_within(self, limit_s: float) -> bool:
+        """Wait for the end of the shell, which makes its descriptor readable."""
+        poll = select.poll()
+        poll.register(self._end_descriptor, select.POLLIN)
+        return bool(poll.poll(1000 * limit_s))
 
     # -- commands ---------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class NodeShell:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGHUP)
         self.terminal.close()
-        if self.process.poll() is None and not has_ended(self.process.pid, END_REAL_S):
+        if not self._ends_within(END_REAL_S):
             self.process.kill()
         self.process.wait()
         os.close(self._end_descriptor)

@@ -2,13 +2,12 @@
 
 `time.sleep` counts from the program's own last reading of the clock, and at one instant each reading
 says 1 ns more than the one before. Python reads the clock whenever it acquires a lock, each version a
-different number of times. `select` and `poll` leave counting to the kernel, so what follows is at the
-same instant with each version.
+different number of times. `select` leaves counting to the kernel, so what follows is at the same
+instant with each version.
 """
 
 from __future__ import annotations
 
-import os
 import select
 
 START_PAUSE_S = 0.001
@@ -22,14 +21,3 @@ def pause(duration_s: float) -> None:
 def pause_after_start() -> None:
     """Wait until the readings of the start are in the past, so that they change nothing that follows."""
     pause(START_PAUSE_S)
-
-
-def has_ended(pid: int, limit_s: float) -> bool:
-    """Wait until a child of this process has ended, but not longer than that; return whether it has."""
-    descriptor = os.pidfd_open(pid)
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(1000 * limit_s))
-    finally:
-        os.close(descriptor)
