@@ -191,3 +191,15 @@ def test_a_stream_of_udp_overflows_a_buffer_that_holds_less_than_is_delivered_at
     done = net["h1"].run("iperf3 -u -b 10G -n 12M -c 10.0.0.2 -J")
     end = json.loads(done.output)["end"]["sum"]
     assert end["lost_packets"] / end["packets"] == pytest.approx(lost, abs=0.03)
+
+
+@pytest.mark.parametrize(("coalescing", "pause"), [("250us", "sleep 0.001"), (0, ":")])
+def test_a_client_of_iperf3_succeeds_soon_after_another_one(
+    start: Start, coalescing: str | int, pause: str
+) -> None:
+    """The server opens a new socket after each test, so the next SYN must not come with its end."""
+    net = start(shapes.single(2), nic={"coalescing": coalescing})
+    net["h2"].start("iperf3 -s")
+    net.run_for("10ms")
+    script = f"for client in 1 2 3 4; do iperf3 -c 10.0.0.2 -n 1M || exit; {pause}; done"
+    assert net["h1"].run(f"bash -c '{script}'").output.count("iperf Done") == 4
