@@ -86,6 +86,25 @@ def test_a_drawing_is_back_at_its_place_when_the_terminals_are_small_again(
     student.stops()
 
 
+@pytest.mark.machine
+def test_nodes_added_beside_large_terminals_are_seen_when_these_are_small_again(
+    student: Student, server: Server
+) -> None:
+    opens(student, server, "nodes: [{host: h1, x: 100, y: 100}]\n")
+    student.runs()
+    student.opens_terminal("h1")
+    student.page.emulate_media(reduced_motion="reduce")
+    student.page.get_by_role("button", name="Zoom in").click()
+    student.makes_terminals_large()
+    student.draws_again()
+    student.draws("Host", 0.9, 0.5)
+    student.makes_terminals_small()
+    student.draws_again()
+    canvas = student.canvas.bounding_box()
+    assert all(is_inside(node, canvas) for node in student.boxes(".tile"))
+    student.stops()
+
+
 def is_inside(node: dict[str, float], frame: dict[str, float]) -> bool:
     return (
         node["left"] >= frame["x"]

@@ -39,14 +39,15 @@ export function fit(): void {
 }
 
 /** The canvas has another size than it was. A fitted drawing is fitted again; another one, if some of it is
- *  hidden that was seen, is made small enough, and put back when there is room again. */
+ *  hidden that was seen, is made small enough, and put back when there is room again for all of it: also for
+ *  what has been added meanwhile. */
 export function fitAgain(was: Size, hidesSome: boolean): void {
   if (flow === null || box === null) return;
   if (isFitted) return fitIn(0);
   if (before === null && hidesSome) before = { viewport: flow.getViewport(), ...was };
   if (before === null) return;
   const { width, height } = box.getBoundingClientRect();
-  if (width >= before.width && height >= before.height) {
+  if (width >= before.width && height >= before.height && showsAll(before.viewport, { width, height })) {
     void flow.setViewport(before.viewport);
     before = null;
   } else {
@@ -59,6 +60,16 @@ export function fitAgain(was: Size, hidesSome: boolean): void {
 export function leaveFit(): void {
   isFitted = false;
   before = null;
+}
+
+/** Whether all that is drawn is inside a canvas of this size, zoomed and moved like this. */
+function showsAll({ x, y, zoom }: Viewport, { width, height }: Size): boolean {
+  const { nodes, labels, frames } = useDocument.getState();
+  const [wide, high] = [(TILE.width / 2) * zoom, (TILE.height / 2) * zoom];
+  return [nodes, labels, frames].flatMap((elements) => Object.values(elements)).every((point: Point) => {
+    const [across, down] = [point.x * zoom + x, point.y * zoom + y];
+    return across >= wide && across <= width - wide && down >= high && down <= height - high;
+  });
 }
 
 function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
