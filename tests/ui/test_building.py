@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from axe import findings
 from playwright.sync_api import expect
 from served import Server
 from student import LIMIT_MS, Student
@@ -67,6 +68,7 @@ def test_a_topology_of_containerlab_is_imported(student: Student, server: Server
     dialog = student.page.get_by_role("dialog", name="Imported from containerlab")
     notes = dialog.get_by_role("listitem")
     expect(notes.filter(has_text="nokia_srlinux")).to_contain_text("spine, leaf")
+    assert findings(student, "dialog[open]") == []
     student.picture("imported")
     dialog.get_by_role("button", name="Done").click()
     dialog.wait_for(state="hidden")

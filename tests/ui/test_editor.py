@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe import findings
 from pencil import Pencil
 from playwright.sync_api import expect
 from student import LIMIT_MS, Student
@@ -225,6 +226,29 @@ def test_opening_a_file_asks_about_unsaved_changes(pencil: Pencil, server: Any) 
     )
 
 
+def test_starting_a_lesson_asks_about_unsaved_changes_as_opening_a_file_does(
+    pencil: Pencil, server: Any
+) -> None:
+    pencil.places("Host", (150, 100))
+    pencil.page.keyboard.press("Control+s")
+    saving = pencil.page.get_by_role("dialog", name="Save as")
+    saving.get_by_label("Name").fill("mine.yaml")
+    saving.get_by_role("button", name="Save").click()
+    saving.wait_for(state="hidden")
+    pencil.places("Host", (300, 100))
+    pencil.student.reads_lesson("Lab 5:")
+    start = pencil.page.get_by_role("button", name="Start", exact=True)
+    question = pencil.page.get_by_role("dialog", name="Save the changes?")
+    start.click()
+    expect(question).to_contain_text("mine.yaml has unsaved changes.")
+    question.get_by_role("button", name="Cancel").click()
+    pencil.has_nodes("h1", "h2")
+    start.click()
+    question.get_by_role("button", name="Save").click()
+    pencil.has_nodes("h1", "h2", "s1", "s2")
+    assert [node.name for node in wanlab.load(server.folder / "mine.yaml").nodes] == ["h1", "h2"]
+
+
 def test_an_opened_file_fits_the_window_and_keys_work_after_a_menu(
     pencil: Pencil, server: Any
 ) -> None:
@@ -291,6 +315,7 @@ def test_an_upload_asks_before_it_replaces_a_file(
             page.get_by_role("button", name="Upload").click()
         chooser.value.set_files([tmp_path / "notes.txt", tmp_path / "new.txt"])
         expect(question).to_contain_text("notes.txt exists already.")
+        assert findings(pencil.student, "dialog[open]") == []
         assert there.read_text() == "mine"
         assert not (server.folder / "new.txt").exists()
         question.get_by_role("button", name=answer).click()

@@ -91,6 +91,8 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     # A marker, with its place on the line.
     line.get_by_role("button", name="Mark").click()
     dialog = student.page.get_by_role("dialog", name="Mark this instant")
+    dialog.wait_for()
+    assert findings(student, "dialog[open]") == []
     dialog.get_by_label("Text").fill("slow from here")
     dialog.get_by_role("button", name="OK").click()
     expect(slider).to_have_attribute("aria-valuetext", re.compile("last: slow from here"))
@@ -145,6 +147,8 @@ def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     menu = student.page.get_by_role("menu", name="Branch branch 2")
     menu.get_by_role("menuitem", name="Rename").click()
     dialog = student.page.get_by_role("dialog", name="Rename branch 2")
+    dialog.wait_for()
+    assert findings(student, "dialog[open]") == []
     dialog.get_by_label("Name").fill("FQ_CoDel")
     dialog.get_by_role("button", name="OK").click()
     expect(line.get_by_role("button", name=re.compile("^FQ_CoDel runs"))).to_have_attribute(

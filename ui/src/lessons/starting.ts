@@ -1,6 +1,6 @@
 /** Opening the network of a unit. */
 import { CommandError, perform, send, showError } from "../connection";
-import { ask } from "../layout/dialogs";
+import { askToSave } from "../files/topologies";
 
 interface Start {
   unit: string;
@@ -14,15 +14,7 @@ export async function startUnit(start: Start): Promise<void> {
     await send({ do: "lesson", ...start });
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
-    const answer = await ask({
-      title: "Open the lesson's network?",
-      text: `${error.what}. Opening the lesson discards them.`,
-      answers: [
-        { id: "open", title: "Open", isDangerous: true },
-        { id: "cancel", title: "Cancel" },
-      ],
-    });
-    if (answer !== "open") return;
+    if (!(await askToSave())) return;
     await perform({ do: "lesson", ...start, discard: true });
   }
 }
