@@ -27,6 +27,12 @@ TICK_S = 300.0
 """How long after the end of a command its step may become done."""
 LOOK_MS = 100
 PROMPT = re.compile(r"(?:[#$]|mininet>)\s*$")
+WAITED = re.compile("waiting for|intercepts")
+PANELS = "(tabs) => tabs.map((tab) => tab.getAttribute('aria-controls'))"
+HAS_NEW_IN_FRONT = (
+    "(before) => [...document.querySelectorAll('.dock [role=tab][aria-selected=true]')]"
+    ".some((tab) => !before.includes(tab.getAttribute('aria-controls')))"
+)
 ANSWERS = {"Save the changes?": "Discard", "Replace the file?": "Replace"}
 
 
@@ -119,6 +125,10 @@ class CourseWork:
     def _miss(self, what: str, problem: Exception) -> None:
         lines = str(problem).strip().splitlines()
         reason = lines[0] if lines else type(problem).__name__
+        # What Playwright waited for, or what was in the way of a click.
+        reason += "".join(f"; {line.strip(' -')}" for line in lines[1:] if WAITED.search(line))[
+            :300
+        ]
         self.walk.missed.append(f"{what}: {reason}")
         self._say(f"  MISSED {self.walk.missed[-1]}")
         self._student.picture(f"missed {self._unit.name} {what[:20]}")
@@ -128,8 +138,12 @@ class CourseWork:
     def _perform(self, step: Step) -> None:
         """Perform a step of the lesson, and wait until it is marked as done."""
         if step.where == (GUI,):
+            before = self._page.locator(".dock [role=tab]").evaluate_all(PANELS)
             self._lesson.locator(f'.row[data-step="{step.n}"]').get_by_role("button").click()
             self._wait_for_tick(step, ())
+            if "terminal" in step.do:
+                # Otherwise it would come to the front while the next command is typed elsewhere.
+                self._page.wait_for_function(HAS_NEW_IN_FRONT, arg=before)
             if "run" in step.do or "terminal" in step.do:
                 self._begins_to_run()
         elif step.waits_for_enter:
