@@ -1,4 +1,4 @@
-"""What all tests share: `--accept`, and what becomes of machine tests where there is no kernel."""
+"""Define the option `--accept` and shared fixtures, and skip tests that lack their kernel."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from wanlab import Network, Topology
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import find_image
 
-# The same examples in every run; new ones are looked for with --hypothesis-profile=search.
-# Without a deadline, because a busy computer is no defect.
+# Every run uses the same examples; --hypothesis-profile=search looks for new ones. There is no
+# deadline, because a slow computer is not a defect.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000)
 settings.load_profile("same")
 
 GOLDEN = Path(__file__).parent / "golden"
-# Set by `./dev test`, which has built a kernel: that it is missing then is a failure.
+# Set by `./dev test`, which builds a kernel first. A missing kernel is then a failure.
 REQUIRE_KERNEL = "WANLAB_REQUIRE_KERNEL"
 
 Golden = Callable[[str, str], None]
@@ -34,7 +34,7 @@ Start = Callable[..., Network]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--accept", action="store_true", help="write the golden files anew from what is there now"
+        "--accept", action="store_true", help="rewrite the golden files with the current output"
     )
 
 
@@ -47,9 +47,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first, so that no worker ends long after the others.
+    """Run the slowest files first, so that no worker ends long after the others.
 
-    xdist gives a worker that is free the next file, and would begin with those of many tests.
+    xdist gives the next file to a free worker, and by default begins with the files that have the
+    most tests.
     """
     seconds: dict[Path, float] = defaultdict(float)
     for item in items:
@@ -58,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def estimated_s(item: pytest.Item) -> float:
-    """The computing time of a test, as it is on most computers."""
+    """Estimate the computing time of a test on a typical computer, in seconds."""
     if (mark := item.get_closest_marker("costs")) is not None:
         return float(mark.args[0])
     if "browser" in getattr(item, "fixturenames", ()):
@@ -68,7 +69,7 @@ def estimated_s(item: pytest.Item) -> float:
 
 @cache
 def why_no_kernel() -> str:
-    """Empty if a machine can be booted."""
+    """Return why no machine can be booted; empty if one can."""
     try:
         find_image()
     except RequirementError as error:
@@ -78,7 +79,7 @@ def why_no_kernel() -> str:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
-    """Compares a text with a file in tests/golden; with --accept it is written there."""
+    """Return a function that compares a text with a golden file, or with --accept writes the file."""
 
     def compare(name: str, text: str) -> None:
         path = GOLDEN / name
@@ -90,14 +91,14 @@ def golden(request: pytest.FixtureRequest) -> Golden:
             expected.splitlines(True), text.splitlines(True), str(path), "now"
         )
         if text != expected:
-            pytest.fail(f"{''.join(changes)}\nis this right? --accept makes it so", pytrace=False)
+            pytest.fail(f"{''.join(changes)}\nif this is right, run with --accept", pytrace=False)
 
     return compare
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts networks that end with the test; their working folder is the test's own."""
+    """Return a function that starts networks in the test's folder; they stop when the test ends."""
     with ExitStack() as running:
 
         def enter(topology: Topology, **options: Any) -> Network:

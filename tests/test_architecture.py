@@ -1,4 +1,4 @@
-"""The order of the parts: imports point down.
+"""Check that imports point down in the order of the parts.
 
     cli   mininet   web   pytest_plugin          faces: translate, decide nothing
       \\       \\       /       /
@@ -20,7 +20,7 @@ topology  operations          record
         \\   agent           /
             units, errors
 
-The table says the same, and who may use what further down.
+The table below gives the same order, and the parts that each part may import.
 """
 
 import ast
@@ -41,7 +41,7 @@ DATA = {
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR}
 
-# What faces may import beside the front door: the rest of the public API.
+# What faces may import besides the front door: the rest of the public API.
 PUBLIC_MODULES = {
     *("errors", "fields", "units", "version", "yaml_text", "temporary"),
     *(
@@ -85,17 +85,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "machine": {"agent", "operations", "process_identity"} | DATA,
     "session": {"agent"} | DATA,
     "network": {"session", "machine", "plan", "operations", "agent", "topology", "record"} | DATA,
-    # Beside networks, it looks at the machine that it runs in, with the agent's own tools.
+    # Besides networks, it inspects the machine that it runs in, with the agent's own tools.
     "measure": LIVE | {"agent"},
     "plot": {"record"} | DATA,
     # Imports nothing before a notebook displays an object.
     "formatters": {"record", "topology", "network"},
-    # What a result depends on: the kernel that would be booted, the programs that it would find.
+    # A result depends on the kernel that would be booted and the programs that it would find.
     "run": {"measure", "machine"} | LIVE,
     "sweep": {"run", "plot"} | LIVE,
     "experiments": {"run", "sweep", "measure"},
     "labs": FACE,
-    # What `mn` takes, and the words of its prompt: they are read and edited outside the machine.
+    # The options of `mn` and the lines of its prompt are read and edited outside the machine.
     "standard_tests": FACE,
     # Published figures: experiments as data, and pages about their results.
     "bottleneck": {"measure"} | LIVE,
@@ -117,18 +117,18 @@ MININETS_NAME = PACKAGE / "mininet" / "util.py"
 
 
 def part_of(path: Path, package: Path) -> str:
-    """The part that a file belongs to; the front door is a part too."""
+    """Return the part that a file belongs to; the front door is a part too."""
     name = path.relative_to(package).parts[0].removesuffix(".py")
     return FRONT_DOOR if name == "__init__" else name
 
 
 def parts(package: Path) -> set[str]:
-    """What stands in the package's folder."""
+    """Return the names of the parts in the package's folder."""
     return {part_of(path, package) for path in package.rglob("*.py")} - {FRONT_DOOR}
 
 
 def imports(path: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
-    """Every module that a file imports, in full, with the names taken from it."""
+    """Return the full name of every module that a file imports, with the names imported from it."""
     package = ".".join(path.relative_to(source).with_suffix("").parts[:-1])
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -145,7 +145,7 @@ def imports(path: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def modules_imported(path: Path, package: Path) -> set[str]:
-    """Modules of the package that a file imports, without the package's name in front."""
+    """Return the package's modules that a file imports, without the package's name in front."""
     found = set()
     for module, names in imports(path, package.parent):
         first, _, rest = module.partition(".")
@@ -159,7 +159,7 @@ def modules_imported(path: Path, package: Path) -> set[str]:
 
 
 def wrong_imports(package: Path) -> list[str]:
-    """One line for each import that does not point down, or of a face that is not public."""
+    """Return a line for each import that does not point down, and for each non-public one of a face."""
     wrong = []
     for path in sorted(package.rglob("*.py")):
         part = part_of(path, package)
@@ -178,13 +178,15 @@ def wrong_imports(package: Path) -> list[str]:
 
 
 def module_name(path: Path, source: Path) -> str:
-    """The dotted name of a file's module."""
+    """Return the dotted name of a file's module."""
     return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
 
 
 def import_graph(folder: Path, source: Path) -> dict[str, set[str]]:
-    """For each module in a folder, the modules of that folder that it imports anywhere: at its top, in
-    a function, or for type checking only."""
+    """Map each module in a folder to the modules of that folder that it imports anywhere.
+
+    Imports in functions and those for type checking count too.
+    """
     paths = {module_name(path, source): path for path in sorted(folder.rglob("*.py"))}
     graph: dict[str, set[str]] = {}
     for name, path in paths.items():
@@ -197,8 +199,8 @@ def import_graph(folder: Path, source: Path) -> dict[str, set[str]]:
     return graph
 
 
-def rings(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Groups of modules that all reach each other through imports."""
+def import_cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that all reach each other through imports."""
 
     def reachable(start: str) -> set[str]:
         seen: set[str] = set()
@@ -223,7 +225,7 @@ def packages() -> list[str]:
 
 
 def foreign_imports(folder: Path, own: str) -> list[str]:
-    """Imports of a folder that are neither of the standard library nor its own."""
+    """Return a folder's imports that are neither its own nor from the standard library."""
     wrong = []
     for path in sorted(folder.rglob("*.py")):
         for module, _ in imports(path, folder.parent):
@@ -237,7 +239,7 @@ def test_every_part_has_its_place_in_the_order() -> None:
     assert parts(PACKAGE) - set(MAY_IMPORT) == set()
 
 
-def test_the_order_has_no_circle() -> None:
+def test_the_order_has_no_cycle() -> None:
     below: dict[str, set[str]] = {}
     rest = {part: others - {FRONT_DOOR} for part, others in MAY_IMPORT.items()}
     while rest:
@@ -251,11 +253,11 @@ def test_imports_point_down() -> None:
 
 
 @pytest.mark.parametrize("package", packages())
-def test_the_modules_of_a_package_do_not_import_each_other_in_a_ring(package: str) -> None:
-    assert rings(import_graph(PACKAGE / package, PACKAGE.parent)) == []
+def test_the_modules_of_a_package_have_no_import_cycles(package: str) -> None:
+    assert import_cycles(import_graph(PACKAGE / package, PACKAGE.parent)) == []
 
 
-def test_what_runs_in_machines_travels_alone() -> None:
+def test_code_that_runs_in_machines_imports_nothing_else() -> None:
     for part in ("agent", "controller", "generator"):
         wrong = foreign_imports(PACKAGE / part, part)
         assert [line for line in wrong if f" imports wanlab.{part}" not in line] == []
@@ -264,7 +266,9 @@ def test_what_runs_in_machines_travels_alone() -> None:
 @pytest.mark.parametrize(
     ("folder", "own"), [("kernel/kernelbuild", "kernelbuild"), ("tools/dev", "dev")]
 )
-def test_what_runs_before_setup_needs_the_standard_library_only(folder: str, own: str) -> None:
+def test_code_that_runs_before_setup_imports_only_the_standard_library(
+    folder: str, own: str
+) -> None:
     allowed = {"kernelbuild"} if own == "dev" else set()  # ./dev asks the recipe
     wrong = [
         line
@@ -274,7 +278,7 @@ def test_what_runs_before_setup_needs_the_standard_library_only(folder: str, own
     assert wrong == []
 
 
-def test_no_file_is_everything() -> None:
+def test_no_file_is_too_long() -> None:
     long = [
         f"{path.relative_to(ROOT)} has {lines} lines"
         for path in python_files()
@@ -283,7 +287,7 @@ def test_no_file_is_everything() -> None:
     assert long == []
 
 
-def test_everything_has_a_name_that_says_what_it_is() -> None:
+def test_no_module_has_a_catch_all_name() -> None:
     named = [
         str(path.relative_to(ROOT))
         for path in python_files()
@@ -294,7 +298,7 @@ def test_everything_has_a_name_that_says_what_it_is() -> None:
 
 
 def python_files() -> list[Path]:
-    """All Python of this checkout."""
+    """Return all Python files of this checkout."""
     folders = ("src", "kernel", "tools", "tests", "bench")
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
@@ -339,7 +343,7 @@ def test_an_import_that_points_up_is_found(
 
 
 def test_a_class_name_occurs_once_in_the_project() -> None:
-    """Mininet's face aside, whose names are Mininet's, and classes private to their module."""
+    """Exceptions: classes that are private to a module, and the Mininet part, which copies names."""
     places: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         if PACKAGE / "mininet" in path.parents:
@@ -350,7 +354,7 @@ def test_a_class_name_occurs_once_in_the_project() -> None:
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
-def test_a_ring_is_found(tmp_path: Path) -> None:
+def test_an_import_cycle_is_found(tmp_path: Path) -> None:
     package = tmp_path / "wanlab"
     package.mkdir()
     (package / "__init__.py").write_text("from .a import x\n")
@@ -360,7 +364,7 @@ def test_a_ring_is_found(tmp_path: Path) -> None:
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .a import A\n"
     )
     (package / "d.py").write_text("from . import a, x\n")
-    assert rings(import_graph(package, tmp_path)) == [["wanlab.a", "wanlab.b", "wanlab.c"]]
+    assert import_cycles(import_graph(package, tmp_path)) == [["wanlab.a", "wanlab.b", "wanlab.c"]]
 
 
 def test_a_foreign_import_is_found(tmp_path: Path) -> None:

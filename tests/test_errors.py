@@ -65,14 +65,14 @@ def test_a_command_error_shows_status_and_output() -> None:
         CommandError("what", "hint", status=1, output="output"),
     ],
 )
-def test_errors_survive_the_way_between_processes(error: WanlabError) -> None:
+def test_errors_can_be_sent_to_another_process(error: WanlabError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert vars(copy) == vars(error)
 
 
-def test_a_slip_of_the_pen_is_recognised() -> None:
+def test_a_typing_error_gets_a_suggestion() -> None:
     assert did_you_mean("fq_codell", ["fifo", "fq_codel"]) == "did you mean fq_codel?"
     assert did_you_mean("xyz", ["fifo", "red"]) == "known here: fifo, red"
     assert did_you_mean("xyz", []) == "there are none"

@@ -1,4 +1,4 @@
-"""What `from wanlab import ...` offers."""
+"""Test which names `from wanlab import ...` offers."""
 
 import subprocess
 import sys
@@ -12,26 +12,26 @@ MODULES = {"iperf3", "ping", "plot", "shapes"}
 MAX_NAMES = 30
 
 
-def test_no_function_or_class_is_hidden_by_a_part_of_its_name() -> None:
-    """Importing a part makes it an attribute of the package, whatever stood there before."""
+def test_no_function_or_class_is_hidden_by_a_part_of_the_same_name() -> None:
+    """Importing a part makes it an attribute of the package, which replaces any earlier one."""
     assert (set(NAMES) & PARTS) - MODULES == set()
 
 
-def test_everything_that_is_promised_is_there() -> None:
+def test_every_public_name_exists() -> None:
     missing = [name for name in NAMES if not hasattr(wanlab, name)]
     assert missing == []
 
 
-def test_what_is_not_promised_is_not_there() -> None:
+def test_no_other_name_is_public() -> None:
     assert not hasattr(wanlab, "EmbeddedMachine")
 
 
-def test_there_are_as_many_names_as_a_reader_can_remember() -> None:
+def test_there_are_few_enough_public_names_to_remember() -> None:
     assert "Network" in NAMES
     assert len(NAMES) <= MAX_NAMES
 
 
-def test_knocking_loads_nothing() -> None:
+def test_importing_the_package_loads_none_of_its_parts() -> None:
     program = "import sys, wanlab; print({'numpy', 'yaml', 'wanlab.network'} & set(sys.modules))"
     ran = subprocess.run(
         [sys.executable, "-c", program],

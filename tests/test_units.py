@@ -82,13 +82,15 @@ def test_a_quantity_is_read_as_written(parse: Callable[[Any], Any], text: Any, v
         (parse_fraction, None, "None is not a fraction"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(parse: Callable[[Any], Any], bad: Any, what: str) -> None:
+def test_a_quantity_that_cannot_be_stored_exactly_is_refused(
+    parse: Callable[[Any], Any], bad: Any, what: str
+) -> None:
     with pytest.raises(WanlabError) as caught:
         parse(bad)
     assert caught.value.what == what
 
 
-def test_a_missing_unit_is_answered_with_the_units() -> None:
+def test_the_error_for_a_missing_unit_lists_the_units() -> None:
     with pytest.raises(WanlabError, match=r"ns, us, ms, s"):
         parse_time("5")
 

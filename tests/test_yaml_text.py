@@ -1,4 +1,4 @@
-"""YAML has one meaning, whether or not PyYAML was built with libyaml."""
+"""YAML is read in the same way whether or not PyYAML was built with libyaml."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TOPOLOGIES = sorted((Path(__file__).parent / "golden" / "topologies").rglob("*.y
 TEXTS = (
     *(path.read_text(encoding="utf-8", errors="replace") for path in TOPOLOGIES),
     "",
-    "a: b\tc",  # libyaml takes the tab for a part of the text
-    "!",  # and this for an empty text
+    "a: b\tc",  # libyaml reads the tab as part of the text
+    "!",  # and this as an empty text
     "a: !!str 3",
     'a: {b: "c"?d}',
     "{?a: 1}",
@@ -40,7 +40,7 @@ def read(text: str, *, allow_references: bool) -> object:
 
 @pytest.mark.parametrize("allow_references", [False, True])
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_with_and_without_libyaml_it_means_the_same(
+def test_yaml_means_the_same_with_and_without_libyaml(
     text: str, allow_references: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = read(text, allow_references=allow_references)
