@@ -1,4 +1,4 @@
-"""The agent's socket of the host service: connections in, frames out, and the way back."""
+"""Test the agent's host service socket: requests become frames, and frames become replies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def double(number: int) -> int:
     return 2 * number
 
 
-class Room:
-    """A host service socket, its clients, and what it has sent."""
+class ServiceBench:
+    """Serves a host service socket, connects clients to it, and records the frames that it sends."""
 
     def __init__(self, address: Path) -> None:
         self.sent: list[Frame] = []
@@ -51,13 +51,13 @@ class Room:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    made = Room(tmp_path / "host-service")
+def room(tmp_path: Path) -> Iterator[ServiceBench]:
+    made = ServiceBench(tmp_path / "host-service")
     yield made
     made.close()
 
 
-def test_a_request_is_passed_on_when_its_line_is_complete(room: Room) -> None:
+def test_a_request_is_forwarded_when_its_line_is_complete(room: ServiceBench) -> None:
     with room.connect(b'{"do":') as client:
         assert room.sent == []
         client.sendall(b' "x"}\nmore')
@@ -68,12 +68,12 @@ def test_a_request_is_passed_on_when_its_line_is_complete(room: Room) -> None:
         ]
 
 
-def test_clients_have_numbers_of_their_own(room: Room) -> None:
+def test_each_client_has_its_own_number(room: ServiceBench) -> None:
     with room.connect(b"a\n"), room.connect(b"b\n"):
         assert room.sent == [Frame(Kind.REQUEST, 1, b"a"), Frame(Kind.REQUEST, 2, b"b")]
 
 
-def test_an_answer_reaches_its_client_and_ends_the_connection(room: Room) -> None:
+def test_an_answer_reaches_its_client_and_ends_the_connection(room: ServiceBench) -> None:
     with room.connect(b"a\n") as first, room.connect(b"b\n") as second:
         room.service.answer(2, b"for b")
         room.service.answer_end(2)
@@ -84,20 +84,20 @@ def test_an_answer_reaches_its_client_and_ends_the_connection(room: Room) -> Non
         assert first.recv(100) == b"for a"
 
 
-def test_a_client_that_disconnects_is_reported(room: Room) -> None:
+def test_a_client_that_disconnects_is_reported(room: ServiceBench) -> None:
     room.connect(b"a\n").close()
     room.serve()
     assert room.sent[-1] == Frame(Kind.REQUEST_END, 1, b"")
     room.service.answer(1, b"too late")
 
 
-def test_a_client_that_disconnects_without_a_request_is_not_reported(room: Room) -> None:
+def test_a_client_that_disconnects_without_a_request_is_not_reported(room: ServiceBench) -> None:
     room.connect(b"half a requ").close()
     room.serve()
     assert room.sent == []
 
 
-def test_a_slow_reader_gets_all_of_a_long_answer(room: Room) -> None:
+def test_a_slow_reader_gets_all_of_a_long_answer(room: ServiceBench) -> None:
     with room.connect(b"a\n") as client:
         long = bytes(range(256)) * 20_000
         room.service.answer(1, long)
@@ -109,7 +109,7 @@ def test_a_slow_reader_gets_all_of_a_long_answer(room: Room) -> None:
         assert received == long
 
 
-def test_a_request_without_end_is_dropped(room: Room) -> None:
+def test_an_endless_request_is_dropped(room: ServiceBench) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
         client.connect(room._address)
@@ -121,7 +121,7 @@ def test_a_request_without_end_is_dropped(room: Room) -> None:
     assert room.sent == []
 
 
-def test_the_agent_answers_what_it_can_answer_itself(room: Room) -> None:
+def test_the_agent_answers_what_it_can_answer_itself(room: ServiceBench) -> None:
     with room.connect(b'{"do": "double", "number": 21}\n') as client:
         assert client.recv(100) == b"42\n"
         assert client.recv(100) == b""
@@ -129,6 +129,8 @@ def test_the_agent_answers_what_it_can_answer_itself(room: Room) -> None:
 
 
 @pytest.mark.parametrize("request_line", [b'{"do": "double"}', b"[]", b"{}", b"no json"])
-def test_the_agent_forwards_what_it_does_not_understand(room: Room, request_line: bytes) -> None:
+def test_the_agent_forwards_what_it_does_not_understand(
+    room: ServiceBench, request_line: bytes
+) -> None:
     with room.connect(request_line + b"\n"):
         assert room.sent == [Frame(Kind.REQUEST, 1, request_line)]

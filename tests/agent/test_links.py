@@ -1,4 +1,4 @@
-"""What we say to rtnetlink is what `ip` says: compared with captures (tests/golden/netlink)."""
+"""Compare our rtnetlink messages with captured messages of `ip` (tests/golden/netlink)."""
 
 import struct
 from pathlib import Path
@@ -12,14 +12,14 @@ from wanlab.agent.links import IFLA_ADDRESS, IFLA_IFNAME, IFLA_MASTER, IFLA_MTU
 CAPTURES = Path(__file__).parents[1] / "golden" / "netlink" / "links.txt"
 REQUEST_AND_ACK = 5
 LINK_BYTES, ADDRESS_BYTES = 16, 8
-# Attributes that hold attributes, by where they stand; the peer of a veth begins with a link of its own.
+# Paths of the attributes that hold attributes. The peer of a veth begins with a link header.
 LINK_INFO, INFO_DATA, PEER = (18,), (18, 2), (18, 2, 1)
 END_A = links.end_of_pair("a0", "00:00:00:00:00:01", 9000)
 END_B = links.end_of_pair("b0", "02:00:00:03:00:01", 9000)
 
 
 def captured(command: str) -> tuple[int, int, bytes]:
-    """Type, flags and body of what `ip` said."""
+    """Return type, flags and body of the message that `ip` sent."""
     lines = CAPTURES.read_text().splitlines()
     start = lines.index(command) + 1
     data = b""
@@ -33,13 +33,13 @@ def captured(command: str) -> tuple[int, int, bytes]:
 
 
 def index_of(body: bytes) -> int:
-    """The interface that a captured message is about."""
+    """Return the index of the interface in a captured message."""
     (index,) = struct.unpack_from("=i", body, 4)
     return int(index)
 
 
 def tree(data: bytes, place: tuple[int, ...] = ()) -> dict[int, Any]:
-    """Attributes by their number: the kernel does not care for their order. Names lose their zero."""
+    """Return attributes by number, since their order has no meaning; names lose their NUL."""
     found: dict[int, Any] = {}
     while data:
         length, kind = struct.unpack_from("=HH", data)
@@ -90,7 +90,7 @@ def test_a_state_is_set_as_ip_sets_it(word: str, up: bool) -> None:
     assert links.change_link(index_of(said[2]), up=up) == said
 
 
-def test_an_end_joins_its_bridge_as_with_ip() -> None:
+def test_an_end_joins_its_bridge_as_ip_does_it() -> None:
     said = captured("ip link set b0 master s1 up")
     bridge = meaning(said)[3][IFLA_MASTER]
     ours = links.change_link(index_of(said[2]), True, links.attribute(IFLA_MASTER, bridge))

@@ -52,7 +52,7 @@ def test_a_stream_cut_anywhere_makes_the_same_frames(said: list[Frame], cuts: li
     assert heard + reader.feed(rest) == said
 
 
-def test_a_frame_is_its_length_its_kind_its_number_and_its_body() -> None:
+def test_a_frame_consists_of_length_kind_number_and_body() -> None:
     assert encode(Kind.INPUT, 0x01020304, b"ab") == bytes.fromhex("02000000 05 04030201 6162")
 
 
@@ -70,11 +70,11 @@ def test_a_frame_is_complete_with_its_last_byte() -> None:
     assert reader.feed(data[-1:]) == [Frame(Kind.OUTPUT, 1, b"body")]
 
 
-def test_a_length_that_no_frame_has_is_refused() -> None:
+def test_an_impossible_frame_length_is_refused() -> None:
     with pytest.raises(ValueError, match=f"a frame of {MAX_BODY_BYTES + 1} bytes"):
         FrameReader().feed(HEADER.pack(MAX_BODY_BYTES + 1, Kind.OUTPUT, 1))
 
 
-def test_a_kind_that_no_frame_has_is_refused() -> None:
+def test_an_unknown_kind_of_frame_is_refused() -> None:
     with pytest.raises(ValueError, match="99 is not a valid Kind"):
         FrameReader().feed(HEADER.pack(0, 99, 1))

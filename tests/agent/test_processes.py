@@ -1,4 +1,4 @@
-"""The agent's processes with real programs, pipes and terminals of this computer, but no nodes."""
+"""Test the agent's processes with this computer's programs, pipes and terminals, without nodes."""
 
 import os
 import select
@@ -25,7 +25,7 @@ class NoNamespaces:
 
 
 class Bench:
-    """Processes with a loop around them, as the agent has one."""
+    """Runs processes in an event loop like the agent's."""
 
     def __init__(self) -> None:
         self.poll = select.epoll()
@@ -64,7 +64,7 @@ class Bench:
         return self._numbers
 
     def turn(self) -> bool:
-        """One round of the loop; false if nothing has happened for long."""
+        """Run one round of the loop; return False if nothing has happened for a long time."""
         ready = self.poll.poll(PATIENCE_S)
         self.rounds += 1
         for descriptor, events in ready:
@@ -77,7 +77,7 @@ class Bench:
 
     def until(self, condition: Callable[[], bool]) -> None:
         while not condition():
-            assert self.turn(), f"nothing happened any more; received so far: {self.frames[-5:]}"
+            assert self.turn(), f"nothing more happens; received so far: {self.frames[-5:]}"
 
     def bodies(self, number: int, kind: Kind) -> list[bytes]:
         return [frame.body for frame in self.frames if frame[:2] == (kind, number)]
@@ -92,14 +92,14 @@ class Bench:
         return self.bodies(number, Kind.ENDED) != []
 
     def status(self, number: int) -> int:
-        """Lets it run to its end."""
+        """Wait for the process to end; return its exit status."""
         self.until(lambda: self.has_ended(number))
         (frame,) = [frame for frame in self.frames if frame[:2] == (Kind.ENDED, number)]
         return int(frame.json()["status"])
 
 
 def open_descriptors() -> set[int]:
-    """Of this process; what listing them opens is gone again."""
+    """Return this process's open descriptors, without the one that listing them opens."""
     found = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
     return {fd for fd in found if Path(f"/proc/self/fd/{fd}").exists()}
 
@@ -112,7 +112,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     made.close()
 
 
-def test_what_a_process_writes_arrives_byte_for_byte(bench: Bench) -> None:
+def test_output_arrives_byte_for_byte(bench: Bench) -> None:
     everything = bytes(range(256)) * 4
     number = bench.start("cat", stdin=True)
     bench.processes.feed(number, everything)
@@ -141,18 +141,20 @@ def test_an_exit_status_is_reported(bench: Bench, status: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGPIPE])
-def test_a_signal_that_ended_a_process_is_its_negative_status(bench: Bench, number: int) -> None:
+def test_the_status_of_a_process_ended_by_a_signal_is_its_negative_number(
+    bench: Bench, number: int
+) -> None:
     process = bench.start("sleep", "100")
     assert bench.processes.signal(process, number) is True
     assert bench.status(process) == -number
 
 
-def test_a_signal_reaches_what_the_process_started(bench: Bench) -> None:
+def test_a_signal_reaches_the_children_of_a_process(bench: Bench) -> None:
     process = bench.start("sh", "-c", "sleep 100 & echo ready; wait")
     bench.until(lambda: bench.output(process) == b"ready\n")
     bench.processes.signal(process, signal.SIGTERM)
     assert bench.status(process) == -signal.SIGTERM
-    # The streams close when the last one has gone.
+    # The streams close when the last process has ended.
     bench.until(lambda: bench.processes._by_number == {})
 
 
@@ -172,7 +174,7 @@ def test_all_output_of_a_process_arrives_before_its_end(bench: Bench) -> None:
     assert bench.output(number) == bytes(300000)
 
 
-def test_what_a_child_writes_after_its_parents_end_still_arrives(bench: Bench) -> None:
+def test_output_of_a_child_still_arrives_after_its_parent_has_ended(bench: Bench) -> None:
     number = bench.start("sh", "-c", "(read line; echo late) <&0 & exit 0", stdin=True)
     assert bench.status(number) == 0
     bench.until(lambda: bench.processes._by_number == {})
@@ -233,10 +235,10 @@ def test_a_process_inherits_only_its_three_streams(bench: Bench) -> None:
         inherited = {int(name) for name in bench.output(number).split()}
         assert (
             len(inherited - of_our_parent | {0, 1, 2}) == 4
-        )  # and the one that ls reads the folder by
+        )  # the last one is ls's own, for reading the folder
 
 
-def test_a_process_has_the_environment_and_folder_it_was_given(bench: Bench) -> None:
+def test_a_process_gets_the_requested_environment_and_folder(bench: Bench) -> None:
     number = bench.start("env", environment={"PATH": os.defpath, "A": "b=c"})
     here = bench.start("pwd", folder="/usr")
     assert (bench.status(number), bench.status(here)) == (0, 0)
@@ -253,7 +255,7 @@ def test_a_process_has_the_environment_and_folder_it_was_given(bench: Bench) -> 
         (["true"], {"environment": {"PATH": "/nowhere"}}),
     ],
 )
-def test_what_cannot_be_started_leaves_nothing_open(
+def test_a_process_that_cannot_be_started_leaves_nothing_open(
     bench: Bench, arguments: list[str], options: dict[str, Any]
 ) -> None:
     before = open_descriptors()
@@ -276,7 +278,7 @@ def test_ended_processes_leave_nothing_open(bench: Bench) -> None:
 # -- terminals --------------------------------------------------------------------------------------
 
 
-def test_a_terminal_has_the_size_it_was_given_and_can_be_resized(bench: Bench) -> None:
+def test_a_terminal_has_the_requested_size_and_can_be_resized(bench: Bench) -> None:
     script = "stty size; trap 'stty size; exit 3' WINCH; echo ready; while :; do sleep 0.01; done"
     number = bench.start("bash", "-c", script, terminal=[25, 81])
     bench.until(lambda: b"ready" in bench.output(number))
@@ -292,7 +294,7 @@ def test_ctrl_c_at_a_terminal_interrupts(bench: Bench) -> None:
     assert bench.status(number) == -signal.SIGINT
 
 
-def test_the_end_of_a_terminals_input_is_ctrl_d(bench: Bench) -> None:
+def test_closing_a_terminals_input_sends_ctrl_d(bench: Bench) -> None:
     number = bench.start("cat", terminal=[24, 80])
     bench.processes.feed(number, b"line\n")
     bench.until(lambda: b"line\r\nline\r\n" in bench.output(number))
@@ -300,7 +302,7 @@ def test_the_end_of_a_terminals_input_is_ctrl_d(bench: Bench) -> None:
     assert bench.status(number) == 0
 
 
-def test_a_process_that_leaves_its_terminal_is_not_hung_up_on(bench: Bench) -> None:
+def test_a_process_that_leaves_its_terminal_gets_no_sighup(bench: Bench) -> None:
     script = "echo ready; exec <&- >&- 2>&-; sleep 0.1; exit 5"
     number = bench.start("bash", "-c", script, terminal=[24, 80])
     assert bench.status(number) == 5
@@ -308,17 +310,19 @@ def test_a_process_that_leaves_its_terminal_is_not_hung_up_on(bench: Bench) -> N
     assert bench.processes._by_number == {}
 
 
-def test_input_for_a_terminal_that_nobody_has_open_is_dropped(bench: Bench) -> None:
+def test_input_for_a_terminal_that_no_process_has_open_is_dropped(bench: Bench) -> None:
     number = bench.start("true", terminal=[24, 80])
     pid = bench.processes._by_number[number].pid
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has been told
+    os.waitid(
+        os.P_PID, pid, os.WEXITED | os.WNOWAIT
+    )  # the process has ended, but its end has not been reported yet
     bench.processes.feed(number, b"too late\n")
     bench.processes.resize(number, 10, 10)
     assert bench.status(number) == 0
     bench.until(lambda: bench.processes._by_number == {})
 
 
-def test_a_terminal_that_is_not_read_takes_its_input_later(bench: Bench) -> None:
+def test_a_terminal_that_is_not_read_gets_its_input_later(bench: Bench) -> None:
     number = bench.start("sh", "-c", "stty raw -echo; echo ready; wc -c", terminal=[24, 80])
     bench.until(lambda: b"ready" in bench.output(number))
     bench.processes.feed(number, bytes(100_000))
