@@ -1,4 +1,4 @@
-"""Who looks at terminals from outside: which are at work, and how much they may say."""
+"""Test what is known about terminals from outside: which are busy, and how much they may print."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from wanlab import Network, Ports, Process, Sampling, shapes
 pytestmark = pytest.mark.machine
 
 SHELL = ["/bin/bash", "--norc", "--noprofile", "-i"]
-ROOM = 65536
+CREDIT_BYTES = 65536
 MOMENT = "10ms"
 A_LOOK_NS = 1_000_000
 """The agent looks at processes as programs do, which takes some 20 us of the network's time."""
@@ -15,7 +15,7 @@ A_LOOK_NS = 1_000_000
 
 @pytest.fixture
 def shell(network: Network) -> Process:
-    process = network["h1"].start(SHELL, terminal=(24, 80), credit=ROOM)
+    process = network["h1"].start(SHELL, terminal=(24, 80), credit=CREDIT_BYTES)
     network.run_for(MOMENT)
     return process
 
@@ -50,7 +50,7 @@ def test_a_command_and_background_jobs_are_busy(network: Network, shell: Process
 
 
 def test_a_program_in_raw_mode_is_busy(network: Network, shell: Process) -> None:
-    """An editor does so; only a shell at its prompt does nothing."""
+    """An editor uses raw mode too. Only a shell at its prompt counts as idle."""
     shell.write("stty raw -echo; cat; stty sane\n")
     network.run_for(MOMENT)
     assert is_busy(network, shell)
@@ -73,12 +73,12 @@ def test_a_program_writes_no_more_than_its_credit(network: Network, shell: Proce
     shell.write("yes 0123456789\n")
     network.run_for("1s")
     said = len(shell.output_bytes)
-    assert ROOM <= said < 2 * ROOM
+    assert CREDIT_BYTES <= said < 2 * CREDIT_BYTES
     network.run_for("1s")
     assert len(shell.output_bytes) == said
-    shell.grant_credit(ROOM)
+    shell.grant_credit(CREDIT_BYTES)
     network.run_for("1s")
-    assert said + ROOM // 2 < len(shell.output_bytes) < 4 * ROOM
+    assert said + CREDIT_BYTES // 2 < len(shell.output_bytes) < 4 * CREDIT_BYTES
     shell.write("\x03")
     shell.grant_credit(1 << 20)
     network.run_for("1s")
@@ -91,7 +91,7 @@ def test_the_last_output_arrives_even_without_credit(network: Network) -> None:
     assert process.output.endswith("last")
 
 
-def test_samples_are_flushed_and_not_taken_again(network: Network) -> None:
+def test_samples_are_flushed_once(network: Network) -> None:
     ports = Ports("s1-eth1")
     sampling = Sampling(network, [ports], every="100ms")
     sampling.begin()

@@ -1,4 +1,4 @@
-"""Whatever dies, and at whatever moment: the error says what, and nothing is left behind."""
+"""Whichever process dies, and whenever: the error names it, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.machine
 Start = Callable[..., Network]
 SPIN = ["python3", "-c", "print('spinning', flush=True)\nwhile True: pass"]
 
-# Boots a network and keeps it busy; tells its working folder apart from those of other programs.
+# Boots a network in the given working folder and keeps it busy.
 VICTIM = """
 import sys
 from wanlab import Network, shapes
@@ -49,7 +49,7 @@ def open_descriptors() -> set[str]:
 
 
 def children(parent: int) -> list[int]:
-    """All descendants of a process."""
+    """Return the process ids of all descendants of a process."""
     try:
         pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     except OSError:
@@ -58,18 +58,18 @@ def children(parent: int) -> list[int]:
 
 
 def memory_files() -> set[str]:
-    """What machines could leave in the file system."""
+    """Return the files that machines could leave in the file system."""
     folders = (Path("/dev/shm"), Path("/tmp"))
     return {str(path) for folder in folders for path in folder.glob("*") if "vm_file" in path.name}
 
 
 def leaves_no_memory_files(before: set[str]) -> bool:
-    """Wait, because a machine that another test starts has its file there for a moment."""
+    """Wait until the files are gone: another test's machine has one for a moment while it starts."""
     return until(lambda: memory_files() <= before)
 
 
 def is_running(pid: int) -> bool:
-    """A process that has ended and waits for its parent does not run."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -77,7 +77,7 @@ def is_running(pid: int) -> bool:
 
 
 def until(condition: Callable[[], bool], real_s: float = PATIENCE_S) -> bool:
-    """On the computer's clock, which is all there is when a machine dies."""
+    """Wait for a condition on the computer's clock, since a dead machine has no clock."""
     give_up = time.monotonic() + real_s
     while not condition():
         if time.monotonic() > give_up:
@@ -88,7 +88,7 @@ def until(condition: Callable[[], bool], real_s: float = PATIENCE_S) -> bool:
 
 def test_a_network_that_was_closed_leaves_nothing_behind(start: Start, tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path):
-        pass  # what is loaded once stays loaded
+        pass  # modules that have been loaded stay loaded
     memory_before = memory_files()
     before = (open_descriptors(), children(os.getpid()))
     with Network(shapes.dumbbell(2, rate="10Mbps"), folder=tmp_path) as net:
@@ -118,8 +118,9 @@ def test_an_agent_that_is_killed_takes_the_kernel_with_it(start: Start) -> None:
         net.root.run(["python3", "-c", KILL_THE_AGENT])
 
 
-# A signal does not end PID 1; a fault inside it does: its memory is written over. Linux 7.3 lets only
-# a debugger write to code (PROC_MEM_FORCE_PTRACE); the fault ends PID 1 when its debugger has ended.
+# A signal does not end PID 1, but a fault inside it does, so this program overwrites its memory.
+# Linux 7.3 lets only a debugger write to code (PROC_MEM_FORCE_PTRACE); the fault ends PID 1 once the
+# debugger has ended.
 KILL_THE_AGENT = """
 import ctypes, os, re
 PTRACE_SEIZE = 0x4206
@@ -145,7 +146,7 @@ def test_a_machine_that_powers_off_is_reported(start: Start) -> None:
 POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)"
 
 
-def test_a_process_that_stops_time_is_named_and_can_be_ended(
+def test_a_process_that_keeps_time_from_passing_is_named_and_can_be_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
@@ -168,7 +169,7 @@ def test_a_process_that_stops_time_is_named_and_can_be_ended(
         assert other.wait() == 0
 
 
-def test_a_network_whose_time_is_stopped_can_be_closed(
+def test_a_network_whose_time_cannot_pass_can_be_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
@@ -194,7 +195,7 @@ def test_a_network_whose_time_is_stopped_can_be_closed(
 def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ten times at random moments; bench/kill.py does it a hundred times."""
+    """Kill it ten times at random moments; bench/kill.py does it a hundred times."""
     moments = random.Random(number)
     before = memory_files()
     for _ in range(10):
@@ -206,7 +207,7 @@ def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
         )
         assert victim.stdout is not None
         if moments.random() < 0.7:
-            victim.stdout.readline()  # it is up; otherwise it is killed while it boots
+            victim.stdout.readline()  # wait until it is up; otherwise it is killed while it boots
         time.sleep(moments.uniform(0, 0.5))
         family = [victim.pid, *children(victim.pid)]
         victim.send_signal(number)
@@ -227,10 +228,10 @@ with Network(shapes.minimal(), folder=sys.argv[1]) as net:
 """
 
 
-def test_a_kernel_that_somebody_else_keeps_alive_is_found_and_ended(
+def test_a_kernel_that_a_forked_child_keeps_alive_is_found_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that the killed program had forked holds its ends of the kernel's sockets."""
+    """A child that the killed program had forked holds the program's ends of the kernel's sockets."""
     image = find_image().folder
     for name, value in (
         ("XDG_CACHE_HOME", str(tmp_path)),
@@ -245,7 +246,7 @@ def test_a_kernel_that_somebody_else_keeps_alive_is_found_and_ended(
     )
     assert victim.stdout is not None
     assert victim.stdout.readline() == b"up\n"
-    assert find_stale() == []  # it runs
+    assert find_stale() == []  # the program still runs
     family = children(victim.pid)
     victim.kill()
     victim.wait()
@@ -254,7 +255,7 @@ def test_a_kernel_that_somebody_else_keeps_alive_is_found_and_ended(
     assert "which still runs" in left.what
     left.remove()
     assert find_stale() == []
-    assert until(lambda: sum(map(is_running, family)) == 1)  # what it had forked is none of ours
+    assert until(lambda: sum(map(is_running, family)) == 1)  # the forked child is not ours to end
     (forked,) = filter(is_running, family)
     os.kill(forked, signal.SIGKILL)
 
@@ -276,7 +277,9 @@ def test_a_working_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_more_memory_than_there_is_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_more_memory_than_the_computer_has_is_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
     with (
         pytest.raises(RequirementError, match="needs at least"),
         Network(shapes.minimal(), folder=tmp_path, memory="1000000GiB"),
@@ -342,7 +345,7 @@ def test_a_suspended_kernel_is_named_and_can_continue(
 def test_a_signal_while_the_kernel_starts_leaves_no_suspended_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not end when its sockets are closed, as one that runs does."""
+    """A suspended kernel does not end when its sockets are closed; a running one does."""
     started: list[int] = []
 
     class SuspendedKernel(KernelProcess):

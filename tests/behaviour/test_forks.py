@@ -1,4 +1,4 @@
-"""Processes that are forked from the program that has a network, as multiprocessing does."""
+"""Test processes that are forked from a program with a network, as multiprocessing does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ net.stop()
 
 
 def test_a_forked_process_uses_the_network_of_its_parent(tmp_path: Path, start: Start) -> None:
-    """Each has its own shells, and what a child changes goes on when it has ended."""
+    """Each process has its own shells, and a child's changes outlive it."""
     (tmp_path / "children.py").write_text(CHILDREN)
     net = start(Topology())
     output = net.root.run([sys.executable, "children.py"], timeout="60s").output.split("\n")
@@ -53,7 +53,7 @@ def test_a_forked_process_uses_the_network_of_its_parent(tmp_path: Path, start: 
     assert output[8:] == ["[2]", ""]
 
 
-def test_outside_a_forked_process_is_refused_and_the_parent_goes_on(start: Start) -> None:
+def test_a_forked_process_is_refused_outside_and_the_parent_goes_on(start: Start) -> None:
     net = start(shapes.single(2))
     reading, writing = os.pipe()
     child = os.fork()

@@ -1,4 +1,4 @@
-"""What hosts have of their own besides ports: folders, VLAN interfaces, shares of the processors."""
+"""Test what hosts have besides ports: private directories, VLAN interfaces, shares of the CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_hosts(*hosts: Host, **switch: object) -> Topology:
     )
 
 
-def test_a_private_directory_is_another_one_in_each_host(start: Start, tmp_path: Path) -> None:
+def test_each_host_has_its_own_private_directory(start: Start, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     one = Host("h1", private_directories=(("/var/own", None), ("/srv/own", str(kept))))
     other = Host("h2", private_directories=(("/var/own", None),))
@@ -42,7 +42,7 @@ def test_a_private_directory_is_another_one_in_each_host(start: Start, tmp_path:
     assert (kept / "word").read_text() == "kept\n"
 
 
-def test_hosts_meet_in_a_vlan(start: Start) -> None:
+def test_hosts_reach_each_other_in_a_vlan(start: Start) -> None:
     net = start(
         with_hosts(
             Host("h1", vlan_interfaces=(("10.1.0.1/24", 100), ("10.2.0.1/24", 200))),
@@ -69,7 +69,7 @@ def test_an_interface_of_the_computer_is_refused_with_the_reason() -> None:
     )
 
 
-def test_a_cpu_share_is_a_warning_on_virtual_time(start: Start) -> None:
+def test_a_cpu_share_on_virtual_time_is_ignored_with_a_warning(start: Start) -> None:
     shared = Host("h1", cpu=0.1, scheduler="rt")
     net = start(with_hosts(shared, Host("h2")))
     assert net.warnings == [
@@ -115,7 +115,7 @@ with Network(topology, machine="native", wire="gso", folder=sys.argv[1]) as net:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root moves interfaces")
 def test_an_interface_of_the_computer_joins_a_switch_of_the_native_machine(tmp_path: Path) -> None:
-    """The computer is a network namespace of the test's own."""
+    """A network namespace that the test makes takes the place of the computer."""
     if reason := why_no_native():
         pytest.skip(reason)
     if shutil.which("unshare") is None:

@@ -1,4 +1,4 @@
-"""Programs inside a machine make networks of their own and send requests to the user's side."""
+"""Test programs inside a machine that make their own networks and send requests to the host."""
 
 import json
 from pathlib import Path
@@ -71,12 +71,12 @@ with Network(shapes.single(2)) as net:
         assert "s1" not in net.root.run("ip -br link").output
 
 
-def test_outside_a_machine_here_is_refused(tmp_path: Path) -> None:
+def test_machine_here_is_refused_outside_a_machine(tmp_path: Path) -> None:
     with pytest.raises(RequirementError, match="inside a machine"):
         Network(Topology(), folder=tmp_path, machine="here")
 
 
-def test_the_clock_of_a_running_machine_is_given(tmp_path: Path) -> None:
+def test_the_clock_of_a_running_machine_cannot_be_chosen(tmp_path: Path) -> None:
     program = """
 from wanlab import Network, Topology
 from wanlab.errors import RequirementError
@@ -90,7 +90,7 @@ except RequirementError as error:
     assert said == "clock real: this program runs in a machine whose clock is virtual\n"
 
 
-def test_a_process_of_the_embedded_machine_is_not_ours_to_start(tmp_path: Path) -> None:
+def test_the_computer_cannot_start_processes_of_the_embedded_machine(tmp_path: Path) -> None:
     with Network(Topology(), folder=tmp_path) as net, pytest.raises(CommandError, match="inside"):
         net.machine.prefix("h1", "/")
 
@@ -106,7 +106,7 @@ print(call_host({"do": "name", "of": "it"}), time.monotonic_ns() - before < 1_00
 """
 
 
-def test_a_request_takes_no_time_and_comes_after_what_was_printed(tmp_path: Path) -> None:
+def test_a_request_takes_no_time_and_comes_after_earlier_output(tmp_path: Path) -> None:
     heard: list[bytes] = []
     with Network(Topology(), folder=tmp_path) as net:
         (tmp_path / "ask.py").write_text(ASKING)
@@ -134,7 +134,7 @@ except RequirementError as error:
 
 
 @pytest.mark.parametrize("request_line", ["no json", "[]", "{}", '"text"'])
-def test_a_request_that_makes_no_sense_is_refused(tmp_path: Path, request_line: str) -> None:
+def test_a_malformed_request_is_refused(tmp_path: Path, request_line: str) -> None:
     program = f"""
 import socket
 connection = socket.socket(socket.AF_UNIX)
@@ -201,6 +201,6 @@ def test_a_program_inside_finds_the_network_it_was_started_with(tmp_path: Path, 
     ]
 
 
-def test_where_a_machine_carries_no_network_there_is_nothing_to_attach_to(tmp_path: Path) -> None:
+def test_attaching_is_refused_in_a_machine_that_carries_no_network(tmp_path: Path) -> None:
     with pytest.raises(RequirementError, match="carries no network"):
         Network.attach()

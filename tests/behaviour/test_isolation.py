@@ -1,4 +1,4 @@
-"""Nothing in a machine changes the computer: tried from a node, where everybody is root."""
+"""Test from a node, where everybody is root, that nothing in a machine changes the computer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPOLOGY = Topology(nodes=(Host("h1"),))
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder of the user's that is not the working folder, with one file."""
+    """Make a folder of the user's with one file, outside the working folder."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "there").write_text("unchanged")
@@ -30,7 +30,7 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-# What a node may not do, by row of the table in docs/security.md. All must fail.
+# Commands that must fail in a node, grouped by the rows of the table in docs/security.md.
 ATTEMPTS = (
     # mount or remount a folder of the computer
     "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o {outside} && echo x > /mnt/h/new",
@@ -44,7 +44,7 @@ ATTEMPTS = (
     "mknod {work}/device c 1 3",
     "cp /bin/true {work}/p && chmod u+s {work}/p",
     "cp /bin/true {work}/p && chmod g+s {work}/p",
-    # see other processes, which it would have to in order to trace or signal them
+    # see the computer's processes, without which it cannot trace or signal them
     "pgrep -fx '{process}'",
     # reach the computer's network, services and UNIX sockets
     "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 1)'",
@@ -56,7 +56,7 @@ ATTEMPTS = (
 
 @pytest.fixture
 def services(outside: Path) -> Iterator[dict[str, object]]:
-    """Things of the user's that a node must not reach, in the working folder if they are files."""
+    """Run services of the user that a node must not reach; those that are files are in its folder."""
     work = outside.parent / "work"
     name = f"wanlab-test-{os.getpid()}"
     process = ["sleep", f"{1_000_000 + os.getpid()}"]
@@ -88,7 +88,7 @@ def network(outside: Path, tmp_path: Path) -> Iterator[Network]:
         yield net
 
 
-def test_a_node_is_refused(
+def test_forbidden_commands_fail_in_a_node(
     services: dict[str, object], network: Network, outside: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
@@ -105,7 +105,7 @@ def test_a_node_is_refused(
 def test_the_services_that_are_refused_can_be_reached_from_the_computer(
     services: dict[str, object], tmp_path: Path
 ) -> None:
-    """So it is the machine that refuses them."""
+    """This shows that it is the machine that refuses them."""
     host = subprocess.run(["pgrep", "-fx", str(services["process"])], check=False)
     assert host.returncode == 0
     socket.create_connection(("127.0.0.1", int(str(services["port"])))).close()
@@ -114,7 +114,7 @@ def test_the_services_that_are_refused_can_be_reached_from_the_computer(
             connection.connect(address)
 
 
-def test_clock_name_and_settings_of_the_computer_stay(network: Network) -> None:
+def test_clock_hostname_and_settings_of_the_computer_do_not_change(network: Network) -> None:
     def settings() -> tuple[str, str]:
         setting = Path("/proc/sys/net/ipv4/tcp_congestion_control")
         return os.uname().nodename, setting.read_text()
@@ -127,8 +127,8 @@ def test_clock_name_and_settings_of_the_computer_stay(network: Network) -> None:
     assert time.time() >= time_before
 
 
-def test_who_kills_by_name_on_the_computer_kills_nothing_in_a_machine(network: Network) -> None:
-    """As `sudo mn -c` does with ping, and with what has "mininet:" in its command line."""
+def test_killing_by_name_on_the_computer_kills_nothing_in_a_machine(network: Network) -> None:
+    """`sudo mn -c` kills every ping, and every process with "mininet:" in its command line."""
     seconds = f"{1_000_000 + os.getpid()}.5"
     for name in ("ping", "mininet:h1"):
         network["h1"].start(["bash", "-c", f"exec -a {name} sleep {seconds}"])
@@ -137,8 +137,8 @@ def test_who_kills_by_name_on_the_computer_kills_nothing_in_a_machine(network: N
     assert subprocess.run(["pgrep", "-f", seconds], check=False).returncode == 1
 
 
-def test_what_is_written_elsewhere_stays_in_memory(outside: Path, tmp_path: Path) -> None:
-    """By path, through a link in the working folder, and by deleting."""
+def test_changes_outside_the_working_folder_stay_in_memory(outside: Path, tmp_path: Path) -> None:
+    """Files are changed by path, through a link in the working folder, and by deleting them."""
     (tmp_path / "work" / "link").symlink_to(outside)
     with Network(TOPOLOGY, folder=tmp_path / "work") as net:
         net["h1"].run(
@@ -150,7 +150,7 @@ def test_what_is_written_elsewhere_stays_in_memory(outside: Path, tmp_path: Path
     assert Path("/etc/passwd").exists()
 
 
-def test_the_working_folder_is_written_through(tmp_path: Path) -> None:
+def test_files_in_the_working_folder_are_written_to_the_computer(tmp_path: Path) -> None:
     with Network(TOPOLOGY, folder=tmp_path) as net:
         net["h1"].run("mkdir -p a b && echo data > a/f && mv a/f b/g && chmod 600 b/g && ln b/g c")
     assert (tmp_path / "b" / "g").read_text() == "data\n"

@@ -1,4 +1,4 @@
-"""A network that grows and shrinks while it lives."""
+"""Test adding to a running network and removing from it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def reaches(net: Network, source: str, address: str) -> bool:
     return net[source].run(f"ping -c 1 -W 1 {address}", check=False).status == 0
 
 
-def test_a_new_host_is_reached_through_the_switch_that_was_there(tmp_path: Path) -> None:
+def test_a_new_host_is_reached_through_an_existing_switch(tmp_path: Path) -> None:
     with Network(shapes.single(2), folder=tmp_path) as net:
         net.add(Host("h3"), link("h3", "s1", delay="5ms"))
         assert net.port("h3-eth0").ip == "10.0.0.3/8"
@@ -55,7 +55,7 @@ def test_a_removed_link_can_be_added_again(tmp_path: Path) -> None:
         assert reaches(net, "h1", "10.0.0.2")
 
 
-def test_a_removed_node_is_gone_with_its_links_and_processes(tmp_path: Path) -> None:
+def test_removing_a_node_removes_its_links_and_processes(tmp_path: Path) -> None:
     with Network(shapes.single(3), folder=tmp_path) as net:
         sleeper = net["h3"].start("sleep 1000")
         net.remove_node("h3")
@@ -66,7 +66,7 @@ def test_a_removed_node_is_gone_with_its_links_and_processes(tmp_path: Path) -> 
             net["h3"]
 
 
-def test_a_removed_switch_is_gone(tmp_path: Path) -> None:
+def test_a_switch_can_be_removed(tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path) as net:
         net.remove_node("s1")
         assert net.root.run("ip -br link").output.count("s1") == 0

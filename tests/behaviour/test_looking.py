@@ -1,4 +1,4 @@
-"""Samplers, traces and captures on every kind of machine, and inside one."""
+"""Test samplers, traces and captures on every kind of machine, and inside one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PORT = "s1-eth2"
 
 
 def everything(file: Path) -> list[Sampler]:
-    """What every machine lets us look at."""
+    """Return all samplers that work on every kind of machine."""
     return [
         Queues(PORT),
         Flows("h1", "h2"),

@@ -1,4 +1,4 @@
-"""What only shows with many hosts."""
+"""Test what only many hosts show."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.machine
 
 
 def test_forty_hosts_fit_into_the_neighbour_table(tmp_path: Path) -> None:
-    """1560 entries in the one table of neighbours, whose usual limit is 1024."""
+    """All hosts share one neighbour table; they need 1560 entries, and the usual limit is 1024."""
     command = "/run/wanlab/bin/wanlab-python -m mininet --topo single,40 --test pingall"
     with Network(Topology(), folder=tmp_path) as net:
         said = net.root.run(command)

@@ -1,4 +1,4 @@
-"""The native machine: the computer's kernel and not its network, what it refuses, and how it ends."""
+"""Test the native machine: the computer's kernel with its own network, its limits and its end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = [
 Start = Callable[..., Network]
 
 
-def test_it_is_the_computers_kernel_with_a_network_of_its_own(start: Start) -> None:
+def test_it_has_the_computers_kernel_and_its_own_network(start: Start) -> None:
     net = start(shapes.minimal(), machine="native")
     assert net.root.run("uname -r").output.strip() == platform.release()
     assert net.root.run("hostname").output == "wanlab\n"
@@ -41,15 +41,15 @@ def test_it_is_the_computers_kernel_with_a_network_of_its_own(start: Start) -> N
     assert net.machine.describe()["seed"] is None
 
 
-def test_processes_of_the_computer_are_not_seen_in_it(start: Start) -> None:
+def test_processes_of_the_computer_are_not_visible_in_it(start: Start) -> None:
     net = start(shapes.minimal(), machine="native")
     processes = net["h1"].run("ls -d /proc/[0-9]*").output.split()
     assert "/proc/1" in processes
     assert len(processes) <= 3  # the agent, ls, and its shell
 
 
-def test_its_programs_obey_ctrl_c_though_wanlab_runs_in_the_background() -> None:
-    """A script's shell has what it runs with `&` ignore Ctrl-C, which programs would inherit."""
+def test_programs_obey_ctrl_c_though_wanlab_runs_in_the_background() -> None:
+    """A script's shell makes background programs (`&`) ignore Ctrl-C, which children inherit."""
     code = (
         "from wanlab import Network, shapes\n"
         "with Network(shapes.single(2), machine='native') as net:\n"
@@ -69,7 +69,7 @@ def test_settings_of_the_whole_computer_cannot_be_changed_in_it(start: Start) ->
     net.root.run("echo 1 > /proc/sys/net/ipv4/ip_forward")
 
 
-def test_a_process_of_our_own_is_started_in_a_node(start: Start, tmp_path: Path) -> None:
+def test_the_computer_can_start_a_process_in_a_node(start: Start, tmp_path: Path) -> None:
     net = start(shapes.minimal(), machine="native")
     wrapped = net["h1"].wrap(["sh", "-c", "pwd; hostname; ls /sys/class/net"], folder=str(tmp_path))
     done = subprocess.run(wrapped, capture_output=True, text=True, check=True)
@@ -77,7 +77,7 @@ def test_a_process_of_our_own_is_started_in_a_node(start: Start, tmp_path: Path)
 
 
 def test_everything_that_the_kernel_lacks_is_reported_at_once(start: Start) -> None:
-    """Here: whatever it has of queues, no kernel but ours has a port's speed or this algorithm."""
+    """Kernels differ in their queues, but only ours has port speeds, and none has this algorithm."""
     slow = Port("h1", speed_bps=100_000_000)
     topology = Topology(nodes=(Host("h1"), Host("h2")), links=(link(slow, "h2", delay="5ms"),))
     with pytest.raises(RequirementError) as caught:
@@ -106,7 +106,7 @@ def test_options_that_the_native_machine_lacks_are_refused() -> None:
         assert word in caught.value.what + caught.value.hint
 
 
-def test_a_program_inside_makes_networks_of_its_own(start: Start, tmp_path: Path) -> None:
+def test_a_program_inside_makes_its_own_networks(start: Start, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "from wanlab import Network, shapes\n"
         "with Network(shapes.single(2)) as net:\n"
@@ -122,7 +122,7 @@ def test_a_program_inside_makes_networks_of_its_own(start: Start, tmp_path: Path
 
 
 def inside(net: Network) -> list[int]:
-    """Pids, as we see them, of everything in a native machine."""
+    """Return the process ids of everything in a native machine, as seen from outside."""
     machine = net.machine
     assert isinstance(machine, NativeMachine)
     return descendants(machine._process.pid)
@@ -144,7 +144,7 @@ def is_running(pid: int) -> bool:
 
 
 def until_gone(pids: list[int], but: int = 0) -> list[int]:
-    """Wait until all have ended but for so many; those that still run then."""
+    """Wait until at most `but` of the processes run; return those that still run."""
     give_up = time.monotonic() + PATIENCE_S
     while len(left := [pid for pid in pids if is_running(pid)]) > but:
         if time.monotonic() > give_up:
@@ -153,7 +153,7 @@ def until_gone(pids: list[int], but: int = 0) -> list[int]:
     return left
 
 
-def test_everything_ends_with_it_even_what_has_hidden(tmp_path: Path) -> None:
+def test_all_processes_end_with_the_machine_even_hidden_ones(tmp_path: Path) -> None:
     with Network(shapes.minimal(), machine="native", folder=tmp_path) as net:
         net["h1"].run("setsid sleep 1000 < /dev/null > /dev/null 2>&1 & disown")
         net["h2"].start("trap '' TERM INT HUP; sleep 1000")
@@ -176,7 +176,7 @@ def test_a_killed_machine_is_noticed_at_once(start: Start, who: str) -> None:
     assert until_gone(pids) == []
 
 
-def test_powering_off_in_it_ends_it_and_not_the_computer(start: Start) -> None:
+def test_powering_off_ends_the_machine_and_not_the_computer(start: Start) -> None:
     net = start(shapes.minimal(), machine="native")
     with pytest.raises(MachineError, match="agent ended"):
         net.root.run(
@@ -235,8 +235,8 @@ def test_a_program_that_is_killed_at_any_moment_leaves_only_a_note(
         assert [path.name for path in (tmp_path / "wanlab" / "runs").glob("*")] == []
 
 
-def test_a_process_that_its_program_has_forked_cannot_keep_it_alive(tmp_path: Path) -> None:
-    """It holds the channel open; but the machine watches the program itself."""
+def test_a_process_forked_from_the_program_does_not_keep_the_machine_alive(tmp_path: Path) -> None:
+    """The forked process holds the channel open, but the machine watches the program itself."""
     victim = start_victim(tmp_path, "fork")
     assert victim.stdout is not None
     assert victim.stdout.readline() == b"up\n"

@@ -1,4 +1,4 @@
-"""The card behind a port, and the two wires: what the host sees, what the wire carries, what is lost."""
+"""Test NICs and the two wires: what the host sees, what the wire carries, and what is lost."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BUFFERS = "10240 87380 33554432"
 SYSCTLS = {"net.ipv4.tcp_rmem": BUFFERS, "net.ipv4.tcp_wmem": BUFFERS}
 MSS_BYTES = 1448
 
-# Prints the lengths of the TCP payloads that pass a port, each with how often it passed, when nothing
-# has passed for a while.
+# Counts how often each length of TCP payload passes a port, and prints the counts once nothing has
+# passed for a while.
 LENGTHS = """
 import collections, json, socket, sys
 port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -50,7 +50,7 @@ def transfer(net: Network, arguments: str = "-n 4M") -> dict[str, Any]:
 def lengths(
     net: Network, *places: tuple[str, str, str], during: Callable[[], Any]
 ) -> list[dict[int, int]]:
-    """How often which length passed (node, port, "in" or "out") while something happened."""
+    """Count how often each length passed each (node, port, "in" or "out") during an action."""
     (net.folder / "lengths.py").write_text(LENGTHS)
     looking = [
         (net[node] if node else net.root).start(f"python3 lengths.py {port} {direction}")
@@ -123,7 +123,7 @@ def test_losses_are_those_of_single_packets_in_a_switch_and_at_a_host(
     place.run(f"tc qdisc add dev {port} root netem loss 1% limit 100000")
     transfer(net, "-n 20M")
     (qdisc,) = json.loads(place.run(f"tc -s -j qdisc show dev {port}").output)
-    assert qdisc["packets"] > 15e6 / MSS_BYTES  # each packet of the wire was counted
+    assert qdisc["packets"] > 15e6 / MSS_BYTES  # every packet on the wire was counted
     assert 0.005 < qdisc["drops"] / (qdisc["drops"] + qdisc["packets"]) < 0.015
 
 
@@ -139,7 +139,7 @@ def test_nics_with_and_without_tso_reach_the_same_goodput(start: Start) -> None:
     assert goodput_bps[True] == pytest.approx(100e6 * MSS_BYTES / 1514, rel=1e-3)
 
 
-def test_a_run_with_cut_packets_repeats_to_the_byte(start: Start) -> None:
+def test_a_run_with_segmented_packets_repeats_to_the_byte(start: Start) -> None:
     def run() -> str:
         net = start(shapes.single(2), seed=3, sysctls=SYSCTLS)
         net.root.run("tc qdisc add dev s1-eth2 root netem delay 5ms loss 0.1% limit 100000")
@@ -160,7 +160,7 @@ def pings_ms(net: Network, arguments: str) -> list[float]:
     return [float(line.split("time=")[1].split()[0]) for line in lines if "time=" in line]
 
 
-def test_a_lone_ping_is_not_held_and_bulk_is_collected(start: Start) -> None:
+def test_coalescing_does_not_delay_a_single_ping_and_batches_bulk_traffic(start: Start) -> None:
     net = start(shapes.single(2), sysctls=SYSCTLS)
     assert [time_ms < 0.002 for time_ms in pings_ms(net, "-c 3")] == [True] * 3
     net["h2"].run("ethtool -C h2-eth0 adaptive-rx off rx-usecs 1000")
@@ -168,7 +168,7 @@ def test_a_lone_ping_is_not_held_and_bulk_is_collected(start: Start) -> None:
     net["h2"].run("ethtool -C h2-eth0 adaptive-rx on rx-usecs 125")
     net.root.run("tc qdisc add dev s1-eth2 root tbf rate 1gbit burst 3000 limit 500000")
     (received,) = lengths(net, ("h2", "h2-eth0", "in"), during=lambda: transfer(net, "-n 20M"))
-    # 125 us of 1 Gbit/s are ten packets and a third.
+    # In 125 us, 1 Gbit/s carries ten and a third packets.
     assert received.get(10 * MSS_BYTES, 0) + received.get(11 * MSS_BYTES, 0) > 500
     assert max(received) == 11 * MSS_BYTES
 
@@ -181,7 +181,7 @@ def test_coalescing_can_be_switched_off(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("coalescing", "lost"), [("250us", 0.549), ("50us", 0)])
-def test_a_stream_of_udp_overflows_a_buffer_that_holds_less_than_is_delivered_at_once(
+def test_a_udp_stream_overflows_a_buffer_that_is_smaller_than_a_batch(
     start: Start, coalescing: str, lost: float
 ) -> None:
     """206 datagrams arrive within 250 us, and the default buffer holds 93."""
@@ -197,7 +197,7 @@ def test_a_stream_of_udp_overflows_a_buffer_that_holds_less_than_is_delivered_at
 def test_a_client_of_iperf3_succeeds_soon_after_another_one(
     start: Start, coalescing: str | int, pause: str
 ) -> None:
-    """The server opens a new socket after each test, so the next SYN must not come with its end."""
+    """The server reopens its socket after each test, so the next SYN must come in another batch."""
     net = start(shapes.single(2), nic={"coalescing": coalescing})
     net["h2"].start("iperf3 -s")
     net.run_for("10ms")

@@ -1,4 +1,4 @@
-"""Machines run where few open files are allowed: the kernel closes what nobody uses."""
+"""Machines run where few open files are allowed: the kernel closes files that are not in use."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_the_soft_limit_is_raised_to_the_hard_one(tmp_path: Path) -> None:
 
 
 def test_a_program_that_never_waits_can_list_any_number_of_folders(start: Start) -> None:
-    """Each listing used to take addresses that were free again only when the program waited."""
+    """Each listing used to take kernel addresses that were freed only when the program waited."""
     net = start(Topology(nodes=(Host("h1"),)), memory="100MB")
     listing = "import os; [os.listdir('.') for _ in range(4000)]; print('listed')"
     assert net["h1"].run(["python3", "-c", listing]).output == "listed\n"
 
 
-def test_a_large_folder_is_listed_whole_and_in_order(start: Start, tmp_path: Path) -> None:
+def test_a_large_folder_is_listed_completely_and_in_order(start: Start, tmp_path: Path) -> None:
     names = sorted(f"{number:05d}-{'x' * (number % 200)}" for number in range(2000))
     for name in names:
         (tmp_path / name).touch()

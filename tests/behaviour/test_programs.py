@@ -1,4 +1,4 @@
-"""What programs experience: files, streams, terminals, tools of the course."""
+"""Test the environment of programs: files, streams, terminals, and the tools of the course."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ QDISCS = [
     "ingress",
     "clsact",
 ]
-NEEDS_QUEUES = ("multiq", "mqprio")  # of a card that has several
+NEEDS_QUEUES = ("multiq", "mqprio")  # these need a NIC with several queues
 LOADED = ["reno", "cubic", "bbr"]
 ALGORITHMS = ["bic", "htcp", "vegas", "westwood", "highspeed", "hybla", "veno", "scalable", "lp"]
 ALGORITHMS += ["yeah", "illinois", "dctcp", "cdg", "nv"]
@@ -72,7 +72,7 @@ ALGORITHMS += ["yeah", "illinois", "dctcp", "cdg", "nv"]
 
 @pytest.fixture(scope="module")
 def net(machine: MachineKind, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """One network for all that leaves no trace in it, on each kind of machine."""
+    """Share one network between tests that do not change it, on each kind of machine."""
     folder = tmp_path_factory.mktemp("work")
     with Network(shapes.minimal(), machine=machine, folder=folder) as made:
         yield made
@@ -80,7 +80,7 @@ def net(machine: MachineKind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """The same for what only our own kernel promises."""
+    """Share one network for features that only our own kernel guarantees."""
     with Network(shapes.minimal(), folder=tmp_path_factory.mktemp("work")) as made:
         yield made
 
@@ -89,7 +89,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 
 @pytest.mark.parametrize("words", [it for it in QDISCS if not it.startswith(NEEDS_QUEUES)])
-def test_a_queueing_discipline_is_there(embedded: Network, words: str) -> None:
+def test_the_kernel_has_the_queueing_discipline(embedded: Network, words: str) -> None:
     try_queue(embedded, words)
 
 
@@ -187,7 +187,7 @@ def test_the_kernels_configuration_can_be_read(embedded: Network) -> None:
         "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)'",
     ],
 )
-def test_the_kernel_can_do(embedded: Network, command: str) -> None:
+def test_the_kernel_has_the_feature(embedded: Network, command: str) -> None:
     embedded.root.run(command)
 
 
@@ -221,7 +221,7 @@ def test_the_printed_plan_and_the_agent_do_the_same(start: Start, wire: str) -> 
     by_agent = built.root.run(look).output
 
     def comparable(shown: str) -> list[str]:
-        """Numbers of interfaces differ, and timers run."""
+        """Remove interface numbers and timers, which differ."""
         return sorted(
             re.sub(r"^[0-9]+: |gc_timer +[0-9.]+", "", line) for line in shown.splitlines()
         )
@@ -232,7 +232,7 @@ def test_the_printed_plan_and_the_agent_do_the_same(start: Start, wire: str) -> 
 # -- files ------------------------------------------------------------------------------------------
 
 
-def test_what_is_written_to_the_working_folder_is_there_and_nowhere_else(
+def test_files_are_written_to_the_working_folder_and_nowhere_else(
     embedded: Network,
 ) -> None:
     net = embedded
@@ -257,7 +257,7 @@ def test_files_of_the_native_machine_are_the_computers(start: Start, tmp_path: P
     assert not Path("/run/x").exists()
 
 
-def test_the_working_folder_is_there_before_and_at_its_own_path(net: Network) -> None:
+def test_the_working_folder_has_its_old_files_and_its_own_path(net: Network) -> None:
     (net.folder / "given.txt").write_text("given")
     assert net["h1"].run("pwd; cat given.txt").output == f"{net.folder}\ngiven"
     net["h1"].run("mkdir sub && mv given.txt sub/moved.txt && chmod 600 sub/moved.txt")
@@ -322,7 +322,7 @@ def test_200_processes_at_once_end_with_their_own_status(net: Network) -> None:
     assert [process.output for process in started] == [f"{number}\n" for number in range(200)]
 
 
-def test_output_comes_as_it_is_written(net: Network) -> None:
+def test_output_arrives_as_it_is_written(net: Network) -> None:
     process = net["h1"].start("for i in 1 2 3; do echo $i; sleep 0.5; done")
     begun = net.now_ns
     seen = [(line, round((net.now_ns - begun) / 1e9, 2)) for line in process.lines()]
@@ -333,14 +333,14 @@ def test_output_comes_as_it_is_written(net: Network) -> None:
         assert seen == [("1", 0.0), ("2", 0.5), ("3", 1.0)]
 
 
-def test_a_program_that_is_not_there_is_named(net: Network) -> None:
+def test_a_missing_program_is_named(net: Network) -> None:
     with pytest.raises(CommandError) as caught:
         net["h1"].start(["iperf9", "-s"])
     assert caught.value.what.startswith("cannot start `iperf9 -s` in h1: ")
     assert "no program iperf9" in caught.value.what
 
 
-def test_a_folder_that_is_not_there_is_named(net: Network) -> None:
+def test_a_missing_folder_is_named(net: Network) -> None:
     with pytest.raises(CommandError, match=r"cannot start `true` in h1: .*/no/such/folder"):
         net["h1"].start(["true"], folder="/no/such/folder")
 
@@ -368,12 +368,12 @@ def test_a_step_of_a_plan_that_fails_is_named_with_its_commands(start: Start) ->
 # -- terminals --------------------------------------------------------------------------------------
 
 
-def until_said(net: Network, process: Process, text: str) -> None:
+def until_printed(net: Network, process: Process, text: str) -> None:
     net.run_until_condition(lambda: text in process.output, 10_000_000_000)
     assert text in process.output
 
 
-def test_a_terminal_is_one(net: Network) -> None:
+def test_a_program_on_a_terminal_sees_a_terminal(net: Network) -> None:
     process = net["h1"].start("tty; stty size; ls --color=auto -d /", terminal=(40, 120))
     assert process.wait() == 0
     assert re.fullmatch(r"/dev/pts/\d+\r\n40 120\r\n.*/.*\r\n", process.output)
@@ -390,12 +390,12 @@ def test_a_terminal_can_be_resized(net: Network) -> None:
 
 def test_ctrl_c_interrupts_what_runs_in_a_terminal(net: Network) -> None:
     shell = net["h1"].start(["bash", "--norc", "-i"], terminal=(24, 80))
-    until_said(net, shell, "# ")
-    # What is typed has quotes in it, so only the program in the foreground says "begun".
+    until_printed(net, shell, "# ")
+    # The typed line has quotes in it, so only the program in the foreground prints "begun".
     shell.write("bash -c 'echo be\"\"gun; exec sleep 1000'\n")
-    until_said(net, shell, "begun")
+    until_printed(net, shell, "begun")
     shell.write("\x03")
     shell.write("echo status $?\n")
-    until_said(net, shell, "status 130")
+    until_printed(net, shell, "status 130")
     shell.write("exit 7\n")
     assert shell.wait() == 7

@@ -1,4 +1,4 @@
-"""What a record says of the network that it comes from."""
+"""Test what a record says about the network that it comes from."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_a_record_names_its_commands_tools_kernel_and_settings(start: Start) -> 
     assert len(origin.kernel_manifest) == 64
     assert {"iperf3", "ping", "tc", "ip", "bash"} <= set(origin.tools)
     assert origin.tools["iperf3"] == net.root.run("iperf3 --version | head -n 1").output.strip()
-    # What was asked for the provenance itself is nobody's command.
+    # The commands that gather the provenance are not the user's.
     assert net.provenance().commands[:2] == origin.commands
     assert len(net.provenance().commands) == 4
 
 
-def test_commands_can_be_given_instead(start: Start) -> None:
+def test_commands_can_be_passed_explicitly(start: Start) -> None:
     net = start(shapes.single(1))
     net["h1"].run("true")
     assert net.provenance(commands=["client$ ./experiment"]).commands == ("client$ ./experiment",)

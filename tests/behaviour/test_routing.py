@@ -1,4 +1,4 @@
-"""Routers that find their routes by themselves, with FRRouting where it is installed."""
+"""Test routers that run FRRouting, if it is installed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ router ospf
 
 
 def ring() -> Topology:
-    """h1 - r1 - r2 - h2, and the other way round over r3, which is the longer one."""
+    """Return h1 - r1 - r2 - h2 with a longer way from r1 to r2 through r3."""
     return Topology(
         nodes=(
             Host("h1", ip="10.0.1.2/24", default_route="10.0.1.1"),
@@ -57,13 +57,13 @@ def ring() -> Topology:
 
 
 def instant_of(watcher: Process, route: str) -> str:
-    """When the kernel was last told this route, by what `ip -ts monitor` printed."""
+    """Return when the kernel last got this route, as `ip -ts monitor` printed it."""
     *_, said = (line for line in watcher.output.splitlines() if route in line)
     return said.split("]")[0].lstrip("[")
 
 
 def story(start: Start) -> dict[str, str]:
-    """What happened in a ring whose short side goes down."""
+    """Record what happens in a ring whose short side goes down."""
     net = start(ring())
     watcher = net["r1"].start("ip -ts -o monitor route")
     net.run_for("20s")
@@ -85,9 +85,9 @@ def story(start: Start) -> dict[str, str]:
     return found
 
 
-def test_ospf_finds_routes_and_finds_others_at_the_same_instants_each_time(start: Start) -> None:
+def test_ospf_converges_and_reroutes_at_the_same_instants_each_time(start: Start) -> None:
     first = story(start)
-    # A router waits for the dead interval, 4 s, before it elects; then the two exchange what they know.
+    # A router waits for the dead interval, 4 s, before the election; then the databases are exchanged.
     assert "2026-01-01T00:00:13" < first["found"] < "2026-01-01T00:00:25"
     assert first["down"][:19] == first["rerouted"][:19]
     assert [first[way].count("ttl=62") for way in ("short way", "long way", "short again")] == [

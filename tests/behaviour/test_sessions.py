@@ -1,4 +1,4 @@
-"""Sessions are recorded without a trace, replayed, rewound and branched. On wanlab's kernel."""
+"""Sessions on wanlab's kernel are recorded without side effects, replayed, rewound and branched."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.machine
 END = "12s"
 
 
-class Heard:
-    """What processes said, with its instants."""
+class OutputLog:
+    """Records the output of processes with its instants."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -41,12 +41,12 @@ def make(folder: Path, **options: Any) -> Network:
     return Network(topology, folder=folder, guest_folder="/home/lab", **options)
 
 
-def act(network: Network, heard: Heard) -> list[Process]:
-    """A session: traffic, a terminal that is typed in, a change, Ctrl-C, a timer, a file."""
-    ping = network["h1"].start("ping -i 0.2 h2", on_output=heard.of("ping"))
-    job = network["h2"].start("bash job.sh | tee out.txt", on_output=heard.of("job"))
+def act(network: Network, log: OutputLog) -> list[Process]:
+    """Perform a session: traffic, a terminal with keys, a change, Ctrl-C, a timer, a file."""
+    ping = network["h1"].start("ping -i 0.2 h2", on_output=log.of("ping"))
+    job = network["h2"].start("bash job.sh | tee out.txt", on_output=log.of("job"))
     shell = network["h3"].start(
-        ["bash", "--norc", "-i"], terminal=(24, 80), on_output=heard.of("shell")
+        ["bash", "--norc", "-i"], terminal=(24, 80), on_output=log.of("shell")
     )
     network.after("5s", lambda: network.set_link("h1", "s1", delay="20ms"))
     network.run_until("2s")
@@ -61,21 +61,21 @@ def act(network: Network, heard: Heard) -> list[Process]:
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, str, bytes]]]:
     folder = tmp_path_factory.mktemp("session")
     with make(folder / "work", session=folder / "s.wanlab") as network:
-        heard = Heard(network)
-        act(network, heard)
-    return folder / "s.wanlab", heard.said
+        log = OutputLog(network)
+        act(network, log)
+    return folder / "s.wanlab", log.said
 
 
 def test_recording_changes_nothing(
     tmp_path: Path, original: tuple[Path, list[tuple[int, str, bytes]]]
 ) -> None:
     with make(tmp_path / "work") as network:
-        heard = Heard(network)
-        act(network, heard)
-    assert heard.said == original[1]
+        log = OutputLog(network)
+        act(network, log)
+    assert log.said == original[1]
 
 
-def test_a_replay_in_another_folder_says_the_same(
+def test_a_replay_in_another_folder_has_the_same_output(
     tmp_path: Path, original: tuple[Path, list[tuple[int, str, bytes]]]
 ) -> None:
     said: dict[str, bytes] = {}
@@ -92,7 +92,7 @@ def test_a_replay_in_another_folder_says_the_same(
     assert (tmp_path / "replay" / "out.txt").read_text()
 
 
-def test_a_replay_goes_on_in_another_way(
+def test_a_replay_can_go_on_differently(
     original: tuple[Path, list[tuple[int, str, bytes]]],
 ) -> None:
     with Network.replay(original[0], until="3s") as network:
@@ -105,24 +105,24 @@ def test_a_replay_goes_on_in_another_way(
         assert network["h2"].run("echo new").output == "new\n"
 
 
-def test_rewinding_to_any_instant_and_going_on_gives_the_rest_of_the_original(
+def test_after_rewinding_to_any_instant_the_rest_of_the_original_repeats(
     tmp_path: Path,
 ) -> None:
     with make(tmp_path / "work", session=True) as network:
-        heard = Heard(network)
-        network["h1"].start("ping -i 0.2 h2", on_output=heard.of("ping"))
-        network["h2"].start("bash job.sh | tee out.txt", on_output=heard.of("job"))
+        log = OutputLog(network)
+        network["h1"].start("ping -i 0.2 h2", on_output=log.of("ping"))
+        network["h2"].start("bash job.sh | tee out.txt", on_output=log.of("job"))
         network.after("5s", lambda: network.set_link("h1", "s1", delay="20ms"))
         network.run_until(END)
-        original, instants = list(heard.said), random.Random(17)
+        original, instants = list(log.said), random.Random(17)
         for _ in range(3):
             time_ns = instants.randrange(12_000_000_000)
             network.rewind(time_ns)
             assert network.now_ns == time_ns
             assert network.difference is None
-            heard.said.clear()
+            log.said.clear()
             network.run_until(END)
-            assert heard.said == [said for said in original if said[0] > time_ns]
+            assert log.said == [said for said in original if said[0] > time_ns]
 
 
 def test_a_branch_goes_on_beside_the_original(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_process_of_the_future_is_gone_after_a_rewind(tmp_path: Path) -> None:
     assert read(tmp_path / "s-before-rewind-1.wanlab").user_processes() == {late.number}
 
 
-def test_what_cannot_be_rewound_is_refused(tmp_path: Path) -> None:
+def test_an_impossible_rewind_is_refused(tmp_path: Path) -> None:
     with make(tmp_path / "work") as network, pytest.raises(CommandError, match="session=True"):
         network.rewind("0s")
     with make(tmp_path / "work", session=True) as network:
@@ -237,10 +237,10 @@ def test_a_session_on_the_real_clock_is_recorded_and_not_replayed(tmp_path: Path
         Network.replay(tmp_path / "s.wanlab")
 
 
-def test_a_session_is_replayed_on_the_same_kernel_by_whatever_name(
+def test_a_session_is_replayed_on_the_same_kernel_whatever_its_name(
     monkeypatch: pytest.MonkeyPatch, original: tuple[Path, list[tuple[int, str, bytes]]]
 ) -> None:
-    """A kernel of that name would be built, which takes minutes."""
+    """If the name decided, a kernel of that name would be built, which takes minutes."""
     monkeypatch.setenv("WANLAB_KERNEL", str(find_image().folder))
     session = with_header(read(original[0]), kernel="9.99-of-somebody")
     with Network.replay(session, until="1s") as network:
@@ -256,7 +256,7 @@ def test_another_version_of_wanlabs_python_is_named(
 
 
 def test_a_warm_up_is_the_same_in_a_second_run_and_in_a_branch(tmp_path: Path) -> None:
-    """Decision 37: sweeps run the warm-up again."""
+    """This is why sweeps run the warm-up again instead of branching (decision 37)."""
 
     def warm_up(folder: Path, loss: str) -> tuple[str, str, str]:
         network = make(folder, seed=3, session=True)

@@ -1,4 +1,4 @@
-"""What the guides of others type in a Linux computer works in a machine, too."""
+"""Commands from common Linux guides work in a machine, too."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def output(net: Network, command: str, node: str = "") -> str:
     return (net[node] if node else net.root).run(["bash", "-c", command]).output
 
 
-def test_there_is_a_python(net: Network) -> None:
+def test_the_machine_has_python(net: Network) -> None:
     assert output(net, "python -c 'print(6 * 7)'") == "42\n"
 
 
@@ -39,7 +39,7 @@ def test_tcp_probe_is_found_where_guides_look_for_it(net: Network, node: str) ->
     assert "cgroup.procs" in output(net, "ls /sys/fs/cgroup", node).split()
 
 
-def test_a_node_traces_a_flow_of_its_own(net: Network) -> None:
+def test_a_node_traces_its_own_flow(net: Network) -> None:
     events = "/sys/kernel/debug/tracing"
     net["h2"].start("iperf3 -s -1")
     traced = output(

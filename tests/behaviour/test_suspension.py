@@ -25,7 +25,7 @@ COMMAND = (
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes below one: the kernel, and the processes of its machine."""
+    """Return all descendants of a process: the kernel, and the processes of its machine."""
     children: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         children += map(int, (task / "children").read_text().split())
@@ -33,7 +33,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def processes_of(running: subprocess.Popen[bytes]) -> list[int]:
-    """Wait until a ping has gone out; return the pids of everything that runs."""
+    """Wait until the first ping has been sent; return the process ids of everything that runs."""
     assert running.stdout is not None
     running.stdout.readline()
     running.stdout.readline()
@@ -46,7 +46,9 @@ def send_to_all(pids: list[int], number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("with_wanlab", [True, False], ids=["everything", "the kernel's side"])
-def test_a_suspended_network_ends_as_an_undisturbed_one(tmp_path: Path, with_wanlab: bool) -> None:
+def test_a_suspended_network_has_the_same_results_as_an_undisturbed_one(
+    tmp_path: Path, with_wanlab: bool
+) -> None:
     expected = subprocess.run(COMMAND, cwd=tmp_path, stdout=subprocess.PIPE, check=True).stdout
     with subprocess.Popen(COMMAND, cwd=tmp_path, stdout=subprocess.PIPE) as running:
         pids = processes_of(running)[0 if with_wanlab else 1 :]

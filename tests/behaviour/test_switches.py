@@ -1,4 +1,4 @@
-"""Switches: spanning trees, VLANs, Open vSwitch and its controllers. On virtual time they repeat."""
+"""Test switches: spanning trees, VLANs, Open vSwitch and its controllers; runs repeat exactly."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Start = Callable[..., Network]
 
 
 def received(net: Network, source: str, target: str, count: int = 2) -> int:
-    """How many of so many pings came back."""
+    """Send `count` pings; return how many were answered."""
     output = net[source].run(f"ping -c {count} -i 0.2 -W 1 {target}", check=False).output
     return int(output.split(" received")[0].split()[-1])
 
 
 def with_switches(topology: Topology, *more: Controller, **words: Any) -> Topology:
-    """The same, with other switches."""
+    """Return the topology with changed switches and further nodes."""
     nodes = (replace(n, **words) if isinstance(n, Switch) else n for n in topology.nodes)
     return replace(topology, nodes=(*nodes, *more))
 
@@ -114,7 +114,7 @@ def test_a_bridge_that_filters_vlans_shows_them_to_bridge_vlan(start: Start) -> 
 
 @needs_ovs
 @pytest.mark.parametrize("datapath", ["kernel", "user"])
-def test_an_open_vswitch_learns_by_itself(start: Start, datapath: str) -> None:
+def test_an_open_vswitch_without_a_controller_learns(start: Start, datapath: str) -> None:
     net = start(ovs(datapath=datapath))
     assert received(net, "h1", "h2") == 2
     assert net.root.run("ovs-vsctl get-fail-mode s1").output == "standalone\n"
@@ -161,7 +161,9 @@ def test_a_loop_without_stp_sends_its_controller_few_packets(
         return [int(number) for number in re.findall(r"data_segs_in:(\d+)", sockets)]
 
     before = messages()
-    net["h1"].start("ping -c 1 -W 1 10.0.0.99")  # asks everybody for an address that nobody has
+    net["h1"].start(
+        "ping -c 1 -W 1 10.0.0.99"
+    )  # broadcasts ARP requests for an address that no host has
     net.run_for("200ms")
     sent = [after - count for after, count in zip(messages(), before, strict=True)]
     assert len(sent) == 2
@@ -174,7 +176,7 @@ def test_a_switch_whose_flows_were_deleted_learns_again(start: Start, version: s
     net = start(ovs(Controller("c0"), protocols=(version,)))
     assert received(net, "h1", "h2") == 2
     net.root.run(f"ovs-ofctl -O {version} del-flows s1")
-    net.run_for("1s")  # what the datapath remembers is taken back a little later
+    net.run_for("1s")  # the datapath drops its cached flows a little later
     assert received(net, "h1", "h2") == 2
 
 
@@ -185,7 +187,7 @@ def test_a_switch_without_its_controller_forwards_nothing(start: Start) -> None:
 
 
 @needs_ovs
-def test_a_switch_that_may_stand_alone_does_without_its_controller(start: Start) -> None:
+def test_a_standalone_switch_learns_without_its_controller(start: Start) -> None:
     absent = Controller("c0", kind="remote", port=6699)
     net = start(ovs(absent, fail_mode="standalone"))
     net.run_for("20s")
@@ -204,7 +206,7 @@ def test_a_remote_controller_may_be_started_by_hand(start: Start) -> None:
 
 
 @needs_ovs
-def test_what_tc_made_of_a_port_stays(start: Start) -> None:
+def test_a_ports_tc_settings_survive_changes_of_open_vswitch(start: Start) -> None:
     slow = link("h1", "s1", rate="10Mbps", delay="5ms")
     net = start(replace(ovs(Controller("c0")), links=(slow, link("h2", "s1"))))
     own = "tc qdisc add dev s1-eth2 root handle 9: netem delay 3ms limit 1000"
@@ -217,7 +219,7 @@ def test_what_tc_made_of_a_port_stays(start: Start) -> None:
     net.root.run("ovs-vsctl del-br s2")
     assert net.root.run("tc qdisc show").output == before
     times = net["h1"].run("ping -c 3 h2").output
-    assert times.count("time=13.0 ms") == 2  # the first packet asks the controller, too
+    assert times.count("time=13.0 ms") == 2  # the first packet also goes to the controller
 
 
 @needs_ovs

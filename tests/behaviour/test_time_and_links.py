@@ -1,4 +1,4 @@
-"""What packets experience: delays, rates, queues, wires. On virtual time every figure is exact; on the
+"""Test delays, rates, queues and wires. On virtual time every figure is exact; on the
 native machine it is as exact as a busy computer allows."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_the_first_ping_waits_for_arp(start: Start) -> None:
     assert times(net["h1"].run("ping -c 2 10.0.0.2").output) == ["40.0 ms", "20.0 ms"]
 
 
-def test_a_link_changed_while_it_lives_changes_the_round_trip(start: Start) -> None:
+def test_changing_a_running_link_changes_the_round_trip(start: Start) -> None:
     net = start(shapes.minimal())
     net["h1"].run("ping -c 1 10.0.0.2")
     for delay, expected in (("5ms", "10.0 ms"), ("12.5ms", "25.0 ms"), (0, "0.000 ms")):
@@ -66,7 +66,7 @@ def test_time_passes_only_when_asked(start: Start) -> None:
     net = start(shapes.minimal())
     assert net.now_ns == 0
     net.root.start("sleep 3; echo woken > woken")
-    assert net.now_ns < 100_000  # what starting it took
+    assert net.now_ns < 100_000  # starting the command took this time
     net.run_until("2999ms")
     assert (net.now_ns, (net.folder / "woken").exists()) == (2_999_000_000, False)
     net.run_until("3009ms")
@@ -132,13 +132,13 @@ def test_a_link_that_is_down_carries_nothing_and_keeps_its_addresses_and_routes(
     net.set_link_up("h1", "h2", True)
     found = times(net["h1"].run("ping -c 2 10.0.0.2").output)[1:]
     assert len(found) == 1
-    if net.clock == "virtual":  # at once, but for ping's own readings of the clock
+    if net.clock == "virtual":  # at once, except for ping's own readings of the clock
         assert found[0] in ("0.000 ms", "0.001 ms")
     assert net["h1"].run("ip -br addr; ip route").output == before
 
 
 def settle(net: Network) -> None:
-    """Until no address is tentative any more."""
+    """Wait until no address is tentative any more."""
     if net.clock == "virtual":
         net.run_for("5s")
         return
@@ -224,7 +224,7 @@ def test_a_slow_wire_takes_the_time_of_its_bits(start: Start) -> None:
 
 
 def peak_of_queue(net: Network, port: str, duration_s: int) -> int:
-    """The most bytes that waited in a port's queue, looked at every 10 ms."""
+    """Sample a port's queue every 10 ms; return its largest backlog in bytes."""
     most = 0
     for _ in range(duration_s * 100):
         net.run_for("10ms")
@@ -235,7 +235,7 @@ def peak_of_queue(net: Network, port: str, duration_s: int) -> int:
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
 def test_a_native_wire_without_a_warning_exerts_no_backpressure(start: Start, wire: str) -> None:
-    """A megabyte waits in the switch, where two super-packets would if it pushed back."""
+    """A megabyte waits in the switch; with backpressure, only two super-packets would."""
     need("native", "queue tbf")
     limit = 1_000_000
     net = start(shapes.single(2), machine="native", wire=wire, sysctls=LARGE_BUFFERS)
@@ -270,7 +270,7 @@ def test_a_wire_exerts_no_backpressure(start: Start) -> None:
     assert peak_of_queue(net, "s1-eth2", 5) > 0.97 * limit
 
 
-def test_a_rate_is_kept_to_the_byte(start: Start) -> None:
+def test_a_rate_is_exact(start: Start) -> None:
     net = start(
         Topology(
             nodes=(Host("h1"), Host("h2")),
@@ -281,7 +281,7 @@ def test_a_rate_is_kept_to_the_byte(start: Start) -> None:
     assert interval["bits_per_second"] == pytest.approx(10e6 * MSS_BYTES / 1514, rel=0.001)
 
 
-def test_what_the_queue_holds_is_what_it_was_given(start: Start) -> None:
+def test_a_queue_holds_exactly_its_limit(start: Start) -> None:
     """100 packets of 1514 bytes at once: 2 leave in the burst, 10 wait, the others are lost."""
     net = start(
         Topology(
@@ -295,7 +295,7 @@ def test_what_the_queue_holds_is_what_it_was_given(start: Start) -> None:
     net["h1"].run("ping -c 1 10.0.0.2")
     net.run_for("1s")
     net["h1"].run(["python3", "-c", SEND_100])
-    net.run_for("100us")  # the last of them are still on the wire of 40 Gbit/s
+    net.run_for("100us")  # the last packets are still on the 40 Gbit/s wire
     (shaper,) = json.loads(net.root.run("tc -s -j qdisc show dev s1-eth2").output)
     assert (shaper["drops"], shaper["qlen"]) == (88, 10)
 

@@ -1,4 +1,4 @@
-"""What is done later, whatever lets the time pass until then; and who hears of what happens."""
+"""Test timers, which fire whichever call lets time pass, and reports of processes and time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 @pytest.fixture
 def since(net: Network) -> Callable[[], int]:
-    """The time that has passed since the test began."""
+    """Return a function that gives the time since the test began."""
     began_ns = net.now_ns
     return lambda: net.now_ns - began_ns
 
@@ -45,7 +45,7 @@ def test_a_scheduled_action_runs_at_its_time(net: Network, since: Since) -> None
     assert done[1:] == [("second", 2 * SECOND_NS), ("third", 2 * SECOND_NS)]
 
 
-def test_a_link_goes_down_while_a_program_is_waited_for(net: Network) -> None:
+def test_a_link_goes_down_during_a_wait_for_a_program(net: Network) -> None:
     net.after("2500ms", net.set_link_up, "h1", "s1", False)
     net.after("4500ms", net.set_link_up, "h1", "s1", True)
     output = net["h1"].run("ping -c 6 -W 1 10.0.0.2", check=False).output
@@ -93,7 +93,7 @@ def test_a_timer_can_be_cancelled(net: Network) -> None:
 def test_an_overdue_timer_fires_as_soon_as_time_may_pass(net: Network) -> None:
     done: list[str] = []
     net.after("1ns", done.append, "it")
-    net.set_link_up("h1", "s1", True)  # takes a moment of the agent's
+    net.set_link_up("h1", "s1", True)  # starting it takes the agent a moment
     assert done == []
     net.run_for("1ns")
     assert done == ["it"]
@@ -136,7 +136,7 @@ def test_on_time_reports_how_far_time_has_passed(net: Network, since: Since) -> 
     heard.clear()
     net["h1"].run("sleep 1")
     net.on_time = None
-    # Nobody knows when a process will end; when it has, what is told last says so.
+    # The end of a process is not known in advance; the last report says that it has ended.
     assert {end_ns for _, end_ns in heard} == {None, net.now_ns}
     assert heard[-1] == (net.now_ns, net.now_ns)
 
@@ -164,12 +164,12 @@ def test_a_folder_below_tmp_can_be_made_visible(
     assert "Read-only file system" in told.stderr
 
 
-def test_what_was_measured_before_the_machine_died_is_kept(start: Callable[..., Network]) -> None:
+def test_measurements_before_the_machine_died_are_kept(start: Callable[..., Network]) -> None:
     net = start(shapes.minimal())
     capture, ports = Capture("h1-eth0"), Ports("h1-eth0")
     with pytest.raises(MachineError), Sampling(net, [capture, ports], every="100ms") as sampling:
         net["h1"].run("ping -c 3 10.0.0.2")
-        sampling.sample()  # the agent has told everything now
+        sampling.sample()  # the agent has sent everything by now
         machine = net.machine
         assert isinstance(machine, EmbeddedMachine)
         machine._kernel.signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What programs see of the way they reach the kernel, and what it costs the computer."""
+"""Test how programs enter the kernel, as programs see it, and what it costs the computer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_readings_with_and_without_a_system_call_are_one_sequence(start: Start) 
     ]
 
 
-def test_processes_of_programs_that_have_ended_are_used_again(start: Start) -> None:
+def test_host_processes_of_ended_programs_are_reused(start: Start) -> None:
     net = start(shapes.minimal())
     beginning = _descendants(os.getpid())
     net["h1"].run(["sh", "-c", PROGRAMS])
@@ -111,7 +111,7 @@ def test_page_faults_are_what_they_are_on_the_computer(tmp_path: Path, start: St
 
 
 def _descendants(ancestor: int) -> set[int]:
-    """Return the processes that a process has started, and those that these have started."""
+    """Return all descendants of a process."""
     parents = {}
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

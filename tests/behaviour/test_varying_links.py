@@ -1,4 +1,4 @@
-"""Links deliver by a trace to the microsecond, and change when their schedule says so."""
+"""Links deliver packets by their trace, to the microsecond, and change by their schedule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ETHERNET_BYTES = 14
 
 
 def instants(trace: Sequence[int], once: bool = False) -> Iterator[int]:
-    """Of all opportunities, in ms."""
+    """Return the instants of all delivery opportunities, in ms."""
     for lap in count():
         yield from (lap * trace[-1] + at_ms for at_ms in trace)
         if once:
@@ -35,7 +35,7 @@ def instants(trace: Sequence[int], once: bool = False) -> Iterator[int]:
 def deliveries(
     trace: Sequence[int], arrivals: Sequence[tuple[int, int]], once: bool = False
 ) -> list[int]:
-    """When mahimahi would have delivered packets, in ms, by what Netravali et al. say of it.
+    """Return when mahimahi would have delivered packets, in ms, as Netravali et al. describe it.
 
     `arrivals`: (ns, bytes of the network packet)."""
     opportunities = instants(trace, once)
@@ -45,7 +45,7 @@ def deliveries(
     for came_ns, size in arrivals:
         if (
             came_ns > free_ms * 1_000_000
-        ):  # nothing waits: what has come, and the rest of it, is lost
+        ):  # nothing waits, so the opportunity or the rest of it is lost
             left = 0
             while at_ms * 1_000_000 <= came_ns:
                 at_ms = next(opportunities, 10**12)
@@ -70,7 +70,7 @@ def through(
     went = Capture("s1-eth2", file=Path(net.folder) / "went.pcapng", snaplen=96, filter=expression)
     with Sampling(net, [came, went]):
         run()
-        net.run_for("200ms")  # whoever still waits
+        net.run_for("200ms")  # the sniffers that still wait
     came_packets, went_packets = (
         [(time_ns, size - ETHERNET_BYTES) for time_ns, size in packets(net, capture.file)]
         for capture in (came, went)
@@ -87,7 +87,7 @@ def behind_a_trace(**words: object) -> Topology:
 
 @pytest.fixture
 def trace() -> list[int]:
-    """Irregular: none for up to 40 ms, several in one ms; 400 ms long."""
+    """Return an irregular trace of 400 ms, with gaps of up to 40 ms and several in one ms."""
     numbers = random.Random(1)
     found = []
     at_ms = 0
@@ -113,12 +113,12 @@ def test_each_packet_passes_at_the_opportunity_of_the_trace(
     came, went = through(net, send)
     assert len(came) == len(went) > 600
     expected = deliveries(trace, came)
-    # On a wire of 40 Gbit/s a packet keeps others of its ms waiting for 0.3 us.
+    # On a 40 Gbit/s wire, a packet delays the others in its millisecond by 0.3 us.
     late_ns = [at_ns - at_ms * 1_000_000 for at_ms, (at_ns, _) in zip(expected, went, strict=True)]
     assert 0 <= min(late_ns) <= max(late_ns) < 5_000
 
 
-def test_tcp_passes_at_opportunities_alone(start: Start, trace: list[int]) -> None:
+def test_tcp_packets_pass_only_at_opportunities(start: Start, trace: list[int]) -> None:
     net = start(behind_a_trace(trace=trace, queue="codel"))
     net["h2"].run("wanlab-traffic serve -D")
     run = "wanlab-traffic bulk h2 --bytes 500KB"
@@ -129,7 +129,7 @@ def test_tcp_passes_at_opportunities_alone(start: Start, trace: list[int]) -> No
     assert set(at_ms) <= possible
 
 
-def test_after_a_trace_that_is_not_repeated_nothing_passes(start: Start) -> None:
+def test_nothing_passes_after_the_end_of_a_trace_that_is_not_repeated(start: Start) -> None:
     net = start(behind_a_trace(trace="1000 1001 1002", trace_once=True, delay="1ms"))
     net["h2"].run("wanlab-traffic serve -D; ping -c 1 h1", check=False)
     assert net.now_ns > 10**9
@@ -144,7 +144,7 @@ def test_a_sender_that_saturates_a_trace_gets_its_capacity(start: Start) -> None
     said = net["h1"].run("wanlab-traffic udp h2 --rate 20Mbps --size 1472B --time 1s --json").output
     found = traffic.parse(said)
     assert isinstance(found, Datagrams)
-    # 1000 are queued at the most; what passes meanwhile, one in each ms.
+    # At most 1000 packets are queued; meanwhile one passes in each ms.
     first_ms, last_ms = (round(time_ns / 1e6) for time_ns in (found.first_ns, found.last_ns))
     assert found.datagrams == last_ms - first_ms + 1
 
@@ -190,7 +190,7 @@ def test_a_scheduled_link_cannot_be_changed_by_hand(start: Start) -> None:
         net.set_port("s1-eth2", delay="5ms")
 
 
-def test_a_trace_that_comes_later_counts_from_the_networks_beginning(start: Start) -> None:
+def test_a_trace_that_is_set_later_still_starts_with_the_network(start: Start) -> None:
     net = start(shapes.minimal())
     net["h2"].run("wanlab-traffic serve -D; ping -c 1 h1")
     net.run_until("1s")
@@ -199,7 +199,7 @@ def test_a_trace_that_comes_later_counts_from_the_networks_beginning(start: Star
     assert {time_ns // 1_000_000 % 1000 for time_ns, _ in went} == {0, 300, 700}
 
 
-def test_the_printed_plan_does_the_same_by_hand(start: Start) -> None:
+def test_the_printed_plan_has_the_same_effect_by_hand(start: Start) -> None:
     topology = behind_a_trace(
         trace="100 200 1000", delay="1ms", schedule=[{"at": "2s", "delay": "50ms"}]
     )

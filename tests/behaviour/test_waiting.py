@@ -1,4 +1,4 @@
-"""Looking takes no time, waiting by spinning does, and no program stops time for ever."""
+"""Polling takes no time, busy waiting does, and no program stops time for ever."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ assert len(set(readings)) == len(readings), readings
 print(readings == sorted(readings))
 """
 FAIL_OFTEN = "import os; print(sum(os.path.exists(f'/nowhere/{number}') for number in range(5000)))"
-# What each of these waits for comes after 50 ms.
+# Each of these programs waits for an event that happens after 50 ms.
 SPINNERS = {
     "the clock": "while time.monotonic() < end: pass",
     "sched_yield": "while not is_over(): os.sched_yield()",
@@ -87,7 +87,7 @@ def read():
         return b""
 is_over = read
 """
-# As iperf3 sends datagrams: more than a million calls per second, and more than are free.
+# As iperf3 sends datagrams: over a million calls per second, more than may pass without time.
 POLL_AND_SEND = """
 import os, select
 target = os.open("/dev/null", os.O_WRONLY)
@@ -114,7 +114,7 @@ def python(program: str) -> list[str]:
     return ["python3", "-I", "-c", program]
 
 
-def test_a_reading_of_the_clock_takes_no_time_and_says_1_ns_more(start: Start) -> None:
+def test_reading_the_clock_takes_no_time_and_returns_1_ns_more(start: Start) -> None:
     net = start(shapes.minimal())
     done = net["h1"].run(python(READ_OFTEN))
     assert (done.output, done.seconds) == ("{1}\n", 0.0)
@@ -131,7 +131,7 @@ def test_threads_never_read_the_same_time(start: Start) -> None:
     assert net["h1"].run(python(READ_IN_THREADS)).output == "True\n"
 
 
-def test_what_follows_a_program_does_not_depend_on_how_often_that_read_the_clock(
+def test_later_programs_do_not_depend_on_how_often_one_read_the_clock(
     start: Start,
 ) -> None:
     net = start(shapes.minimal())
@@ -155,7 +155,7 @@ def test_calls_that_fail_take_no_time(start: Start) -> None:
         "ls -lR /usr/lib/python3 /etc | wc -l",
     ],
 )
-def test_a_program_that_does_something_takes_no_time(start: Start, command: str) -> None:
+def test_a_program_that_computes_takes_no_time(start: Start, command: str) -> None:
     net = start(shapes.minimal())
     assert net["h1"].run(command, check=False).seconds == 0.0
 
@@ -179,7 +179,7 @@ def test_waiting_by_spinning_repeats(tmp_path: Path) -> None:
     assert seconds() == seconds()
 
 
-def test_starting_programs_until_something_happens_takes_time(start: Start) -> None:
+def test_a_loop_that_starts_programs_until_something_happens_takes_time(start: Start) -> None:
     net = start(shapes.minimal())
     few, many = "for i in $(seq 100); do /bin/true; done", "for i in $(seq 600); do /bin/true; done"
     assert net["h1"].run(few).seconds == 0.0
@@ -227,13 +227,13 @@ def test_netcat_ends_after_its_input(start: Start) -> None:
     assert net["h2"].run("stat -c %s /tmp/received").output == "100000\n"
 
 
-def test_calls_that_only_wait_do_not_count_beside_others(start: Start) -> None:
+def test_calls_that_only_wait_do_not_count_among_others(start: Start) -> None:
     assert start(shapes.minimal())["h1"].run(python(POLL_AND_SEND)).seconds == 0
 
 
 @pytest.mark.skipif(shutil.which("hping3") is None, reason="needs hping3")
 def test_a_flood_lets_time_pass(start: Start) -> None:
-    """`--flood -c 1000` restarts its alarm with each packet, so it does not end on any computer."""
+    """`--flood -c 1000` restarts its alarm with each packet, so it never ends on any computer."""
     net = start(shapes.minimal())
     done = net["h1"].run("timeout 0.1 hping3 --flood -c 1000 -S -p 9 h2", check=False)
     assert done.seconds == pytest.approx(0.1, rel=0.01)
@@ -266,7 +266,7 @@ def test_a_network_stops_under_a_flood(start: Start) -> None:
 
 
 def test_iperf3_clients_one_after_another_find_the_server_free(start: Start) -> None:
-    """Time does not pass while the next client starts, so the server is done with the one before."""
+    """Time does not pass while the next client starts, so the server has finished the last test."""
     net = start(shapes.single(2))
     net["h2"].start("iperf3 -s")
     net.run_for("10ms")
