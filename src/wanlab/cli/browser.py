@@ -120,7 +120,7 @@ def web(
 
         class_server.run(
             class_folder,
-            alone={"FILE": file, "--folder": folder, "--session": session},
+            single_user={"FILE": file, "--folder": folder, "--session": session},
             port=port,
             address=address,
             url=url,

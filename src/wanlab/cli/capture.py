@@ -1,4 +1,4 @@
-"""`wanlab capture`: captures packets at ports while a command runs, for Wireshark or for the eye.
+"""`wanlab capture`: captures packets at ports while a command runs, for Wireshark or as text.
 
     outside a network    it starts one, runs the command in it, and captures until the command ends
     inside a network     it captures in that network until Ctrl-C, or for a time
@@ -21,6 +21,7 @@ from typing import BinaryIO
 from wanlab import Capture, Network, Sampling, Topology
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 from wanlab.topology import resolve
+from wanlab.units import parse_time
 
 from . import execute, topologies
 from .exec_options import ExecOptions
@@ -31,15 +32,16 @@ SLICE = "100ms"
 
 
 def ports_at(topology: Topology, places: Sequence[str]) -> list[str]:
-    """Return the ports that these places mean: a port, all ports of a node, or a link.
+    """Return the names of the ports that `places` select, each once.
 
-    A link, "s1-s2", is captured at the port of the node that is named first.
+    A place is a port, a node (all its ports), or a link. A link, "s1-s2", is captured at the port of
+    the node that is named first. Raises WanlabError for an unknown place.
     """
     topology = resolve(topology)
     links = [(str(link.a.name), link.a.node, link.b.node) for link in topology.links]
     links += [(str(link.b.name), link.b.node, link.a.node) for link in topology.links]
     links.sort()
-    found: list[str] = []
+    selected: list[str] = []
     for place in places:
         ports = [port for port, node, other in links if place in (port, node, f"{node}-{other}")]
         if not ports:
@@ -47,8 +49,8 @@ def ports_at(topology: Topology, places: Sequence[str]) -> list[str]:
             raise WanlabError(
                 f'there is no port, node or link "{place}"', did_you_mean(place, known)
             )
-        found += ports
-    return list(dict.fromkeys(found))
+        selected += ports
+    return list(dict.fromkeys(selected))
 
 
 def run(
@@ -93,7 +95,7 @@ def run(
         capture = Capture(*ports_at(topology, places), file=file, **options)  # type: ignore[arg-type]
         start = (network[node] if node else network.root).start
         paces = topologies.one_of("pace", pace, ("fast", "real")) == "real"
-        with _output_to_errors(not isinstance(file, str)):
+        with _output_to_stderr(not isinstance(file, str)):
             status = execute.run_in(
                 network,
                 start,
@@ -106,7 +108,7 @@ def run(
 
 
 class _LazySampling(AbstractContextManager[None]):
-    """Samples while the network runs; a Sampling can only be made when it does."""
+    """Makes a Sampling once the network has started, because a Sampling needs a running network."""
 
     def __init__(self, network: Network, capture: Capture) -> None:
         self._network = network
@@ -135,7 +137,7 @@ def _run_inside(
     with network:
         capture = Capture(*ports_at(network.topology, places), file=file, **options)  # type: ignore[arg-type]
         with Sampling(network, [capture]) as sampling:
-            end_ns = None if time is None else network.now_ns + _time_ns(time)
+            end_ns = None if time is None else network.now_ns + parse_time(time)
             with contextlib.suppress(KeyboardInterrupt):
                 while not capture.is_over and (end_ns is None or network.now_ns < end_ns):
                     network.run_for(SLICE)
@@ -144,14 +146,8 @@ def _run_inside(
     return 0
 
 
-def _time_ns(text: str) -> int:
-    from wanlab.units import parse_time
-
-    return parse_time(text)
-
-
 def _report(capture: Capture, network: Network) -> None:
-    """Say how many packets there are, as tcpdump does."""
+    """Print how many packets were captured, as tcpdump does, and the network's warnings."""
     print(f"{capture.packets} packets captured", file=sys.stderr)
     for warning in network.warnings:
         print(f"Warning: {warning}", file=sys.stderr)
@@ -162,11 +158,11 @@ def _report(capture: Capture, network: Network) -> None:
 
 @contextlib.contextmanager
 def _destination(write: str | None) -> Iterator[BinaryIO | str | None]:
-    """Yield what the capture writes to."""
+    """Yield the destination of the packets: a file's name, or a stream (standard output or tcpdump)."""
     if write not in (None, STANDARD_OUTPUT):
         yield write
         return
-    # Standard output belongs to the packets; whatever is printed from now on goes elsewhere.
+    # A duplicate for the packets: _output_to_stderr redirects descriptor 1 while the command runs.
     packets = os.dup(1)
     if write == STANDARD_OUTPUT:
         if os.isatty(packets):
@@ -201,8 +197,8 @@ def _destination(write: str | None) -> Iterator[BinaryIO | str | None]:
 
 
 @contextlib.contextmanager
-def _output_to_errors(is_needed: bool) -> Iterator[None]:
-    """Let the command's output go to standard error."""
+def _output_to_stderr(is_needed: bool) -> Iterator[None]:
+    """Send the command's output to standard error."""
     if not is_needed:
         yield
         return

@@ -19,9 +19,9 @@ class WithCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments before --, and put the others into the context."""
-        place = args.index(SEPARATOR) if SEPARATOR in args else len(args)
-        ctx.meta[COMMAND] = args[place + 1 :]
-        return super().parse_args(ctx, args[:place])
+        end = args.index(SEPARATOR) if SEPARATOR in args else len(args)
+        ctx.meta[COMMAND] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
 
 
 def capture(

@@ -34,12 +34,12 @@ def pack(
             f"there is no folder {home}", "name the folder of `wanlab lab start` with --folder"
         )
     if session is not None:
-        read(session)  # a session that cannot be read is not handed in
+        read(session)  # raises WanlabError, so that nobody hands in an unreadable session
     if script is None:
         script, is_draft = hand_in.script_of(unit, home)
         if is_draft:
             print(
-                f"there was no script, so {script} was written from what you typed.\n"
+                f"there was no script, so {script} was written from the commands that you typed.\n"
                 f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
             )
     target = output or Path(f"{unit.name}-seed{seed}.zip")
@@ -70,7 +70,7 @@ def grade(
         course=units,
         jobs=min(jobs, 4 * len(os.sched_getaffinity(0))),
         real_minutes=minutes,
-        due_s=_time(due),
+        due_s=_due_s(due),
         only=only,
         by_session=by_session,
     )
@@ -99,12 +99,12 @@ def grade(
 
 
 def new(name: str, folder: Path) -> None:
-    """Write the files of a unit to start from."""
+    """Write template files for a new unit, and print what to do next."""
     path = new_unit.write(name, folder)
     print(f"{path}: edit lab.yaml and lesson.md, then: wanlab lab check {name} --units {folder}")
 
 
-def _time(text: str | None) -> float | None:
+def _due_s(text: str | None) -> float | None:
     if text is None:
         return None
     try:

@@ -12,7 +12,7 @@ from wanlab.units import parse_size
 def run(
     folder: Path,
     *,
-    alone: Mapping[str, object],
+    single_user: Mapping[str, object],
     port: int | None,
     address: str,
     url: str,
@@ -22,11 +22,15 @@ def run(
     nice: int,
     opens_browser: bool,
 ) -> None:
-    """Serve a class. `alone` has the options that are for a single laboratory only."""
+    """Serve a class.
+
+    `single_user` has the options that cannot be combined with --class. Raises WanlabError if one of
+    them has a value, or if the limits are too small.
+    """
     from wanlab.web.classroom import server
     from wanlab.web.classroom.roster import MIN_MEMORY_BYTES, Limits
 
-    for name, value in alone.items():
+    for name, value in single_user.items():
         if value is not None:
             raise WanlabError(f"{name} cannot be combined with --class")
     limits = Limits(parse_size(memory), parse_size(disk))

@@ -31,15 +31,15 @@ def one_of(*words: str) -> Completion:
 
 
 def _quietly(words: Callable[[typer.Context, str], Iterable[str | tuple[str, str]]]) -> Completion:
-    """Make a completion of a generator: its mistakes end the list."""
+    """Turn a generator of words into a completion. An exception in it ends the list."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str | tuple[str, str]]:
-        found: list[str | tuple[str, str]] = []
+        matches: list[str | tuple[str, str]] = []
         with contextlib.suppress(Exception):
             for item in words(context, incomplete):
                 if (item if isinstance(item, str) else item[0]).startswith(incomplete):
-                    found.append(item)
-        return found
+                    matches.append(item)
+        return matches
 
     return complete
 
@@ -76,7 +76,7 @@ def _topology_words(incomplete: str) -> Iterator[str]:
 
 @_quietly
 def topologies(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Yield topologies as --topo takes them."""
+    """Yield values of --topo: shapes and files."""
     yield from _topology_words(incomplete)
 
 
@@ -114,7 +114,7 @@ def standard_tests(context: typer.Context, incomplete: str) -> Iterator[tuple[st
 
 @_quietly
 def gallery(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield the figures of the gallery; for several, those that are not named yet."""
+    """Yield the figures of the gallery with their titles."""
     from wanlab.gallery import unit_file
 
     for name in unit_file.names():
@@ -123,7 +123,7 @@ def gallery(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]
 
 @_quietly
 def quantities(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Yield what `wanlab plot --what` draws; after a comma, one more."""
+    """Yield the quantities of `wanlab plot --what`; after a comma, those that are not in the list."""
     from wanlab.plot import quantities as known
 
     before, comma, _ = incomplete.rpartition(",")
@@ -150,7 +150,7 @@ def kernel_names(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 @_quietly
 def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Yield the parameters of a YAML experiment. One in Python would have to be executed."""
+    """Yield the parameters of a YAML experiment. A Python experiment would have to be executed."""
     from wanlab.experiments import load_experiment
 
     file = str(context.params.get("file") or "")
@@ -181,7 +181,7 @@ def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 @_quietly
 def python_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Yield the options of the machine, or the values of the option before. Files follow."""
+    """Yield the options of the machine, or the values of the option before; the script is a file."""
     from wanlab.mininet import options
 
     before = str((context.params.get("arguments") or [""])[-1])

@@ -1,7 +1,7 @@
 """Opens results on the user's desktop, as `xdg-open` in a machine requests.
 
-A program in a machine is not the user. So only results are opened, by their suffix, and only from the
-working folder, which the machine shares.
+A program in a machine must not be able to open anything that the user could. So only files with the
+suffix of a result are opened, and only from the working folder, which the machine shares.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Desktop:
 
     def show(self, name: str) -> str:
         """Open a file; return "", or the reason why it is not opened."""
-        # Symbolic links are resolved, so that none leads out of the folder.
+        # Resolve symbolic links, so that none leads out of the folder.
         path = Path(name).resolve()
         if not path.is_relative_to(self._folder):
             return f"only files in {self._folder} are opened"

@@ -20,20 +20,22 @@ MAX_NAMED = 8
 
 
 def read(paths: Sequence[str], *, all_inside: bool = False) -> dict[str, Record]:
-    """Return the records that `paths` name, each under the shortest end of its path that is unique.
+    """Return the records that `paths` name, each under the shortest unique end of its path.
 
     A folder that contains one record stands for that record. If it contains several, `all_inside`
-    reads all of them; without it, they are a WanlabError.
+    reads all of them; without it, WanlabError is raised.
     """
-    found = [path for text in paths for path in _expanded(Path(text), all_inside=all_inside)]
-    resolved = [path.resolve() for path in found]
+    expanded = [path for text in paths for path in _expanded(Path(text), all_inside=all_inside)]
+    resolved = [path.resolve() for path in expanded]
     if len(set(resolved)) < len(resolved):
         raise WanlabError("the same record is given twice")
     names = [_parts(path) for path in resolved]
     depth = 1
     while len({name[-depth:] for name in names}) < len(names):
         depth += 1
-    return {"-".join(name[-depth:]): _read(path) for path, name in zip(found, names, strict=True)}
+    return {
+        "-".join(name[-depth:]): _read(path) for path, name in zip(expanded, names, strict=True)
+    }
 
 
 def records_in(folder: Path) -> list[Path]:
@@ -93,7 +95,7 @@ def _read(path: Path) -> Record:
 
 
 def _read_iperf3(path: Path) -> Record:
-    """Return the intervals of a test as a record without an origin."""
+    """Return the intervals of an iperf3 test as a record whose provenance has only versions."""
     try:
         output = path.read_bytes()
     except OSError as error:

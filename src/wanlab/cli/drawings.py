@@ -1,8 +1,8 @@
 """Mermaid diagrams as boxes and lines of text, for terminals.
 
-termaid draws them. It does not read all that Mermaid does, so flowcharts are parsed here and handed to
-it in its own words. A diagram that it cannot draw completely, or that is wider than the terminal,
-becomes a list of its arrows: "h1 --- s1".
+termaid draws them. It reads only a part of Mermaid's syntax, so flowcharts are parsed here and
+rewritten in that part. A diagram that termaid cannot draw completely, or that is wider than the
+terminal, becomes a list of its arrows: "h1 --- s1".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Flowchart:
 
 
 def as_text(source: str, width: int) -> str:
-    """Return a diagram as lines of at most `width` columns; the source itself if it is unknown."""
+    """Return a diagram as text of at most `width` columns, or its source if it cannot be drawn."""
     if not source.lstrip().startswith("flowchart"):
         drawn = _drawn(source)
         return drawn if drawn and _width(drawn) <= width else source.rstrip()
@@ -96,7 +96,7 @@ def _read_chain(statement: str, chart: Flowchart) -> list[str]:
 
 
 def _is_simple(chart: Flowchart) -> bool:
-    """Whether every arrow leads from a column to the next one: others cross or hide each other."""
+    """Whether every arrow leads to the next column: termaid draws others across each other."""
     columns = _columns(chart)
     return chart.direction == "LR" and all(
         columns[arrow.end] == columns[arrow.start] + 1 for arrow in chart.arrows
@@ -104,7 +104,7 @@ def _is_simple(chart: Flowchart) -> bool:
 
 
 def _columns(chart: Flowchart) -> dict[str, int]:
-    """Return the longest way to each node; with a circle, as many steps as there are nodes."""
+    """Return the length of the longest path to each node. A cycle ends after one pass per node."""
     columns = dict.fromkeys(chart.nodes, 0)
     for _ in chart.nodes:
         for arrow in chart.arrows:
@@ -132,7 +132,7 @@ def _drawn(source: str) -> str:
 
     try:
         drawn = str(termaid.render(source, padding_x=1, padding_y=0, gap=2))
-    except Exception:  # a young library, whose errors are of any type
+    except Exception:  # termaid does not document which exceptions it raises
         return ""
     return "\n".join(line.rstrip() for line in drawn.strip("\n").splitlines())
 

@@ -36,8 +36,8 @@ def state_folder() -> Path:
 class LineEditor:
     """Reads lines from the user.
 
-    `let_time_pass` is called while nobody types. It may let time pass in the machine until the function
-    that it is called with returns true. Output of programs appears above the prompt.
+    `let_time_pass` is called while nobody types. It receives a function, and may let time pass in the
+    machine until that function returns true. Output of programs appears above the prompt.
     """
 
     def __init__(self, output: Output, let_time_pass: Callable[[Callable[[], bool]], None]) -> None:
@@ -53,29 +53,29 @@ class LineEditor:
             line = self._pasted.pop(0)
             self._output.write(f"{prompt}{line}\n".encode())
             return {"line": line}
-        begun = self._pasted.pop() if self._pasted else ""
+        draft = self._pasted.pop() if self._pasted else ""
         try:
-            line, *more = self._edit(prompt, words, begun).split("\n")
+            line, *more = self._edit(prompt, words, draft).split("\n")
         except KeyboardInterrupt:
             return INTERRUPT
         except EOFError:
             return END
-        # Text that was pasted after the last line end remains to be edited.
+        # The user edits text that was pasted after the last line end at the next prompt.
         self._pasted = [*more, ""] if more else []
         return {"line": line}
 
     def _paste(self, text: str) -> None:
         if text:
-            begun = self._pasted.pop() if self._pasted else ""
-            self._pasted += (begun + text.replace("\r", "\n")).split("\n")
+            draft = self._pasted.pop() if self._pasted else ""
+            self._pasted += (draft + text.replace("\r", "\n")).split("\n")
 
-    def _edit(self, prompt: str, words: Words, begun: str) -> str:
+    def _edit(self, prompt: str, words: Words, draft: str) -> str:
         from prompt_toolkit.patch_stdout import StdoutProxy
 
         session = self._session = self._session or _new_session()
         session.completer = _completer(words)
         with StdoutProxy(raw=True) as above, self._output_above(above):
-            return session.prompt(prompt, default=begun, inputhook=self._wait)
+            return session.prompt(prompt, default=draft, inputhook=self._wait)
 
     @contextlib.contextmanager
     def _output_above(self, above: object) -> Iterator[None]:
@@ -98,10 +98,10 @@ def _completer(words: Words) -> Completer:
 
     class WordCompleter(Completer):
         def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
-            begun = document.get_word_before_cursor(WORD=True)
-            before = document.text_before_cursor.removesuffix(begun)
-            for word in suggestions(words, before, begun):
-                yield Completion(word, -len(begun))
+            prefix = document.get_word_before_cursor(WORD=True)
+            before = document.text_before_cursor.removesuffix(prefix)
+            for word in suggestions(words, before, prefix):
+                yield Completion(word, -len(prefix))
 
     return WordCompleter()
 
@@ -113,7 +113,8 @@ def _new_session() -> PromptSession[str]:
 
     output = create_output()
     if hasattr(output, "enable_cpr"):
-        # Otherwise it asks the terminal for the cursor's position, and may not wait for the reply.
+        # Otherwise prompt_toolkit asks the terminal for the cursor's position, and the reply may
+        # arrive when nobody reads it any more.
         output.enable_cpr = False
     return PromptSession(
         history=_history(),

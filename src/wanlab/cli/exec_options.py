@@ -15,9 +15,9 @@ class ExecOptions:
     paces_to_real: time never passes faster than on a real clock.
     stdin_is_for_prompt: our standard input, if it is not a terminal, holds lines for the program's
     prompt.
-    variables: environment variables that the program has beside the machine's.
+    variables: environment variables that the program has in addition to the machine's.
     path: folders that come first in its PATH.
-    on_line: called with each line that a prompt was given.
+    on_line: called with each line that is passed to a prompt.
     """
 
     paces_to_real: bool = False

@@ -27,7 +27,7 @@ from .windows import refuse
 
 DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
-"""The kernel preempts a command that computes after one second, and then it receives Ctrl-C."""
+"""After one second, the kernel preempts a command that computes; the command then receives Ctrl-C."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 OPTIONS = (
     *("--topo", "--node", "--machine", "--clock", "--wire", "--seed", "--session", "--kernel"),
@@ -74,8 +74,8 @@ def run_in(
 ) -> int:
     """Start the network and a command in it; return the command's exit status as a shell does.
 
-    `start` starts the command; its keyword arguments are those of Node.start. `around` is entered when
-    the network runs.
+    `start` starts the command; its keyword arguments are those of Node.start. `around` is entered
+    after the network has started.
     """
     desktop.offer(network)
     with network, around or nullcontext():
@@ -170,7 +170,7 @@ class PromptInput:
 class Interrupts:
     """Notes Ctrl-C for the command.
 
-    A second Ctrl-C, soon after the first or before that could be delivered, ends the machine and us.
+    A second Ctrl-C ends the machine and wanlab, if it follows soon or before the first was delivered.
     """
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class Interrupts:
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interrupts:
-        # It is ignored in the background of a script, where Ctrl-C is not meant for us.
+        # A script ignores SIGINT for programs in its background: Ctrl-C is then not meant for us.
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             self._before = {
                 signal.SIGINT: signal.signal(signal.SIGINT, self._note),

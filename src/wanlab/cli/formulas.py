@@ -1,7 +1,7 @@
 """LaTeX formulas as a line of Unicode, for terminals: "√(3/2) MSS/(RTT √L)".
 
-pylatexenc knows the symbols. What it prints without brackets (fractions, roots, powers of sums) is
-replaced here, because without them a formula would say something else.
+pylatexenc converts the symbols. It prints fractions, roots and powers of sums without brackets, which
+changes what a formula means, so these are converted here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _PLAIN = tuple(
         (r"\\underbrace\{((?:[^{}]|\{[^{}]*\})*)\}_\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1 (\2)"),
     )
 )
-"""What pylatexenc does not know, in what it knows. The words below a brace follow in brackets."""
+"""Rewrites LaTeX that pylatexenc does not know. The text below a brace follows in brackets."""
 _FACTOR = re.compile(r"(?<![\w./])(\d+/\d+)(?=\s?[^\W\d]|\()")
-"""A fraction before what it multiplies."""
+"""A fraction that is a factor of the symbol or bracket after it."""
 _SPACES = re.compile(r"\s+")
 _OPERATOR = re.compile(r"\s*([=≈≤≥<⇒⟹←±·])\s*")
 
@@ -61,7 +61,9 @@ def _converter() -> Any:
 
     def parts(node: Any, converter: Any) -> list[str]:
         arguments = node.nodeargd.argnlist if node.nodeargd else []
-        texts = (converter.nodelist_to_text([one]) if one is not None else "" for one in arguments)
+        texts = (
+            converter.nodelist_to_text([node]) if node is not None else "" for node in arguments
+        )
         return [_without_braces(text) for text in texts]
 
     def fraction(node: Any, l2tobj: Any) -> str:

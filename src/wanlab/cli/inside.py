@@ -47,7 +47,7 @@ def run_mn(arguments: Sequence[str]) -> int:
     for text in values.custom:
         for name in [text] if Path(text).is_file() else text.split(","):
             _check_is_visible(name, split.machine)
-    topology = _drawn(values.topo)
+    topology = _topology_of_file(values.topo)
     if topology is not None:
         options.refuse_beside_file(values, parser)
     is_shape = topology is None and not _is_native(split.machine)
@@ -58,8 +58,8 @@ def run_mn(arguments: Sequence[str]) -> int:
             filter(None, [machine.get("allow-connect", ""), *remote])
         )
     # Without --custom, tests need no installed libraries: skipping them saves a tenth of a second.
-    bare = [] if values.custom or not values.test else ["-S"]
-    command = [SAFE_PATH, *bare, "-m", "mininet", *split.rest]
+    skip_site = [] if values.custom or not values.test else ["-S"]
+    command = [SAFE_PATH, *skip_site, "-m", "mininet", *split.rest]
     if topology is not None:
         command.append("--attach")
     return _run(
@@ -94,21 +94,23 @@ def _run(
     records: bool = False,
 ) -> int:
     """Run Python with these arguments in a machine that carries this topology."""
-    chosen: dict[str, Any] = {} if _is_native(split.machine) else {"line_rate": options.LINE_RATE}
-    chosen |= {name.replace("-", "_"): value for name, value in split.machine.items()}
-    paces_to_real = chosen.pop("pace", "") == "real"
-    if "allow_connect" in chosen:
-        chosen["allow_connect"] = chosen["allow_connect"].split(",")
-    if "seed" in chosen:
-        chosen["seed"] = int(chosen["seed"])
+    network_options: dict[str, Any] = (
+        {} if _is_native(split.machine) else {"line_rate": options.LINE_RATE}
+    )
+    network_options |= {name.replace("-", "_"): value for name, value in split.machine.items()}
+    paces_to_real = network_options.pop("pace", "") == "real"
+    if "allow_connect" in network_options:
+        network_options["allow_connect"] = network_options["allow_connect"].split(",")
+    if "seed" in network_options:
+        network_options["seed"] = int(network_options["seed"])
     variables = {STRICT: "1"} if split.is_strict else {}
     python, path = sys.executable, list[str]()
-    if (venv := virtual_environment.chosen(chosen.pop("venv", None))) is not None:
-        chosen["visible_folders"] = venv.folders
+    if (venv := virtual_environment.chosen(network_options.pop("venv", None))) is not None:
+        network_options["visible_folders"] = venv.folders
         python, path = venv.python, [venv.programs]
         variables["VIRTUAL_ENV"] = str(venv.folder)
-    network = Network(topology, **chosen)
-    if records and network.clock == "virtual" and "session" not in chosen:
+    network = Network(topology, **network_options)
+    if records and network.clock == "virtual" and "session" not in network_options:
         network.record_session(True)
     exec_options = ExecOptions(
         paces_to_real=paces_to_real,
@@ -122,13 +124,13 @@ def _run(
     return execute.run_in(network, network.root.start, [python, *arguments], exec_options)
 
 
-def _drawn(topo: str) -> Topology | None:
+def _topology_of_file(topo: str) -> Topology | None:
     """Return the topology of a file that --topo names; None for a shape."""
     return topologies.read(topo) if topologies.is_file(topo) else None
 
 
 def _memory(topo: str) -> str:
-    """Return the default memory: by the number of nodes if the topology is a shape."""
+    """Return the machine's default memory, which grows with the number of nodes of a shape."""
     try:
         nodes = len(shapes.from_text(topo).nodes)
     except WanlabError:

@@ -17,7 +17,7 @@ sys.path[0] = sys.argv[1]
 from kernelbuild import main
 sys.exit(main(sys.argv[2:], program="wanlab kernel"))
 """
-"""Runs the recipe; it ends quietly, as other programs do, when nobody reads its output any more."""
+"""Runs the recipe. SIGPIPE ends it without a traceback if the reader of its output has gone."""
 
 
 def run_recipe(arguments: list[str]) -> int:

@@ -29,8 +29,8 @@ from .topologies import one_of
 
 SHELL = "bash --norc --noprofile -i"
 SOCKET = "wanlab"
-# tmux takes keys that follow each other within a millisecond for pasted text, and then types Ctrl-B 3
-# into the shell. On the network's clock, which stands still at times, all keys come that fast.
+# tmux treats keys that follow each other within a millisecond as pasted text, and then passes Ctrl-B 3
+# to the shell. On the network's clock, which stands still at times, all keys come that fast.
 TMUX_OPTIONS = {"mouse": "on", "status-right": "", "assume-paste-time": "0"}
 LOGS = f"{student_files.HOME}/{hand_in.TRANSCRIPTS}"
 # After each command: its exit status, the terminal (from its prompt), and its line of the history.
@@ -50,8 +50,11 @@ def start(
     units: Path | None = None,
     at: int | None = None,
 ) -> int:
-    """Start a unit's network, with the steps before step `at` done; return the exit status of its
-    prompt."""
+    """Start a unit's network and its prompt; return the exit status of the prompt.
+
+    With `at`, all steps before that step are performed first. Raises WanlabError if the folder for
+    the student's files cannot be written.
+    """
     one_of("clock", clock, ("virtual", "real"))
     unit = catalog.find(name, units)
     seed = unit.seed if seed is None else seed
@@ -64,25 +67,25 @@ def start(
         student_files.install(home, catalog.with_labs(unit))
         (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
         for written_outside in ("mininet", hand_in.COMMANDS):
-            # A replay sees the files that were there at the start.
+            # A replay has only the files that existed at the start.
             (home / hand_in.TRANSCRIPTS / written_outside).touch()
     except OSError as error:
         raise WanlabError(
             f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
         ) from None
-    drawn = student_files.student_topology(home, unit)
+    drawn_topology = student_files.student_topology(home, unit)
     session = hand_in.new_session(home) if clock == "virtual" else None
     if at is not None:
         started = _start_at(unit, at, home, seed=seed, clock=clock, session=session)
         network = started.network
     else:
         started = None
-        topology = load(drawn if drawn.is_file() else unit.topology)
+        topology = load(drawn_topology if drawn_topology.is_file() else unit.topology)
         network = network_of(unit, topology, home, seed=seed, clock=clock)
         if session is not None:
             network.record_session(session)
     with network if started is not None else nullcontext():
-        return _run(unit, network, started, home, drawn, seed, without_tmux=without_tmux)
+        return _run(unit, network, started, home, drawn_topology, seed, without_tmux=without_tmux)
 
 
 def _start_at(
@@ -102,7 +105,7 @@ def _run(
     network: Network,
     started: StartedUnit | None,
     home: Path,
-    drawn: Path,
+    drawn_topology: Path,
     seed: int,
     *,
     without_tmux: bool,
@@ -118,7 +121,10 @@ def _run(
     folders = started.folders if started is not None else {}
     command = tmux(unit, network, greeting, folders) if uses_tmux else list(PROMPT)
     if not topology.nodes:
-        print(f"the network is empty: save a topology as {drawn} and start again", file=sys.stderr)
+        print(
+            f"the network is empty: save a topology as {drawn_topology} and start again",
+            file=sys.stderr,
+        )
     variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
     transcripts = home / hand_in.TRANSCRIPTS
     log = None if uses_tmux else transcripts / "mininet"
@@ -137,12 +143,12 @@ def _start(
 ) -> Process:
     """Start a command in the home folder, with the variables of the unit's terminals.
 
-    What it shows is added to `log`, if there is one.
+    Its output is appended to the file `log`, if that is not None.
     """
     if log is not None:
         for name in ("on_output", "on_stderr"):
             if options.get(name) is not None:
-                options[name] = partial(_show_and_keep, options[name], log)
+                options[name] = partial(_show_and_log, options[name], log)
     student_files.link_home(network)
     student_files.keep_settings(network)
     more = options.pop("environment", None) or {}
@@ -153,7 +159,7 @@ def _start(
 
 
 def _state(started: StartedUnit) -> list[str]:
-    """Return lines about what the steps that were performed have left."""
+    """Return lines about the state after the earlier steps: problems, running programs, folders."""
     lines = [f"not as it should be: {problem}" for problem in started.problems]
     if started.problems:
         lines.append(
@@ -169,37 +175,38 @@ def _state(started: StartedUnit) -> list[str]:
     return lines
 
 
+def _windows(
+    unit: Unit, network: Network, greeting: str, folders: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the title and the shell command of each tmux window."""
+    subfolder = student_files.folder_of(unit)
+    client_folder = folders.get(CLIENT, f"{student_files.HOME}/{subfolder}" if subfolder else "")
+    client = f"PS1='client:\\w$ ' exec {SHELL}"
+    if client_folder:
+        client = f"cd {shlex.quote(client_folder)}; {client}"
+    # A prompt that uses the host service would stop time in all windows while it waits.
+    prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
+    prompt += f"; tmux -L {SOCKET} kill-session"
+    windows = [("mininet", prompt), ("client", client)]
+    for host in [*network.topology.hosts, *network.topology.routers]:
+        folder = shlex.quote(folders.get(host.name, student_files.HOME))
+        windows.append((host.name, f"cd {folder}; exec wanlab-node {host.name}"))
+    units = f" --units {shlex.quote(str(unit.folder.parent))}" if unit.own_name else ""
+    show = f"wanlab lab show {unit.name} --seed $WANLAB_SEED{units}"
+    return [*windows, ("lesson", f"PAGER='less -R' {show}; exec {SHELL}")]
+
+
 def tmux(
     unit: Unit, network: Network, greeting: str, folders: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the command of a tmux session: the prompt, the client, each host, and the lesson.
 
-    tmux uses the whole screen, so the greeting is shown in it as well. `folders` says where terminals
-    open.
+    tmux uses the whole screen, so the greeting is shown in it as well. `folders` has the folder in
+    which the terminal of each node, and of the client, opens.
     """
-    folders = folders or {}
-    folder = student_files.folder_of(unit)
-    opened = folders.get(CLIENT, f"{student_files.HOME}/{folder}" if folder else "")
-    client = f"cd {shlex.quote(opened)}; PS1='client:\\w$ ' exec {SHELL}" if opened else ""
-    client = client or f"PS1='client:\\w$ ' exec {SHELL}"
-    # A prompt that uses the host service would stop time in all windows while it waits.
-    prompt = f"echo {shlex.quote(greeting)}; env -u WANLAB_PROMPT {shlex.join(PROMPT)}"
-    prompt += f"; tmux -L {SOCKET} kill-session"
-    windows: list[tuple[str, str]] = [("mininet", prompt), ("client", client)]
-    hosts = [*network.topology.hosts, *network.topology.routers]
-    for host in hosts:
-        place = shlex.quote(folders.get(host.name, student_files.HOME))
-        windows.append((host.name, f"cd {place}; exec wanlab-node {host.name}"))
-    own = f" --units {shlex.quote(str(unit.folder.parent))}" if unit.own_name else ""
-    windows += [
-        (
-            "lesson",
-            f"PAGER='less -R' wanlab lab show {unit.name} --seed $WANLAB_SEED{own}; exec {SHELL}",
-        )
-    ]
     session = unit.name
     words = ["tmux", "-L", SOCKET, "-f", "/dev/null"]
-    for number, (title, command) in enumerate(windows):
+    for number, (title, command) in enumerate(_windows(unit, network, greeting, folders or {})):
         if number:
             words += [";", "new-window", "-d", "-n", title, command]
         else:
@@ -216,7 +223,7 @@ def tmux(
     return words
 
 
-def _show_and_keep(show: Callable[[bytes], None], log: Path, data: bytes) -> None:
+def _show_and_log(show: Callable[[bytes], None], log: Path, data: bytes) -> None:
     with suppress(OSError), log.open("ab") as file:
         file.write(data)
     show(data)

@@ -52,7 +52,7 @@ def _row(name: str, units: Path | None) -> dict[str, object]:
 
 
 def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool) -> int:
-    """Run a unit and print its report; return 0 if everything is as it should be."""
+    """Run a unit and print its report; return 0 if no step failed and no number is unexplained."""
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name)
     seed = unit.seed if seed is None else seed
@@ -61,18 +61,20 @@ def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool
     progress = Progress()
     try:
         progress.say(f"{unit.heading} (seed {seed}, {clock} clock, {unit.wire} wire)")
-        ran = unit_run.run_unit(unit, seed=seed, clock=clock, results=results, say=progress.say)
+        unit_report = unit_run.run_unit(
+            unit, seed=seed, clock=clock, results=results, say=progress.say
+        )
     finally:
         progress.end()
     if as_json:
-        print(json.dumps(ran, indent=2, sort_keys=True))
+        print(json.dumps(unit_report, indent=2, sort_keys=True))
     else:
-        print(_coloured(table.text(ran)), end="")
+        print(_coloured(table.text(unit_report)), end="")
         print(
-            f"after {ran['real_s']:.0f} s ({ran['virtual_s']:.0f} s of network time); "
-            f"records, figures and transcript are in {ran['folder']}"
+            f"after {unit_report['real_s']:.0f} s ({unit_report['virtual_s']:.0f} s of network time); "
+            f"records, figures and transcript are in {unit_report['folder']}"
         )
-    return 0 if report.is_good(ran) else 1
+    return 0 if report.is_good(unit_report) else 1
 
 
 # -- all of them ----------------------------------------------------------------------------------
@@ -90,10 +92,11 @@ def run_several(
     distributions: Path | None = None,
     resumes: bool = False,
 ) -> int:
-    """Run units in processes of their own, `jobs` at a time, and print a summary.
+    """Run each unit in a separate process, `jobs` at a time, and print a summary.
 
-    `markdown` is the file to write all numbers to, docs/course.md; `distributions` is a folder with
-    what `run_seeds` has written. With `resumes`, runs that have finished are not repeated.
+    `markdown` is the file to write all numbers to, such as docs/course.md; `distributions` is a folder
+    with files that `run_seeds` has written. With `resumes`, finished runs are not repeated. Return 1
+    if a unit failed.
     """
     from wanlab.labs import course_page, distribution
 
@@ -135,8 +138,8 @@ def run_seeds(
 ) -> int:
     """Run one unit with many seeds and print the distribution of each number.
 
-    Runs that have finished already are not repeated. Return 1 if a seed left no report; a number
-    outside the manual's band is no failure here.
+    Finished runs are not repeated. Return 1 if a seed left no report; a number outside the manual's
+    band is not a failure here.
     """
     from wanlab.labs import distribution
 
@@ -150,7 +153,7 @@ def run_seeds(
         names, jobs=jobs, seeds=seeds, clock=clock, results=results, resumes=True
     ).run()
     failed = [each for each in ended if each.report is None]
-    found = distribution.UnitDistribution(
+    result = distribution.UnitDistribution(
         unit=unit.name,
         seeds=tuple(seeds),
         failed={str(each.seed): each.error for each in failed},
@@ -159,11 +162,11 @@ def run_seeds(
         numbers=distribution.distributions([each.report for each in ended if each.report]),
     )
     path = results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
-    _write(path, found.to_json())
+    _write(path, result.to_json())
     if as_json:
-        print(found.to_json(), end="")
+        print(result.to_json(), end="")
     else:
-        print(distribution.text(found, unit.heading), end="")
+        print(distribution.text(result, unit.heading), end="")
         for each in failed:
             print(f"seed {each.seed} failed: {each.error}")
         print(f"all values are in {path}")

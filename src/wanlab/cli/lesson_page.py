@@ -70,12 +70,12 @@ def _prose(text: str, folder: Path) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a text in which Markdown finds nothing to format."""
+    """Escape the characters that Markdown would format."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 class ColourPager(Pager):
-    """Return the user's pager; less, Debian's default, shows colours only with the option -R."""
+    """The user's pager. less, Debian's default, shows colours only with the option -R."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment

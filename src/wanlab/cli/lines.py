@@ -49,7 +49,7 @@ class LineService:
         """Whether the running program reads single keys, as a shell or an editor does."""
         rewinder = Rewinder(network)
         self.rewinder = rewinder if rewinder.is_possible else None
-        network.host_service["line"] = self._take
+        network.host_service["line"] = self._on_request
         network.host_service["keys"] = self._note_keys
 
     @property
@@ -66,7 +66,7 @@ class LineService:
         if self.rewinder is not None:
             words["commands"] = [*words.get("commands", []), REWIND]
         answer = source.read(str(request.get("prompt", "")), words, str(request.get("typed", "")))
-        while self.rewinder is not None and self.rewinder.is_asked_for(str(answer.get("line", ""))):
+        while self.rewinder is not None and self.rewinder.is_rewind(str(answer.get("line", ""))):
             if self.rewinder.perform(str(answer["line"])):
                 return
             answer = source.read(str(request.get("prompt", "")), words, "")
@@ -74,7 +74,7 @@ class LineService:
             self._on_line(str(answer["line"]))
         connection.answer(answer)
 
-    def _take(self, connection: Connection) -> None:
+    def _on_request(self, connection: Connection) -> None:
         if self.is_wanted:
             connection.answer({"error": "another program is reading a line"})
             return

@@ -11,7 +11,7 @@ REPLAY_INTERVAL_REAL_S = 0.25
 
 
 class Progress:
-    """Messages with the real time since it was made."""
+    """Messages with the real time since this object was created."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

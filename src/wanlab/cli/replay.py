@@ -1,4 +1,4 @@
-"""`wanlab replay`: performs a recorded session again, shows it, and hands its terminal over."""
+"""`wanlab replay`: repeats a recorded session, shows it, and can continue it in our terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(
         raise WanlabError("--verify and --continue cannot be used together", "leave one out")
     session = read_session(file)
     until_ns = None if until is None else parse_time(until)
-    _say_what_differs(session, folder)
+    _report_differences(session, folder)
     screen = None if hands_over or verifies else Screen(session)
     network = Network.replay(
         session,
@@ -62,7 +62,7 @@ def run(
     return 0
 
 
-def _say_what_differs(session: RecordedSession, folder: Path | None) -> None:
+def _report_differences(session: RecordedSession, folder: Path | None) -> None:
     from wanlab.network.replay import differences_here
 
     for text in differences_here(session):
@@ -98,7 +98,11 @@ def _seconds(time_ns: int) -> str:
 
 
 class Screen:
-    """Shows what processes write: as it is if there is only one, otherwise by lines with instants."""
+    """Shows the output of processes.
+
+    The output of a single process is shown unchanged. If there are several, each line begins with its
+    instant and its node.
+    """
 
     def __init__(self, session: RecordedSession) -> None:
         self._is_plain = len(session.user_processes()) == 1
@@ -118,7 +122,7 @@ class Screen:
         self._unfinished[process.number] = bytearray(rest)
 
     def end(self) -> None:
-        """Show lines that have not ended."""
+        """Show the last line of each process, if it does not end with a newline."""
         for number, rest in self._unfinished.items():
             if rest:
                 self._write(f"{'':>12}  {self._names[number]}: ".encode() + rest + b"\n")
@@ -132,7 +136,7 @@ class Screen:
 
 
 def _continue(network: Network, session: RecordedSession) -> int:
-    """Replay, show what the last program showed, and connect our terminal to it."""
+    """Replay, show the last program's output, and connect our terminal to it."""
 
     def continued_program(command: list[str], **options: Any) -> Process:
         running = [process for process in network.processes if process.is_running]

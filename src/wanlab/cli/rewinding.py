@@ -1,7 +1,7 @@
-"""`rewind 10s` at the prompt: takes the network back, and the prompt with it.
+"""`rewind 10s` at the prompt: returns the network, and the prompt, to an earlier instant.
 
-The line never reaches the machine: the machine that asked for it is replaced by one in which an earlier
-instant has come by replay. What ran there goes on.
+The line never reaches the machine. A new machine replays the session up to the earlier instant and
+then replaces the machine that requested the line. Programs that ran at that instant continue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = re.compile(rf"\s*{COMMAND}(\s.*)?$")
 
 
 class Rewinder:
-    """Performs the prompt's command. `before` is called before the network goes back."""
+    """Performs the prompt's command. `before` is called before the network is rewound."""
 
     def __init__(self, network: Network, before: Callable[[], None] = lambda: None) -> None:
         self._network = network
@@ -33,8 +33,10 @@ class Rewinder:
         return bool(self._network.session_content())
 
     def perform(self, line: str) -> bool:
-        """Rewind if the line says so. Return whether the network was rewound: then the prompt that
-        asked for the line is gone, or has not asked yet."""
+        """Rewind the network as the line says; return whether it was rewound.
+
+        After a rewind, the request for the line cannot be answered: it belongs to the old machine.
+        """
         match = _LINE.match(line)
         assert match is not None
         network = self._network
@@ -65,7 +67,7 @@ class Rewinder:
         return True
 
     @staticmethod
-    def is_asked_for(line: str) -> bool:
+    def is_rewind(line: str) -> bool:
         return _LINE.match(line) is not None
 
     @staticmethod

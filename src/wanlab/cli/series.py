@@ -25,7 +25,7 @@ from .progress import Progress
 
 POLL_INTERVAL_S = 0.1
 REPORT_INTERVAL_S = {True: 1.0, False: 30.0}
-"""By whether standard error is a terminal, where the line is overwritten."""
+"""True: standard error is a terminal, where the line is overwritten. False: it is not."""
 END_TIMEOUT_S = 20.0
 
 
@@ -36,7 +36,7 @@ class SeededUnit:
     name: str
     seed: int
     title: str
-    """What progress messages call it: its name, with the seed if there are several."""
+    """The name in progress messages, with the seed if there are several seeds."""
 
 
 @dataclass
@@ -73,8 +73,8 @@ class UnitOutcome:
 class ParallelUnits:
     """Runs units with each of the seeds; `run` returns the outcomes in the order of names and seeds.
 
-    Without seeds, each unit runs with its own. With `resumes`, runs of equal inputs that have
-    finished earlier are not repeated.
+    Without seeds, each unit runs with its default seed. With `resumes`, finished runs with equal
+    inputs are not repeated.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ def finished(
 
 
 def expected_s(unit: Unit) -> float:
-    """Estimate how much network time a unit takes, by the durations in its commands."""
+    """Estimate the network time of a unit, in seconds, from the durations in its commands."""
     steps = list(unit.steps)
     for file in sorted(unit.folder.glob("solution*.yaml"))[:1]:
         steps += unit_file.read_work(file, unit.values).steps
@@ -225,7 +225,8 @@ def write_summary(
 ) -> Path:
     """Write course.json and .html next to the units' reports; return the path of the page.
 
-    A seed that was chosen for all units is in the names: course-seed2.html.
+    If one seed was chosen for all units, the names contain it: course-seed2.html. Raises
+    RequirementError if the folder cannot be written.
     """
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
     document = {**about, "units": rows, "together": summary.totals(rows)}

@@ -9,16 +9,16 @@ import time
 from types import FrameType
 
 STATUS_OF_SIGNAL = 128  # a shell's exit status for signal N is 128 + N
-IMPORTLIB = "<frozen importlib."  # what the names of its files begin with
+IMPORTLIB = "<frozen importlib."  # the file names of its code begin with this
 RETRY_REAL_S = 0.01
 MAX_RETRIES = 2000
 MAX_IMPORT_CPU_S = 1.0
-"""What imports may compute while a signal waits for them. On a busy computer that takes many seconds."""
+"""CPU time that imports may use while a signal waits; on a busy computer, many seconds of real time."""
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 class EndedBySignal(BaseException):
-    """A signal has asked us to end. It is raised wherever we are, so that everything is released.
+    """A signal has asked us to end. It is raised in the main thread, so that everything is released.
 
     Not a KeyboardInterrupt, because typer would handle that itself.
     """
@@ -68,18 +68,18 @@ def _send_again(number: int) -> None:
     threading.Timer(RETRY_REAL_S, signal.pthread_kill, [main, number]).start()
 
 
-def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
+def _on_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """Try again if EndedBySignal was raised where no exception can be raised, as in `__del__`."""
-    if isinstance(lost.exc_value, EndedBySignal):
-        _send_again(lost.exc_value.number)
+    if isinstance(unraisable.exc_value, EndedBySignal):
+        _send_again(unraisable.exc_value.number)
     else:
-        sys.__unraisablehook__(lost)
+        sys.__unraisablehook__(unraisable)
 
 
 def end_on_signals() -> None:
-    """Let these signals end the process at once: everything is released.
+    """Let these signals end the process at once, because everything has been released.
 
-    At the end of the interpreter, an exception of ours would only be printed.
+    While the interpreter ends, EndedBySignal would only be printed.
     """
     for number in MESSAGES:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -87,11 +87,11 @@ def end_on_signals() -> None:
 
 
 def _would_lose(frame: FrameType | None) -> bool:
-    """Whether an exception would be hidden, or reported as another one.
+    """Whether an exception that is raised now would be dropped, or replaced by another one.
 
-    So it is while a module is imported: Python prints and forgets what is raised in its callbacks
-    there, and calls it a RuntimeError where a class is made. And in our hook, on a computer so busy
-    that the signal comes again before the hook has returned.
+    This is so while a module is imported: Python prints and drops an exception in its callbacks, and
+    turns it into a RuntimeError if a class is being created. It is also so in our hook, if the
+    computer is so busy that the signal comes again before the hook has returned.
     """
     while frame is not None:
         code = frame.f_code

@@ -48,9 +48,11 @@ def run(
 
     test = catalog.find(name)
     axes = _axes(values)
-    if topo is not None and (given := [f"--{option}" for option in axes if option != "congestion"]):
+    if topo is not None and (
+        excluded := [f"--{option}" for option in axes if option != "congestion"]
+    ):
         raise WanlabError(
-            f"{' and '.join(given)} cannot be combined with --topo",
+            f"{' and '.join(excluded)} cannot be combined with --topo",
             "they describe the bottleneck of the default topology; put them into your own",
         )
     if ending not in FORMATS:
@@ -102,7 +104,7 @@ def _perform(
 
 
 def _axes(values: dict[str, str | None]) -> dict[str, Sequence[Value]]:
-    """Return the values of each option that was given: "fifo,fq_codel" are two."""
+    """Return the list of values of each option that was used; commas separate values."""
     axes: dict[str, Sequence[Value]] = {}
     for name, text in values.items():
         if text is not None:
@@ -119,5 +121,5 @@ def _as_text(topo: str) -> str:
 
 
 def _short(path: Path) -> Path:
-    """Return the path from the working folder, if it is below it."""
+    """Return the path relative to the working folder, if it is in that folder."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -15,7 +15,7 @@ from wanlab.errors import WanlabError
 CHUNK = 1 << 16
 # How much input may be on its way to a process that does not read.
 WINDOW_BYTES = 1 << 20
-# How much output may be lost before we give up on a process that ignores that nobody reads it.
+# How much output is discarded before we give up on a process that writes although nobody reads.
 MAX_LOST_BYTES = 64 << 20
 
 
@@ -80,8 +80,8 @@ class InputSink(Protocol):
 class Input:
     """Passes our standard input on as it arrives and as the process reads it.
 
-    A file, and what a pipe holds at the start, is passed on before any time passes, so that a run does
-    not depend on when it is read.
+    A file, and the data that a pipe holds at the start, are passed on before any time passes, so that
+    a run does not depend on when they are read.
     """
 
     def __init__(self, sink: InputSink, descriptor: int = 0) -> None:
@@ -111,11 +111,11 @@ class Input:
         return moved
 
     def wait(self, real_s: float) -> bool:
-        """Wait for input at most so long; return whether there is some."""
+        """Wait for input, at most `real_s` seconds; return whether there is some."""
         return self.is_open and bool(select.select([self._descriptor], [], [], real_s)[0])
 
     def _has_credit(self) -> bool:
-        """Whether the process may be sent more; asks it only when the window is full, which is slow."""
+        """Whether more input may be sent. Asks the process, which is slow, only for a full window."""
         if self._sent_bytes < WINDOW_BYTES:
             return True
         left_bytes = self._sink.input_left_bytes()

@@ -186,7 +186,7 @@ class TerminalSession:
         return self._runs_at_every_prompt or self._windows.are_open
 
     def _let_time_pass(self, is_done: Callable[[], bool]) -> None:
-        """Let time pass while the prompt waits, if it is meant to, until `is_done` returns true."""
+        """Let time pass while the prompt waits, until `is_done` returns true, if it may pass then."""
         if self._runs_at_prompt:
             self._network.pace_to_real()
         while self._runs_at_prompt and not is_done():
@@ -196,7 +196,7 @@ class TerminalSession:
             )
 
     def _is_interactive(self) -> bool:
-        """Whether the running program reads single keys. Behind a prompt, the prompt tells us."""
+        """Whether the running program reads single keys. A prompt that uses LineService reports it."""
         return self._lines.is_raw_mode if self._lines.is_used else self._process.is_raw_mode()
 
     def _pass_on(self) -> None:

@@ -172,18 +172,21 @@ def flow_rows(before: Snapshot, after: Snapshot) -> list[FlowRow]:
             info = flow.info
             known = old.get((node.name, flow.cookie))
             # All bytes of a new flow were carried since the first snapshot.
-            was = known.info if known else {}
+            old_info = known.info if known else {}
             rows.append(
                 FlowRow(
                     node=node.name,
                     flow=flow.flow.replace("::ffff:", "").replace("[", "").replace("]", ""),
                     congestion=flow.congestion,
-                    tx_bps=_rate(was.get("bytes_acked", 0), info["bytes_acked"], seconds) * 8,
-                    rx_bps=_rate(was.get("bytes_received", 0), info["bytes_received"], seconds) * 8,
+                    tx_bps=_rate(old_info.get("bytes_acked", 0), info["bytes_acked"], seconds) * 8,
+                    rx_bps=_rate(old_info.get("bytes_received", 0), info["bytes_received"], seconds)
+                    * 8,
                     cwnd_bytes=info["snd_cwnd_bytes"],
                     rtt_ms=info["rtt_us"] / 1000,
                     retransmits_ps=_rate(
-                        was.get("total_retrans_packets", 0), info["total_retrans_packets"], seconds
+                        old_info.get("total_retrans_packets", 0),
+                        info["total_retrans_packets"],
+                        seconds,
                     ),
                 )
             )

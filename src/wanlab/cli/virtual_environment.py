@@ -33,7 +33,7 @@ class VirtualEnvironment:
 
     @property
     def folders(self) -> list[str]:
-        """The folders that it needs: its own, and that of the Python that it was made with."""
+        """The folders that it needs: its own, and that of the Python that created it."""
         return [str(self.folder), str(Path(self.python).resolve().parents[1])]
 
     @property
@@ -51,7 +51,7 @@ class VirtualEnvironment:
 def chosen(folder: str | None) -> VirtualEnvironment | None:
     """Return the environment in this folder, or else the active one; None for wanlab's own Python.
 
-    Raises RequirementError for a folder that is none, or whose Python is too old.
+    Raises RequirementError if the folder is not a virtual environment or its Python is too old.
     """
     active = os.environ.get("VIRTUAL_ENV")
     if folder is None and not active:

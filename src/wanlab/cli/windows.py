@@ -55,7 +55,7 @@ class Windows:
     def pass_on(self) -> None:
         """Pass keys on to the programs and close windows that have ended.
 
-        Handlers must not call it, because it starts programs.
+        Handlers of the host service must not call this method, because it starts programs.
         """
         for window in list(self._open):
             if not window.pass_on(self._network):
