@@ -261,7 +261,7 @@ def test_a_results_folder_that_may_not_be_written_to(read_only_folder: Path) -> 
 
     assert told_in_a_child(respect_permissions, run) == (
         f"cannot write results to {read_only_folder}/r/lab14-seed1: Permission denied "
-        "(name another place with --results)"
+        "(use another folder with --results)"
     )
 
 
@@ -295,7 +295,7 @@ def test_a_results_folder_without_room() -> None:
 
     assert told_in_a_child(lambda: fill("/dev/shm"), run) == (
         "cannot write results to /dev/shm/r: only 1 MB are free there "
-        "(a lab may need 64 MB; name another place with --results)"
+        "(a lab may need 64 MB; use another folder with --results)"
     )
 
 

@@ -187,7 +187,7 @@ def test_what_does_not_end_and_what_cannot_be_graded_is_told(folder: Path) -> No
     hands_in(folder, BEN, "broken")
     (folder / "class" / CY / "slow-link.sh").write_bytes(b"\xff\xfe")
     results = grade(folder, real_minutes=0.05)
-    assert results[ANNA]["error"].startswith("not done after 0.05 minutes")
+    assert results[ANNA]["error"].startswith("not finished after 0.05 minutes")
     assert results[BEN]["error"] == "not graded: slow-link.sh: the machine's kernel panicked"
     assert "not UTF-8" in results[CY]["error"]
     assert [result["points"] for result in results.values()] == [0, 0, 0]

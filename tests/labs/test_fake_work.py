@@ -205,7 +205,7 @@ def test_a_measurement_with_a_limit_at_the_wrong_port_is_ended_early(
     check = report["checks"][0]
     assert report["points"] == 0
     assert (check["passed"], check["value"]) == (False, None)
-    assert check["reason"].startswith("not measured to its end: after 0.1 s of this test")
+    assert check["reason"].startswith("the measurement was stopped: after 0.1 s of this test")
     assert graded(unit, tmp_path, CURE)["points"] == 9
 
 

@@ -98,13 +98,13 @@ def test_what_udp_does_not_have_is_not_drawn_and_said(
     # Neither figures nor numbers of the run before are left.
     assert files(folder / "results") == {"throughput.pdf", "bytes.pdf", "1.dat"}
     assert capsys.readouterr().out.splitlines()[1] == (
-        "plot_iperf.sh: not drawn: cwnd, retransmits, RTT, RTT_Var, MTU (UDP has no such thing)"
+        "plot_iperf.sh: not drawn: cwnd, retransmits, RTT, RTT_Var, MTU (UDP does not have them)"
     )
 
 
 def test_what_only_the_sender_knows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_tcp_reverse.json")])
-    assert "this side received, and only the sender knows" in capsys.readouterr().out
+    assert "only the sender knows them, and this side received" in capsys.readouterr().out
 
 
 def test_a_run_that_was_interrupted_is_drawn_and_said(capsys: pytest.CaptureFixture[str]) -> None:

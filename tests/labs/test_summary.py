@@ -70,7 +70,7 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
     assert [whole["reproduced"], whole["explained"], whole["open"]] == [2, 1, 1]
     lines = summary.text(ROWS).splitlines()
     assert lines[0].split()[0] == "unit"
-    assert lines[1].endswith("  1 open; a check is missed")
+    assert lines[1].endswith("  1 open; a check fails")
     assert lines[2].endswith("  there is no machine")
     assert lines[-1].split()[0] == "total"
 

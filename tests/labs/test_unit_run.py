@@ -153,7 +153,7 @@ def test_what_was_measured_before_an_interrupt_is_kept(unit: Unit, results: Path
         run(unit, results, say=interrupt)
     (partial,) = results.iterdir()
     assert partial.name == "lab99-seed1.partial"
-    assert raised.value.__notes__ == [f"what was measured until then is in {partial}"]
+    assert raised.value.__notes__ == [f"the results so far are in {partial}"]
     assert json.loads((partial / "report.json").read_text())["interrupted"]
     assert record.read(partial / "flow").provenance.parameters == {"step": 3}
 

@@ -1,4 +1,4 @@
-"""The course: lessons, topologies and steps as data (units/), and what runs and grades them.
+"""The course: lessons, topologies and steps as data (units/), and the modules that run and grade them.
 
 Units            catalog, unit, unit_file, sources, durations, student_files
 Performing them  runner, lab_network, shell, prompt, canvas, step_samples

@@ -3,7 +3,7 @@
 new                                            start with an empty canvas
 open FILE, save FILE
 draw {hosts: [h1], switches: [s1], links: [[h1, s1]]}
-properties {h1: {ip: "10.0.0.1/8"}}            ip: "" leaves the address to the rule
+properties {h1: {ip: "10.0.0.1/8"}}            ip: "" selects the default address
 preferences {ip_base: "15.0.0.0/8", start_cli: true}
 
 `change_topology` performs the last three on any topology; `Canvas` adds files and a state.
@@ -47,7 +47,7 @@ class Canvas:
         return load(self._default) if self._drawn is None else self._drawn
 
     def perform(self, word: str, argument: object, path_of: Callable[[str], Path]) -> None:
-        """Perform one word of a step; `path_of` finds a file by the name that the step has."""
+        """Perform one action of a step; `path_of` returns the path of a file that the step names."""
         if word == "new":
             self._drawn = Topology()
         elif word == "open":
@@ -67,7 +67,7 @@ class Canvas:
 def change_topology(topology: Topology, word: str, argument: object) -> Topology:
     """Return the topology after `draw`, `properties` or `preferences`.
 
-    Raise WanlabError if the word or a field is unknown, or a node is not in the topology.
+    Raises WanlabError if the word or a field is unknown, or a node is not in the topology.
     """
     if word not in _CHANGES:
         raise WanlabError(f"{word} is unknown here", did_you_mean(word, _CHANGES))
@@ -79,7 +79,7 @@ def change_topology(topology: Topology, word: str, argument: object) -> Topology
 def with_addresses(topology: Topology) -> Topology:
     """Give hosts their addresses if the topology does not use the default base.
 
-    The network may run already, with a base of its own, by which it would number new hosts.
+    A network that is already running would otherwise number new hosts by its own base.
     """
     if topology.ip_base == DEFAULT_BASE:
         return topology
@@ -106,12 +106,12 @@ def _draw(topology: Topology, fields: Mapping[str, object]) -> Topology:
     joined = {frozenset((drawn.a.node, drawn.b.node)) for drawn in topology.links}
     hosts = [
         Host(name, number=number, x=x, y=HOSTS_Y)
-        for name, number, x in _places(_list(fields.get("hosts")), LEFT)
+        for name, number, x in _row(_list(fields.get("hosts")), LEFT)
         if name not in names
     ]
     switches = [
         Switch(name, number=number, x=x, y=SWITCHES_Y)
-        for name, number, x in _places(_list(fields.get("switches")), LEFT + SPACING / 2)
+        for name, number, x in _row(_list(fields.get("switches")), LEFT + SPACING / 2)
         if name not in names
     ]
     pairs = [[str(name) for name in _list(pair)] for pair in _list(fields.get("links"))]
@@ -123,7 +123,7 @@ def _draw(topology: Topology, fields: Mapping[str, object]) -> Topology:
     )
 
 
-def _places(names: Sequence[object], left: float) -> Iterable[tuple[str, int, float]]:
+def _row(names: Sequence[object], left: float) -> Iterable[tuple[str, int, float]]:
     """Yield name, number and x of nodes in a row; switches stand between the hosts below them."""
     for index, name in enumerate(map(str, names)):
         match = re.search(r"\d+$", name)

@@ -23,7 +23,7 @@ _KIND_OF_PREFIX = {prefix: kind for kind, prefix in KINDS.items()}
 
 
 def folder_of(name: str, course: Path = COURSE) -> Path:
-    """Return the folder of a unit, which need not exist; raise WanlabError if it is no unit's name."""
+    """Return the folder of a unit, which need not exist. Raises WanlabError for an unknown name."""
     match = re.fullmatch(r"([a-z]*?)[ _-]*0*(\d+)", name.strip().lower())
     word = (match[1] or "lab") if match else ""
     kind = _KIND_OF_PREFIX.get(word) or (word if word in KINDS else None)
@@ -35,7 +35,10 @@ def folder_of(name: str, course: Path = COURSE) -> Path:
 
 
 def names(course: Path | None = None) -> Iterator[str]:
-    """Yield the names of all units that have a lab.yaml; those of a teacher's folder by name."""
+    """Yield the names of all units that have a lab.yaml, in the manual's order.
+
+    The units of a teacher's folder, `course`, are sorted by name.
+    """
     if course is not None:
         yield from sorted(path.parent.name for path in course.glob("*/lab.yaml"))
         return
@@ -45,9 +48,9 @@ def names(course: Path | None = None) -> Iterator[str]:
 
 
 def find(name: str, course: Path | None = None) -> Unit:
-    """Return the unit of a name; raise WanlabError if there is none.
+    """Return the unit of a name. Raises WanlabError if there is none.
 
-    `course` is a teacher's folder of units; a unit there is named as its folder.
+    `course` is a teacher's folder of units; a unit there is named after its folder.
     """
     if course is not None:
         return _find_in(name, course.resolve())
@@ -69,7 +72,7 @@ def _find_in(name: str, course: Path) -> Unit:
 
 
 def with_labs(unit: Unit) -> Iterator[Unit]:
-    """Yield a unit and all other labs, whose topologies are on the course's machine, too."""
+    """Yield a unit and all other labs: the course's machine has the topologies of all labs."""
     yield unit
     for name in names():
         try:

@@ -1,10 +1,10 @@
-"""Tests whether the checks of a unit tell right from wrong, for each of its variants.
+"""Tests whether a unit's checks accept right work and reject wrong work, for each of its variants.
 
     start       the state that set_env.sh leaves     fails
     solution    each solution of the unit            passes
     wrong/*     plausible, and wrong                 fails, with the hint that its file names
 
-A case that comes out otherwise is a mistake in the unit's files, and not in the network.
+If a case has another result, the unit's files are wrong.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Verdict:
     of: float
     missed: tuple[str, ...]
     reasons: tuple[str, ...]
-    """Why the result is not as it should be."""
+    """Why the result is not the expected one; empty if it is."""
     seconds: float
 
 
 def cases(unit: Unit) -> Iterator[Case]:
-    """Yield all cases of a unit. A lab has only the first: its steps are given, so nothing is solved."""
+    """Yield all cases of a unit. A lab has only START, because its lesson gives all steps."""
     if unit.kind == "lab":
         yield Case(unit, START, None, 1)
         return
@@ -113,7 +113,7 @@ def _reasons(case: Case, report: GradeReport) -> Iterator[str]:
         yield from (f"missed: {c['what']} {c['value_text']} {c['reason']}".strip() for c in missed)
         return
     if report["passed"]:
-        yield "it passes"
+        yield "it passes, but should fail"
     if case.kind == START and report["points"]:
         earned = [c["what"] for c in report["checks"] if c["points"]]
         yield f"the untouched network earns points (guard: true is missing): {'; '.join(earned)}"

@@ -8,8 +8,8 @@
       feedback/NAME.html  the page for each student
       results/NAME/prob1.json, .key
 
-A grade is kept with a key: script, seed, unit and version. A grade whose key has not changed is not
-made again, so an interrupted run goes on where it was.
+Each grade is stored with a key, a digest of the script, the seed, the unit and the version of wanlab.
+Work whose key has not changed is not graded again, so an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ClassOptions:
-    """What to grade, and how. `due_s` is in seconds since the epoch; None is never."""
+    """What to grade, and how. `due_s` is in seconds since the epoch; None: there is no deadline."""
 
     folder: Path
     students: Sequence[Student]
@@ -81,7 +81,7 @@ class GradingJob:
 
 @dataclass
 class RunningGradingJob:
-    """A grade that is being made."""
+    """A grading job whose process is running."""
 
     job: GradingJob
     process: subprocess.Popen[bytes]
@@ -116,20 +116,19 @@ class ClassRun:
         if self._options.units:
             return list(self._options.units)
         paths = [path for paths in self._folders.values() for path in paths]
-        found = submissions.units_in(paths, known)
-        if not found:
+        handed_in = submissions.units_in(paths, known)
+        if not handed_in:
             raise WanlabError(
                 f"no student has handed in anything in {self._options.folder}",
                 "as in FOLDER/Ada Lovelace/prob1.sh; name units that nobody handed in with --unit",
             )
-        return [name for name in known if name in found]
+        return [name for name in known if name in handed_in]
 
     def run(self) -> list[StudentResult]:
         """Grade all submissions. If grading is interrupted, finished grades are kept."""
         jobs = [self._job(student, unit) for unit in self._units for student in self._students()]
         waiting = [job for job in jobs if not self._is_done(job)]
-        kept = len(jobs) - len(waiting)
-        self.say(f"{len(waiting)} to grade, {kept} need nothing")
+        self.say(f"{len(waiting)} to grade, {len(jobs) - len(waiting)} unchanged or not handed in")
         total = len(waiting)
         try:
             while waiting or self._running:
@@ -164,24 +163,24 @@ class ClassRun:
             self.sessions[unit.name][student.name] = submission.sessions
         return GradingJob(student, unit, submission)
 
-    # -- what is known already --------------------------------------------------------------------
+    # -- earlier results --------------------------------------------------------------------------
 
     def _is_done(self, job: GradingJob) -> bool:
         if job.submission is None or job.submission.error:
             error = "nothing handed in" if job.submission is None else job.submission.error
             self._note(job, self._result(job, None, error))
             return True
-        wanted = not self._options.only or job.student.name in self._options.only
-        report = self._kept(job)
-        if report is None and not wanted:
+        is_selected = not self._options.only or job.student.name in self._options.only
+        report = self._stored_report(job)
+        if report is None and not is_selected:
             self._note(job, self._result(job, None, "not graded yet"))
             return True
-        if report is None or (wanted and self._options.only):
+        if report is None or (is_selected and self._options.only):
             return False
         self._note(job, self._result(job, report, ""))
         return True
 
-    def _kept(self, job: GradingJob) -> GradeReport | None:
+    def _stored_report(self, job: GradingJob) -> GradeReport | None:
         path = self._path(job)
         with suppress(OSError, ValueError):
             if path.with_suffix(".key").read_text(encoding="utf-8") == self._key(job):
@@ -237,7 +236,7 @@ class ClassRun:
         job = running.job
         if running.process.returncode is None:
             self._end(running)
-            error = f"not done after {self._options.real_minutes:g} minutes; a loop without an end?"
+            error = f"not finished after {self._options.real_minutes:g} minutes; an endless loop?"
             self._note(job, self._result(job, None, error))
             return True
         folder = running.folder.path
@@ -247,12 +246,12 @@ class ClassRun:
             text = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
             self._note(job, self._result(job, None, f"not graded: {_reason(text, folder)}"))
         else:
-            self._keep(job, report)
+            self._store(job, report)
             self._note(job, self._result(job, report, ""))
         running.folder.remove()
         return True
 
-    def _keep(self, job: GradingJob, report: GradeReport) -> None:
+    def _store(self, job: GradingJob, report: GradeReport) -> None:
         path = self._path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_suffix(".key").unlink(missing_ok=True)
@@ -331,8 +330,8 @@ def write(
     for unit, of_unit in units.items():
         files[f"moodle-{unit}.csv"] = grade_tables.moodle(options.students, of_unit)
     for student in options.students:
-        own = [result for result in results if result["student"] == student.name]
-        files[f"feedback/{file_name(student.name)}.html"] = feedback.page(student.name, own)
+        of_student = [result for result in results if result["student"] == student.name]
+        files[f"feedback/{file_name(student.name)}.html"] = feedback.page(student.name, of_student)
     try:
         for name, text in files.items():
             path = options.results / name
@@ -349,7 +348,7 @@ def alike(
     scripts: Mapping[str, Mapping[str, str]],
     sessions: Mapping[str, Mapping[str, Sequence[SessionIdentity]]],
 ) -> list[similar.Pair]:
-    """Return the pairs that are alike, of all units."""
+    """Return the pairs of students whose submissions are alike, for all units."""
     return [
         pair
         for unit, of_unit in scripts.items()
@@ -358,7 +357,7 @@ def alike(
 
 
 def file_name(student: str) -> str:
-    """Return a student's name as the name of a file."""
+    """Return a file name for a student's name."""
     name = "".join("_" if letter in '/\\:*?"<>|\0' else letter for letter in student)
     return name.strip(". ") or hashlib.sha256(student.encode()).hexdigest()[:12]
 
@@ -369,9 +368,10 @@ def _line(result: StudentResult) -> str:
 
 
 def _reason(text: str, folder: Path) -> str:
-    """Return why a check could not grade: the last lines that are not progress.
+    """Return why grading failed: the last lines of standard error that are not progress.
 
-    The submission was copied into `folder`, which means nothing to a student.
+    The path of `folder`, into which the submission was copied, is removed, because students do not
+    know it.
     """
     text = text.replace(f"{folder}/", "").replace("wanlab: ", "")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]

@@ -33,7 +33,7 @@ def page(
     distributions: Distributions,
     seed_reasons: Mapping[str, str],
 ) -> str:
-    """Return the page. Reports, distributions and the reasons for units' seeds are by unit."""
+    """Return the page. The keys of reports, distributions and reasons for seeds are units' names."""
     whole = totals(rows)
     lines = [
         "# The course",
@@ -86,7 +86,7 @@ def page(
 
 
 def _columns(has_distributions: bool) -> Iterator[str]:
-    """Yield what the columns of the units' tables mean."""
+    """Yield the paragraphs that explain the columns of the units' tables."""
     yield _filled(
         "In these tables, *manual* is the number as the manual prints it, *ours* is wanlab's, and "
         "*band* is the range that counts as reproduced."
@@ -115,7 +115,7 @@ def _skipped(report: UnitReport) -> Iterator[str]:
 
 
 def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions) -> Iterator[str]:
-    """Yield the section on distributions: a row for each unit, and what lies outside."""
+    """Yield the section on distributions: a row for each unit, and the numbers that are outside."""
     known = {
         name: _distributed(report, distributions[name])
         for name, report in reports.items()
@@ -135,7 +135,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
     varying = sum(sums.values()) - sums[SAME]
     all_numbers = [number for numbers in known.values() for number, _ in numbers]
-    far = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
+    beyond_band = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
     yield from (
         "",
         "## With many seeds",
@@ -149,7 +149,8 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         "",
         _item(
             f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
-            f"{far} of these values are outside the manual's band; the unit's section below says why."
+            f"{beyond_band} of these values are outside the manual's band; the unit's section below "
+            "says why."
         ),
         _item(
             f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
@@ -202,7 +203,7 @@ def _outside(
 
 
 def _draws(number: NumberDistribution | None) -> str:
-    """Return the cell of a number: its central 95 %, and where the manual's number is in it."""
+    """Return the cell of a number: its central 95 %, and where the manual's number is among them."""
     if number is None:
         return ""
     if number.verdict == SAME:

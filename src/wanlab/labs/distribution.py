@@ -1,7 +1,8 @@
-"""One unit with many seeds: the distribution of each number, and where the manual's lies in it.
+"""One unit with many seeds: the distribution of each number, and where the manual's number is in it.
 
-A single run is one draw. A number whose band holds what most seeds give is typical; one whose band is
-outside the central 95 % of the seeds is not explained by chance.
+A run with one seed is one sample of each distribution. If the manual's band overlaps the central 95 %
+of the seeds' values, the manual's number is typical. Otherwise, chance does not explain the
+difference.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ from .report import FigureReport, UnitReport
 CENTRAL = 0.95
 HEADINGS = ("what", "manual", "median", "central 95 %", "in band", "manual's")
 SAME, WITHIN, BAND_ONLY, OUTSIDE = "same", "within", "band only", "outside"
-"""Where the manual's number lies: the seeds give one number; within their central 95 %; outside it, but
-its band is not; band and all outside it."""
+"""Where the manual's number is.
+
+SAME: all seeds give one value. WITHIN: it is in the central 95 % of the seeds' values. BAND_ONLY: it is
+not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
+"""
 # A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
 _NUMBER = re.compile(r"(?:about |near |~)?(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?: \(.*\))?")
 Key = tuple[str, int, int]
-"""The part of the unit (steps, solution), the step, and the place among its figures."""
+"""The part of the unit (steps, solution), the step's number, and the index among its figures."""
 
 
 @dataclass(frozen=True)
 class NumberDistribution:
-    """A number of the manual, and what each seed gave for it."""
+    """A number of the manual, and its value with each seed."""
 
     part: str
     step: int
@@ -44,7 +48,7 @@ class NumberDistribution:
     at_least: float | None
     at_most: float | None
     values: tuple[float, ...]
-    """In the order of the seeds; a seed that gave none is left out."""
+    """In the order of the seeds, without the seeds that have no value."""
 
     @property
     def key(self) -> Key:
@@ -63,7 +67,7 @@ class NumberDistribution:
 
     @property
     def share_in_band(self) -> float:
-        """How many of the seeds gave a value in the manual's band."""
+        """The fraction of the values that are in the manual's band, 0 to 1."""
         low, high = self._band()
         return sum(low <= value <= high for value in self.values) / len(self.values)
 
@@ -84,7 +88,7 @@ class NumberDistribution:
 
     @property
     def place_of_manual(self) -> float | None:
-        """The share of the seeds that gave less than the manual's number; ties count half."""
+        """The fraction of the values below the manual's number, 0 to 1; equal values count half."""
         manual = self.manual_value
         if manual is None:
             return None
@@ -143,7 +147,7 @@ class UnitDistribution:
         return len(self.seeds) - len(self.failed)
 
     def find(self, key: Key, figure: FigureReport) -> NumberDistribution | None:
-        """Return the distribution of a figure, by its place, with the band that it has now."""
+        """Return the distribution of a figure with the band that the figure has now, or None."""
         for number in self.numbers:
             if number.key == key and number.what == figure["what"]:
                 return replace(
@@ -169,20 +173,22 @@ class UnitDistribution:
 
 
 def read_all(folder: Path) -> dict[str, UnitDistribution]:
-    """Return what `to_json` has written into a folder, by unit; that of most seeds if there are several.
+    """Return the distributions in a folder, as `to_json` writes them, by unit.
 
-    Raises WanlabError if there is none, or if a file is something else.
+    If a unit has several files, the one with the most seeds counts. Raises WanlabError if there are
+    no files, or if one is not a distribution.
     """
-    found: dict[str, UnitDistribution] = {}
+    by_unit: dict[str, UnitDistribution] = {}
     for path in sorted(folder.glob("*-seed*-to-*.json")):
-        one = _read(path)
-        if one.unit not in found or found[one.unit].runs < one.runs:
-            found[one.unit] = one
-    if not found:
+        distribution = _read(path)
+        known = by_unit.get(distribution.unit)
+        if known is None or known.runs < distribution.runs:
+            by_unit[distribution.unit] = distribution
+    if not by_unit:
         raise WanlabError(
             f"{folder} has no distributions", "make one: wanlab lab run UNIT --seeds NUMBER"
         )
-    return found
+    return by_unit
 
 
 def _read(path: Path) -> UnitDistribution:
@@ -213,7 +219,7 @@ def _read(path: Path) -> UnitDistribution:
 
 def distributions(reports: Sequence[UnitReport]) -> tuple[NumberDistribution, ...]:
     """Return the distribution of each number that was measured, in the order of the steps."""
-    found: dict[Key, tuple[NumberDistribution, list[float]]] = {}
+    numbers: dict[Key, tuple[NumberDistribution, list[float]]] = {}
     for report in reports:
         for key, figure in figures(report):
             if figure["ours"] is None or figure["what"].startswith(TEXT):
@@ -230,8 +236,8 @@ def distributions(reports: Sequence[UnitReport]) -> tuple[NumberDistribution, ..
                 at_most=figure["at_most"],
                 values=(),
             )
-            found.setdefault(key, (number, []))[1].append(figure["ours"])
-    return tuple(replace(number, values=tuple(values)) for number, values in found.values())
+            numbers.setdefault(key, (number, []))[1].append(figure["ours"])
+    return tuple(replace(number, values=tuple(values)) for number, values in numbers.values())
 
 
 def figures(report: UnitReport) -> Iterator[tuple[Key, FigureReport]]:
@@ -242,12 +248,12 @@ def figures(report: UnitReport) -> Iterator[tuple[Key, FigureReport]]:
                 yield (part, step["n"], place), figure
 
 
-def text(found: UnitDistribution, heading: str) -> str:
-    """Return a table with a row per number, and how many of the manual's are typical."""
-    numbers = found.numbers
+def text(distribution: UnitDistribution, heading: str) -> str:
+    """Return a table with a row per number, and how many of the manual's numbers are typical."""
+    numbers = distribution.numbers
     rows = [HEADINGS, *(_cells(number) for number in numbers)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{heading}, {found.runs} seeds", ""]
+    lines = [f"{heading}, {distribution.runs} seeds", ""]
     for row in rows:
         first, *others = row
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
@@ -257,7 +263,8 @@ def text(found: UnitDistribution, heading: str) -> str:
     within = sum(number.verdict == WITHIN for number in varying)
     lines += [
         "",
-        f"the manual's band meets the central 95 % of the seeds for {typical} of {len(numbers)} numbers",
+        f"the manual's band overlaps the central 95 % of the seeds for {typical} of {len(numbers)} "
+        "numbers",
         f"{len(varying)} of them differ from seed to seed; of these, the manual's own number is within "
         f"the central 95 % for {within}",
         *_outside(numbers),
@@ -284,4 +291,4 @@ def _outside(numbers: Sequence[NumberDistribution]) -> Iterator[str]:
     for number in numbers:
         if not number.includes_manual:
             side = number.side
-            yield f"  step {number.step}, {number.what}: all but the tails are {side} the manual's band"
+            yield f"  step {number.step}, {number.what}: the central 95 % are {side} the manual's band"

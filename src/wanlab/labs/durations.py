@@ -14,7 +14,7 @@ OPTION = r"\s-{}\s*([\d.]+)"
 
 
 def parse_duration(text: str) -> int:
-    """Return the duration in ns; raise WanlabError if the text is not a duration."""
+    """Return the duration in ns. Raises WanlabError if the text is not a duration."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if not match or (match[2] or "s") not in UNITS_NS:
         raise WanlabError(f"{text!r} is not a duration", 'as in "4s" or "250ms"')
@@ -22,7 +22,7 @@ def parse_duration(text: str) -> int:
 
 
 def seconds_in(line: str) -> float:
-    """Estimate how much network time a command takes, by the options that say so."""
+    """Estimate the network time of a command, in seconds, from its options (-t, -O, -c)."""
     if "iperf3" in line and " -c " in line:
         return _option(line, "t", DEFAULT_FLOW_S) + _option(line, "O", 0.0)
     if line.startswith("source "):

@@ -29,9 +29,9 @@ class StudentResult(TypedDict):
     points: float
     of: float
     handed_in: str
-    """When, or empty if nothing was handed in."""
+    """Date and time; empty if nothing was handed in."""
     late: str
-    """By how much, or empty."""
+    """How late the work was handed in; empty if it was in time."""
     notes: list[str]
     error: str
     """Why nothing could be graded."""
@@ -40,7 +40,7 @@ class StudentResult(TypedDict):
 
 
 def page(student: str, results: Sequence[StudentResult]) -> str:
-    """Return the page of a student, complete in itself."""
+    """Return a student's page: one HTML document that refers to no other files."""
     points, of = sum(r["points"] for r in results), sum(r["of"] for r in results)
     parts = [
         "<!doctype html>",
@@ -73,7 +73,7 @@ def _section(result: StudentResult) -> str:
         f"<h2>{escape(result['title'])}: {result['points']:g} of {result['of']:g} points</h2>",
         f'<p class="note">{escape(_about(result))}</p>',
     ]
-    notes = [note for note in result["notes"] if not note.startswith(CHANGED)]  # said below
+    notes = [note for note in result["notes"] if not note.startswith(CHANGED)]  # shown below
     parts += [f'<p class="note">{escape(note)}</p>' for note in notes]
     if result["error"]:
         parts.append(f'<p class="missed">{escape(result["error"])}</p>')
@@ -85,8 +85,8 @@ def _section(result: StudentResult) -> str:
     parts.append(f"<table><tr>{heads}</tr>{rows}</table>")
     if any(not check["counts"] for check in grade["checks"]):
         parts.append(
-            '<p class="note">Some checks show that nothing was broken. Their points count once '
-            "all that is measured is right.</p>"
+            '<p class="note">Some checks show that nothing was broken. Their points count only if '
+            "all measured checks pass.</p>"
         )
     if changed := grade.get("changed_programs"):
         parts.append(
@@ -111,7 +111,7 @@ def _about(result: StudentResult) -> str:
 def _row(check: CheckReport) -> str:
     mark = "passed" if check["passed"] else "missed"
     points = f"{check['points']:g} of {check['of']:g}"
-    # A check of what a program says has no number.
+    # A check that looks for a text has no number.
     value, band = check["value_text"], check["band"]
     value, band = ("", "") if band == ANY_BAND else (value, band)
     row = (

@@ -1,7 +1,7 @@
 """Grades the network that a student has built, by its state and by measurements.
 
-A check looks at a state (`tc -j qdisc show dev s1-eth2`) or lets flows run. Each is worth points; a
-check that is missed gives a hint, which says where to look and not what the answer is.
+A check reads a state (`tc -j qdisc show dev s1-eth2`) or measures flows. Each check is worth points. A
+check that fails gives a hint, which says where to look but not what the answer is.
 """
 
 from __future__ import annotations
@@ -30,36 +30,42 @@ ENDLESS = "not measured: nothing limits the rate of this network yet, so the tes
 FLOW_LIMIT = "600s"
 FLOW_LIMIT_NS = parse_time(FLOW_LIMIT)
 MAX_PACKETS = 20_000_000
-"""That a measurement may take, counted at each port that they arrive at. Right networks of the course
-take at most about half (Exercise 6: 120 s at 200 Mbit/s). Without limits it would be 300 million."""
+"""The limit of one measurement, counted at each port at which packets arrive.
+
+Correct networks of the course need at most about half (Exercise 6: 120 s at 200 Mbit/s). Without rate
+limits, it would be 300 million.
+"""
 COUNTER_WRAPS = 1 << 32
-LOOK_NS = 1_000_000_000
-"""How often they are counted."""
+COUNT_INTERVAL_NS = 1_000_000_000
+"""The network time between two countings of packets."""
 TOO_MANY = (
-    "not measured to its end: after {seconds:g} s of this test the network had passed on more than "
-    f"{MAX_PACKETS // 1_000_000} million packets, more than any right one does. Is a rate limit "
-    "missing?"
+    "the measurement was stopped: after {seconds:g} s of this test, the network had forwarded more "
+    f"than {MAX_PACKETS // 1_000_000} million packets, more than any correct network does. Is a rate "
+    "limit missing?"
 )
 HEADER_SHARE = 0.02
-"""How much less than iperf3 has received a port may have sent: counters are read at the ends."""
+"""The fraction by which a port's sent bytes may be below the bytes that iperf3 has received.
+
+The counters are read before and after the flows, not at the same instants as iperf3's.
+"""
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the clients of a set of flows printed, and what left through ports meanwhile."""
+    """The clients' outputs of a set of flows, and what each port sent meanwhile."""
 
     outputs: list[str]
     sent: Mapping[str, Sent]
     ended: str = ""
-    """Why it was ended early, if it was."""
+    """Why the flows were stopped early; empty if they were not."""
 
 
 Measurements = dict[tuple[CheckFlow, ...], Measurement]
 
 
 class CommandNode(Protocol):
-    """A node, or the root namespace, as a check uses it."""
+    """The part of a node, or of the root namespace, that checks use."""
 
     def run(self, command: str, /, *, check: bool, timeout: str) -> Finished: ...
 
@@ -75,9 +81,9 @@ class Mark:
     value: float | None
     reason: str
     counts: bool = True
-    """False for a guard as long as something that is measured is missed."""
+    """False for a guard if a measured check fails."""
     unit: str = ""
-    """Of the value."""
+    """The unit of `value`."""
 
     @property
     def points(self) -> float:
@@ -103,7 +109,7 @@ class Mark:
 
 
 def programs_of(unit: Unit) -> list[str]:
-    """Return the programs that the checks of a unit run, and those that these need."""
+    """Return the programs that the checks of a unit run, and bash, iperf3 and python3."""
     commands = [check.state for check in unit.check if check.state]
     commands += [flow.command for check in unit.check for flow in check.flows]
     return sorted({command.split()[0] for command in commands} | {"bash", "iperf3", "python3"})
@@ -126,9 +132,9 @@ def grade(unit: Unit, network: Network, say: Say = lambda line: None) -> list[Ma
 
 
 def _limits_a_rate(network: Network) -> bool:
-    """Whether some port has a discipline with a rate.
+    """Whether the queueing discipline of some port limits its rate.
 
-    Without one, and with links of no rate, a flow is infinitely fast: no virtual time passes, and
+    Without one, and on links without a rate, a flow is infinitely fast: no virtual time passes, and
     the flow does not end.
     """
     nodes: list[CommandNode] = [
@@ -142,9 +148,9 @@ def _limits_a_rate(network: Network) -> bool:
 
 
 def _with_guards(marks: Sequence[Mark]) -> list[Mark]:
-    """Let guards count only if all that is measured passes: they show that nothing was broken.
+    """Let guards, which show that nothing was broken, count only if all measured checks pass.
 
-    Where nothing is measured, all other checks have to pass.
+    If no check measures anything, all checks that are not guards must pass.
     """
     achievements = [mark for mark in marks if not mark.check.is_guard]
     measured = [mark for mark in achievements if mark.check.flows] or achievements
@@ -218,9 +224,9 @@ def _since(before: Mapping[str, Sent], after: Mapping[str, Sent]) -> dict[str, S
 
 
 def _verify_path(check: Check, measurement: Measurement) -> None:
-    """Compare what programs report with the kernel's counters of the ports that they must use.
+    """Compare the output of programs with the kernel's counters of the ports that they must use.
 
-    Raise WanlabError if it took another way: a link that was added, or no link at all.
+    Raises WanlabError if the traffic took another path: an added link, or no link at all.
     """
     received_bytes = sum(map(_received_bytes, measurement.outputs))
     answers = sum(output.count(PING_ANSWER) for output in measurement.outputs)
@@ -228,14 +234,14 @@ def _verify_path(check: Check, measurement: Measurement) -> None:
         sent = measurement.sent[port]
         if sent.bytes < received_bytes * (1 - HEADER_SHARE) or sent.packets < answers:
             raise WanlabError(
-                f"what was measured did not pass {port}: {received_bytes:,.0f} bytes and {answers} "
+                f"the measured traffic did not pass {port}: {received_bytes:,.0f} bytes and {answers} "
                 f"answers were received, while {port} sent {sent.bytes:,} bytes in "
                 f"{sent.packets:,} packets"
             )
 
 
 def _received_bytes(output: str) -> float:
-    """Return what the receiver got, as `iperf3 -J` counts it; 0 for other output."""
+    """Return the received bytes in the output of `iperf3 -J`; 0 for other output."""
     try:
         return parse_metric("json.end.sum_received.bytes")(StepOutput(output)).value
     except WanlabError:
@@ -247,16 +253,16 @@ def _node(name: str, network: Network) -> CommandNode:
 
 
 def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str], str]:
-    """Run all flows at once; return their outputs, and why they were ended early if they were.
+    """Run all flows at once; return the clients' outputs, and why they were stopped early, or "".
 
-    Where a server of the student's is running, it is used.
+    If a server of the student is already running, the clients connect to that one.
     """
     servers = [_start_server(flow, network) for flow in flows]
     network.run_for(SETTLE)
     clients = [_node(flow.client, network).start(flow.command) for flow in flows]
     ended = ""
     try:
-        ended = _let_run(clients, network)
+        ended = _wait_for_clients(clients, network)
         finished = [client.finish(FLOW_LIMIT, check=False) for client in clients if not ended]
     finally:
         for process in [*servers, *(clients if ended else ())]:
@@ -265,11 +271,12 @@ def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str],
     return [client.output + client.stderr for client in finished], ended
 
 
-def _let_run(clients: Sequence[Process], network: Network) -> str:
-    """Let the clients run to their end, or until the network has passed on MAX_PACKETS.
+def _wait_for_clients(clients: Sequence[Process], network: Network) -> str:
+    """Wait until the clients end, or until the network has forwarded MAX_PACKETS packets.
 
-    On virtual time that instant is the same each time. On the real clock packets cost no waiting, and
-    the counters may be those of the whole computer. Return why it was the limit, or nothing.
+    Return why the limit stopped them, or "". On virtual time, the limit is reached at the same
+    instant in each run. On the real clock there is no limit: more packets do not take longer, and the
+    counters may be those of the whole computer.
     """
     if network.clock != "virtual":
         return ""
@@ -281,7 +288,7 @@ def _let_run(clients: Sequence[Process], network: Network) -> str:
         if (packets_received(network) - before) % COUNTER_WRAPS > MAX_PACKETS:
             return TOO_MANY.format(seconds=passed_ns / 1e9)
         network.run_until_condition(
-            lambda: not any(client.is_running for client in clients), LOOK_NS
+            lambda: not any(client.is_running for client in clients), COUNT_INTERVAL_NS
         )
     return ""
 

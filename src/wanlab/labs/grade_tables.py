@@ -1,7 +1,7 @@
 """The tables of a class: all grades, and the files that Moodle and Canvas import.
 
-Moodle (assignment, Upload grading worksheet) wants Identifier ("Participant 4711"), Grade and "Last
-modified (grade)", and reads "Feedback comments". Canvas (Gradebook, Import) wants Student, ID, SIS
+Moodle (assignment, Upload grading worksheet) needs Identifier ("Participant 4711"), Grade and "Last
+modified (grade)", and reads "Feedback comments". Canvas (Gradebook, Import) needs Student, ID, SIS
 User ID, SIS Login ID and Section, a column for each assignment, and a row "Points Possible". The
 columns that identify a student are those of the list with the seeds, which may be Moodle's worksheet
 or Canvas's export with a column `seed`.
@@ -59,7 +59,7 @@ def grades(results: Iterable[StudentResult]) -> str:
 
 
 def moodle(students: Sequence[Student], results: Mapping[str, StudentResult]) -> str:
-    """Return Moodle's worksheet of one unit; `results` are by the students' names."""
+    """Return Moodle's worksheet of one unit; the keys of `results` are the students' names."""
 
     def row(student: Student) -> dict[str, object]:
         result = results[student.name]
@@ -78,9 +78,9 @@ def moodle(students: Sequence[Student], results: Mapping[str, StudentResult]) ->
 
 
 def canvas(students: Sequence[Student], units: Mapping[str, Mapping[str, StudentResult]]) -> str:
-    """Return Canvas's gradebook; `units` has the results of each unit by the students' names."""
+    """Return Canvas's gradebook; `units` maps each unit to its results by students' names."""
     titles = {unit: _title(results) for unit, results in units.items()}
-    counts = Counter(titles.values())  # Canvas knows a column by its title
+    counts = Counter(titles.values())  # Canvas identifies a column by its title
     titles = {u: f"{t} ({u})" if counts[t] > 1 else t for u, t in titles.items()}
     possible: dict[str, object] = {"Student": POINTS_POSSIBLE}
     for unit, results in units.items():
@@ -130,7 +130,7 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Return a cell that a spreadsheet does not take for a formula: notes may hold anything."""
+    """Return a cell that no spreadsheet interprets as a formula: notes may contain any text."""
     if isinstance(value, str) and value.startswith(FORMULA_SIGNS):
         return f"'{value}"
     return value

@@ -4,7 +4,7 @@ prob1-seed4711.zip
   manifest.json       unit, seed, versions, when it was packed, and the SHA-256 of each file
   script.sh           the commands to grade (script.yaml: steps)
   transcripts/        what each terminal showed, and the commands that were typed
-  sessions/           the newest session files, which `wanlab replay` performs again
+  sessions/           the newest session files, which `wanlab replay` repeats
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ MANIFEST = "manifest.json"
 SUFFIXES = (".sh", ".yaml")
 SESSIONS, SESSION_SUFFIX = "sessions", ".wanlab"
 MAX_SESSION_BYTES = 16 << 20
-"""Of all session files in a hand-in."""
+"""The limit of all session files in a hand-in together."""
 MAX_BYTES = 1 << 20
-"""Of a script, and of what is kept of each transcript."""
+"""The limit of a script. Of a longer transcript, only the end is packed."""
 SHOWN_DIGITS = 12
 PROMPT_NUMBERS = 100_000
-"""Lines of the prompt are numbered from here, apart from those of the shells' histories."""
+"""Numbers of the prompt's lines begin here, so that they differ from those of the shells' histories."""
 TIME = "%Y-%m-%d %H:%M:%S"
-# What only looks or measures is not part of a solution.
-_LOOKING = re.compile(
+# Commands that only show or measure something are not part of a solution.
+_READ_ONLY = re.compile(
     r"(sudo )?(ping|iperf3|ls|cd|cat|less|man|clear|exit|history|wanlab lab|tc (-\S+ )*(qdisc|class|"
     r"filter)( show| ls|$)|sysctl (?!-w)[\w.]+$|ip (-\S+ )*\w+( show|$)|ethtool -k|set_env|\./set_env|"
     r"ifconfig|dmesg|plot_|watch|echo|pwd|nano|vi|featherpad)\b"
@@ -69,8 +69,11 @@ class HandIn:
 def pack(
     unit: Unit, seed: int, home: Path, script: Path, target: Path, session: Path | None = None
 ) -> str:
-    """Write a hand-in and return its SHA-256. `session` is the session file that counts; by default
-    the newest ones are packed."""
+    """Write a hand-in to `target` and return its SHA-256.
+
+    `session` is the only session file to pack; by default, the newest ones are packed. Raises
+    WanlabError if a file cannot be read or written.
+    """
     files = {f"script{script.suffix}": _bytes(script)}
     for file in sorted((home / TRANSCRIPTS).glob("*")):
         if file.suffix == SESSION_SUFFIX:
@@ -112,7 +115,7 @@ def sessions_in(home: Path) -> list[Path]:
 
 
 def read(path: Path) -> HandIn:
-    """Read a hand-in. WanlabError if the file is not a hand-in."""
+    """Read a hand-in. Raises WanlabError if the file is not a hand-in."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(_member(archive, MANIFEST))
@@ -146,16 +149,16 @@ def find_script(unit: Unit, home: Path) -> Path | None:
 
 
 def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
-    """Return the script to hand in, and whether it was just made from the typed commands.
+    """Return the script to hand in, and whether it was just written from the typed commands.
 
-    WanlabError if there is neither a script nor anything typed; an empty script is written then.
+    Raises WanlabError if there is no script and nothing was typed; it then writes an empty script.
     """
     script = find_script(unit, home)
     if script is not None:
         return script, False
     script = home / f"{unit.name}.sh"
     typed = draft(home)
-    text = f"# {unit.heading}: what was typed and changed something.\n{typed}"
+    text = f"# {unit.heading}: the typed commands that changed something.\n{typed}"
     script.write_text(text, encoding="utf-8")
     if not typed:
         raise WanlabError(
@@ -166,7 +169,7 @@ def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
 
 
 def note_line(transcripts: Path, nodes: Sequence[str], line: str) -> None:
-    """Note a line that was typed at mininet>, which is edited outside the machine."""
+    """Record a line that was typed at mininet>: such lines are edited outside the machine."""
     first, _, command = line.strip().partition(" ")
     terminal = f"root@{first}" if first in nodes else "client" if first == "sh" else ""
     with suppress(OSError):
@@ -182,7 +185,8 @@ def note_line(transcripts: Path, nodes: Sequence[str], line: str) -> None:
 def draft(home: Path) -> str:
     """Return the commands that were typed and changed something, as a script for the client.
 
-    Those of a host are run by wanlab-node. Commands that failed or only looked are left out.
+    Commands on a host get the prefix `wanlab-node HOST`. Commands that failed, or that only show or
+    measure something, are left out.
     """
     try:
         text = (home / TRANSCRIPTS / COMMANDS).read_text(encoding="utf-8", errors="replace")
@@ -194,12 +198,12 @@ def draft(home: Path) -> str:
         status, _, rest = line.partition("\t")
         terminal, _, typed = rest.partition("\t")
         match = _HISTORY.match(typed)
-        # Enter alone shows the command before once more.
+        # After an empty line, the history still ends with the previous command.
         if match is None or before.get(terminal) == match[1]:
             continue
         before[terminal] = match[1]
         command = match[2].strip()
-        if status != "0" or not command or _LOOKING.match(command):
+        if status != "0" or not command or _READ_ONLY.match(command):
             continue
         node = terminal.rpartition("@")[2] if "@" in terminal else ""
         lines.append(f"wanlab-node {node} {command}" if node else command)
@@ -215,18 +219,18 @@ def _bytes(path: Path) -> bytes:
 
 def _newest_sessions(sessions: Sequence[Path]) -> dict[str, bytes]:
     """Return the newest session files that a hand-in has space for, the oldest first."""
-    kept: list[tuple[str, bytes]] = []
+    newest: list[tuple[str, bytes]] = []
     left_bytes = MAX_SESSION_BYTES
     for file in reversed(sessions):
         left_bytes -= file.stat().st_size
         if left_bytes < 0:
             break
-        kept.append((f"{SESSIONS}/{file.name}", _bytes(file)))
-    return dict(reversed(kept))
+        newest.append((f"{SESSIONS}/{file.name}", _bytes(file)))
+    return dict(reversed(newest))
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     is_session = name.startswith(f"{SESSIONS}/")
     if archive.getinfo(name).file_size > (MAX_SESSION_BYTES if is_session else 2 * MAX_BYTES):
-        raise ValueError(f"{name} is larger than a hand-in's files are")
+        raise ValueError(f"{name} is too large for a hand-in")
     return archive.read(name)

@@ -1,6 +1,6 @@
 """The instructor's edition of a unit: the lesson with answers, times, solutions, typical mistakes.
 
-All of it comes from the unit's own files, so it cannot say anything else than what is graded.
+All of it is generated from the unit's files, so it always agrees with the grading.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def edition(unit: Unit, seed: int) -> str:
     ]
     if (unit.folder / "lesson.md").is_file():
         text = lesson.with_answers(lesson.read(unit))
-        # Its headings move down, below this page's.
+        # Move the lesson's headings one level down, below those of this page.
         shifted = "\n".join(f"#{line}" if _is_heading(line) else line for line in text.splitlines())
         parts += ["## The lesson, with answers", shifted]
     return "\n\n".join(parts) + "\n"
@@ -37,14 +37,14 @@ def edition(unit: Unit, seed: int) -> str:
 
 def network_seconds(steps: Sequence[Step]) -> float:
     """Estimate the network time of steps by the durations in their commands."""
-    # What waits for Enter runs together.
-    together = {step.n: step for step in steps if step.waits_for_enter}
+    # Commands that wait for Enter run at the same time.
+    waiting = {step.n: step for step in steps if step.waits_for_enter}
     seconds = 0.0
     for step in steps:
         if step.waits_for_enter or step.skip:
             continue
         if step.enter:
-            seconds += max((_seconds(together[n]) for n in step.enter if n in together), default=0)
+            seconds += max((_seconds(waiting[n]) for n in step.enter if n in waiting), default=0)
         else:
             seconds += _seconds(step)
     return seconds
@@ -157,8 +157,8 @@ def _checks(unit: Unit) -> Iterator[str]:
     yield "\n".join(rows)
     if any(check.is_guard for check in unit.check):
         yield (
-            "The untouched network passes a guard. Its points count once all that is measured is "
-            "right."
+            "The untouched network passes a guard. Its points count only if all measured checks "
+            "pass."
         )
 
 

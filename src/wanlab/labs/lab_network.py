@@ -19,7 +19,7 @@ from .shell import LabShell
 from .unit import CLIENT, Unit
 
 COURSE = Path(__file__).parent / "units"
-"""A submission must not read the solutions of the package that grades it."""
+"""Hidden from submissions, because it contains the solutions."""
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "10240 87380 16777216",
     "net.ipv4.tcp_wmem": "10240 87380 16777216",
@@ -69,7 +69,7 @@ class LabNetwork:
         self._memory_bytes = memory_bytes
         self._confines = confines
         self.programs: list[dict[str, str]] = []
-        """What the checks run, as it was before anything was typed."""
+        """The programs that the checks run, as they were before anything was typed."""
         self._folder = folder
         self._seed = seed
         self._clock = clock
@@ -144,7 +144,7 @@ class LabNetwork:
         self._is_running = False
 
     def end_confinement(self) -> list[str]:
-        """End all terminals and everything that runs; return the programs that were changed."""
+        """End all terminals and processes; return the paths of programs that were changed."""
         network = self.network
         changed = {
             student_files.machine_path(self._folder, path)
@@ -179,7 +179,7 @@ class LabNetwork:
         return self._shells.get(CLIENT)
 
     def release(self) -> Network:
-        """Return the running network, which is the caller's from now on; its terminals stay open."""
+        """Return the running network, which the caller must stop. Its terminals stay open."""
         network = self.network
         self.prompt.close()
         self._network = None

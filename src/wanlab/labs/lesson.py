@@ -36,7 +36,7 @@ class Folded:
 
 
 def read(unit: Unit) -> str:
-    """Return a unit's lesson with the values of its seed. WanlabError if it has none."""
+    """Return a unit's lesson with the values of its seed. Raises WanlabError if it has no lesson."""
     try:
         text = (unit.folder / "lesson.md").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -66,12 +66,12 @@ def for_students(text: str, unit: Unit) -> str:
 
 
 def with_answers(text: str) -> str:
-    """Return a lesson with everything that is folded shown."""
+    """Return a lesson with all folded parts shown."""
     return DETAILS.sub(lambda match: _shown(_folded(match)), text)
 
 
 def hint(unit: Unit, number: int) -> str:
-    """Return one hint of a lesson, from 1. WanlabError if there is no such hint."""
+    """Return one hint of a lesson. The first is 1. Raises WanlabError if there is no such hint."""
     hints = [part for part in folded_parts(read(unit)) if part.is_hint]
     if not 1 <= number <= len(hints):
         available = f"1 to {len(hints)}" if len(hints) > 1 else "1" if hints else "none"

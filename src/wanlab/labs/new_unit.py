@@ -1,4 +1,4 @@
-"""The files of a unit to start from: `wanlab lab new`. They work as they are."""
+"""The template files that `wanlab lab new` writes. They form a working unit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ check:
   metric: ping.min_ms
   at_least: <delay - 0.1>
   at_most: <delay + 1>
-  guard: true                  # passes untouched: counts only with everything that is measured
+  guard: true                  # the untouched network passes it: counts only if the others pass
   points: 1
   hint: the delay of <delay> ms was promised and must stay
 """
@@ -100,7 +100,7 @@ def write(name: str, folder: Path) -> Path:
     """Write a unit into a folder of units and return its folder."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise WanlabError(
-            f"{name!r} is not a name for a unit", "small letters, digits and -: slow-link"
+            f"{name!r} is not a name for a unit", "use small letters, digits and -, as in slow-link"
         )
     path = folder / name
     if path.exists():

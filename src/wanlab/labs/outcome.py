@@ -12,9 +12,9 @@ from .report import EXPLAINED, OPEN, REPRODUCED, FigureReport, StepReport
 from .unit import Band, Expectation, Step
 
 NO_OUTPUT = StepOutput()
-"""Stands for a step that a figure refers to and that was not performed."""
+"""The output of a step that was not performed, although a figure refers to it."""
 TEXT = 'says "'
-"""Begins the name of a figure that is not a number but a text that must occur in the output."""
+"""The beginning of a figure's name, if the figure is a text that must occur in the output."""
 REAL_CLOCK = (
     "on the real clock, this also depends on the speed of this computer and on what else it is "
     "doing (docs/fidelity.md, A path without a limit)"
@@ -111,7 +111,7 @@ def number_figure(expected: Expectation, step_output: StepOutput) -> Figure:
     except WanlabError as error:
         return _figure(expected, None, EXPLAINED if expected.explained else OPEN, str(error))
     if expected.band == Band():
-        # Without a band nothing is claimed.
+        # Without a band, nothing was predicted.
         status, why = (EXPLAINED, expected.why) if expected.why else (OPEN, "no band was set")
     elif expected.band.holds(ours):
         status, why = REPRODUCED, expected.why
@@ -128,7 +128,7 @@ def skipped_figure(expected: Expectation, reason: str) -> Figure:
 
 
 def text_figure(text: str, output: str) -> Figure:
-    """Look for a text that must occur, whatever its white space."""
+    """Look for a text that must occur in the output, ignoring differences in white space."""
     occurs = " ".join(text.split()) in " ".join(output.split())
     status = REPRODUCED if occurs else OPEN
     why = "" if occurs else "it does not occur in the output"

@@ -1,4 +1,4 @@
-"""Pictures of a run: its records over time, and what iperf3 wrote as JSON."""
+"""Pictures of a run: its records over time, and the JSON files of iperf3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Pictures = Mapping[str, str]
 def draw_all(
     records: Sequence[StepRecord], folder: Path, provenance: Provenance, heading: str
 ) -> Pictures:
-    """Draw everything that a run has left in its folder, up to MAX_PICTURES pictures."""
+    """Draw the records of a run and the iperf3 files in its folder, at most MAX_PICTURES pictures."""
     pictures: dict[str, str] = {}
     for title, url in _pictures(records, folder, provenance, heading):
         pictures[title] = url
@@ -42,16 +42,20 @@ def draw_all(
 def _pictures(
     records: Sequence[StepRecord], folder: Path, provenance: Provenance, heading: str
 ) -> Iterator[tuple[str, str]]:
-    panels = {kept.title: panels_of(kept) for kept in records if kept.is_requested}
+    panels = {
+        step_record.title: panels_of(step_record)
+        for step_record in records
+        if step_record.is_requested
+    }
     if len(panels) > 1:
         figure = plot.comparison(panels, title=heading)
         yield "Comparison", _save(figure, folder / FOLDER / "comparison", with_pdf=True)
-    for kept in records:
-        title = f"{heading}: {kept.title}" if kept.is_requested else heading
-        figure = plot.timeline(panels_of(kept), title=title)
-        path = folder / FOLDER / kept.name
-        yield _title(kept), _save(figure, path, with_pdf=kept.is_requested)
-    recorded = {data for kept in records for data in kept.record.raw.values()}
+    for step_record in records:
+        title = f"{heading}: {step_record.title}" if step_record.is_requested else heading
+        figure = plot.timeline(panels_of(step_record), title=title)
+        path = folder / FOLDER / step_record.name
+        yield _title(step_record), _save(figure, path, with_pdf=step_record.is_requested)
+    recorded = {data for step_record in records for data in step_record.record.raw.values()}
     for file in sorted((folder / "home").rglob("*.json")):
         with suppress(WanlabError, OSError):
             data = file.read_bytes()
@@ -63,39 +67,39 @@ def _pictures(
             yield title, _save(plot.timeline([plot.throughput(record)], title=title), path)
 
 
-def _title(kept: StepRecord) -> str:
-    if kept.is_requested:
-        return kept.title[:1].upper() + kept.title[1:]
-    ports = ", ".join(map(str, kept.record["qdisc"].distinct("device")))
-    return f"Queue of {ports}, {kept.name}"
+def _title(step_record: StepRecord) -> str:
+    if step_record.is_requested:
+        return step_record.title[:1].upper() + step_record.title[1:]
+    ports = ", ".join(map(str, step_record.record["qdisc"].distinct("device")))
+    return f"Queue of {ports}, {step_record.name}"
 
 
-def panels_of(kept: StepRecord) -> list[Panel]:
+def panels_of(step_record: StepRecord) -> list[Panel]:
     """Return a panel for each quantity that the record has."""
-    record = kept.record
+    record = step_record.record
     panels = [plot.throughput(record)] if "iperf3" in record else []
     panels += [plot.rtt(record)] if "ping" in record or "tcp" in record else []
     panels += [plot.congestion_window(record)] if "tcp" in record else []
-    return [*panels, *_queue_panels(kept)]
+    return [*panels, *_queue_panels(step_record)]
 
 
-def _queue_panels(kept: StepRecord) -> Iterator[Panel]:
+def _queue_panels(step_record: StepRecord) -> Iterator[Panel]:
     """Yield a panel for each qdisc of each port.
 
-    Of a delay line above a queue, the packets are on their way and do not wait; a record that the
-    unit asks for shows the queue alone.
+    Packets in a delay line above a queue are on their way and do not wait, so a record that the unit
+    asks for shows the queue without the delay line.
     """
-    record = kept.record
+    record = step_record.record
     if "qdisc" not in record:
         return
     for port in record["qdisc"].distinct("device"):
         rows = record["qdisc"].where(device=port)
         kinds: dict[str, str] = dict(zip(rows["handle"], rows["kind"], strict=True))
         queues = [handle for handle, kind in kinds.items() if kind != NETEM]
-        if kept.is_requested and queues:
+        if step_record.is_requested and queues:
             for handle in queues:
                 yield plot.queue(
-                    record, device=str(port), handle=handle, limit_bytes=kept.limit_bytes
+                    record, device=str(port), handle=handle, limit_bytes=step_record.limit_bytes
                 )
             continue
         for handle, kind in kinds.items():

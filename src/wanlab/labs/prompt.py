@@ -19,7 +19,7 @@ FLUSH_NS = {"virtual": 1_000_000, "real": 100_000_000}
 
 
 class RemotePrompt:
-    """Gives lines to a prompt: one that it starts itself (`attach`), or one typed (`sudo mn`)."""
+    """Types lines at a prompt that it starts (`attach`), or that a step starts with `sudo mn`."""
 
     def __init__(self, network: Network, folder: str, environment: Mapping[str, str]) -> None:
         self._network = network
@@ -56,7 +56,7 @@ class RemotePrompt:
         self._answer({"line": line})
 
     def interrupt(self) -> None:
-        """Press Ctrl-C for what the attached prompt runs."""
+        """Press Ctrl-C in the attached prompt's terminal."""
         if self._process is not None:
             self._process.write(INTERRUPT)
 
@@ -66,9 +66,10 @@ class RemotePrompt:
         is_enough: Callable[[], bool] = lambda: False,
         on_progress: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Wait until a prompt asks for a line, the attached one has ended, or `is_enough`.
+        """Wait until a prompt asks for a line, the attached one has ended, or `is_enough()` is true.
 
-        Return whether one of them holds. `on_progress` is called for every second that passes.
+        Return whether one of them holds. `on_progress` is called for every second that passes. The
+        wait ends after `limit_ns` of network time.
         """
 
         def is_over() -> bool:

@@ -1,4 +1,4 @@
-"""The reports of runs and grades, as they are written to JSON and read again.
+"""The reports of runs and grades, as they are written to JSON and read from it.
 
 UnitReport     a run of a unit                      report.json
   StepReport     one step, with what it printed
@@ -15,7 +15,7 @@ from typing import Final, NotRequired, TypedDict
 REPRODUCED: Final = "reproduced"
 """Within its band."""
 EXPLAINED: Final = "explained"
-"""Outside its band, or not taken, for a reason that is known."""
+"""Outside its band, or not measured, for a reason that is known."""
 OPEN: Final = "open"
 STATUSES = (REPRODUCED, EXPLAINED, OPEN)
 
@@ -58,7 +58,7 @@ class CheckReport(TypedDict):
 
     what: str
     measured: bool
-    """Whether the check lets flows run, rather than looking at a state."""
+    """Whether the check measures flows, rather than reading a state."""
     passed: bool
     points: float
     of: float
@@ -68,7 +68,7 @@ class CheckReport(TypedDict):
     guard: bool
     """Whether the untouched network passes it."""
     counts: bool
-    """False for a guard as long as something that is measured is missed."""
+    """False for a guard if a measured check fails."""
     hint: str
     reason: str
 
@@ -87,12 +87,12 @@ class GradeReport(TypedDict):
     problems: NotRequired[list[str]]
     """What went wrong while the graded work was performed."""
     notes: NotRequired[list[str]]
-    """What to know about the session that was performed."""
+    """Remarks about the session that was performed."""
     outputs: NotRequired[list[StepReport]]
     programs: NotRequired[list[ProgramReport]]
     """The programs that the checks ran, as they were before the graded work began."""
     changed_programs: NotRequired[list[str]]
-    """Programs, and files that they load, which the graded work has changed for itself."""
+    """Programs, and files that they load, that the graded work has changed in its sandbox."""
 
 
 class ProgramReport(TypedDict):
@@ -122,7 +122,7 @@ class UnitReport(TypedDict):
 
     wanlab: str
     inputs: str
-    """The digest of what decides its numbers: see `run_inputs`."""
+    """The digest of everything that decides its numbers: see `run_inputs`."""
     unit: str
     kind: str
     number: int
@@ -158,7 +158,7 @@ def all_steps(report: UnitReport) -> list[StepReport]:
 def is_good(report: UnitReport) -> bool:
     """Return whether no step failed, no figure is open, and the solution passes.
 
-    On the real clock a measured check may miss its band, which depends on this computer.
+    On the real clock, a measured check may miss its band: its value depends on this computer.
     """
     has_failed = any(step["problems"] for step in all_steps(report))
     checks = report["check"]["checks"] if report["check"] else []

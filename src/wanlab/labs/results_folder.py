@@ -1,7 +1,7 @@
-"""The folder of a run: NAME.partial while it is being written, NAME when it is whole.
+"""The folder of a run: NAME.partial while it is being written, NAME when it is complete.
 
-A run that is interrupted leaves the partial folder behind. A lock on that folder keeps a second run
-of the same name away; the kernel releases it however a run ends.
+A run that is interrupted leaves the partial folder behind. A lock on that folder prevents a second run
+of the same name; the kernel releases the lock, however a run ends.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from wanlab.errors import RequirementError
 
 MIN_FREE_BYTES = 64 << 20
-"""Several times what a unit leaves behind."""
-HINT = "name another place with --results"
+"""Several times the size of a unit's results."""
+HINT = "use another folder with --results"
 
 
 @contextlib.contextmanager
 def results_folder(final: Path) -> Iterator[Path]:
-    """Yield an empty folder, which takes the name `final` if the body succeeds.
+    """Yield an empty folder, which is renamed to `final` if the body succeeds.
 
-    An earlier `final` is replaced. If the body fails, the folder stays, with what is in it, and the
-    exception carries a note that names it; an empty folder is removed. Raise RequirementError if the
-    folder cannot be written, or another run is writing it.
+    An earlier `final` is replaced. If the body fails, the folder and its content stay, and the
+    exception carries a note that names it; an empty folder is removed. Raises RequirementError if the
+    folder cannot be written, or if another run is writing it.
     """
     partial = final.with_name(f"{final.name}.partial")
     with _os_errors_reported(final), _exclusive(partial):
@@ -34,7 +34,7 @@ def results_folder(final: Path) -> Iterator[Path]:
             yield partial
         except BaseException as error:
             if any(partial.iterdir()):
-                error.add_note(f"what was measured until then is in {partial}")
+                error.add_note(f"the results so far are in {partial}")
             else:
                 partial.rmdir()
             raise
@@ -93,6 +93,6 @@ def _lock(folder: Path) -> int:
             os.close(descriptor)
             raise RequirementError(
                 f"the same run has already started: it writes to {folder}",
-                "wait for it, choose another --seed, or another place with --results",
+                "wait for it, or choose another --seed or another folder with --results",
             ) from None
         os.close(descriptor)

@@ -1,7 +1,7 @@
 """A digest of everything that decides the numbers of a unit's run.
 
 The numbers follow from the seed, the clock, wanlab's version, the kernel, the unit and the course's
-programs. A finished run whose digest is that of a new one need not be repeated.
+programs. If a finished run has the digest of a new run, the new run is not needed.
 """
 
 from __future__ import annotations

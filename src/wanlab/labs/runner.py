@@ -1,4 +1,4 @@
-"""Performs the steps of a unit in a network of its finished, as a student would."""
+"""Performs the steps of a unit in a separate network, as a student would."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StartedCommand:
     shell: LabShell
     folder: str
     first_output: str
-    """What it had printed when the next step began."""
+    """Its output up to the beginning of the next step."""
 
 
 class StepRunner:
@@ -57,9 +57,12 @@ class StepRunner:
         measures: bool = True,
         memory_bytes: int | None = None,
     ) -> None:
-        """`confines`: run everything that is typed in a sandbox; see `Network.confine_programs`.
-        `session`: record the network's session in this file (True: without one). Without `measures`,
-        nothing is sampled and no figures are compared."""
+        """Prepare to perform steps; the network boots when a step first needs it.
+
+        `folder` becomes /home/admin. With `confines`, everything that is typed runs in a sandbox; see
+        `Network.confine_programs`. `session` is the file in which the session is recorded (True: it is
+        recorded without a file). Without `measures`, nothing is sampled and no figures are compared.
+        """
         self.unit = unit
         self.folder = folder
         self.canvas = Canvas(unit.topology)
@@ -102,9 +105,9 @@ class StepRunner:
         return self._records.records
 
     def interrupted_records(self) -> list[StepRecord]:
-        """Return the records, with those of measurements that were still going on."""
+        """Return the records, including those of measurements that are still running."""
         if self.has_booted:
-            # A network that has died has nothing more to tell.
+            # A network that has died cannot be sampled any more.
             with suppress(WanlabError):
                 self._records.end_all(self._lab.network)
         return self._records.records
@@ -115,7 +118,7 @@ class StepRunner:
         return self._lab.programs
 
     def end_confinement(self) -> list[str]:
-        """End everything that was typed; return the programs that it has changed for itself."""
+        """End all typed commands; return the programs that they have changed in their sandbox."""
         return self._lab.end_confinement()
 
     def run_topology(self) -> None:
@@ -129,7 +132,7 @@ class StepRunner:
     # -- steps ------------------------------------------------------------------------------------
 
     def release(self) -> Network:
-        """Return the running network, which is the caller's from now on; its terminals stay open."""
+        """Return the running network, which the caller must stop. Its terminals stay open."""
         return self._lab.release()
 
     def running_commands(self) -> list[tuple[str, str]]:
@@ -205,7 +208,7 @@ class StepRunner:
     # -- typing -----------------------------------------------------------------------------------
 
     def _type(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
-        """Type into one terminal, or the same into several, one right after the other."""
+        """Type the step's lines into each of its terminals, one right after the other."""
         shells = [self._free_shell(name) for name in step.where]
         if step.waits_for_enter:
             for shell in shells:
@@ -248,7 +251,7 @@ class StepRunner:
         )
 
     def _conclude_ended(self, shell: LabShell) -> None:
-        """Give a command that has ended by itself (`iperf3 -s -1`) its output, before the next."""
+        """Take the output of a command that has ended by itself (`iperf3 -s -1`)."""
         for name, command in list(self._started.items()):
             if command.shell is shell:
                 del self._started[name]
@@ -272,7 +275,7 @@ class StepRunner:
         shell.wait(GRACE_NS)
 
     def _progress(self) -> Callable[[], None]:
-        """Return a function that says now and then how much time has passed."""
+        """Return a function that reports every PROGRESS_NS how much time has passed."""
         began_ns = last_ns = self.network.now_ns
 
         def say() -> None:
@@ -284,7 +287,7 @@ class StepRunner:
         return say
 
     def _conclude(self, result: Outcome, shells: Sequence[LabShell]) -> None:
-        """Take what the terminals show, and compare it with the manual."""
+        """Take the terminals' output, and compare it with the manual."""
         step = result.step
         texts = []
         for shell in shells:
@@ -313,7 +316,7 @@ class StepRunner:
             self._conclude(typed, [shell])
         result.output = "".join(typed.output for typed, _ in waiting)
         for typed, _ in waiting:
-            typed.output = ""  # this step shows it; before Enter there was none
+            typed.output = ""  # this step shows it: before Enter, there was no output
         self._compare(result, waiting[0][1].folder if waiting else student_files.HOME)
 
     def _end_started(self, step: Step, result: Outcome) -> None:
@@ -327,7 +330,7 @@ class StepRunner:
         self._conclude(command.result, [command.shell])
         result.output, command.result.output = command.result.output, ""
         self._compare(result, command.folder)
-        # Each step shows what was printed in its time; all of it was compared.
+        # Each of the two steps shows the output of its time; the comparison above used all of it.
         command.result.output = command.first_output
         result.output = result.output.removeprefix(command.first_output)
 
@@ -374,7 +377,7 @@ class StepRunner:
         self._records.keep(self.network, result.step, step_output, commands)
 
     def _look(self, step: Step, result: Outcome) -> None:
-        """Look at what a terminal shows: its last command, unless an expectation names a step."""
+        """Compare the output of a terminal's last command, or of the steps that expectations name."""
         same = [other for other in self.results[:-1] if other.step.where == step.where]
         last = [other.step_output for other in same if other.step_output is not None][-1:]
         result.compare(last[0] if last else StepOutput(), self._others(result))

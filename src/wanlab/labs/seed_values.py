@@ -34,7 +34,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
 
 
 def draw(name: str, lists: Mapping[str, Sequence[object]], seed: int) -> dict[str, Value]:
-    """Draw one value of each list for the unit of a name; equal seeds draw equal values."""
+    """Draw one value of each list for the unit `name`; equal seeds draw equal values."""
     values: dict[str, Value] = {}
     for key, choices in lists.items():
         digest = hashlib.sha256(f"{name} {key} {seed}".encode()).digest()
@@ -53,7 +53,10 @@ def with_texts_filled(values: Values) -> dict[str, Value]:
 
 
 def calculate(expression: str, values: Values) -> float:
-    """Calculate numbers, names of values, + - * / and brackets. WanlabError if it is anything else."""
+    """Evaluate an expression of numbers, names of values, + - * / and brackets.
+
+    Raises WanlabError for anything else.
+    """
     try:
         return _tidy(_calculate(ast.parse(expression.strip(), mode="eval").body, values))
     except (SyntaxError, ValueError, ZeroDivisionError) as error:
@@ -62,9 +65,10 @@ def calculate(expression: str, values: Values) -> float:
 
 
 def fill(data: object, values: Values) -> object:
-    """Replace placeholders in all texts of some data. One that is a whole text keeps its type.
+    """Replace placeholders in all texts of `data`, which may be nested.
 
-    What is not known stays as it is: `<br>`, or `<file>` in a hint.
+    A text that is only a placeholder becomes the value itself, with its type. Unknown placeholders
+    stay: `<br>`, or `<file>` in a hint.
     """
     if isinstance(data, str):
         whole = PLACEHOLDER.fullmatch(data)
@@ -117,7 +121,7 @@ def _calculate(node: ast.expr, values: Values) -> float:
 
 
 def _tidy(number: float) -> float:
-    """Return whole numbers as such: they are bytes and milliseconds in commands."""
+    """Return a whole number as an int, because commands contain it as bytes or milliseconds."""
     rounded = round(number, DIGITS)
     return int(rounded) if rounded == int(rounded) else rounded
 

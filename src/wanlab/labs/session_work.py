@@ -1,7 +1,6 @@
 """A session as work to grade: its typed input is performed again in the grader's network.
 
-The session file says what was typed, and nothing else of it counts: not what it says was printed, nor
-the network that it was recorded in.
+Only the typed input of the session file counts. Its recorded output and its network are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .unit import CLIENT, Step, Unit
 
 
 def read_session(path: Path) -> RecordedSession:
-    """Read a session file, or the newest session in a hand-in. WanlabError if there is none."""
+    """Read a session file, or the newest session in a hand-in. Raises WanlabError if there is none."""
     if path.suffix != ".zip":
         return read(path)
     sessions = hand_in.read(path).sessions
@@ -34,16 +33,17 @@ def read_session(path: Path) -> RecordedSession:
 
 
 class SessionWork:
-    """A session and, once it has been performed, notes about that."""
+    """A session, and notes from performing it."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session
         self.notes: list[str] = []
 
     def restore_files(self, folder: Path, unit: Unit) -> None:
-        """Write the files of the working folder as they were when the session began, and the unit's.
+        """Write the files that the session began with, and the unit's files.
 
-        Links that lead out of the folder are left out, since the unit's files would be written there.
+        Links that lead out of the folder are left out, because the unit's files would be written
+        through them.
         """
         if not self._session.has_files:
             left_out = self._session.header["files_left_out"]

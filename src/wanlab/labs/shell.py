@@ -5,12 +5,12 @@ r"""A terminal of a lab: a bash that stays open, typed into from outside the mac
     terminal.wait(10_000_000_000)
     terminal.take_output()
 
-Before each prompt the shell writes a mark behind its output, which shows that a command has ended:
+Before each prompt, the shell writes a mark after its output, which shows that a command has ended:
 
     SOH word ":" number ":" status ":" folder STX
 
-`number` is that of the line typed, so a prompt that comes late, after a Ctrl-C, is not mistaken for
-the end of the next command. The terminal does not echo; its output is what commands print.
+`number` is the number of the typed line, so a late prompt, after a Ctrl-C, is not mistaken for the end
+of the next command. The terminal does not echo; its output is what commands print.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INTERRUPT = b"\x03"
 START_LIMIT_NS = 10_000_000_000
 POLL_NS = 1_000_000_000
 MIN_REAL_S = 300.0
-"""On a busy computer a command takes long without hanging or keeping time from passing."""
+"""Commands that do not hang may still take long on a busy computer."""
 COMMAND = ("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 PREPARATION = (
     "stty -echo -opost; set +H; unset HISTFILE; PS1= PS2=;"
@@ -39,7 +39,7 @@ PREPARATION = (
 WORD = "wanlab"
 MARK = re.compile(rb"\x01" + WORD.encode() + rb":(\d+):(\d+):([^\x02]*)\x02")
 MARK_BEGINNING = re.compile(rb"\x01[^\x02]*\Z")
-# What a program draws on the whole screen, and other control sequences.
+# The output of programs that use the alternate screen, and other control sequences.
 SCREEN = re.compile(r"\x1b\[\?1049h.*?(?:\x1b\[\?1049l|\Z)", re.DOTALL)
 CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
@@ -52,10 +52,10 @@ def run_until(
     is_over: Callable[[], bool],
     on_progress: Callable[[], None],
 ) -> None:
-    """Let time pass until `is_over`, for at most `limit_ns`.
+    """Let time pass until `is_over()` is true, for at most `limit_ns`.
 
-    It takes at most as long on the real clock, too, or MIN_REAL_S if that is longer. `on_progress`
-    is called for every second that passes. Raise WanlabError if a program kept time from passing.
+    The limit also holds for real time, of which MIN_REAL_S are always allowed. `on_progress` is called
+    for every second that passes. Raises WanlabError if a program kept time from passing.
     """
     end_ns = network.now_ns + limit_ns
     end_real_s = time.monotonic() + max(limit_ns / 1e9, MIN_REAL_S)
@@ -68,8 +68,11 @@ def run_until(
 
 
 class StallGuard:
-    """Ends a program that keeps virtual time from passing, or that computes without system calls and
-    lets it pass only as fast as the real clock."""
+    """Ends a program that keeps virtual time from passing.
+
+    It also ends a program that computes without system calls: the kernel preempts such a program, and
+    virtual time then passes only as fast as real time.
+    """
 
     def __init__(self, network: Network) -> None:
         self.has_acted = False
@@ -98,7 +101,7 @@ class StallGuard:
 
 
 def not_ended(limit_ns: int) -> str:
-    """Return the problem of a command that was given up."""
+    """Return the problem of a command that did not end within its limit."""
     real_s = max(limit_ns / 1e9, MIN_REAL_S)
     return (
         f"it had not ended after {limit_ns / 1e9:g} s of network time or {real_s:g} s of real time"
@@ -148,7 +151,7 @@ class LabShell:
         return self._is_busy and not self.has_ended
 
     def type(self, line: str, *, enter: bool = True) -> None:
-        """Type a line, and Enter unless that comes later."""
+        """Type a line, and Enter unless `enter` is false (see `press_enter`)."""
         assert not self.is_busy, f"{self.name} is busy"
         self._number += 1
         self._is_busy = True
@@ -169,7 +172,7 @@ class LabShell:
         is_enough: Callable[[], bool] = lambda: False,
         on_progress: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Wait until the command has ended or `is_enough`; return whether it has ended.
+        """Wait until the command has ended or `is_enough()` is true; return whether it has ended.
 
         `on_progress` is called for every second that passes.
         """
@@ -209,5 +212,5 @@ class LabShell:
 
 
 def plain(text: str) -> str:
-    """Return text without what only a screen understands."""
+    """Return text without control sequences of terminals, and with newlines as line ends."""
     return CONTROL.sub("", SCREEN.sub("", text)).replace("\r\n", "\n").replace("\r", "\n")

@@ -20,7 +20,7 @@ MIN_LINES = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students whose submissions for a unit are alike; 1 is equal."""
+    """Two students whose submissions for a unit are alike. A likeness of 1 means equal."""
 
     unit: str
     first: str
@@ -36,7 +36,7 @@ class Pair:
 
 
 def normalized(script: str) -> list[str]:
-    """Return the lines of a script without comments, blank lines, and differences of white space."""
+    """Return the lines of a script without comments, blank lines and redundant white space."""
     lines = (re.sub(r"(^|\s)#.*", "", line) for line in script.splitlines())
     return [" ".join(line.split()) for line in lines if line.strip()]
 
@@ -44,19 +44,21 @@ def normalized(script: str) -> list[str]:
 def pairs(unit: str, scripts: Mapping[str, str]) -> list[Pair]:
     """Return the pairs of students whose scripts are alike, the most alike first."""
     lines = {student: normalized(script) for student, script in scripts.items()}
-    found = []
+    alike = []
     for first, second in combinations(sorted(lines), 2):
         likeness = _likeness(lines[first], lines[second])
         if likeness >= NEARLY:
-            found.append(Pair(unit, first, second, likeness))
-    return sorted(found, key=lambda pair: (-pair.likeness, pair.first, pair.second))
+            alike.append(Pair(unit, first, second, likeness))
+    return sorted(alike, key=lambda pair: (-pair.likeness, pair.first, pair.second))
 
 
-def summary(found: Sequence[Pair]) -> list[str]:
-    """Return a line for each pair. Students whose scripts are all equal share one: 20 equal hand-ins
-    are 190 pairs."""
+def summary(alike: Sequence[Pair]) -> list[str]:
+    """Return a line for each pair.
+
+    Students whose scripts are all equal share a line, because 20 equal hand-ins are 190 pairs.
+    """
     lines, groups = [], dict[str, list[set[str]]]()
-    for pair in found:
+    for pair in alike:
         if pair.text == EQUAL:
             of_unit = groups.setdefault(pair.unit, [])
             joined = [group for group in of_unit if group & {pair.first, pair.second}]
@@ -72,16 +74,16 @@ def summary(found: Sequence[Pair]) -> list[str]:
 
 
 def with_sessions(
-    unit: str, found: Sequence[Pair], sessions: Mapping[str, Sequence[SessionIdentity]]
+    unit: str, alike: Sequence[Pair], sessions: Mapping[str, Sequence[SessionIdentity]]
 ) -> list[Pair]:
-    """Return the pairs, and those whose scripts differ, with what their sessions have in common."""
-    likeness = {(pair.first, pair.second): pair.likeness for pair in found}
+    """Return the pairs with what their sessions have in common, and pairs with equal sessions only."""
+    likeness = {(pair.first, pair.second): pair.likeness for pair in alike}
     known = {
         student: (
-            {session.id for session in own},
-            {session.inputs for session in own},
+            {session.id for session in of_student},
+            {session.inputs for session in of_student},
         )
-        for student, own in sessions.items()
+        for student, of_student in sessions.items()
     }
     texts = {}
     for first, second in combinations(sorted(known), 2):

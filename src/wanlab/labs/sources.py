@@ -27,7 +27,7 @@ class RecordSource(NamedTuple):
 
 
 def parse_source(text: str) -> RecordSource:
-    """Parse one source; raise WanlabError if there is no such source."""
+    """Parse one source. Raises WanlabError if there is no such source."""
     match = re.fullmatch(r"(\w+)(?:\((.+)\))?", text.strip())
     kind, argument = (match[1], match[2] or "") if match else (text, "")
     if kind not in (WITH_ARGUMENT if argument else WITHOUT_ARGUMENT):

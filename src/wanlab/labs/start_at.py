@@ -23,18 +23,20 @@ class StartedUnit:
 
     network: Network
     topology: Topology
-    """As the steps have drawn it."""
+    """The topology as the steps have drawn it."""
     folders: dict[str, str]
-    """The folder that each terminal has changed to, where it is not the first one."""
+    """The working folder of each terminal in which the steps have typed something."""
     running: Sequence[tuple[str, str]]
     """Commands that were left running: each terminal with its command."""
     problems: Sequence[str]
-    """Steps that did not go as they should."""
+    """What went wrong in these steps."""
 
 
 def steps_before(unit: Unit, at: int) -> list[Step]:
-    """Return the steps before a step. WanlabError if the unit has no such step, or if it cannot be
-    started there."""
+    """Return the steps before step `at`.
+
+    Raises WanlabError if the unit has no such step, or cannot be started at it.
+    """
     numbers = [step.n for step in unit.steps]
     if at not in numbers:
         raise WanlabError(
@@ -53,7 +55,7 @@ def steps_before(unit: Unit, at: int) -> list[Step]:
     if any(step.where == (MININET,) for step in before):
         first = next(step.n for step in before if step.where == (MININET,))
         raise WanlabError(
-            f"step {first} is typed at Mininet's prompt, which cannot be handed over",
+            f"step {first} is typed at Mininet's prompt, which cannot be passed on to you",
             f"start at step {first} or before",
         )
     return before

@@ -36,9 +36,9 @@ class StepRecord:
     title: str
     record: Record
     limit_bytes: int | None = None
-    """How much the queue may hold."""
+    """The queue's limit."""
     is_requested: bool = False
-    """Whether the unit asks for it, rather than only for a number out of it."""
+    """Whether the unit asks for the record itself, rather than only for a number computed from it."""
 
 
 class StepSampling:
@@ -94,7 +94,7 @@ class StepRecords:
     def end(self, step: Step, earlier: Iterable[Step]) -> QueueTables:
         """Stop sampling; return the samples of queues.
 
-        A step that ends the command of an `earlier` step has what was sampled for that one.
+        For a step that ends the command of an `earlier` step, these are the earlier step's samples.
         """
         sampling = self._running.pop(id(step), None)
         if sampling is not None:
@@ -155,7 +155,7 @@ class StepRecords:
 def sampled_sources(step: Step, later: Iterable[Step]) -> list[RecordSource]:
     """Return the sources to sample from the beginning of a step on.
 
-    For a step that leaves a command running, metrics of the step that ends it count, too.
+    For a step that leaves a command running, these include the sources of the step that ends it.
     """
     steps = [step]
     if step.starts:

@@ -1,7 +1,7 @@
 """The files of a student: /home/admin, with the folders that the manual names.
 
     lab_topologies/"Lab 6.mn"                    topologies of all units
-    NTP_Exercises/Exercise4/                     set_env.sh and what else an exercise comes with
+    NTP_Exercises/Exercise4/                     set_env.sh and other files of an exercise
     NTP_Problems/Problem1/
 
 It is the lab's working folder, which the machine shares with the computer under the name
@@ -69,7 +69,7 @@ def student_topology(home: Path, unit: Unit) -> Path:
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     """Yield the files that a student needs: each name in the home folder, and its source."""
     folder = folder_of(unit)
-    # Where students draw the topology themselves, there is none to open.
+    # Where students draw the topology themselves, there is no topology to open.
     is_opened = unit.kind == "lab" or any("open" in step.do for step in unit.steps)
     if is_opened and unit.topology.is_file():
         for name in (unit.file, *unit.aliases):
@@ -86,7 +86,7 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
 def install(home: Path, units: Iterable[Unit]) -> None:
     """Copy the files that are missing; files that a student has changed stay.
 
-    What depends on the seed is written every time.
+    Files that depend on the seed are always replaced.
     """
     for unit in units:
         for name, source in files_of(unit):
@@ -113,7 +113,7 @@ def _packed_script(text: str, unit: Unit) -> str:
     return (
         "#!/bin/sh\n"
         f"# {unit.heading}: sets up the network. You can run it again to start over.\n"
-        "# What it does is what you are to find out, so it is packed.\n"
+        "# Your task is to find out what it does, so it is packed.\n"
         f"unpack='import base64,sys,zlib;{UNPACK}'\n"
         "script=$(wanlab-python -I -S -c \"$unpack\" <<'END'\n"
         f"{packed}END\n"

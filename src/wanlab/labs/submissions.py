@@ -57,9 +57,9 @@ class Submission:
 
 
 def read_students(path: Path) -> list[Student]:
-    """Read the list of students: CSV with a column for names and one called seed.
+    """Read the list of students: CSV with a column for names and a column `seed`.
 
-    Raise InputError with every row that is wrong.
+    Raises InputError with every row that is wrong.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -101,19 +101,19 @@ def read_students(path: Path) -> list[Student]:
 
 
 def folders(folder: Path, students: Sequence[Student]) -> dict[str, list[Path]]:
-    """Return the folders of each student; WanlabError if the folder cannot be read."""
+    """Return the folders of each student. Raises WanlabError if `folder` cannot be read."""
     try:
         entries = sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError as error:
         raise WanlabError(f"cannot read {folder}: {error.strerror or error}") from None
-    found: dict[str, list[Path]] = {student.name: [] for student in students}
+    by_student: dict[str, list[Path]] = {student.name: [] for student in students}
     known = {_normal(student.name): student.name for student in students}
     for path in entries:
         match = _EXPORTED.fullmatch(path.name)
         name = known.get(_normal(match[1] if match else path.name))
         if name is not None:
-            found[name].append(path)
-    return found
+            by_student[name].append(path)
+    return by_student
 
 
 def strangers(folder: Path, students: Sequence[Student]) -> list[str]:
@@ -123,7 +123,7 @@ def strangers(folder: Path, students: Sequence[Student]) -> list[str]:
 
 
 def units_in(paths: Sequence[Path], units: Sequence[str]) -> set[str]:
-    """Return the units for which something is in these folders."""
+    """Return the units that have a submission in these folders."""
     return {unit for unit in units for path in paths if list(_files(path, unit))}
 
 
@@ -152,7 +152,7 @@ def newest(
 
 
 def _read(file: Path, notes: list[str], student: Student, *, by_session: bool) -> Submission:
-    """Read a submission. WanlabError if it cannot be read, or lacks what counts."""
+    """Read a submission. Raises WanlabError if it cannot be read, or lacks a needed session."""
     if file.suffix == hand_in.SESSION_SUFFIX:
         return _session(file, notes)
     if by_session and file.suffix != ".zip":
@@ -175,7 +175,7 @@ def _read(file: Path, notes: list[str], student: Student, *, by_session: bool) -
         if not packed.sessions:
             raise WanlabError(f"{file.name} has no session")
         session = packed.sessions[-1]
-        parse(session, f"the newest session in {file.name}")  # or the reason why not
+        parse(session, f"the newest session in {file.name}")  # raises an error if it is damaged
         if len(packed.sessions) > 1:
             notes.append(f"{len(packed.sessions)} sessions; the newest counts")
     return Submission(
@@ -234,5 +234,5 @@ def _text(path: Path) -> str:
 
 
 def _normal(name: str) -> str:
-    """Return a name for comparisons: zip files keep letters and accents apart."""
+    """Return a name for comparisons: zip files may store a letter and its accent separately."""
     return " ".join(unicodedata.normalize("NFC", name).split()).casefold()

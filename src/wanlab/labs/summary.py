@@ -1,6 +1,6 @@
 """Many units in one table: for the terminal, as JSON, as HTML, or as the course's page.
 
-A row is made of the report that a unit's run has left; a unit without a report has its error.
+A row contains the counts of a unit's report, or an error if the unit's run left no report.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SummaryRow(Counts):
     points: float | None
     of: float | None
     report: str | None
-    """The report's page, from the folder of results."""
+    """The path of the report's page, relative to the folder of results."""
     error: str
 
 
@@ -93,7 +93,7 @@ def _faults(report: UnitReport) -> Iterator[str]:
     if report["counts"][OPEN]:
         yield f"{report['counts'][OPEN]} open"
     if report["check"] and not report["check"]["passed"]:
-        yield "a check is missed"
+        yield "a check fails"
 
 
 def totals(rows: Sequence[SummaryRow]) -> Counts:

@@ -46,7 +46,7 @@ def text(report: UnitReport) -> str:
 
 
 def check_lines(report: GradeReport) -> Iterator[str]:
-    """Yield the grade: a line for each check, hints for those that are missed, and the points."""
+    """Yield the grade: a line for each check, a hint for each that fails, and the points."""
     for check in report["checks"]:
         mark = "passed" if check["passed"] else "MISSED"
         value = "" if check["value"] is None else f": {check['value_text']} ({band(check)})"
@@ -56,7 +56,7 @@ def check_lines(report: GradeReport) -> Iterator[str]:
             if check["reason"]:
                 yield f"        ({check['reason']})"
         elif not check["counts"]:
-            yield "        (its points count once all that is measured is right)"
+            yield "        (its points count only if all measured checks pass)"
     for path in report.get("changed_programs", ()):
         yield f"programs changed: {path} (the checks used the original)"
     for problem in report.get("problems", ()):
@@ -76,7 +76,7 @@ def _table(report: UnitReport) -> Iterator[str]:
     figures = [figure for part in _parts(report) for step in part[1] for figure in step["figures"]]
     rows = [_cells(figure) for figure in figures if not _is_text(figure)]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    # Numbers are not broken; names are, between words.
+    # Only names are broken into several lines, between words; numbers are not.
     widths[0] = max(MIN_NAME_WIDTH, min(widths[0], WIDTH - sum(widths[1:]) - len(GAP) * 4))
     if rows:
         yield from _row(HEADINGS, widths)

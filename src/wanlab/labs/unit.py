@@ -74,7 +74,7 @@ class Step:
     do: Mapping[str, object] = field(default_factory=dict)
     """What is done in the GUI: each word with its argument."""
     starts: str = ""
-    """Leave the command running, under this name."""
+    """Leave the command running; later steps refer to it by this name."""
     stops: str = ""
     """Press Ctrl-C in the terminal of the command of this name."""
     ends: str = ""
@@ -160,9 +160,9 @@ class Check:
     terminal: str = CLIENT
     """Where that command is typed."""
     through: tuple[str, ...] = ()
-    """Ports that everything measured must have left through, by the kernel's counters."""
+    """Ports through which all measured traffic must have left, by the kernel's counters."""
     is_guard: bool = False
-    """The untouched network passes it, so its points count only with all that is measured."""
+    """The untouched network passes it, so its points count only if all measured checks pass."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Unit:
     line_rate_why: str = ""
     sysctls: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
-    """The seed of a run that names none: a typical draw for what the lesson teaches."""
+    """The default seed, with which the results are typical of what the lesson teaches."""
     seed_why: str = ""
     hours: float = 1.0
     steps: tuple[Step, ...] = ()
@@ -201,7 +201,7 @@ class Unit:
     variants: tuple[Mapping[str, object], ...] = ()
     """The faults of a problem, one of which the seed chooses."""
     own_name: str = ""
-    """Of a unit in a teacher's folder: the name of its folder."""
+    """The name of the unit's folder, if it is in a teacher's folder; otherwise empty."""
     draws: bool = False
     """Whether the seed also draws values, so that another seed needs another `Unit`."""
     values: Mapping[str, int | float | str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Read lab.yaml and solution.yaml; report everything that is wrong in them at once.
 
-A word that is not known is an error with its position: `line 31 (steps[6].expect[0].atleast)`.
+An unknown word is an error with its position: `line 31 (steps[6].expect[0].atleast)`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GUI_WORDS = {
     *("save", "look"),
 }
 WITHOUT_LINES = ("do", "stops", "ends", "enter", "skip")
-"""Words that make a step in which nothing is typed."""
+"""A step with one of these words needs no lines to type."""
 Value = TypeVar("Value")
 
 
@@ -47,7 +47,7 @@ class UnitError(InputError):
 
 @dataclass(frozen=True)
 class Work:
-    """A file of steps: a solution, or one that is wrong."""
+    """A file of steps: a solution, or a wrong one."""
 
     steps: tuple[Step, ...]
     what: str = ""
@@ -63,7 +63,7 @@ def read(folder: Path, seed: int = 1, own_name: str = "") -> Unit:
 
     `own_name` is the name of a unit in a teacher's folder.
 
-    Raise UnitError with everything that is wrong in its lab.yaml.
+    Raises UnitError with everything that is wrong in its lab.yaml.
     """
     path = folder / "lab.yaml"
     document = _document(path)
@@ -81,7 +81,7 @@ def for_seed(unit: Unit, seed: int) -> Unit:
 def read_work(
     path: Path, values: seed_values.Values | None = None, *, is_trusted: bool = True
 ) -> Work:
-    """Read a solution; raise UnitError with everything that is wrong in it.
+    """Read a solution. Raises UnitError with everything that is wrong in it.
 
     It is a mapping, or a list of steps, which may end with {hint: ...}. `values` fill its
     placeholders. A file that is not trusted may not repeat parts by reference, because a short file
@@ -122,7 +122,7 @@ def _document(path: Path, *, allow_references: bool = True) -> YamlDocument:
         raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise WanlabError(f"cannot read {path}: it is not UTF-8 text") from None
-    # Some units repeat steps by reference; they are our own files, so no text is too large.
+    # Some units repeat steps by reference. These files are trusted, so no text is too large.
     return parse_yaml(text, str(path), allow_references=allow_references)
 
 
@@ -173,7 +173,9 @@ def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
         fields.problem("wire", f"{wire!r} is unknown", "it may be: mtu, gso")
     hours, seed = fields.number("hours"), fields.integer("seed")
     if seed is not None and not fields.word("seed_why"):
-        fields.problem("seed", "it needs a reason", "say in seed_why how probable what it shows is")
+        fields.problem(
+            "seed", "it needs a reason", "state in seed_why how probable its results are"
+        )
     unit = Unit(
         folder=folder,
         number=fields.integer("number") or 0,

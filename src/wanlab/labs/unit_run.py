@@ -2,12 +2,12 @@
 
 results/lab06-seed1/
   report.json      steps, outputs, the manual's figures beside ours, checks
-  report.html      the same to read, with pictures
+  report.html      the same for people, with pictures
   report.txt       the table of figures
-  transcript.txt   every command, and what it printed
+  transcript.txt   every command and its output
   figures/         the pictures
-  home/            /home/admin as it was left: files of the lab's own programs
-  step-31/         a record of what was sampled in that step; units may give it a name
+  home/            /home/admin at the end of the run
+  step-31/         a record of the samples of that step; units may give it a name
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Say = Callable[[str], None]
 SET_ENV = "set_env.sh"
 SUBMISSION = ".submission.sh"
 SCRIPT_ERROR = re.compile(rf"^bash: \S*{re.escape(SUBMISSION)}: (line \d+: .*[^:\s])", re.MULTILINE)
-"""What bash says about a line of a submission."""
+"""bash's message about a line of a submission."""
 QUICK_S = 2
 MAX_OUTPUT_CHARACTERS = 10_000
-"""Of each step of a submission, in its report."""
+"""The limit of each step's output in the report of a submission."""
 
 
 def environment_step(unit: Unit) -> tuple[Step, ...]:
-    """Return the step that runs set_env.sh, unless a step of the unit does or there is none."""
+    """Return the step that runs set_env.sh; none if a step of the unit runs it or it does not exist."""
     exists = (unit.folder / SET_ENV).is_file()
     is_typed = any(SET_ENV in line for step in unit.steps for line in step.lines)
     if not exists or is_typed:
@@ -62,8 +62,9 @@ def environment_step(unit: Unit) -> tuple[Step, ...]:
 def beginning(unit: Unit) -> tuple[Step, ...]:
     """Return the steps that come before the checks.
 
-    Of an exercise, these are the steps before its network is stopped: it is solved in between. Of a
-    lab, all but the steps at the end that stop it: checks look at what it has built.
+    For an exercise or a problem, these are the steps before its network is stopped, because the
+    solution follows them. For a lab, these are all steps except those at the end that stop the
+    network, because checks look at the network that the lab has built.
     """
     last = len(unit.steps)
     while last and {"stop", "close"} & set(unit.steps[last - 1].do):
@@ -101,8 +102,11 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
             warnings = list(runner.network.warnings)
         report = _report(unit, steps, solved, check, seed=seed, clock=clock)
         report["records"] = {
-            kept.name: {"title": kept.title, "digest": kept.record.digest()}
-            for kept in runner.records
+            step_record.name: {
+                "title": step_record.title,
+                "digest": step_record.record.digest(),
+            }
+            for step_record in runner.records
         }
         report["virtual_s"] = round(virtual_s, 6)
         report["real_s"] = round(time.monotonic() - began, 3)
@@ -195,11 +199,11 @@ def grade_work(
     quick: bool = False,
     session: RecordedSession | None = None,
 ) -> GradeReport:
-    """Grade a script in a network of its own: commands of the client's terminal, or steps (.yaml).
+    """Grade a script in a separate network: commands of the client's terminal, or steps (.yaml).
 
-    Without a script, grade the state that the unit begins with. `session` is performed after it.
-    `keep` is the folder that becomes /home/admin. With `quick`, measurements of the work itself, which
-    are not graded, last QUICK_S.
+    Without a script, grade the state that the unit begins with. `session` is performed after the
+    script. `keep` is the folder that becomes /home/admin. With `quick`, the iperf3 tests of the work
+    itself, which are not graded, last QUICK_S seconds.
     """
     unit = for_seed(unit, seed)
     work = None if session is None else SessionWork(session)
@@ -245,7 +249,7 @@ def grade_work(
 
 
 def _problems(outcome: Outcome, script: Path | None) -> list[str]:
-    """Return what went wrong in a step, in a student's words: of a script, the lines that bash names."""
+    """Return a step's problems in a student's terms: for a script, the lines that bash names."""
     command = outcome.step.text.splitlines()[0]
     if outcome.problems and script is not None and command.endswith(f"~/{SUBMISSION}"):
         if lines := SCRIPT_ERROR.findall(outcome.output):
@@ -261,7 +265,7 @@ def _bounded(output: str) -> str:
 
 
 def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
-    """Return the steps of a submission. They compare nothing: that would read the grader's files."""
+    """Return the steps of a submission, without expectations: these would read the grader's files."""
     if script.suffix in (".yaml", ".yml"):
         is_ours = script.is_relative_to(unit.folder)
         values = unit.values if is_ours else None
@@ -276,7 +280,7 @@ def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
 
 
 def shortened(line: str) -> str:
-    """Return a command whose iperf3 test lasts only as long as is needed to try it."""
+    """Return a command with the duration of its iperf3 test set to QUICK_S."""
     return re.sub(r"(iperf3 .*-t )\d+", rf"\g<1>{QUICK_S}", line)
 
 
@@ -299,7 +303,7 @@ def _write(unit: Unit, records: Sequence[StepRecord], report: UnitReport, folder
 
 
 def _write_interrupted(unit: Unit, runner: StepRunner, folder: Path) -> None:
-    """Write what an interrupted run has left; nothing if its network has not booted."""
+    """Write the results of an interrupted run; nothing if its network has not booted."""
     if not runner.has_booted:
         shutil.rmtree(folder / "home")
         return
@@ -310,8 +314,8 @@ def _write_interrupted(unit: Unit, runner: StepRunner, folder: Path) -> None:
 
 
 def _write_records(records: Sequence[StepRecord], folder: Path) -> None:
-    for kept in records:
-        record.write(kept.record, folder / kept.name, replace=True)
+    for step_record in records:
+        record.write(step_record.record, folder / step_record.name, replace=True)
 
 
 def _write_steps(steps: list[StepReport], report: Mapping[str, object], folder: Path) -> None:

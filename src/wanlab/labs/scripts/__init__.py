@@ -34,7 +34,7 @@ def run(name: str, usage: str, program: Callable[[Sequence[str]], int]) -> None:
         print(f"{name}: {error}", file=sys.stderr)
         status = 1
     except OSError as error:
-        print(f"{name}: {error.filename or 'cannot go on'}: {error.strerror}", file=sys.stderr)
+        print(f"{name}: {error.filename or 'system error'}: {error.strerror}", file=sys.stderr)
         status = 1
     except KeyboardInterrupt:
         status = 130

@@ -1,4 +1,4 @@
-"""Write tables as CSV, with a line of column names and no digits that carry nothing."""
+"""Write tables as CSV, with a line of column names and numbers without trailing zeros."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write(table: Table, path: Path, *, without: tuple[str, ...] = ()) -> None:
 
 
 def as_text(value: object) -> str:
-    """Return a value as other programs read it; an unknown one (NaN) is empty."""
+    """Return a value as other programs read it; NaN, an unknown value, is empty."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):

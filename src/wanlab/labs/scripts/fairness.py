@@ -42,11 +42,11 @@ def index(rates: Sequence[Fraction]) -> Fraction:
 
 
 def rates_of(name: str) -> list[Fraction]:
-    """Return the throughput of each stream of a file in bytes per second, without the warm-up (-O)."""
+    """Return the throughput of each stream of a file, in bytes per second, without the warm-up (-O)."""
     measured = iperf3_file.read(name)
     if len(directions(measured)) > 1:
         raise WanlabError(
-            f"{name} is of a test in both directions, which do not share one path",
+            f"{name} is a test in both directions, which do not share one path",
             "run one for each direction",
         )
     rates = []

@@ -1,4 +1,4 @@
-"""Read a file that a student has made with `iperf3 ... -J > out.json`, and explain its mistakes."""
+"""Read a file that a student has made with `iperf3 ... -J > out.json`; explain what is wrong with it."""
 
 from __future__ import annotations
 

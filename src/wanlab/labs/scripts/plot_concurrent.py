@@ -1,7 +1,7 @@
 """plot_concurrent.sh: the throughput of senders that ran at the same time, and their fairness.
 
-The course's concurrent_* scripts end with it, after each sender has left a file of iperf3. It shows
-the figure on the user's desktop, if there is one, and prints Jain's index.
+The course's concurrent_* scripts run it at their end, when each sender has written a file of iperf3. It
+shows the figure on the user's desktop, if there is one, and prints Jain's index.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 USAGE = """usage: plot_iperf.sh FILE.json
 
-FILE.json is what `iperf3 -c SERVER -J > FILE.json` leaves. The figures (PDF) and the numbers
+FILE.json is written by `iperf3 -c SERVER -J > FILE.json`. The figures (PDF) and the numbers
 (1.dat, CSV; a file for each stream) are written to the folder results in the current folder."""
 
 FOLDER = "results"
@@ -53,7 +53,7 @@ PLOTS = (
     IntervalPlot("lost", "lost_packets", "Lost packets"),
     IntervalPlot("jitter", "jitter_ms", "Jitter"),
 )
-# iperf3 reports these for UDP only, so their absence is not worth a line.
+# iperf3 reports these for UDP only, so their absence needs no message.
 OF_UDP = ("lost", "jitter")
 
 
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         save(record, drawing, folder, Path(name).name)
     files = write_numbers(table, folder)
     print(f"{folder}: {' '.join([f'{drawing.file}.pdf' for drawing in drawn] + files)}")
-    for line in [*warnings(measured), *what_is_missing(measured, drawn)]:
+    for line in [*warnings(measured), *missing_figures(measured, drawn)]:
         print(f"plot_iperf.sh: {line}")
     return 0
 
@@ -96,16 +96,16 @@ def warnings(measured: iperf3.Iperf3) -> tuple[str, ...]:
     return (f"the run ended before its time: {measured.error}",) if measured.error else ()
 
 
-def what_is_missing(measured: iperf3.Iperf3, drawn: Sequence[IntervalPlot]) -> list[str]:
+def missing_figures(measured: iperf3.Iperf3, drawn: Sequence[IntervalPlot]) -> list[str]:
     missing = [d.file for d in PLOTS if d not in drawn and d.file not in OF_UDP]
     if not missing:
         return []
     if measured.protocol == "UDP":
-        why = "UDP has no such thing"
+        why = "UDP does not have them"
     elif not any(interval.sender for interval in measured.intervals):
-        why = "this side received, and only the sender knows"
+        why = "only the sender knows them, and this side received"
     else:
-        why = "this iperf3 does not tell"
+        why = "this iperf3 does not report them"
     return [f"not drawn: {', '.join(missing)} ({why})"]
 
 

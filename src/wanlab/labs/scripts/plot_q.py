@@ -1,7 +1,7 @@
 """plot_q.sh: shows the queue of a port live; the key s ends it and writes a figure and the data.
 
-The queue is what waits in front of the bottleneck: in shapers and AQMs, but not in a delay line
-(netem). On virtual time, reading takes no time and does not disturb the network.
+The queue is what waits in shapers and AQMs, but not in a delay line (netem). On virtual time, reading
+takes no time and does not disturb the network.
 
     queue_s1-eth2.pdf     backlog and drops over time
     queue_s1-eth2.dat     time_s,backlog_bytes,backlog_packets,drops
@@ -40,8 +40,8 @@ USAGE = """usage: plot_q.sh PORT [-i SECONDS] [-t SECONDS]
 Shows the queue of a port (s1-eth2) while it changes. The key s, or Ctrl-C, stops; then a figure and
 the numbers are written to the current folder.
 
-  -i SECONDS  between two readings: 0.1 unless said
-  -t SECONDS  stop by itself after so long"""
+  -i SECONDS  interval between readings (default: 0.1)
+  -t SECONDS  stop after this time"""
 
 EVERY_S = 0.1
 REDRAW_S = 0.1
@@ -66,7 +66,7 @@ class QueueLog:
                 "time_s": self.times_s,
                 "backlog_bytes": self.backlog_bytes,
                 "backlog_packets": self.backlog_packets,
-                # Counted from the start of the program; a queue that is replaced counts from 0.
+                # From the start of this program. The counter of a replaced queue begins at 0 again.
                 "drops": [max(0, drops - first) for drops in self.drops],
             }
         )
@@ -78,17 +78,17 @@ def main(arguments: Sequence[str]) -> int:
         port = options.port
         node = here.node_of(port)
         with _screen(port) as (show, is_stopped):
-            readings, words = watch(here, node, port, options, show, is_stopped)
+            readings, description = watch(here, node, port, options, show, is_stopped)
     if not readings.times_s:
-        raise WanlabError(f"nothing was read of {port}")
+        raise WanlabError(f"there are no readings of {port}")
     files = write(readings.table(), port, Path.cwd())
-    print(summary(readings, port, words))
+    print(summary(readings, port, description))
     print(f"written: {' '.join(files)}")
     return 0
 
 
 class UsageParser(argparse.ArgumentParser):
-    """Reports wrong arguments like the other programs here."""
+    """Reports wrong arguments as the other programs of this package do."""
 
     def error(self, message: str) -> NoReturn:
         raise Usage(message)
@@ -115,7 +115,7 @@ def watch(
 ) -> tuple[QueueLog, str]:
     """Read the queue until stopped; return the readings, and a description of the queue."""
     readings = QueueLog()
-    words = ""
+    description = ""
     start_s = time.monotonic()
     shown_s = -REDRAW_S
     while True:
@@ -123,26 +123,26 @@ def watch(
         queue = here.node_snapshot(node).queues.get(port)
         if queue is None:
             return readings, f"{port} has gone"
-        words = " + ".join(queue.kinds) or (ONLY_A_DELAY_LINE if queue.delays else NO_QUEUE)
+        description = " + ".join(queue.kinds) or (ONLY_A_DELAY_LINE if queue.delays else NO_QUEUE)
         readings.times_s.append(round(now_s, 6))
         readings.backlog_bytes.append(queue.backlog_bytes)
         readings.backlog_packets.append(queue.backlog_packets)
         readings.drops.append(queue.drops)
         if now_s - shown_s >= REDRAW_S:
-            show(readings, words)
+            show(readings, description)
             shown_s = now_s
         if options.duration_s is not None and now_s >= options.duration_s:
-            return readings, words
+            return readings, description
         next_s = start_s + len(readings.times_s) * options.every_s
         if is_stopped(max(0.0, next_s - time.monotonic())):
-            return readings, words
+            return readings, description
 
 
-def summary(readings: QueueLog, port: str, words: str) -> str:
+def summary(readings: QueueLog, port: str, description: str) -> str:
     peak = max(readings.backlog_bytes)
     mean = sum(readings.backlog_bytes) / len(readings.backlog_bytes)
     return (
-        f"{port} ({words}): {len(readings.times_s)} readings in {readings.times_s[-1]:.1f} s, "
+        f"{port} ({description}): {len(readings.times_s)} readings in {readings.times_s[-1]:.1f} s, "
         f"peak {peak} B, mean {mean:.0f} B, {max(readings.drops) - readings.drops[0]} drops"
     )
 
@@ -154,7 +154,7 @@ def summary(readings: QueueLog, port: str, words: str) -> str:
 def _screen(
     port: str,
 ) -> Iterator[tuple[Callable[[QueueLog, str], None], Callable[[float], bool]]]:
-    """Yield a function that shows the queue, and one that waits for the key that stops.
+    """Yield a function that shows the queue, and one that waits for the key that stops the program.
 
     Without a terminal, nothing is shown, and only signals stop the program.
     """
@@ -168,9 +168,9 @@ def _screen(
     try:
         with _full_screen() if sys.stdout.isatty() else contextlib.nullcontext():
 
-            def show(readings: QueueLog, words: str) -> None:
+            def show(readings: QueueLog, description: str) -> None:
                 if sys.stdout.isatty():
-                    _draw(port, readings, words)
+                    _draw(port, readings, description)
 
             yield show, lambda seconds: keys.stop_within(seconds, signals)
     finally:
@@ -218,12 +218,12 @@ def _full_screen() -> Iterator[None]:
         sys.stdout.flush()
 
 
-def _draw(port: str, readings: QueueLog, words: str) -> None:
+def _draw(port: str, readings: QueueLog, description: str) -> None:
     size = shutil.get_terminal_size()
     now = chart.readable(readings.backlog_bytes[-1], "B")
     drops = max(0, readings.drops[-1] - readings.drops[0])
     lines = [
-        f"queue of {port} ({words}): {now}, {readings.backlog_packets[-1]} packets, {drops} drops",
+        f"queue of {port} ({description}): {now}, {readings.backlog_packets[-1]} packets, {drops} drops",
         "",
         *chart.draw(
             readings.backlog_bytes,
