@@ -394,7 +394,7 @@ def test_a_controller_on_the_users_computer_is_reached_over_a_relay(
 def test_only_controllers_of_the_topology_are_reached_outside(start: Start) -> None:
     net = start(ovs(Controller("c0", kind="outside", port=6690)))
     answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "22"]).output
-    assert answer == '{"error": "127.0.0.1:22 is no controller outside in this topology"}\n'
+    assert answer == '{"error": "this topology has no outside controller at 127.0.0.1:22"}\n'
     answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "6690"]).output
     assert answer == '{"error": "127.0.0.1:6690: Connection refused"}\n'
 

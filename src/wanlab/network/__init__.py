@@ -1,4 +1,4 @@
-"""A live network and the handles to it."""
+"""A live network, and the handles to its nodes, processes and connections."""
 
 from .host_service import Connection, call_host, open_request
 from .network import Network

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def check(session: RecordedSession, *, anyway: bool) -> None:
     """Raise SessionError or RequirementError if this computer cannot replay a session.
 
-    `anyway` accepts another kernel, on which the session may take another course.
+    `anyway` accepts another kernel, on which the session may run differently.
     """
     from wanlab.machine.embedded import find_image
 
@@ -118,6 +118,6 @@ def keep_file(path: Path | bool) -> None:
     if isinstance(path, bool):
         return
     number = 1
-    while (kept := path.with_name(f"{path.stem}-before-rewind-{number}{path.suffix}")).exists():
+    while (renamed := path.with_name(f"{path.stem}-before-rewind-{number}{path.suffix}")).exists():
         number += 1
-    path.rename(kept)
+    path.rename(renamed)

@@ -1,5 +1,4 @@
-"""Whether a machine can carry a topology: what it cannot do, what it lacks, what it does
-differently."""
+"""Checks whether a machine can carry a topology, and warns of what is different in it."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from wanlab.topology.model import Host, Router, Switch, Topology
 
 
 def refuse_incompatible(topology: Topology, traits: MachineTraits, clock: Clock) -> None:
-    """Raise TopologyError for everything that this machine cannot do."""
+    """Raise one TopologyError that lists all parts of the topology that this machine cannot carry."""
     can_move_interfaces = not traits.is_shared and not traits.has_own_kernel
     problems = [
         *(() if can_move_interfaces else _interface_problems(topology)),
@@ -42,8 +41,8 @@ def _scheduler_problems(topology: Topology) -> Iterator[Problem]:
         if host.scheduler == "rt":
             yield Problem(
                 str(host),
-                'the scheduler "rt" needs a kernel that shares real time among groups',
-                'use "cfs", which limits what a host may use of the processors',
+                'the scheduler "rt" needs a kernel with real-time group scheduling',
+                'use "cfs", which limits how much processor time a host may use',
             )
 
 
@@ -52,14 +51,14 @@ def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
     limited = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
     if limited and clock == "virtual":
         yield (
-            f"{', '.join(limited)}: a share of the processors (cpu, cores, scheduler) means nothing on "
-            "virtual time, where computing takes no time"
+            f"{', '.join(limited)}: processor limits (cpu, cores, scheduler) have no effect on virtual "
+            "time, where computing takes no time"
         )
     yield from loop_warnings(topology)
 
 
 NEW_QUEUES = {"dualpi2": (6, 17)}
-"""Kinds of queues that the default kernel does not have, and the Linux that brought them."""
+"""Kinds of queues that the default kernel lacks, and the Linux version that introduced each."""
 
 
 def refuse_new_queues(topology: Topology, release: str) -> None:
@@ -86,7 +85,10 @@ def _version(release: str) -> tuple[int, int] | None:
 
 
 def refuse_missing_programs(topology: Topology) -> None:
-    """Raise RequirementError for the first program that this computer, and so a machine, lacks."""
+    """Raise RequirementError for the first program that is not installed.
+
+    A machine uses the computer's programs, so the topology needs them on this computer.
+    """
     for need in required_programs(topology):
         if shutil.which(need.program, path=ENVIRONMENT["PATH"]) is None:
             raise RequirementError(

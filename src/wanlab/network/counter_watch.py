@@ -1,5 +1,4 @@
-"""A counter watch: the agent reads counters at regular instants and sends what it read in large
-pieces."""
+"""A counter watch: the agent reads counters at regular intervals and sends the readings in batches."""
 
 from __future__ import annotations
 
@@ -16,10 +15,10 @@ OnData = Callable[[int, int, bytes], None]
 
 
 class CounterWatch:
-    """Starts at once.
+    """A watch that starts when it is created.
 
     `on_data` is called with the index of a source (streams come after the sources), the time since
-    the watch began, and what was read.
+    the watch began in ns, and the bytes that were read.
 
     sources   counters, see `agent/counters.py`
     streams   events and packets between the samples, see `agent/tracing.py` and `agent/packets.py`
@@ -49,7 +48,7 @@ class CounterWatch:
             is_clock_read=network.clock == "real",
         )
         self.streams = started["streams"]
-        """What the agent reports about each stream."""
+        """The agent's report about each stream."""
         self.clock_began_ns = started["began_ns"]
         """On the clock of the machine's kernel, which stamps events."""
 

@@ -32,9 +32,7 @@ def network_html(network: Network) -> Html:
         (node.name, node.kind_of_node, _addresses(node, topology), _ports(node, topology))
         for node in topology.nodes
     ]
-    warnings = [
-        together("<br>" * (number > 0), text) for number, text in enumerate(network.warnings)
-    ]
+    warnings = [together("<br>" * (index > 0), text) for index, text in enumerate(network.warnings)]
     return together(
         heading(f"network {topology.name}".strip(), _state(network)),
         table(("node", "is a", "addresses", "ports"), rows),

@@ -95,7 +95,7 @@ class HostService(dict[str, Handler]):
             return
         connection = Connection(self._channel, frame.number, request)
         if handler is None:
-            connection.answer({"error": f"nothing here answers {request['do']!r}"})
+            connection.answer({"error": f"unknown request {request['do']!r}"})
             return
         self._connections[frame.number] = connection
         handler(connection)

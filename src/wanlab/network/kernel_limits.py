@@ -16,8 +16,8 @@ from .runtime import Runtime
 PAGE_BYTES = 4096
 MAX_NEIGHBOURS = 1 << 22
 TCP_SHARES = (1 / 4, 1 / 2, 3 / 4)
-"""Shares of the machine's memory for net.ipv4.tcp_mem: TCP starts to save at the second and refuses
-at the third (ip-sysctl.rst)."""
+"""Shares of the machine's memory for net.ipv4.tcp_mem: above the second TCP moderates its use of
+memory, above the third it refuses allocations (ip-sysctl.rst)."""
 RECEIVED_DROPPED, SENT_DROPPED = 3, 11
 """Positions of the two counters in a line of /proc/net/dev."""
 
@@ -60,7 +60,10 @@ class SilentDrops:
         yield from limit_warnings(self._dropped(namespaces) - self._dropped_before, texts)
 
     def _dropped(self, namespaces: Sequence[str]) -> int:
-        """Count the packets that no queue has counted. Ports of our own kernel never drop any."""
+        """Count the packets that were dropped where no queue counts them.
+
+        In wanlab's own kernel this happens only behind ports (softnet), never at the ports themselves.
+        """
         sources = [["file", ROOT, "/proc/net/softnet_stat"]]
         if not self._runtime.options.traits.has_own_kernel:
             sources += [["file", name, "/proc/net/dev"] for name in namespaces]
@@ -101,7 +104,7 @@ def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
 
 
 def _counters(text: str) -> Iterator[tuple[str, int]]:
-    """Read pairs of lines: names, then numbers."""
+    """Yield (name, value) from pairs of lines: one of names, one of values (/proc/net/netstat)."""
     lines = text.splitlines()
     for names, numbers in zip(lines[::2], lines[1::2], strict=True):
         yield from zip(names.split()[1:], map(int, numbers.split()[1:]), strict=True)

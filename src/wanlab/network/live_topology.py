@@ -1,8 +1,8 @@
 """The topology of a running network, and every change to it: nodes, links, conditions, speeds.
 
 A change is a new topology. Its plan is compared with the plan before, the machine performs the
-operations that were added, and the kernel's queues are read back and compared with what was asked
-for.
+operations that were added, and the kernel's queues are read back and compared with the requested
+conditions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ from .verify import check_shaping
 
 
 class LiveTopology:
-    """Computes the plan when it is created; the machine performs it when the network starts."""
+    """The current topology and its plan.
+
+    The plan is computed when this object is created, and performed when the network starts.
+    """
 
     def __init__(
         self,
@@ -131,7 +134,7 @@ class LiveTopology:
     def check_kernel(self, operations: Sequence[Operation]) -> None:
         """Ask the computer's own kernel whether it can perform all operations, and note warnings.
 
-        RequirementError lists all that it lacks. Nothing to ask where the kernel is ours.
+        RequirementError lists all missing features. Wanlab's own kernel has them all and is not asked.
         """
         options = self._runtime.options
         if options.traits.has_own_kernel:
@@ -153,7 +156,7 @@ class LiveTopology:
     ) -> None:
         """Perform operations of the plan; `on_part` is called after each part of them.
 
-        Start commands run in the working folder, as in MiniEdit; one that fails is a warning, too.
+        Start commands run in the working folder, as in MiniEdit. If one fails, that becomes a warning.
         """
         folder = self._runtime.options.guest_folder
         others = [o for o in operations if not isinstance(o, RunStartCommand)]
@@ -172,13 +175,12 @@ class LiveTopology:
             self._runtime.machine.move_interfaces(names)
 
     def announce(self) -> None:
-        """Let programs inside read the topology; a network inside another one is not announced."""
+        """Let programs inside read the topology, unless this network runs inside another one."""
         if not self._runtime.options.traits.is_shared:
             self._runtime.perform([announcement(self.topology)])
 
     def allow_outside_connections(self) -> None:
-        """Let programs connect to the topology's controllers outside, and where the user allows
-        it."""
+        """Let programs connect to the topology's outside controllers and to `allow_connect`."""
         self._outside_connections.allow(
             [*outside_controllers(self.topology), *self._runtime.options.allow_connect]
         )
@@ -211,7 +213,7 @@ class LiveTopology:
         self._become(without_node(self.topology, name))
 
     def _become(self, topology: Topology) -> None:
-        """Perform what the plan of `topology` adds to the plan so far."""
+        """Make `topology` the current one: perform the operations that its plan adds."""
         operations = self.plan_for(topology)
         self.check_kernel(operations)
         added = added_operations(self.plan, operations)

@@ -58,25 +58,25 @@ class Network(SessionHandle):
     machine     "embedded": our own kernel, booted for it. "native": the computer's own kernel.
                 "here": the machine that this program runs in. Default: "here" if there is one.
     clock       "virtual": time passes only when asked, and results do not depend on the computer.
-                "real": the computer's. "native" has no other, "here" has its machine's.
+                "real": the computer's clock, the only one of "native". "here": its machine's clock.
     wire        "mtu": every packet has at most one MTU, as on a real wire.
                 "gso": up to 64 KB, as on veth.
-    nic         the NIC of every host and router whose port has none of its own:
-                {"tso": "off", "gro": "on", "coalescing": "50us"}, or a Nic.
+    nic         the NIC of hosts and routers where the topology sets none: a Nic, or
+                {"tso": "off", "gro": "on", "coalescing": "50us"}.
     seed        of all random numbers in the machine's kernel.
     folder      the working folder, which programs share with you. Default: the current folder.
     guest_folder
-                where programs in the embedded machine see the working folder. Default: its own path.
+                where programs in the embedded machine see the working folder. Default: the same path.
     sysctls     kernel parameters of every node.
-    line_rate   of the wire out of every port that has no speed of its own; 0 is no limit.
-    memory      of the machine; by default it follows the number of nodes.
+    line_rate   the speed of ports where the topology sets none; 0 means no limit.
+    memory      of the machine. Default: 2 GiB, and 2 MiB for each node.
     allow_connect
                 addresses that programs inside may connect to: ["127.0.0.1:6653"] of your computer.
                 Otherwise they reach only controllers that the topology marks as "outside".
     visible_folders
-                folders below /tmp, /run or /dev that programs may read: a machine has its own there.
-                The rest of your computer is visible in any case.
-    session     a file that records everything that goes in and comes out: see `Network.replay`. With
+                your folders below /tmp, /run or /dev that programs may read. (A machine has its own
+                /tmp, /run and /dev. The rest of your computer is visible in any case.)
+    session     a file that records all input and output of the machine: see `Network.replay`. With
                 True the session is kept without a file, for `rewind` and `branch`; inside a machine
                 True has no effect.
     kernel      of the embedded machine: "6.12", "7.3", a variant of your own (`wanlab kernel list`),
@@ -123,7 +123,7 @@ class Network(SessionHandle):
         )
         refuse_incompatible(topology, self.options.traits, self.options.clock)
         self.host_service = HostService()
-        """Handlers for what programs in the machine may request from this side."""
+        """Handlers for the requests of programs in the machine."""
         self._runtime = Runtime(self.options)
         self._process_log = ProcessLog()
         self._outside_connections = OutsideConnections(self._runtime, self.host_service)
@@ -135,15 +135,18 @@ class Network(SessionHandle):
         self.on_building: ProgressListener = lambda done, of: None
         """Called while the network is built, with the operations performed and all operations."""
         self.warnings = self._live.warnings
-        """What to know before trusting measurements in this network; records keep it."""
+        """Reasons to doubt measurements in this network; records keep them."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
-        """The machine's root namespace: switch ports are there; the course's "client" terminal."""
+        """The machine's root namespace, which holds the switch ports. The course's "client" terminal
+        runs there."""
 
     @classmethod
     def attach(cls) -> Network:
-        """Inside a machine: return the network that it was started with, which outlives its
-        handle."""
-        # The machine's kernel may be another one than the topology's: --kernel comes before it.
+        """Inside a machine: return the network that it was started with.
+
+        That network keeps running when the returned handle is closed.
+        """
+        # The machine may run another kernel than the topology names: --kernel takes precedence.
         network = cls(replace(read_announcement(), kernel=""), machine="here")
         network._is_attached = True
         return network
@@ -165,7 +168,7 @@ class Network(SessionHandle):
         network._own_folder = own_folder
         return network
 
-    # -- what it is -------------------------------------------------------------------------------
+    # -- properties -------------------------------------------------------------------------------
 
     @property
     def topology(self) -> Topology:
@@ -259,17 +262,16 @@ class Network(SessionHandle):
         return self.machine.environment
 
     def end_stalled_process(self) -> None:
-        """Kill the process that keeps virtual time from passing because it computes without a
-        pause.
+        """Kill the process that computes without a pause and so keeps virtual time from passing.
 
         May be called from a signal handler.
         """
         self.machine.end_stalled_process()
 
     def kill(self) -> None:
-        """End the machine at once, whatever it is doing; `close` is still needed.
+        """End the machine at once, whatever it is doing; `stop` is still needed.
 
-        May be called from another thread, in which calls then raise MachineError.
+        May be called from another thread. Calls underway raise MachineError.
         """
         self.machine.kill()
 
@@ -314,10 +316,10 @@ class Network(SessionHandle):
     def confine_programs(self, home: str = "", hidden: Sequence[str | Path] = ()) -> None:
         """Start every program in a sandbox from now on, until `end_confinement`.
 
-        Programs there change nodes, links and kernel parameters as all programs do, but files only
-        for themselves: what runs after the sandbox has ended finds its files as they were. They see
-        the computer's programs and the working folder, which is at `home`, too; `hidden` names more
-        paths to hide. RequirementError unless the machine is embedded.
+        Programs in it can change nodes, links and kernel parameters like any other program, but their
+        changes to files are discarded when the sandbox ends. They see the computer's programs and the
+        working folder, which also appears at `home`. `hidden` names further paths to hide.
+        RequirementError unless the machine is embedded.
         """
         if not self.options.traits.boots_kernel:
             raise RequirementError(
@@ -349,8 +351,8 @@ class Network(SessionHandle):
 
     @property
     def on_time(self) -> TimeListener | None:
-        """Called repeatedly while time passes, with the network's time and, if it is known, the
-        time at which waiting ends; at the end once with both the same."""
+        """Called repeatedly while time passes, with the network's time in ns and, if it is known, the
+        time at which waiting ends; once more at the end, with both equal."""
         return self._runtime.on_time
 
     @on_time.setter
@@ -423,7 +425,8 @@ class Network(SessionHandle):
         self._live.set_link(a, b, words)
 
     def set_port(self, name: str, **words: Unpack[ConditionWords]) -> None:
-        """Change conditions of what leaves through one port; the others stay as they are."""
+        """Change conditions of the packets that leave through one port; the others stay as they
+        are."""
         self._live.set_port(name, words)
 
     def set_link_up(self, a: str, b: str, up: bool) -> None:
@@ -431,11 +434,11 @@ class Network(SessionHandle):
         self._live.set_link_up(a, b, up)
 
     def set_port_up(self, name: str, up: bool) -> None:
-        """Take one end of a link down, or up again, as if its plug were pulled."""
+        """Take one end of a link down, or up again, as if its cable were unplugged."""
         self._live.set_port_up(name, up)
 
     def set_port_speed(self, name: str, speed: str | int) -> None:
-        """Change the line rate of the wire out of one port; 0 is no limit."""
+        """Change the line rate of one port; 0 means no limit."""
         self._live.set_port_speed(name, speed)
 
     def perform(self, operations: Sequence[Operation]) -> None:
@@ -444,7 +447,7 @@ class Network(SessionHandle):
         self._runtime.perform(operations)
 
     def _preemption_warnings(self) -> list[str]:
-        """Only the first preemption: nothing after it is repeatable in any case."""
+        """Warn of the first preemption only: nothing after it is repeatable in any case."""
         return [
             f"not repeatable from {format_time(max(first.time_ns - self._runtime.epoch_ns, 0))}: "
             f"{first.program} computed without system calls"

@@ -14,7 +14,7 @@ DEFAULT_TERMINAL = "xterm-256color"
 class LiveNode:
     """A host or router, or the machine's root namespace, where switches and their ports are.
 
-    `log` notes what is started in it, if it is not None.
+    `log`, unless it is None, lists the processes that are started in the node.
     """
 
     def __init__(
@@ -95,8 +95,7 @@ class LiveNode:
         return process.finish(timeout, check=check)
 
     def wrap(self, arguments: Sequence[str], *, folder: str | None = None) -> list[str]:
-        """Return the command line that runs a program in this node, for a `subprocess.Popen` of
-        yours.
+        """Return the command line that runs a program in this node, for your own `subprocess.Popen`.
 
         `folder`: where it runs, by default the current one. CommandError unless the node is on the
         kernel that this program runs on: inside a machine, and on the native one.

@@ -121,7 +121,7 @@ class NetworkOptions:
 
     @property
     def default_speed_bps(self) -> int | None:
-        """The speed of ports without one of their own; None: as fast as the machine's wires."""
+        """The speed of ports where the topology sets none; None: the machine's line rate."""
         if self.traits.is_shared and self.line_rate_bps != _line_rate_inside_bps():
             return self.line_rate_bps
         return None

@@ -44,27 +44,27 @@ class OutsideConnections:
         address, port = str(connection.request.get("address")), connection.request.get("port")
         if not isinstance(port, int) or (address, port) not in self._allowed:
             connection.answer(
-                {"error": f"{address}:{port} is no controller outside in this topology"}
+                {"error": f"this topology has no outside controller at {address}:{port}"}
             )
             return
         try:
-            end = socket.create_connection((address, port), timeout=CONNECT_TIMEOUT_REAL_S)
+            outside = socket.create_connection((address, port), timeout=CONNECT_TIMEOUT_REAL_S)
         except OSError as error:
             connection.answer({"error": f"{address}:{port}: {error.strerror or error}"})
             return
-        end.settimeout(None)
-        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.on_data = lambda data: self._send(end, data)
-        connection.on_end = lambda: self._close(end)
-        self._open[end] = connection
+        outside.settimeout(None)
+        outside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.on_data = lambda data: self._send(outside, data)
+        connection.on_end = lambda: self._close(outside)
+        self._open[outside] = connection
         connection.send(json.dumps({"connected": True}).encode() + b"\n")
         self._pace()
 
     def serve(self) -> None:
-        """Pass on what has arrived from outside."""
-        for end, connection in list(self._open.items()):
+        """Pass on data that has arrived from outside."""
+        for outside, connection in list(self._open.items()):
             try:
-                data = end.recv(CHUNK, socket.MSG_DONTWAIT)
+                data = outside.recv(CHUNK, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 continue
             except OSError:
@@ -73,19 +73,19 @@ class OutsideConnections:
                 connection.send(data)
             else:
                 connection.end()
-                self._close(end)
+                self._close(outside)
 
     def close(self) -> None:
-        for end in list(self._open):
-            self._close(end)
+        for outside in list(self._open):
+            self._close(outside)
 
-    def _send(self, end: socket.socket, data: bytes) -> None:
+    def _send(self, outside: socket.socket, data: bytes) -> None:
         with contextlib.suppress(OSError):  # a closed connection is noticed when reading
-            end.sendall(data)
+            outside.sendall(data)
 
-    def _close(self, end: socket.socket) -> None:
-        if self._open.pop(end, None) is not None:
-            end.close()
+    def _close(self, outside: socket.socket) -> None:
+        if self._open.pop(outside, None) is not None:
+            outside.close()
             self._pace()
 
     def _pace(self) -> None:
@@ -93,7 +93,7 @@ class OutsideConnections:
 
 
 def outside_controllers(topology: Topology) -> Iterable[tuple[str, int]]:
-    """Return the addresses of the topology's controllers outside."""
+    """Return the addresses of the topology's outside controllers."""
     return (
         (controller.address, controller.port)
         for controller in topology.controllers

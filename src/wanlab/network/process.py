@@ -1,4 +1,4 @@
-"""A process in a node: a thin handle that sends messages and keeps what comes back."""
+"""A process in a node: a thin handle that sends messages and keeps the output."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Process:
         self.counters: dict[str, int] = {}
         self.started_ns = runtime.now_ns
         self.ended_ns: int | None = None
-        self._kept = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
+        self._buffers = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr}
         channel = runtime.machine.channel
         if number is None:
@@ -101,11 +101,11 @@ class Process:
     @property
     def stderr(self) -> str:
         """Standard error so far."""
-        return bytes(self._kept[Kind.STDERR]).decode(errors="replace")
+        return bytes(self._buffers[Kind.STDERR]).decode(errors="replace")
 
     @property
     def output_bytes(self) -> bytes:
-        return bytes(self._kept[Kind.OUTPUT])
+        return bytes(self._buffers[Kind.OUTPUT])
 
     @property
     def number(self) -> int:
@@ -116,7 +116,7 @@ class Process:
     def is_running(self) -> bool:
         return self.status is None
 
-    # -- what you may do with it ------------------------------------------------------------------
+    # -- waiting, input and signals ---------------------------------------------------------------
 
     def wait(self, timeout: str | int | None = None) -> int:
         """Let time pass until it has ended; return its status. CommandError after `timeout`."""
@@ -125,7 +125,8 @@ class Process:
         if self.status is None:
             assert limit_ns is not None
             raise CommandError(
-                f"{self._who()} has not ended within {format_time(limit_ns)}", output=self._tail()
+                f"{self._description()} has not ended within {format_time(limit_ns)}",
+                output=self._tail(),
             )
         return self.status
 
@@ -134,7 +135,7 @@ class Process:
         status = self.wait(timeout)
         assert self.ended_ns is not None
         if check and status != 0:
-            raise CommandError(f"{self._who()} failed", status=status, output=self._tail())
+            raise CommandError(f"{self._description()} failed", status=status, output=self._tail())
         seconds = (self.ended_ns - self.started_ns) / 1e9
         return Finished(self.command, status, self.output, self.stderr, seconds)
 
@@ -142,19 +143,19 @@ class Process:
         """Yield lines of its output as they arrive; time passes while you wait for the next one."""
         position = 0
         while True:
-            end = self._kept[Kind.OUTPUT].find(b"\n", position)
+            end = self._buffers[Kind.OUTPUT].find(b"\n", position)
             if end >= 0:
-                yield self._kept[Kind.OUTPUT][position:end].decode(errors="replace")
+                yield self._buffers[Kind.OUTPUT][position:end].decode(errors="replace")
                 position = end + 1
                 continue
             if not self.is_running:
-                rest = self._kept[Kind.OUTPUT][position:]
+                rest = self._buffers[Kind.OUTPUT][position:]
                 if rest:
                     yield rest.decode(errors="replace")
                 return
-            known = len(self._kept[Kind.OUTPUT])
+            known = len(self._buffers[Kind.OUTPUT])
             self._runtime.run_until_condition(
-                lambda known=known: len(self._kept[Kind.OUTPUT]) > known or not self.is_running  # type: ignore[misc]
+                lambda known=known: len(self._buffers[Kind.OUTPUT]) > known or not self.is_running  # type: ignore[misc]
             )
 
     def write(self, data: str | bytes) -> None:
@@ -207,15 +208,15 @@ class Process:
         self._runtime.note("process", {"number": self._number, "node": node})
 
     def show_on(self, on_output: OutputHandler, on_stderr: OutputHandler | None = None) -> None:
-        """Pass the bytes that it writes from now on to these handlers, and keep no more of them."""
+        """Pass the bytes that it writes from now on to these handlers, and stop keeping them."""
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr or on_output}
 
     def begin_again(self) -> None:
         """Forget the output and the end of the process: a replay starts it again."""
         self.status = self.ended_ns = None
         self.counters = {}
-        for kept in self._kept.values():
-            kept.clear()
+        for buffer in self._buffers.values():
+            buffer.clear()
         self._runtime.machine.channel.adopt_process(self._number, self)
 
     def vanish(self) -> None:
@@ -228,7 +229,7 @@ class Process:
     def output_arrived(self, kind: Kind, data: bytes) -> None:
         handler = self._handlers[kind]
         if handler is None:
-            self._kept[kind] += data
+            self._buffers[kind] += data
         elif not self._runtime.is_replaying:
             handler(data)
 
@@ -248,8 +249,7 @@ class Process:
         merge_stderr: bool,
         credit: int | None,
     ) -> None:
-        """Start it. CommandError, with the status that a shell would report, if that is
-        impossible."""
+        """Start it. If that fails, raise CommandError with the status that a shell would report."""
         machine = self._runtime.machine
         self.has_terminal = terminal is not None
         try:
@@ -268,10 +268,10 @@ class Process:
             machine.channel.forget_process(self._number)
             status = NOT_FOUND if failure.kind == "FileNotFoundError" else NOT_EXECUTABLE
             raise CommandError(
-                f"cannot start {self._who()}: {failure.what}", status=status
+                f"cannot start {self._description()}: {failure.what}", status=status
             ) from None
 
-    def _who(self) -> str:
+    def _description(self) -> str:
         return f"`{self.command}` in {self.node or 'the root namespace'}"
 
     def _tail(self) -> str:

@@ -1,4 +1,4 @@
-"""The origin that a record states: the network that it comes from."""
+"""The provenance of a record: the network, the machine and the tools that produced it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from wanlab.version import VERSION
 
 from .options import NetworkOptions
 
-# Commands that print versions. The programs are the computer's own, so a record names them.
+# Commands that print versions. The programs come from the computer, not from wanlab, so a record
+# states their versions.
 TOOLS = {
     "iperf3": ("iperf3", "--version"),
     "ping": ("ping", "-V"),
@@ -63,7 +64,7 @@ def provenance_of(
 def tool_versions(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the first line that each installed tool prints about its version.
 
-    They run on our side: a machine has the same programs, but time would pass in it.
+    The tools run outside the machine: it has the same programs, but time would pass in it.
     """
     programs = {
         name: (Path(program), arguments)

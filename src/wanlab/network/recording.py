@@ -1,8 +1,8 @@
-"""Records the session of a network: what the machine is, what goes into it, and what comes out.
+"""Records the session of a network: the machine's settings, its input and its output.
 
-Everything enters a machine as frames to its agent, so recording these frames records every way in: the
-Python API, the prompt, terminals, and the page in the browser. A frame is noted when it is sent; then
-the machine's time stands still.
+All input of a machine is frames to its agent. Recording these frames therefore covers the Python
+API, the prompt, terminals, and the page in the browser. A frame is recorded when it is sent, while the
+machine's time stands still.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class NetworkRecording:
     def __init__(self, target: Path | bool, options: NetworkOptions) -> None:
         if options.traits.is_shared:
             raise RequirementError(
-                "a network inside a machine cannot record a session: the machine's is recorded outside",
+                "a network inside a machine cannot record a session: only the whole machine's session "
+                "can be recorded, from outside",
                 "start it with: wanlab python --session FILE SCRIPT",
             )
         self._options = options
@@ -107,21 +108,22 @@ class NetworkRecording:
             left_out = f"{error.filename}: {error.strerror}"
         if self.path is not None:
             print(
-                f"wanlab: the session file has no files of the working folder {folder}: {left_out} "
-                "(a replay elsewhere needs a copy of it; start in a smaller folder to keep its files)",
+                f"wanlab: the session file does not contain the files of the working folder {folder}: "
+                f"{left_out} (a replay elsewhere needs a copy of the folder; to include the files, "
+                "start in a smaller folder)",
                 file=sys.stderr,
             )
         return [], left_out
 
     def note(self, what: str, value: object = None) -> None:
-        """Note what happened now beside the frames."""
+        """Note an event at this instant that is not a frame."""
         self._recorder.note(what, value)
 
     def note_topology(self, topology: Topology) -> None:
         self.note("topology", plain.topology_to_plain(self_contained(topology)))
 
     def note_upload(self, path: Path) -> None:
-        """Note a file of the working folder as our side has written it."""
+        """Note the content of a file that wanlab has written into the working folder."""
         try:
             self.note("upload", upload_lines(self._options.folder, path.resolve()))
         except (OSError, ValueError):

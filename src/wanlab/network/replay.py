@@ -1,8 +1,8 @@
 """Performs a recorded session again, in a fresh machine.
 
-All frames that were sent to the agent are sent again at their instants. The same kernel with the same
-seed then does the same, so what it says can be compared with what was recorded. Afterwards the network
-is as it was at that instant, with its processes, and can go on in another way.
+All frames that were sent to the agent are sent again at their recorded instants. The same kernel with
+the same seed then does the same, so its output can be compared with the recording. Afterwards the
+network is in the state of that instant, with its processes, and can continue differently.
 """
 
 from __future__ import annotations
@@ -70,17 +70,18 @@ def refuse_unrepeatable(session: RecordedSession) -> None:
     header = session.header
     if header["clock"] != "virtual":
         raise SessionError(
-            f"{session.source}: a session on the real clock cannot be replayed: what happened at which "
-            "instant depended on the computer",
+            f"{session.source}: a session on the real clock cannot be replayed: its timing depended on "
+            "the computer",
             "record it on virtual time: --clock virtual",
         )
 
 
 def kernel_of(session: RecordedSession) -> str:
-    """Return the kernel to replay on, as `Network` names it: the usual one if it is the recorded one.
+    """Return the kernel to replay on, as the argument `kernel` of `Network`.
 
-    So a session is replayed wherever the same image is, by whatever name. If nobody here knows the
-    recorded one, return the usual one, which is then compared with it.
+    That is the default kernel ("") if its image is the recorded one, so that the image may have another
+    name here; otherwise the recorded name. If that name is unknown here, it is the default kernel,
+    which `branching.check` compares with the recorded one.
     """
     with suppress(RequirementError):
         if find_image().manifest_hash == session.header["kernel_manifest"]:
@@ -141,7 +142,7 @@ class Replay:
         process_log: ProcessLog,
     ) -> None:
         self._goal = goal
-        self._end_ns = goal.end_ns  # found by looking through the session
+        self._end_ns = goal.end_ns  # kept, because computing it searches the session
         self._runtime = runtime
         self._live = live
         self._host_service = host_service
@@ -151,10 +152,10 @@ class Replay:
             for number, process in runtime.processes.items()
             if isinstance(process, Process)
         }
-        """Handles of before a rewind, which are used again."""
+        """Process handles from before a rewind, which are reused."""
         self.comparison = SessionComparison(goal.session)
         self.processes: dict[int, Process] = {}
-        """All that run, and those that the user had started."""
+        """All processes that the session has started so far, by number."""
         self._starts: dict[int, int] = {}
         self._open_requests: dict[int, Frame] = {}
         self._watches: dict[int, int] = {}
@@ -180,7 +181,7 @@ class Replay:
                 if isinstance(moment, SentPiece):
                     self._repeat(moment)
                 elif isinstance(moment, Event):
-                    self._happen(moment)
+                    self._repeat_event(moment)
             self._advance(self._end_ns)
             runtime.machine.run(FOREVER_NS, lambda: not channel.awaits_answer)
         finally:
@@ -204,12 +205,12 @@ class Replay:
         machine, runtime = self._runtime.machine, self._runtime
         end_ns = self._end_ns - runtime.epoch_ns
 
-        def never() -> bool:
+        def report_time() -> bool:
             if runtime.on_time is not None:
                 runtime.on_time(runtime.now_ns, end_ns)
             return False
 
-        machine.run(max(time_ns, machine.now_ns), never)
+        machine.run(max(time_ns, machine.now_ns), report_time)
 
     def _repeat(self, piece: SentPiece) -> None:
         self._advance(piece.at_ns)
@@ -254,7 +255,7 @@ class Replay:
             return piece
         return replace(piece, frames=frames, data=b"".join(encode(*frame) for frame in frames))
 
-    def _happen(self, event: Event) -> None:
+    def _repeat_event(self, event: Event) -> None:
         runtime = self._runtime
         self._advance(event.at_ns)
         if event.what == "began" and self._goal.speed is not None:
@@ -311,7 +312,7 @@ class Replay:
         self._watches.clear()
 
     def deliver_open_requests(self) -> None:
-        """Let the handlers of now answer the requests that wait for an answer."""
+        """Let the current handlers answer the requests that are still open."""
         for number, frame in list(self._open_requests.items()):
             if frame.json().get("do") in self._host_service:
                 del self._open_requests[number]

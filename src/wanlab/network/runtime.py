@@ -43,8 +43,10 @@ def parts(operations: Sequence[Operation], size: int) -> Iterator[Sequence[Opera
 
 
 class Runtime:
-    """Exists before the machine does, so that nodes can be looked up before a network is
-    started."""
+    """A network's machine, clock and timers.
+
+    It exists before its machine, so that nodes can be looked up before the network is started.
+    """
 
     def __init__(self, options: NetworkOptions) -> None:
         self.options = options
@@ -55,9 +57,9 @@ class Runtime:
         self._timers = Timers()
         self._pace_speeds: dict[str, float] = {}
         self.recording: NetworkRecording | None = None
-        """Notes the session, if that was asked for."""
+        """Records the session; None if it is not recorded."""
         self.is_replaying = False
-        """Whether processes say again what their handlers have seen before."""
+        """Whether processes repeat output that their handlers have received before."""
         self.processes: WeakValueDictionary[int, Listener] = WeakValueDictionary()
         """By the numbers under which the agent knows them."""
 
@@ -108,7 +110,7 @@ class Runtime:
             self.pace_again()
 
     def pace_again(self) -> None:
-        """Set the machine's pace as it was asked for."""
+        """Set the machine's pace to the lowest of the requested speeds."""
         speeds = self._pace_speeds.values()
         self.machine.pace_to_real(bool(speeds), min(speeds, default=1.0))
 
@@ -177,7 +179,7 @@ class Runtime:
         """Perform operations in order. CommandError names the one that failed and shows its
         commands.
 
-        Very many are performed in parts; `on_part` is called after each. No virtual time passes.
+        A long list is performed in parts; `on_part` is called after each. No virtual time passes.
         """
         for part in parts(operations, PART):
             self._perform_part(part)

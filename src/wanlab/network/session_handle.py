@@ -85,11 +85,12 @@ class SessionHandle(ABC):
     def perform_inputs(
         self, session: RecordedSession, environment: Mapping[str, str] | None = None
     ) -> SessionInputs:
-        """Perform in this network what was typed in a session, each input at its instant from now on.
+        """Repeat the inputs of a session in this network, each at its recorded time from now.
 
         Nothing else is taken from the session: not its network, its kernel parameters or its files.
-        `environment` has variables that come before the recorded ones. Return what was started, and
-        what could not be performed. SessionError if it is no session on virtual time.
+        Variables in `environment` replace the recorded ones. The returned object lists the processes
+        that were started, and what could not be performed. SessionError if the session is not on virtual
+        time.
         """
         from .session_inputs import SessionInputs
 
@@ -119,7 +120,7 @@ class SessionHandle(ABC):
             self._own_folder = None
 
     def end_replayed_measurements(self) -> None:
-        """After a replay: end the measurements that were recorded, whose readings nobody uses now."""
+        """After a replay: end the recorded measurements, whose readings nobody uses now."""
         if self._replay is not None:
             self._replay.end_watches()
 
@@ -161,7 +162,7 @@ class SessionHandle(ABC):
         folder     an empty folder to work in; by default a temporary one, which is removed when the
                    network stops
         record     a file for the whole session, the replayed part included; True: no file
-        anyway     accept another kernel, on which the session may take another course
+        anyway     accept another kernel, on which the session may run differently
         speed      at most this many seconds of the network per real second
         on_output  called with the output of processes during the replay
 

@@ -1,9 +1,9 @@
-"""Performs a session's inputs in another network: what was typed, each at its instant.
+"""Repeats a session's inputs in another network, each at its recorded time.
 
-A replay repeats everything, also how the machine was set up, so it repeats what a forged session file
-says. Here only the programs that were started, their inputs and the answers to their requests come from
-the session. The network, its kernel parameters and its files are the caller's, and may be confined (see
-`Network.confine_programs`): that is how work is graded.
+A replay repeats everything, including the setup of the machine, so it cannot be trusted with a forged
+session file. Here only the programs that were started, their inputs and the answers to their requests
+come from the session. The network, its kernel parameters and its files are the caller's, and the
+programs may be confined (see `Network.confine_programs`). Students' work is graded in this way.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .replay import refuse_unrepeatable
 from .runtime import Runtime
 
 REQUEST_LIMIT_NS = 60_000_000_000
-"""How much later than recorded a program may request what is answered."""
+"""How much later than recorded a program may make a request that the session answers."""
 ROOT_FOLDER = "/"
 LINE = "line"
-"""What a prompt requests."""
+"""The "do" of a prompt's request for its next line."""
 
 
 class SessionInputs:
     """The inputs of a session, performed once by `perform`.
 
-    `node` returns a node of the network by its namespace. `environment` has variables that come before
-    the recorded ones.
+    `node` returns a node of the network by its namespace. Variables in `environment` replace the
+    recorded ones.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class SessionInputs:
     ) -> None:
         refuse_unrepeatable(session)
         self.problems: list[str] = []
-        """What could not be performed."""
+        """One sentence about each input that could not be performed."""
         self.processes: list[Process] = []
         """All that were started, in order."""
         self._session = session
@@ -67,7 +67,7 @@ class SessionInputs:
         self._offset_ns = 0
 
     def perform(self) -> None:
-        """Let time pass to the session's end. SessionError if something in it is not as recorded."""
+        """Let time pass to the session's end. SessionError if the session file is malformed."""
         service = self._host_service
         epoch_ns = self._session.epoch_ns
         self._offset_ns = self._runtime.now_ns - epoch_ns
@@ -135,15 +135,17 @@ class SessionInputs:
             process.resize(int(call["rows"]), int(call["columns"]))
 
     def _start(self, call: dict[str, Any]) -> None:
-        arguments = [self._here(word) for word in call["arguments"]]
+        arguments = [self._with_our_folder(word) for word in call["arguments"]]
         if arguments[0] == self._session.header["python"]:
             arguments[0] = "wanlab-python"
-        environment = {name: self._here(value) for name, value in call["environment"].items()}
+        environment = {
+            name: self._with_our_folder(value) for name, value in call["environment"].items()
+        }
         terminal = call["terminal"]
         try:
             process = self._node(call["node"]).start(
                 arguments,
-                folder=self._here(call["folder"]),
+                folder=self._with_our_folder(call["folder"]),
                 environment={
                     **environment,
                     **self._runtime.machine.environment,
@@ -159,7 +161,7 @@ class SessionInputs:
         self._by_number[int(call["number"])] = process
         self.processes.append(process)
 
-    def _here(self, text: str) -> str:
+    def _with_our_folder(self, text: str) -> str:
         """Replace the working folder of the session by ours."""
         theirs = str(Path(self._session.header["guest_folder"]))
         if not theirs.startswith("/") or theirs == ROOT_FOLDER:
@@ -181,7 +183,7 @@ class SessionInputs:
         word = str(request.get("do"))
         self._recorded_requests[int(number)] = (word, self._counts[word])
         self._counts[word] += 1
-        # What is requested waits for the recorded answer.
+        # The request waits here for the recorded answer.
         self._host_service[word] = self._requests[word].append
 
     def _answer(self, frame: Frame, at_ns: int) -> None:
@@ -193,7 +195,7 @@ class SessionInputs:
             if len(requests) <= position:
                 self._note_problem("no prompt asked for the next line; the rest was not performed")
                 raise _PerformedEnough
-            # What follows is as much later as the request was.
+            # The rest of the session is delayed by as much as the request was.
             self._offset_ns = self._runtime.now_ns - at_ns
         if len(requests) <= position:
             return
@@ -206,5 +208,5 @@ class SessionInputs:
         self.problems.append(f"at {format_time(self._runtime.now_ns)}: {text}")
 
 
-class _PerformedEnough(Exception):  # noqa: N818  (an answer, not an error)
+class _PerformedEnough(Exception):  # noqa: N818  (leaves a loop; not an error)
     """The rest of a session cannot be performed."""

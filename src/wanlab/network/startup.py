@@ -23,7 +23,7 @@ from .runtime import Runtime
 
 SECOND_NS = 1_000_000_000
 ProgressListener = Callable[[int, int], None]
-"""Called with the number of operations that have been performed, and of all."""
+"""Called with the number of operations performed so far, and the number of all operations."""
 
 
 class Startup:
@@ -102,13 +102,13 @@ class Startup:
             self._runtime.perform([*memory_limits(options.memory_bytes), *neighbour_limits()])
 
     def _plan_for_kernel(self) -> None:
-        """The plan for the computer's own kernel depends on what that kernel has."""
+        """Compute the plan again if it runs on the computer's kernel, once its features are known."""
         if not self._runtime.options.traits.has_own_kernel:
             self._live.check_kernel(self._live.plan)
             self._live.plan = self._live.plan_for(self._live.topology)
 
     def _begin(self, settles: bool) -> None:
-        """Set the epoch, and start what varies from then on."""
+        """Set the epoch, and start the traces and schedules of links."""
         now_ns = self._runtime.machine.now_ns
         next_second_ns = -(-now_ns // SECOND_NS) * SECOND_NS
         self._runtime.epoch_ns = max(READY_NS, next_second_ns) if settles else now_ns

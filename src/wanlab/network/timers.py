@@ -1,4 +1,4 @@
-"""Timers on the network's clock: actions that happen at an instant, whatever lets time pass."""
+"""Timers: actions that are called at an instant, no matter which call lets time pass."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From one topology to a larger or a smaller one while the network runs.
+"""Changes a topology into a larger or a smaller one while the network runs.
 
-To reach a larger one, perform the operations that its plan adds to the plan before.
+To reach a larger one, perform the operations that its plan adds to the previous plan.
 """
 
 from __future__ import annotations

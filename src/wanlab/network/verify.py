@@ -1,6 +1,6 @@
-"""Reads back from the kernel what a plan has asked for: rate, delay and queue of each shaped port.
+"""Reads the rate, delay and queue of each shaped port back from the kernel, and checks them.
 
-A kernel may round and a tool may misread; a measurement must not rest on what was merely asked for.
+A kernel may round and a tool may misread. A measurement must rest on the actual conditions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_shaping(ports: Iterable[tuple[str, Port]], show_qdiscs: Callable[[str]
         differences = list(_differences(port, qdiscs))
         if differences:
             raise CommandError(
-                f"port {port.name} is not as asked: {'; '.join(differences)}",
+                f"port {port.name} does not have the requested conditions: {'; '.join(differences)}",
                 output=json.dumps(list(qdiscs.values())),
             )
 
@@ -45,7 +45,7 @@ def check_shaping(ports: Iterable[tuple[str, Port]], show_qdiscs: Callable[[str]
 def _differences(port: Port, qdiscs: Qdiscs) -> Iterable[str]:
     _, conditions = port.conditions.states()[0]
     if conditions.trace is not None and "opportunity" not in qdiscs:
-        yield "no delivery by its trace"
+        yield "does not deliver by its trace"
     if conditions.rate_bps is not None:
         rate_bps = qdiscs.get("tbf", {}).get("options", {}).get("rate", 0) * 8
         # The kernel keeps bytes per second.
@@ -58,4 +58,4 @@ def _differences(port: Port, qdiscs: Qdiscs) -> Iterable[str]:
             yield f"delay {delay_ns} ns instead of {conditions.delay_ns}"
     queue = conditions.queue
     if queue is not None and queue.kind != "fifo" and queue.kind not in qdiscs:
-        yield f"no queue {queue.kind}"
+        yield f"has no queue {queue.kind}"
