@@ -185,3 +185,12 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WanlabError, match=r"cannot write .*figure.png: "):
         plot.save(plot.timeline([panel()]), tmp_path / "file" / "figure.png")
+
+
+@pytest.mark.parametrize("ending", [".pdf", ".svg", ".png"])
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"figure{ending}"
+    path.symlink_to("/dev/full")
+    with pytest.raises(WanlabError) as raised:
+        plot.save(plot.timeline([panel()]), path)
+    assert str(raised.value) == f"cannot write {path}: No space left on device"

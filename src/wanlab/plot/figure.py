@@ -182,10 +182,13 @@ def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -
             f"{path}: cannot write a figure as {path.suffix!r}",
             f"use one of {', '.join(_METADATA)}",
         )
+    # If the disk is full, matplotlib's PDF writer hides the error behind an AttributeError.
+    picture = io.BytesIO()
+    with style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
+        figure.savefig(picture, format=path.suffix[1:], metadata=_METADATA[path.suffix])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
-            figure.savefig(path, metadata=_METADATA[path.suffix])
+        path.write_bytes(picture.getvalue())
     except OSError as error:
         raise WanlabError(f"cannot write {path}: {error.strerror}") from error
 
