@@ -23,8 +23,9 @@ Clock = Literal["virtual", "real"]
 MachineKind = Literal["embedded", "native", "here"]
 
 DEFAULT_LINE_RATE_BPS = 40_000_000_000
-# ping takes an uptime below 1 s for "never sent"; a network begins at a round time in any case.
 READY_NS = 10_000_000_000
+"""The machine's time at which a network begins: round, and above 1 s because ping takes a smaller
+uptime for "never sent"."""
 
 
 class MachineDescription(TypedDict):
@@ -47,7 +48,7 @@ class MachineDescription(TypedDict):
 class Preemption:
     """A process computed without system calls until it was preempted.
 
-    When that happened depends on the computer, so what follows does not repeat.
+    The instant depends on the computer, so the run is not repeatable from there on.
     """
 
     time_ns: int
@@ -82,7 +83,7 @@ class Machine(Protocol):
 
     @property
     def next_event_ns(self) -> int:
-        """When the kernel's next event is, on virtual time; FOREVER_NS if that is unknown."""
+        """The instant of the kernel's next event on virtual time; FOREVER_NS if it is unknown."""
         ...
 
     @property
@@ -104,11 +105,11 @@ class Machine(Protocol):
         on_sent: Callable[[bytes], None] | None,
         on_frame: Callable[[Frame], None] | None,
     ) -> None:
-        """Call these with all that is sent to the agent from now on, and with all that it sends."""
+        """From now on, call `on_sent` with the bytes sent to the agent, `on_frame` with its frames."""
         ...
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        """Return the words before a command with which this program can start it in a node.
+        """Return the words to put before a command so that it runs in a node.
 
         CommandError where the machine's kernel is not the one that this program runs on.
         """

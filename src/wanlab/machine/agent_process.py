@@ -30,7 +30,7 @@ class AgentProcess:
     """A running agent and our end of its channel, `socket`.
 
     `prefix` goes before the agent's command, such as a program that makes namespaces. `options` are for
-    the agent itself. `stderr` is a descriptor for what it prints before it is ready; otherwise ours.
+    the agent itself. `stderr` is a descriptor for its messages before it is ready. Default: ours.
     """
 
     def __init__(

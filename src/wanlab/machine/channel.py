@@ -1,6 +1,6 @@
 """The machine's side of the channel to its agent: calls and their answers, processes and their output.
 
-No socket here: bytes come in by `feed`, and go out through the function given at the start.
+This module has no socket: bytes come in through `feed` and go out through `write`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AgentFailure(CommandError):
 
 
 class Channel:
-    """Numbers calls and processes, and matches what the agent sends with these numbers."""
+    """Numbers calls and processes, and matches the agent's frames with these numbers."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
@@ -50,9 +50,9 @@ class Channel:
         self.on_request: Callable[[Frame], None] | None = None
         """Called with each REQUEST, REQUEST_DATA and REQUEST_END frame, after all other frames."""
         self.serve: Callable[[], None] = lambda: None
-        """Called again and again while time may pass, to serve connections outside the machine."""
+        """Called repeatedly while time may pass, to serve connections outside the machine."""
         self.on_frame: Callable[[Frame], None] | None = None
-        """Called with each frame that arrives, before anybody else sees it."""
+        """Called with each frame that arrives, before it is processed."""
         self.is_ready = False
 
     # -- calls ------------------------------------------------------------------------------------
@@ -78,6 +78,7 @@ class Channel:
     # -- processes --------------------------------------------------------------------------------
 
     def new_process(self, listener: Listener) -> int:
+        """Return a number for a process or a watch; `listener` receives its output."""
         number = next(self._numbers)
         self._listeners[number] = listener
         return number
@@ -109,17 +110,17 @@ class Channel:
     def end_request(self, number: int) -> None:
         self._write(encode(Kind.ANSWER_END, number))
 
-    # -- sending again what was sent before -------------------------------------------------------
+    # -- repeating a recorded session -------------------------------------------------------------
 
     def repeat(self, data: bytes, frames: Sequence[Frame]) -> None:
-        """Send `data`, in which these frames end, as it was sent by another channel."""
+        """Send bytes that another channel has sent before. `frames` are the frames that end in them."""
         for frame in frames:
             if frame.kind is Kind.CALL:
                 self._answers[frame.number] = None
         self._write(data)
 
     def adopt_process(self, number: int, listener: Listener) -> None:
-        """Let `listener` have the output of a process whose number was chosen before."""
+        """Pass the output of a process that has a number already to `listener`."""
         self._listeners[number] = listener
 
     @property
@@ -127,17 +128,17 @@ class Channel:
         """The receivers of output: processes and watches."""
         return self._listeners.values()
 
-    def finish_repeating(self, numbers: int) -> None:
-        """Continue with our own calls. `numbers` is the highest number that was used before."""
+    def finish_repeating(self, highest_number: int) -> None:
+        """Continue with our own calls. Their numbers are above the highest that was repeated."""
         self._answers.clear()
-        self._numbers = count(numbers + 1)
+        self._numbers = count(highest_number + 1)
 
     @property
     def awaits_answer(self) -> bool:
         """Whether a call has not been answered."""
         return None in self._answers.values()
 
-    # -- what the agent sends ---------------------------------------------------------------------
+    # -- frames from the agent --------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
         """Process bytes from the agent. PeerError if they break the protocol."""

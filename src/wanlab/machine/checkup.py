@@ -1,7 +1,7 @@
-"""Checks what this computer has of what machines need, and says how to get the rest.
+"""Checks whether this computer has what machines need, and says how to get what is missing.
 
-It starts one machine of each kind, which takes a second. It changes nothing, except that the kernel may
-load modules for what it is asked about.
+It starts one machine of each kind, which takes a second. It changes nothing, except that the computer's
+kernel may load modules when it is asked about their features.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ PROGRAMS = (
 class Finding:
     """The result of one check.
 
-    `says` describes what was found, `remedy` what to do if it is missing. Machines of this `area` cannot
-    run at all without what `is_needed`.
+    `says` describes the result, `remedy` what to do if the thing is missing. If it `is_needed`, machines
+    of this `area` cannot run without it.
     """
 
     area: Area
@@ -117,7 +117,7 @@ def _programs() -> Iterator[Finding]:
 
 
 def _ask_version(path: str, program: Program) -> subprocess.Popen[bytes] | str:
-    """Start a program so that it prints its version. Return why not if it cannot be started."""
+    """Start a program so that it prints its version. If it cannot be started, return the reason."""
     try:
         return subprocess.Popen(
             [path, *program.version],
@@ -155,8 +155,8 @@ def _embedded() -> Iterator[Finding]:
     )
 
     def image() -> str:
-        found = find_image()
-        return f"Linux {found.release}, manifest {found.manifest_hash[:12]}"
+        kernel = find_image()
+        return f"Linux {kernel.release}, manifest {kernel.manifest_hash[:12]}"
 
     def folder() -> str:
         path = choose_memory_folder(MEMORY_BYTES, Path.cwd())
@@ -200,7 +200,7 @@ def _embedded() -> Iterator[Finding]:
 def _check(
     area: Area, name: str, check: Callable[[], str], remedy: str = "", is_needed: bool = False
 ) -> Finding:
-    """Call `check`, which returns its findings, or raises WanlabError or OSError."""
+    """Call `check`, which returns a description, or raises WanlabError or OSError."""
     try:
         return Finding(area, name, True, check(), remedy, is_needed)
     except WanlabError as error:
@@ -263,7 +263,7 @@ COMMITTED_BYTES = 256 << 20
 
 
 def _overcommit() -> str:
-    """Linux, Documentation/mm/overcommit-accounting.rst."""
+    """Check that the kernel may reserve memory (Linux, Documentation/mm/overcommit-accounting.rst)."""
     if (VM / "overcommit_memory").read_text(encoding="ascii").strip() != STRICT:
         return "allowed"
     sizes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())

@@ -1,4 +1,4 @@
-"""The calls that a machine's side can make to its agent, one method each.
+"""The calls to a machine's agent, one method each.
 
 Each method has the name and the arguments of the agent's function for it (`calls_of` in
 `wanlab.agent.serve`). It returns when the agent has answered. Every method raises AgentFailure if the
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wanlab.operations import Request
 
 Source = Sequence[object]
-"""Which counter to read: see `wanlab.agent.counters`."""
+"""A description of the counter to read: see `wanlab.agent.counters`."""
 
 
 class Call(Protocol):
@@ -195,7 +195,7 @@ class AgentClient:
         algorithms: Sequence[str],
         sysctls: Sequence[tuple[str, str]],
     ) -> ProbeResult:
-        """Try what the kernel can do."""
+        """Find out which of these features the kernel has, by trying each."""
         return cast(
             "ProbeResult",
             self._call(

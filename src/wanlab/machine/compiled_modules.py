@@ -1,8 +1,8 @@
 """Compiles Python's modules for machines, which see them read-only.
 
-Without this, each machine would compile them again. It would also read the files of modules whose
-compiled form is out of date, which takes other system calls than reading what is up to date: programs
-would see slightly different times in two installations of the same modules.
+Without this, each machine would compile them again. It would also read the source of modules whose
+compiled form is out of date. That takes different system calls, so programs would see slightly different
+times in two installations of the same modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LIBRARIES = (
     *("matplotlib", "mpl_toolkits", "numpy", "PIL", "contourpy", "cycler", "dateutil", "fontTools"),
     *("kiwisolver", "packaging", "pyparsing", "msgspec", "six", "typing_extensions"),
 )
-"""What programs inside import to draw figures."""
+"""Libraries that programs inside a machine import to draw figures."""
 MAX_SIZE = 0xFFFFFFFF
 
 

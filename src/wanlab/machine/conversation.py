@@ -1,11 +1,11 @@
 """A machine's conversation with its agent: it lets time pass until the agent has answered.
 
-    channel    frames: what has been called, what has been answered
+    channel    frames: the calls that were made, and their answers
     loop       waits, and lets time pass
     agent      the calls, as methods
 
-All machines have the same conversation; they differ in their loop, and in what it means that the
-agent is gone.
+All machines have the same conversation. They differ in their loop, and in the reasons for which the
+agent can end.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Loop(Protocol):
 class Conversation:
     """Calls the agent, and answers the requests of programs while it waits.
 
-    `explain_end` makes the error to raise when the connection has been closed. `console` returns what
-    the machine printed, for other errors. `serves`: whether requests are answered at all.
+    `explain_end` returns the error to raise when the connection has been closed. `console` returns the
+    machine's printed output, for other errors. `serves`: whether requests are answered at all.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class Conversation:
         self.run(FOREVER_NS, lambda: self._channel.is_ready)
 
     def call(self, name: str, /, **arguments: object) -> object:
-        """Make a call and wait for its answer. AgentFailure, MachineError."""
+        """Make a call and return its answer. AgentFailure if it fails, MachineError if the machine
+        ends."""
         self.refuse_fork()
         number = self._channel.call(name, **arguments)
         self.run(FOREVER_NS, lambda: self._channel.is_answered(number))
@@ -105,10 +106,10 @@ class Conversation:
         self._loop.close()
 
     def _serving(self, stop: Callable[[], bool]) -> Callable[[], bool]:
-        """Return `stop` with requests served first; virtual time stands still meanwhile.
+        """Return a function that serves requests and then returns `stop()`.
 
-        A request waits until the machine is settled, so that what a program printed before it made the
-        request arrives first.
+        Virtual time stands still while requests are served. A request waits until the machine is
+        settled, so that earlier output of the program arrives before its request.
         """
         channel = self._channel
 

@@ -2,9 +2,10 @@
 
     /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`
     /run/wanlab/python        on PYTHONPATH: wanlab, and `wanlab.mininet` under the name mininet
-    /run/wanlab/machine.json  a description of the machine; programs inside know by it where they are
+    /run/wanlab/machine.json  a description of the machine, by which programs recognise that they are in
+                              one
 
-The variables are the same on every computer: the user's own would make runs differ.
+The variables are the same on every computer, because the user's own would make runs differ.
 """
 
 from __future__ import annotations
@@ -50,18 +51,19 @@ FOLDERS_USED_INSIDE = (
     "topology",
     "topology/files",
 )
-"""What programs inside import that make or watch networks. The agent is compiled before it starts."""
+"""Packages that programs inside import to make or watch networks. (The agent is compiled before it
+starts.)"""
 
 
 def guest_environment(about: Mapping[str, object]) -> GuestEnvironment:
-    """Return what the agent is to install. `about` becomes machine.json."""
+    """Return the programs and packages for the agent to install. `about` becomes machine.json."""
     for folder in FOLDERS_USED_INSIDE:
         compile_ahead(PACKAGE / folder)
     return {
         "programs": {
             **programs(),
             "wanlab-python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
-            # Started often, so without anything that takes Python long to load.
+            # It is started often, so Python is run without everything that makes it slow to start.
             "wanlab-traffic": (
                 f'#!/bin/sh\nexec "{sys.executable}" -I -S -B -X utf8 "{PACKAGE}/generator" "$@"\n'
             ),

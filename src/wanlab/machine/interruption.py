@@ -1,10 +1,10 @@
-"""Holds back Ctrl-C while a machine is being talked to, so that it never breaks off half a message.
+"""Delays Ctrl-C during an exchange with a machine, so that it never cuts a message in half.
 
 Python raises KeyboardInterrupt between any two instructions: for example after the kernel was found to
-be waiting and before it is allowed to go on. Then each side would wait for the other for ever. So a
-SIGINT during a conversation is only noted, and its handler (of Python, a notebook or a command line)
-runs at the next point at which the conversation may be left. A second SIGINT is not held back, and
-then the handler runs for both.
+be waiting and before it is allowed to continue. Then each side would wait for the other for ever. So a
+SIGINT during an exchange is only noted, and its handler (of Python, a notebook or a command line)
+runs at the next point at which the exchange may be left. A second SIGINT is not delayed, and then the
+handler runs for both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Handler = Callable[[int, FrameType | None], object]
 
 @contextlib.contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Let signals that end a program wait until the body is done."""
+    """Delay signals that end a program until the body is done."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -32,7 +32,7 @@ def signals_blocked() -> Iterator[None]:
 
 
 class Interruption:
-    """Use `with interruption:` around a conversation, and call `allow` or `allow_during` in it often."""
+    """Use `with interruption:` around an exchange, and call `allow` or `allow_during` in it often."""
 
     def __init__(self) -> None:
         self._depth = 0

@@ -8,7 +8,10 @@ from .traits import EMBEDDED, NATIVE, MachineTraits
 
 
 def traits_of(kind: MachineKind) -> MachineTraits:
-    """RequirementError for "here" if this program does not run inside a machine."""
+    """Return the traits of a kind of machine.
+
+    RequirementError for "here" if this program does not run inside a machine.
+    """
     if kind == "here":
         return here_traits()
     return NATIVE if kind == "native" else EMBEDDED

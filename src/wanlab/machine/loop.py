@@ -16,7 +16,7 @@ from .interruption import Interruption
 CHUNK_BYTES = 1 << 18
 POLL_REAL_S = 0.01
 MAX_WAIT_REAL_S = 3600.0
-# epoll rounds up to whole milliseconds, and the kernel may let it be late by a thousandth of its time
+# epoll rounds up to whole milliseconds, and the kernel may end it late by a thousandth of the timeout
 # (`select_estimate_accuracy`). So we wait for nearly all of the time, repeatedly, and sleep the rest.
 EPOLL_GRAIN_S = 0.002
 NEARLY = 0.99
@@ -68,7 +68,7 @@ class RealLoop:
 
     @property
     def next_event_ns(self) -> int:
-        return FOREVER_NS  # nobody knows
+        return FOREVER_NS  # unknown on the real clock
 
     def send(self, data: bytes) -> None:
         """Queue bytes for the agent; `run` sends them."""
@@ -79,7 +79,7 @@ class RealLoop:
         return 0.0
 
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
-        """Ask `stop` often while `wanted`: something outside the machine may have to be served."""
+        """Call `stop` often while `wanted`: a connection outside the machine may have to be served."""
         self._polls_outside = wanted
 
     def settle(self) -> None:

@@ -1,14 +1,14 @@
-"""Notes of the machines that are running, so that what a killed program leaves can be found.
+"""Notes of the machines that are running, so that those of killed programs can be found.
 
 A machine ends with the program that started it, however that ends, because its channel is closed then.
 Only another process that holds our end of the channel, such as one that the program had forked, can keep
-it alive. So while a machine runs, a file of the user's notes it:
+it alive. So while a machine runs, there is a note of it, a file in the user's home folder:
 
     {"owner": [pid, start], "machine": [pid, start], "kind": "embedded", "system": "..."}
 
-A process is the one that was noted if its pid and its start time (in clock ticks since the boot) are
-the same, and the note is of this computer (home folders may be shared), this boot and this PID
-namespace: "system". A note is stale when its owner has ended. Processes are never recognised by name.
+A process is the one in the note if its pid and its start time (in clock ticks since the boot) are the
+same, and the note is from this computer (home folders may be shared), this boot and this PID namespace:
+"system". A note is stale when its owner has ended. Processes are never recognised by name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUFFIX = ".run"
 
 @dataclass(frozen=True)
 class MachineNote:
-    """The note of a machine, and the file that it is in."""
+    """The note of a machine, and its file."""
 
     file: Path
     kind: str
@@ -46,9 +46,9 @@ class MachineNote:
 
 
 def write(kind: str, pid: int) -> Path | None:
-    """Note a machine of this program by its process; None where no file can be written.
+    """Write the note of a machine of this program, and return its file; None if that is impossible.
 
-    This also removes notes of killed programs of which nothing is left.
+    `pid` is the machine's process. Notes whose program and machine have both ended are removed.
     """
     for note in read_all():
         if note.is_stale and not note.machine.is_running():

@@ -27,14 +27,14 @@ BUILDING = "building-"
 
 @dataclass(frozen=True)
 class StaleItem:
-    """`remove` removes what `what` describes, and nothing else."""
+    """Something that a killed program has left. `remove` removes exactly what `what` describes."""
 
     what: str
     remove: Callable[[], None]
 
 
 def find_stale() -> list[StaleItem]:
-    """Return what could be removed. Removes nothing."""
+    """Return everything that could be removed, without removing it."""
     return [
         *_machines_of_killed_programs(),
         *_folders_of_killed_programs(),

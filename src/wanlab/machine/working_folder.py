@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wanlab.errors import RequirementError
 
-# What a machine makes for itself: over these folders nothing of the computer's may be mounted.
+# Folders that a machine makes itself. No folder of the computer may be mounted over them.
 OWN_FOLDERS = ("/", "/boot", "/dev", "/etc", "/proc", "/run", "/sys")
 OWN_TREES = ("/dev", "/proc", "/sys", "/run/wanlab")
 SHARED_IN_OWN_TREES = ("/dev/shm", "/dev/mqueue")
@@ -39,9 +39,9 @@ def _is_own(path: Path) -> bool:
 
 
 def can_be_shared(folder: Path, guest_folder: str = "") -> bool:
-    """Whether a machine can share this folder; if not, say so on standard error, once.
+    """Return whether a machine can share this folder; if not, warn once on standard error.
 
-    A container's usual folder is `/`. There programs run, but what they write is lost.
+    A container's usual folder is `/`. Programs run there, but the files that they write are lost.
     """
     mount_point = Path(guest_folder or folder)
     # With `/` the kernel could write everywhere, wherever the folder is mounted.

@@ -37,7 +37,7 @@ NO_DEFAULT_INTERFACES = (
 )
 LOADED_ALGORITHMS = "reno,cubic,bbr"
 SOCKET_BYTES = 1 << 20
-# The kernel starts sooner where its heap is not put at random: patch 35 of the kernel.
+# The kernel boots faster if its heap is not at a random address (kernel/patches/0035).
 ADDR_NO_RANDOMIZE = 0x0040000
 CONSOLE_TAIL_BYTES = 8192
 END_REAL_S = 10.0
@@ -56,7 +56,7 @@ class BootOptions:
     virtual: bool
     seed: int
     line_rate_mbps: int
-    """Line rate of the wire out of every new port; 0 is no limit."""
+    """Line rate of every new port; 0 means no limit."""
 
 
 def command_line(
@@ -203,7 +203,7 @@ class KernelProcess:
         return self._process.pid
 
     def console(self) -> str:
-        """Return the end of what the kernel printed, at most 8 KB."""
+        """Return the end of the kernel's output, at most 8 KB."""
         size = os.fstat(self._console).st_size
         data = os.pread(self._console, CONSOLE_TAIL_BYTES, max(0, size - CONSOLE_TAIL_BYTES))
         return data.decode(errors="replace").replace("\r", "")
@@ -228,8 +228,11 @@ class KernelProcess:
         return is_stopped(self.pid)
 
     def processor_share(self, real_s: float) -> float:
-        """Watch the kernel for `real_s`; return the processors that it and its processes used: at
-        most 1, because only one of them runs at a time. 0 where the computer does not say."""
+        """Return the share of a processor that the kernel and its processes use during `real_s`.
+
+        It is at most 1, because only one of them runs at a time, and 0 if the computer does not report
+        it.
+        """
         before_ns, before = processor_ns(self.pid), time.monotonic_ns()
         time.sleep(real_s)
         return (processor_ns(self.pid) - before_ns) / (time.monotonic_ns() - before)
@@ -237,7 +240,7 @@ class KernelProcess:
     def end(self) -> None:
         """End the kernel and all its processes, whatever it is doing.
 
-        It also ends if we are interrupted meanwhile: a suspended kernel does not end by itself.
+        It is killed even if the wait is interrupted: a suspended kernel does not end by itself.
         """
         self.pipes.close()
         try:

@@ -10,9 +10,8 @@ who started it. Before it starts, the process gives up what it does not need:
   memory, the memory of other processes.
 
 Both hold for every process of the machine and cannot be undone. A program that starts machines for
-others can confine itself first (`confine_files`): what a machine may do is then the intersection of
-the two. See docs/security.md;
-Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
+others can confine itself first (`confine_files`): a machine may then do only what both allow.
+See docs/security.md; Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _RULE_PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
 _SECCOMP_MODE_FILTER = 2
 
-# Access rights to files, in the order of their bits, and the Landlock version that brought them.
+# Access rights to files, in the order of their bits, and the Landlock version that introduced each.
 _RIGHTS = {
     name: (bit, version)
     for bit, (name, version) in enumerate(
@@ -102,7 +101,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 PARTS = ("no_new_privs", "landlock", "seccomp")
-"""What a confinement consists of. Old kernels lack Landlock; a container may forbid any of them."""
+"""The parts of a confinement. Old kernels lack Landlock; a container may forbid any part."""
 
 
 def landlock_version() -> int:
@@ -140,7 +139,7 @@ class Confinement:
 
 def prepare_confinement(writable: Iterable[Path]) -> Confinement:
     """Allow reading everywhere, and writing below the folders named."""
-    _filter()  # made here: between fork and exec as little as possible happens
+    _filter()  # made now, because as little as possible may happen between fork and exec
     rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
     return Confinement(_ruleset(rules))
 
@@ -212,7 +211,7 @@ def missing_parts() -> list[str]:
 
 
 def warn_once(missing: Iterable[str]) -> None:
-    """Say on standard error, once per process, what keeps the kernel from being confined."""
+    """Warn on standard error, once per process, that parts of the confinement are missing."""
     global _has_warned
     if (names := ", ".join(missing)) and not _has_warned:
         _has_warned = True
@@ -227,7 +226,7 @@ _has_warned = False
 
 
 def _size(version: int) -> int:
-    """Older kernels know a shorter structure, and refuse a longer one only if it is not zero."""
+    """Return the size of the ruleset's attributes in this version of Landlock."""
     fields = 3 if version >= _SCOPE_VERSION else 2 if version >= _TCP_VERSION else 1
     return 8 * fields
 
@@ -248,7 +247,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _bits_of_files() -> int:
-    """The rights that a rule for a single file may hold."""
+    """Return the bits of the rights that a rule for a single file may hold."""
     names = ("execute", "write_file", "read_file", "truncate", "ioctl_dev")
     return sum(1 << _RIGHTS[name][0] for name in names)
 

@@ -1,6 +1,6 @@
-"""Build a kernel when it is first used, and name the kernels that there are.
+"""Builds a kernel when it is first used, and lists the kernels that can be built.
 
-The recipe is beside the package in a checkout; an installed wanlab has only the kernels that were built.
+The recipe is beside the package in a checkout. An installed wanlab has no recipe, only built kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from wanlab.errors import RequirementError, did_you_mean
 
 PROCESSOR_MINUTES = 10
-"""What a build takes on one idle processor."""
+"""The duration of a build on one idle processor."""
 
 
 def recipe_program() -> Path:
@@ -32,7 +32,7 @@ def can_build(name: str) -> bool:
 def build(name: str, built: Collection[str]) -> None:
     """Build the kernel of that name, and say on standard error how long that takes.
 
-    RequirementError if there is no such kernel (the hint names those that there are) or no recipe.
+    RequirementError if there is no such kernel (the hint names the existing ones) or no recipe.
     """
     program = recipe_program()
     if not program.exists():

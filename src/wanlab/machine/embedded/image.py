@@ -7,8 +7,8 @@ The recipe in `kernel/` builds it into a folder of the user's cache that is name
     modules.builtin  the drivers that it contains; modprobe succeeds for them
     manifest.json    its name, every input of the build, and size and SHA-256 of the files above
 
-A kernel is chosen by its name ("6.12", "7.3", or that of a variant) or by its folder. This folder is
-all that wanlab knows about the recipe; `first_use` asks the recipe for what is not built.
+A kernel is chosen by its name ("6.12", "7.3", or that of a variant) or by its folder. A kernel that has
+not been built is built by `first_use`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IMAGE_VARIABLE = "WANLAB_KERNEL"
 """The environment variable with the name or folder of the kernel to boot if a network names none."""
 DEFAULT_KERNEL = "6.12"
 """The default of kernel/recipe.toml."""
-# User-Mode Linux has no other; see docs/decisions/0030-arm64.md.
+# User-Mode Linux supports no other; see docs/decisions/0030-arm64.md.
 ARCHITECTURE = "x86_64"
 MANIFEST_FILE = "manifest.json"
 SOURCE_PACKAGE = "linux-source-"
@@ -169,10 +169,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @cache
 def _digest(path: Path, identity: tuple[int, ...]) -> str:
-    """Return a file's SHA-256. A kernel's takes 10 to 50 ms, a tenth of the start of a machine.
+    """Return a file's SHA-256, computed once per process.
 
-    So it is computed once for a program that starts many. Any change of the file changes its
-    `identity`: device, inode and times.
+    For a kernel it takes 10 to 50 ms, a tenth of the start of a machine. Any change of the file changes
+    its `identity`: device, inode and times.
     """
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

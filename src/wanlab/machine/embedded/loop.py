@@ -31,7 +31,8 @@ MAX_UNDELIVERED_BYTES = 4 << 20
 # No more than a socket takes in one piece. Each piece wakes the kernel, which asks for the time; a RUN
 # that arrives while it asks for a second one would be lost (`time_travel_handle_message`).
 MAX_SEND_BYTES = 32768
-# What a process that spins pays at a time (kernel/patches/0026), and how long to wait at most.
+# The virtual time that a spinning process is charged at once (kernel/patches/0026), and how long to wait
+# for it to stop spinning.
 MAX_CHARGE_NS = 2048
 MAX_UNSETTLED_NS = 1_000_000
 STALL_REAL_S = 10.0
@@ -44,13 +45,13 @@ POLL_REAL_S = 0.01
 
 
 class VirtualLoop:
-    """Turns the calendar.
+    """Lets virtual time pass, as the calendar decides.
 
     `on_data` gets the bytes that the agent sends. `on_stall` is called with the real seconds for which
     virtual time has not passed. `check_computing` is called repeatedly while nothing comes from the
     kernel, and returns whether a process has been found that computes without system calls.
-    `is_stepping` says that something waits for the kernel to be settled, so that it has to be asked
-    back after each event.
+    `is_stepping` says that a request waits for the kernel to be settled, so that the kernel has to
+    return control after each event.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class VirtualLoop:
         self._is_paced, self._speed = False, 1.0
         self._paced_from = (0.0, 0)
         self.computed_real_s = 0.0
-        """Without waiting for the real clock."""
+        """Real time that the kernel has computed, without waits for the real clock."""
         self.give_up_at_real_s: float | None = None
-        """On the real clock: a kernel that still runs then counts as lost."""
+        """If the kernel still runs at this real time (time.monotonic), it counts as lost."""
         self.on_sent: Callable[[bytes], None] | None = None
         """Called with the bytes that were sent to the agent at this instant."""
 
@@ -132,10 +133,11 @@ class VirtualLoop:
             self._calendar.adapt_time_slice(computed_real_s, self.now_ns - before_ns)
 
     def _end_of_grant(self, until_ns: int) -> int:
-        """Return when to ask the kernel back.
+        """Return the instant at which the kernel has to return control.
 
-        With more to send or to settle that is after each event: the instant at which the kernel
-        receives it must not depend on the time slice, which depends on this computer.
+        If there is data to send or the machine has to settle, that is after the next event. The instant
+        at which the kernel receives the data must not depend on the time slice, which depends on this
+        computer.
         """
         if not self._outgoing and not self._is_stepping():
             return until_ns
@@ -144,9 +146,9 @@ class VirtualLoop:
     def is_settled(self) -> bool:
         """Whether all work of this instant is done.
 
-        It is when the kernel's next event is further away than what a spinning process pays at a time.
-        Asked repeatedly, this becomes true after MAX_UNSETTLED_NS in any case, because a process may
-        spin without end.
+        That is so if the kernel's next event is further away than one charge of a spinning process. If
+        called repeatedly, this returns True after MAX_UNSETTLED_NS in any case, because a process may
+        spin for ever.
         """
         if self._calendar.next_event_ns - self.now_ns <= MAX_CHARGE_NS:
             self._unsettled_since_ns = self._unsettled_since_ns or self.now_ns
@@ -213,10 +215,10 @@ class VirtualLoop:
         while self._receive_from_agent():
             pass
 
-    def _timeout_real_s(self, longest_s: float) -> float:
+    def _timeout_real_s(self, max_s: float) -> float:
         if self.give_up_at_real_s is None:
-            return longest_s
-        return min(longest_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
+            return max_s
+        return min(max_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
 
     def _receive_from_calendar(self) -> None:
         data = receive(self._calendar_socket)
@@ -233,9 +235,9 @@ class VirtualLoop:
     def _send_outgoing(self) -> None:
         """Send queued data, and wait until the kernel has booked it as an event of now.
 
-        This waits while the kernel has other events now. It may have noted already that there is input,
-        and then it cannot be seen whether it will ask for more than the time; a RUN that meets a request
-        is lost.
+        Nothing is sent while the kernel has other events at this instant. It may have noted input
+        already. Then the loop cannot see whether it will ask for more than the time, and a RUN that
+        crosses a request is lost.
         """
         if not self._outgoing:
             return
@@ -261,8 +263,11 @@ class VirtualLoop:
                 self._on_stall(STALL_REAL_S)
 
     def _has_unread_data(self) -> bool:
-        """Whether the agent has not yet read what was sent before. The kernel may have noted that there
-        is input and not yet have told the agent: more data would not be a new event."""
+        """Whether the agent has not yet read the data that was sent before.
+
+        The kernel may have noted this input without having woken the agent: more data would not be a new
+        event.
+        """
         unread = fcntl.ioctl(self._pipes.to_agent, termios.TIOCOUTQ, b"\0" * 4)
         return int.from_bytes(unread, sys.byteorder) > 0
 

@@ -40,22 +40,22 @@ SETTLE_REAL_S = 1.0
 IDLE_PID = "0"
 HALT_REAL_S = 5.0
 BOOT_REAL_S = 600.0
-"""Longer than any boot takes, on a computer with many times more to do than processors."""
+"""Longer than any boot takes, even on a heavily loaded computer."""
 STALL_SAMPLE_REAL_S = 0.2
 BUSY_SHARE = 0.2
-"""A machine that gets less of a processor does not stall: the computer is busy."""
+"""A machine with a smaller share of a processor has not stalled: the computer is busy."""
 
 StallReport = Callable[[str], None]
 
 
 class EmbeddedMachine:
-    """Boots at once. Ends at `close`, and when this process ends for whatever reason.
+    """A machine that boots when it is created. It ends at `close`, or when this process ends.
 
     visible_folders  more folders of the computer that programs may read, wherever they are
     seed             the seed of its random numbers
-    line_rate_bps    of the wire out of every port; 0 is no limit
-    about            what machine.json says besides the machine's own description
-    guest_folder     where the working folder is mounted; empty means at its own path
+    line_rate_bps    the line rate of every port; 0 means no limit
+    about            further entries of machine.json, besides the machine's own description
+    guest_folder     where the working folder is mounted; "" means at the same path
     kernel           the name or the folder of the kernel to boot
     on_stall         called with a message when a process keeps virtual time from passing
     """
@@ -93,7 +93,7 @@ class EmbeddedMachine:
         with contextlib.ExitStack() as failed:
             self._cpu = ClaimedCpu()
             failed.callback(self._cpu.release)
-            with signals_blocked():  # a suspended kernel that nobody knows would stay for ever
+            with signals_blocked():  # a suspended kernel without a handle would stay for ever
                 self._kernel = KernelProcess(
                     BootOptions(
                         image=self.image,
@@ -223,7 +223,7 @@ class EmbeddedMachine:
     # -- inside -----------------------------------------------------------------------------------
 
     def _await_agent(self) -> None:
-        """Wait until the machine has booted. A kernel that never does so is given up."""
+        """Wait until the machine has booted. MachineError if it has not after BOOT_REAL_S."""
         deadline = self._loop.give_up_at_real_s = time.monotonic() + BOOT_REAL_S
         try:
             self._conversation.await_agent()
@@ -298,9 +298,9 @@ class EmbeddedMachine:
 
 
 def explain_stall(real_s: float, program: str, processor_share: float) -> str:
-    """Say why virtual time has not passed.
+    """Return a sentence that says why virtual time has not passed.
 
-    program           what runs in the machine; empty for the kernel itself
+    program           the process that runs in the machine; "" for the kernel itself
     processor_share   how much of a processor the machine got; 0 if that is not known
     """
     stall = f"virtual time has hardly passed for {real_s:.0f} s: "
@@ -322,7 +322,7 @@ def _count_memory_kills() -> int:
 
 
 def explain_end(status: int | None, console: str) -> MachineError:
-    """Say why a kernel ended, from its exit status (None: it has not ended) and its console."""
+    """Return why a kernel ended, from its exit status (None: it has not ended) and its console."""
     # The kernel checks the host before it starts (start_up.c, patch 20).
     lacking = re.search(r"The host lacks: (.*)", console)
     if lacking:

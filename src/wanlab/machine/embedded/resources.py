@@ -1,9 +1,9 @@
 """Checks and claims a machine's share of the computer: memory, disk and one CPU.
 
 The kernel's memory is one sparse file, unlinked as soon as it is made, in a folder that allows shared
-executable mappings. Its size is the same on every computer, because results could depend on it; how
-much of it is used depends on the network. So only what no network can do without is required, and a
-computer of 2 GB runs small ones.
+executable mappings. Its size is the same on every computer, because results could depend on it. How
+much of it is used depends on the network. So a machine requires only the memory that every network
+needs, and a computer with 2 GB can run small networks.
 
 The kernel and its processes run on one CPU, because a system call of a guest process is a switch
 between two processes of the computer, which costs several times more across CPUs.
@@ -25,16 +25,16 @@ from ..control_group import available_memory_bytes
 
 MIN_OPEN_FILES = 30
 ADDRESS_SPACE_BYTES = 256 << 20
-"""What the kernel's process maps beside its memory."""
+"""Address space that the kernel's process maps besides its memory."""
 MIN_MEMORY_BYTES = 100 << 20
-"""What a machine of two nodes takes, and some more."""
+"""The memory of a machine with two nodes, and a reserve."""
 FREE_SHARE = 16
-"""Beside that, this share of the machine's memory has to be free: more nodes get and need more."""
+"""In addition, a sixteenth of the machine's memory has to be free: larger networks get and need more."""
 RAISE_MEMORY_LIMIT = "give the container, job or unit more memory"
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
-def least_memory_bytes(memory_bytes: int) -> int:
+def min_memory_bytes(memory_bytes: int) -> int:
     """Return how much of a machine's memory has to be available at its start.
 
     `./dev bench start` measured 68 MB of 2 GB with two hosts, and 500 MB of 4 GB with 1000.
@@ -45,8 +45,8 @@ def least_memory_bytes(memory_bytes: int) -> int:
 def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path:
     """Return a folder for the kernel's memory file: the first that can hold all of it.
 
-    If none can, return the one with the most space. RequirementError says what is wrong with each
-    if all have less than a small network takes. The working folder comes last: in a container it
+    If none can, return the one with the most space. If that is too little even for a small network,
+    RequirementError says what is wrong with each. The working folder comes last: in a container it
     may be the only one that can be written to.
     """
     reasons = []
@@ -63,18 +63,18 @@ def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path
             return Path(name)
         reasons.append(f"{name}: only {format_size(free_bytes[name])} free")
     largest = max(free_bytes, key=free_bytes.__getitem__, default="")
-    least_bytes = least_memory_bytes(memory_bytes)
-    if largest and free_bytes[largest] >= least_bytes:
+    min_bytes = min_memory_bytes(memory_bytes)
+    if largest and free_bytes[largest] >= min_bytes:
         return Path(largest)
     raise RequirementError(
-        f"no folder can hold {format_size(least_bytes)} of memory for the machine: "
+        f"no folder can hold {format_size(min_bytes)} of memory for the machine: "
         f"{'; '.join(reasons)}",
         "set TMPDIR to a folder with enough space, on a file system mounted without noexec",
     )
 
 
 def _free_for_memory_bytes(folder: str) -> int:
-    """Return the free space of a folder; OSError if it does not take a kernel's memory file."""
+    """Return the free space of a folder; OSError if it cannot hold a kernel's memory file."""
     file_system = os.statvfs(folder)
     with tempfile.TemporaryFile(dir=folder) as file:
         file.truncate(mmap.PAGESIZE)
@@ -84,22 +84,22 @@ def _free_for_memory_bytes(folder: str) -> int:
 
 
 def check_memory_available(memory_bytes: int) -> None:
-    """RequirementError if even a network of two nodes would make the computer swap."""
-    least_bytes = least_memory_bytes(memory_bytes)
+    """Raise RequirementError if even a network of two nodes would make the computer swap."""
+    min_bytes = min_memory_bytes(memory_bytes)
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
         name, _, rest = line.partition(":")
         if name == "MemAvailable":
             available_bytes = int(rest.split()[0]) * 1024
-            if available_bytes < least_bytes:
+            if available_bytes < min_bytes:
                 raise RequirementError(
-                    f"the machine needs at least {least_bytes >> 20} MiB of memory, "
+                    f"the machine needs at least {min_bytes >> 20} MiB of memory, "
                     f"and {available_bytes >> 20} MiB are available",
                     "end other programs, or ask for less with memory=",
                 )
 
 
 def check_limits(memory_bytes: int) -> None:
-    """RequirementError if limits of this process (`ulimit`) are too low for a machine."""
+    """Raise RequirementError if limits of this process (`ulimit`) are too low for a machine."""
     _, open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     if open_files != resource.RLIM_INFINITY and open_files < MIN_OPEN_FILES:
         raise RequirementError(
@@ -119,11 +119,11 @@ def check_limits(memory_bytes: int) -> None:
                 f"raise the limit: ulimit {option} unlimited",
             )
     available_bytes = available_memory_bytes()
-    least_bytes = least_memory_bytes(memory_bytes)
-    if available_bytes is not None and available_bytes < least_bytes:
+    min_bytes = min_memory_bytes(memory_bytes)
+    if available_bytes is not None and available_bytes < min_bytes:
         raise RequirementError(
             f"this control group allows only {available_bytes >> 20} MiB more memory, "
-            f"and a machine needs at least {least_bytes >> 20} MiB",
+            f"and a machine needs at least {min_bytes >> 20} MiB",
             RAISE_MEMORY_LIMIT,
         )
 

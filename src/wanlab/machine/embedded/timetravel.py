@@ -98,7 +98,7 @@ class TimeTravel:
                     f"the kernel sent an unknown time-travel message: {number}"
                 ) from None
             if op is Op.ACK:
-                self._take_ack(sequence)
+                self._receive_ack(sequence)
                 continue
             try:
                 self.state = TRANSITIONS[self.state, op]
@@ -107,7 +107,7 @@ class TimeTravel:
             messages.append(KernelMessage(op, sequence, time_ns))
         return messages
 
-    def _take_ack(self, sequence: int) -> None:
+    def _receive_ack(self, sequence: int) -> None:
         if sequence not in self._unanswered:
             raise PeerError(f"the kernel acknowledged message {sequence}, which awaits no answer")
         self._unanswered.remove(sequence)

@@ -2,7 +2,7 @@
 
 A Mininet script runs inside, so that its clock, its files and the programs that it starts are the
 machine's. Its network uses the kernel that the script runs on, with an agent of its own. Nodes and
-bridges are removed when the network ends; the machine goes on.
+bridges are removed when the network ends; the machine keeps running.
 """
 
 from .machine import ABOUT_FILE, HereMachine, here_traits, is_inside, read_about

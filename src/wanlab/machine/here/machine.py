@@ -35,12 +35,14 @@ def is_inside() -> bool:
 
 
 class HereMachine:
-    """Its clock is the machine's: where that is virtual, waiting costs nothing and equal runs are equal.
+    """The machine that this program runs in.
+
+    Its clock is the machine's: where that is virtual, waiting costs nothing and equal runs are equal.
     Time passes by itself; `run` waits.
 
     A process that was forked from the program may use it, too. It cannot share the channel, because
-    each would read the other's answers. So it asks the program's agent for the namespaces of nodes on
-    a socket of its own, and gets an agent of its own when it changes something.
+    each would read the other's answers. So it asks the program's agent for the namespaces of nodes
+    through a separate socket, and gets a separate agent when it changes something.
     """
 
     def __init__(self, working_folder: Path) -> None:
@@ -52,7 +54,7 @@ class HereMachine:
         self.seed: int | None = self._about["seed"]
         self._closed = False
         self._address = ""
-        """Where forked processes ask this program's agent."""
+        """The address of the socket at which this program's agent answers forked processes."""
         self._is_forked = False
         """Whether this is a forked process without an agent of its own."""
         self._connect()
@@ -84,7 +86,7 @@ class HereMachine:
 
     @property
     def preemptions(self) -> Sequence[Preemption]:
-        """Known outside only."""
+        """None: preemptions are known only outside the machine."""
         return ()
 
     @property
@@ -142,11 +144,11 @@ class HereMachine:
         """Stalls are detected and ended outside."""
 
     def kill(self) -> None:
-        """It is ended outside."""
+        """The machine can be killed only from outside."""
 
     def close(self) -> None:
-        """End the processes in the nodes and remove the nodes. In a forked process: those that it has
-        made itself."""
+        """End the processes in the nodes and remove the nodes; in a forked process, only those that it
+        has made itself."""
         if self._closed:
             return
         self._closed = True
@@ -196,7 +198,7 @@ class HereMachine:
         if "error" in answer:
             raise MachineError(
                 f"the network's agent does not answer this forked process: {answer['error']}",
-                "stop the network only when the processes that use it have ended",
+                "stop the network only after the processes that use it have ended",
             )
         return answer
 
@@ -211,7 +213,7 @@ _machines: weakref.WeakSet[HereMachine] = weakref.WeakSet()
 
 
 def register(machine: HereMachine) -> None:
-    """Tell a machine of every fork from now on."""
+    """Call `prepare_fork` and `forked` of a machine at every fork from now on."""
     _install_hooks()
     _machines.add(machine)
 
@@ -231,14 +233,14 @@ def _install_hooks() -> None:
 
 def request_agent() -> socket.socket:
     """Ask the machine's agent for an agent of our own; return the channel to it."""
-    end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        end.connect(HOST_SERVICE)
-        end.sendall(FOR_AN_AGENT + b"\n")
+        channel.connect(HOST_SERVICE)
+        channel.sendall(FOR_AN_AGENT + b"\n")
     except OSError as error:
-        end.close()
+        channel.close()
         raise MachineError(f"the machine's agent does not answer: {error.strerror}") from None
-    return end
+    return channel
 
 
 @cache

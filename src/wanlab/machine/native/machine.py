@@ -33,11 +33,11 @@ ALLOW_NAMESPACES = (
 
 
 class NativeMachine:
-    """Starts at once. Ends at `close`, and when this process ends for whatever reason.
+    """A machine that starts when it is created. It ends at `close`, or when this process ends.
 
     The user is root inside: in a user namespace, unless this program runs as root. `visible_folders`
-    are more folders below /run that programs may read. `about` is what machine.json says besides the
-    machine's own description.
+    are more folders below /run that programs may read. `about` has further entries of machine.json,
+    besides the machine's own description.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class NativeMachine:
 
     @property
     def preemptions(self) -> Sequence[Preemption]:
-        """The computer's own kernel shares its processors by itself."""
+        """None: the computer's own kernel schedules its processes itself."""
         return ()
 
     @property
@@ -121,7 +121,7 @@ class NativeMachine:
         self.channel.on_frame = on_frame
 
     def prefix(self, node: str, folder: str) -> list[str]:
-        """Enter the machine as its user, and the node."""
+        """Return words that enter the machine, as its user, and then the node."""
         paths = self.agent.paths(node)
         proc = f"/proc/{self._first_process()}"
         as_user = [f"--user={proc}/ns/user", "--preserve-credentials"]

@@ -51,7 +51,7 @@ class KernelNeeds:
     sysctls: tuple[tuple[str, str], ...] = ()
     programs: tuple[str, ...] = ()
     impossible: tuple[str, ...] = ()
-    """Descriptions of what no kernel but ours can do."""
+    """Descriptions of the operations that only wanlab's kernel can perform."""
 
 
 def needs_of(operations: Iterable[Operation]) -> KernelNeeds:
@@ -110,7 +110,7 @@ def qdisc_kind(line: str) -> str:
 
 
 def missing(needs: KernelNeeds, probed: ProbeResult, programs: set[str]) -> list[str]:
-    """Return one line for each thing that is missing. `programs` are those that are installed."""
+    """Return one line for each missing feature. `programs` are the installed ones."""
     lines = [
         f"queueing discipline {kind}{_reason(why, f'kernel option CONFIG_NET_SCH_{kind.upper()}')}"
         for kind, why in probed["qdiscs"].items()
