@@ -91,6 +91,30 @@ def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
     student.picture("docked after a reload")
 
 
+def test_plot_q_opens_the_chart_of_the_queue_beside_its_terminal(
+    student: Student, server: Any
+) -> None:
+    (server.folder / "three.yaml").write_text(THREE_HOSTS)
+    page = student.page
+    student.opens("three.yaml")
+    student.runs()
+    client = student.opens_terminal("client")
+    student.types(client, "sudo plot_q.sh s1-eth3")
+    chart = page.get_by_role("tab", name="Queue s1-eth3")
+    expect(chart).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".pane-column")).to_have_count(2)
+    expect(page.get_by_role("figure", name="Queue")).to_be_visible()
+    student.reads(client, "queue of s1-eth3 (tbf")
+    student.picture("plot_q and its chart")
+    # The focus has stayed in the terminal.
+    student.presses("s")
+    student.reads(client, "written: queue_s1-eth3.pdf queue_s1-eth3.dat")
+    # A second time it is the same chart.
+    student.types(client, "sudo plot_q.sh -t 0.5 s1-eth3")
+    student.reads(client, "queue_s1-eth3_2.pdf")
+    expect(chart).to_have_count(1)
+
+
 def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     (server.folder / "three.yaml").write_text(THREE_HOSTS)
     page = student.page

@@ -699,6 +699,12 @@ export interface MessagePush {
   hint: string;
 }
 
+/** `plot_q.sh` has begun to draw the queue of a port. */
+export interface QueueChartPush {
+  push: "queue_chart";
+  port: string;
+}
+
 /** Events of a branch that are new or have changed. */
 export interface SessionEventsPush {
   push: "events";
@@ -1103,5 +1109,6 @@ export type AnyPush =
   | FilesPush
   | ShowPush
   | MessagePush
+  | QueueChartPush
   | SessionEventsPush
   | GalleryPush;

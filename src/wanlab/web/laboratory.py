@@ -32,6 +32,7 @@ from .limits import ClassRules
 from .link_changes import changed_link, conditions_of_ends
 from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
+from .queue_charts import QueueCharts
 from .run_plan import RunPlan
 from .session import NetworkSession
 from .session_files import SessionFiles
@@ -90,6 +91,7 @@ class Laboratory:
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
         self.session.terminals.list.on_command.append(self._hand_ins.note_command)
         self._settings = TerminalSettings(self.session, self.editor, self.broadcast)
+        self._queue_charts = QueueCharts(self.session, self.broadcast)
         self._tasks: set[asyncio.Task[None]] = set()
         self._spawn(self.lessons.read_catalog())
         self._spawn(self._check_stalls())

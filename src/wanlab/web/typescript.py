@@ -9,12 +9,25 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from . import commands, gallery_protocol, import_protocol, model, protocol, session_events
+from . import (
+    commands,
+    gallery_protocol,
+    import_protocol,
+    model,
+    protocol,
+    queue_charts,
+    session_events,
+)
 from .classroom.page_state import PAGE_STATE
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
-PUSHES = (*protocol.PUSHES, session_events.SessionEventsPush, gallery_protocol.GalleryPush)
+PUSHES = (
+    *protocol.PUSHES,
+    queue_charts.QueueChartPush,
+    session_events.SessionEventsPush,
+    gallery_protocol.GalleryPush,
+)
 SIMPLE: dict[type, str] = {
     object: "unknown",
     str: "string",

@@ -1,9 +1,10 @@
 /** Charts in tabs beside terminals: what each shows. They outlive a reload, as the tabs do. */
 import { create } from "zustand";
 import { createJSONStorage, persist } from "zustand/middleware";
+import { onPush } from "../connection";
 import type { SeriesKind } from "../protocol";
-import { chartTab, paneOf } from "../terminals/panes";
-import { showTab, useTabs } from "../terminals/tabs";
+import { chartTab, paneOf, showBeside } from "../terminals/panes";
+import { rearrange, showTab, useTabs } from "../terminals/tabs";
 import { TITLES } from "./state";
 
 export interface ChartChoice {
@@ -28,10 +29,25 @@ export const useChartTabs = create<ChartTabs>()(
 
 /** Open a chart in a tab of its own. */
 export function openChart(choice: ChartChoice): void {
+  showTab(chartTab(added(choice)));
+}
+
+function added(choice: ChartChoice): string {
   const id = String(useChartTabs.getState().lastId + 1);
   useChartTabs.setState(({ charts, lastId }) => ({ charts: { ...charts, [id]: choice }, lastId: lastId + 1 }));
-  showTab(chartTab(id));
+  return id;
 }
+
+/** Show the chart of a port's queue beside the terminals, where the focus stays. */
+function showQueue(port: string): void {
+  const isIt = ({ kinds, ports }: ChartChoice) => kinds.join() === "queue" && ports?.join() === port;
+  const known = Object.entries(useChartTabs.getState().charts).find(([, choice]) => isIt(choice));
+  const id = known?.[0] ?? added({ kinds: ["queue"], ports: [port], flows: null });
+  rearrange((panes) => showBeside(panes, chartTab(id)));
+}
+
+// `plot_q.sh PORT` in a terminal.
+onPush("queue_chart", ({ port }) => showQueue(port));
 
 export function changeChart(id: string, change: Partial<ChartChoice>): void {
   useChartTabs.setState(({ charts }) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { add, close, columnsOf, dock, floatOff, move, NO_PANES, resized, show, splitOff, terminalTab, tile, type Panes } from "./panes";
+import { add, chartTab, close, columnsOf, dock, floatOff, move, NO_PANES, resized, show, showBeside, splitOff, terminalTab, tile, type Panes } from "./panes";
 
 const [a, b, c] = [terminalTab("1"), terminalTab("2"), terminalTab("3")];
 const three = [a, b, c].reduce(add, NO_PANES);
@@ -25,6 +25,24 @@ it("a tab that is split off stands right of where it was, and its pane goes with
   expect(split.active).toBe(split.panes[1]!.id);
   expect(seen(close(split, b))).toEqual([[`${a},${c}`, a]]);
   expect(close(split, b).active).toBe(split.panes[0]!.id);
+});
+
+it("a chart is shown beside the pane in use, which stays in use, and the next one with it", () => {
+  const [queue, other] = [chartTab("1"), chartTab("2")];
+  const one = showBeside(three, queue);
+  expect(seen(one)).toEqual([
+    [`${a},${b},${c}`, a],
+    [queue, queue],
+  ]);
+  expect(one.active).toBe(three.active);
+  const two = showBeside(one, other);
+  expect(seen(two)).toEqual([
+    [`${a},${b},${c}`, a],
+    [`${queue},${other}`, other],
+  ]);
+  expect(seen(showBeside(two, queue))[1]).toEqual([`${queue},${other}`, queue]);
+  expect(two.active).toBe(three.active);
+  expect(seen(showBeside(NO_PANES, queue))).toEqual([[queue, queue]]);
 });
 
 it("a tab moves to another pane", () => {

@@ -107,6 +107,17 @@ export function splitOff(state: Panes, tab: TabId, isBelow = false): Panes {
   return { panes, active: id, lastId: id };
 }
 
+/** Show a tab beside the active pane, which stays the active one: in a pane with a chart, or in a new one. */
+export function showBeside(state: Panes, tab: TabId): Panes {
+  const { active } = state;
+  const here = paneOf(state, tab);
+  if (here) return here.id === active ? state : changed(state, here.id, (pane) => ({ ...pane, front: tab }));
+  const charts = state.panes.find(({ id, front }) => id !== active && front !== null && subject(front).kind === "chart");
+  if (charts) return changed(state, charts.id, (pane) => ({ ...pane, tabs: [...pane.tabs, tab], front: tab }));
+  if (!state.panes.some(({ id, tabs }) => id === active && tabs.length > 0)) return show(state, tab);
+  return { ...splitOff(state, tab), active };
+}
+
 /** Move a tab to a new pane that floats above the page. */
 export function floatOff(state: Panes, tab: TabId, float: Frame): Panes {
   const id = state.lastId + 1;
