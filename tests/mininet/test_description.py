@@ -40,6 +40,17 @@ def test_names_are_in_natural_order() -> None:
     assert TreeTopo(2, 2).links(sort=True)[:3] == [("s1", "s2"), ("s1", "s3"), ("s2", "h1")]
 
 
+def test_a_switch_of_a_tree_has_its_children_first() -> None:
+    topo = TreeTopo(2, 2)
+    assert topo.ports["s1"] == {1: ("s2", 3), 2: ("s3", 3)}
+    assert topo.ports["s2"] == {1: ("h1", 0), 2: ("h2", 0), 3: ("s1", 1)}
+
+
+def test_a_tree_may_be_deeper_than_python_recurses() -> None:
+    topo = TreeTopo(1500, 1)
+    assert (len(topo.switches()), topo.hosts(), len(topo.links())) == (1500, ["h1"], 1500)
+
+
 def test_a_torus_names_its_switches_by_place_and_has_a_dpid_for_each() -> None:
     topo = TorusTopo(3, 3)
     assert len(topo.links()) == 27

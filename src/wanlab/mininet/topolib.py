@@ -20,14 +20,27 @@ class TreeTopo(Topo):
 
     def addTree(self, depth: int, fanout: int) -> str:
         """Add a subtree and return the name of its root."""
+        root = self._add_root(depth)
+        # A loop, because a tree may be deeper than Python recurses.
+        branch = [(root, fanout)]  # from the root down, and how many children each lacks
+        while branch:
+            node, missing = branch.pop()
+            if missing <= 0 or len(branch) >= depth:
+                if branch:
+                    self.addLink(branch[-1][0], node)
+                continue
+            branch.append((node, missing - 1))
+            branch.append((self._add_root(depth - len(branch)), fanout))
+        return root
+
+    def _add_root(self, depth: int) -> str:
+        """Add the root of a subtree: a switch, or a host if its depth is 0."""
         if depth <= 0:
             host = self.addHost(f"h{self.hostNum}")
             self.hostNum += 1
             return host
         switch = self.addSwitch(f"s{self.switchNum}")
         self.switchNum += 1
-        for _ in range(fanout):
-            self.addLink(switch, self.addTree(depth - 1, fanout))
         return switch
 
 
