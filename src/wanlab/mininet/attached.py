@@ -2,9 +2,9 @@
 
     net = attach()          hosts, switches and links, named as in that network's topology
     CLI(net)
-    detach(net)             the network goes on
+    detach(net)             the network keeps running
 
-Nothing is created, configured or, in the end, removed.
+`attach` creates and configures nothing, and `detach` removes nothing.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ ARGUMENTS: dict[str, list[str]] = {
 class CLI(Cmd):
     """Runs the prompt, or a script, from its constructor until it ends.
 
-    `has_failed` tells whether something went wrong: an unknown command, wrong arguments, packets lost
+    `has_failed` becomes true if something goes wrong: an unknown command, wrong arguments, packets lost
     in a ping test.
     """
 
@@ -145,7 +145,7 @@ class CLI(Cmd):
         return self.locals
 
     def words(self) -> Words:
-        """Return what may be typed, for completion."""
+        """Return the words that completion offers, in groups."""
         nodes = sorted(self.mn)
         commands = [name[3:] for name in self.get_names() if name.startswith("do_")]
         return {
@@ -400,10 +400,10 @@ Programs that need a terminal have one:
         sys.stdout.flush()
         status = subprocess.call(line, shell=True)
         bridges = [s.name for s in self.mn.switches if isinstance(s, LinuxBridge)]
-        asked = [name for name in bridges if name in line.split()]
-        if status and asked and line.lstrip().removeprefix("sudo ").startswith("ovs-"):
+        named_bridges = [name for name in bridges if name in line.split()]
+        if status and named_bridges and line.lstrip().removeprefix("sudo ").startswith("ovs-"):
             self._fail(
-                f"*** {asked[0]} is a bridge of the kernel (for Open vSwitch: "
+                f"*** {named_bridges[0]} is a bridge of the kernel (for Open vSwitch: "
                 "Mininet(switch=OVSSwitch), or mn --switch ovsk)\n"
             )
 

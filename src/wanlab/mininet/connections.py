@@ -1,4 +1,4 @@
-"""What is connected to what, as text."""
+"""The connections between the interfaces of nodes, as text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """OpenFlow controllers of Open vSwitches.
 
 The bundled one is a program of the machine, `wanlab-controller`, which makes the switches learning
-switches. It is started with a network that has such a switch. Bridges of the kernel need none.
+switches. It is started with a network that has such a switch. Bridges of the kernel need no
+controller.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Controller(Node):
         self.command = command
         self.cargs = f"-v {cargs}" if verbose else cargs
         self.cdir = cdir
-        self.ip, _, own_port = ip.partition(":")
-        self.port = int(own_port or port)
+        self.ip, _, port_in_ip = ip.partition(":")
+        self.port = int(port_in_ip or port)
         self.protocol = protocol
         self._runs = False
         super().__init__(name, inNamespace=inNamespace, ip=self.ip, **params)
@@ -78,7 +79,7 @@ class Controller(Node):
         return address or self.ip
 
     def checkListening(self) -> None:
-        """Raise WanlabError if another controller listens there already."""
+        """Raise WanlabError if another controller already listens on this address and port."""
         if self.is_listening():
             raise WanlabError(
                 f"Please shut down the controller which is running on port {self.port}",
@@ -89,7 +90,7 @@ class Controller(Node):
         return connects(self.IP(), self.port)
 
     def start(self) -> None:
-        """Start it; the bundled controller only if there are switches that need one."""
+        """Start the controller. The bundled one is started only if a switch needs a controller."""
         if self.is_bundled and not live_network().has_node(needs_controller):
             return
         if (other := self._other_at_port()) is not None:
@@ -119,7 +120,7 @@ class Controller(Node):
         return self.cargs % self.port if "%" in self.cargs else self.cargs
 
     def _wait(self) -> None:
-        """Wait until it listens; otherwise switches would retry only after a second."""
+        """Wait until the controller listens; otherwise, switches would retry only after a second."""
         waited_s = 0.0
         while not self.is_listening():
             if waited_s > MAX_WAIT_S:
@@ -152,7 +153,7 @@ def connects(address: str, port: int) -> bool:
         attempt.settimeout(CONNECT_TIMEOUT_S)
         try:
             return attempt.connect_ex((address, port)) == 0
-        except OSError:  # nobody knows a host of this name
+        except OSError:  # the name cannot be resolved
             return False
 
 
@@ -203,9 +204,9 @@ class RemoteController(Controller):
         return connects(ip, port)
 
     def checkListening(self) -> None:
-        """Look for it in the machine, and on the user's computer as far as connections are allowed.
+        """Look for the controller in the machine and, if --allow-connect permits, on the computer.
 
-        Without `port` both usual ports are tried.
+        Without `port`, both usual ports are tried.
         """
         ports = (self.port,) if self._has_fixed_port else OPENFLOW_PORTS
         for port in ports:

@@ -95,7 +95,7 @@ class Node:
         return self.namespace_name
 
     def as_wanlab_node(self) -> wanlab.Host | wanlab.Switch | TopologyController:
-        """Return the node of a wanlab topology that it stands for."""
+        """Return this node as a node of a wanlab topology."""
         first = self.intfs.get(min(self.intfs)) if self.intfs else None
         address = first.address_with_prefix() if first else None
         return wanlab.Host(
@@ -106,7 +106,7 @@ class Node:
         )
 
     def on_created(self) -> None:
-        """Run the `ip` commands that had to wait until the node exists in the kernel."""
+        """Run the `ip` commands that had to wait until the node existed in the kernel."""
         if self._pending_ip_commands:
             commands, self._pending_ip_commands = self._pending_ip_commands, []
             run_or_warn(self.namespace_name, "ip", commands)
@@ -129,9 +129,9 @@ class Node:
     # -- its shell --------------------------------------------------------------------------------
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Start its shell now. The first command would do so anyway."""
-        # Two processes must not type into one terminal. A forked one goes on with the parent's
-        # shell only if a command is running there.
+        """Start the node's shell now. Otherwise, the first command starts it."""
+        # Two processes must not type into one terminal. A forked process uses its parent's shell
+        # only while a command is running in it.
         shell = self._shell
         if shell and not shell.has_ended and (shell.is_busy or not shell.is_inherited):
             return
@@ -207,8 +207,8 @@ class Node:
     def sendCmd(self, *args: object, **kwargs: object) -> None:
         """Start a command in the shell; call `monitor` or `waitOutput` for its output.
 
-        With `printPid` the command's process number becomes `lastPid`; with `echoes` the terminal
-        shows what is typed.
+        With `printPid`, the command's process number becomes `lastPid`; with `echoes`, the terminal
+        shows the keys that are typed.
         """
         assert not self.waiting, f"{self.name} is busy with `{self.lastCmd}`"
         words = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
@@ -314,7 +314,7 @@ class Node:
     def popen(self, *args: object, **kwargs: Any) -> subprocess.Popen[Any]:
         """Start a process in this node: a `subprocess.Popen` whose pid is that of the program.
 
-        It has a session of its own, so that os.killpg ends it and not the script.
+        It runs in a new session, so that os.killpg ends it and not the script.
         """
         kwargs.pop("mncmd", None)
         kwargs = {"stdout": PIPE, "stderr": PIPE, **kwargs}
@@ -444,7 +444,7 @@ class Node:
         return interface
 
     def setDefaultRoute(self, intf: IntfOrName = None) -> None:
-        """Set it to an interface, or as in `ip route`: "via 10.0.0.1"."""
+        """Set the default route: to an interface, or as in `ip route`, "via 10.0.0.1"."""
         words = str(intf) if isinstance(intf, str) and " " in intf else f"dev {intf}"
         self._run_ip(f"route replace default {words.removeprefix('default ')}")
 
@@ -470,8 +470,11 @@ class Node:
     # -- configuration ----------------------------------------------------------------------------
 
     def setParam(self, results: Params, method: str, **param: object) -> object:
-        """Call `method` with the value of `param`, if the node has the method and the value is not
-        None: `setParam(results, "setIP", ip="10.0.0.1/8")` calls setIP."""
+        """Call `method` with the value of `param`, and add its result to `results`.
+
+        `setParam(results, "setIP", ip="10.0.0.1/8")` calls setIP. Nothing is called if the node has no
+        such method or the value is None.
+        """
         return apply(self, results, method, param, (list,))
 
     def config(
@@ -492,7 +495,7 @@ class Node:
         return results
 
     def configDefault(self, **moreParams: object) -> None:
-        """Configure it with the parameters that it was made with, and with these."""
+        """Configure the node with the parameters of its constructor, updated by `moreParams`."""
         self.params.update(moreParams)
         self.config(**self.params)
 
@@ -557,7 +560,7 @@ def _start_session(prepare: Callable[[], object]) -> None:
 
 
 def _split_incomplete(data: bytes) -> tuple[bytes, bytes]:
-    """Split UTF-8 into what can be decoded and an incomplete character at its end."""
+    """Split UTF-8 into complete characters and an incomplete character at the end."""
     for length in range(1, min(4, len(data)) + 1):
         byte = data[-length]
         if byte >= 0xC0:

@@ -29,7 +29,7 @@ from .parameters import (
 from .shaping import Shaping, shaping
 
 USE_TCLINK = "a plain link has no limits: use cls=TCLink, or Mininet(link=TCLink)"
-PASS_DIRECTLY = "pass what is in it to addLink directly: addLink(h1, h2, cls=TCLink, bw=10)"
+PASS_DIRECTLY = "pass its content to addLink directly: addLink(h1, h2, cls=TCLink, bw=10)"
 TC_PARAMETERS = {
     *("bw", "delay", "jitter", "loss", "max_queue_size", "speedup", "gro", "txo", "rxo"),
     *("use_hfsc", "use_tbf", "use_htb", "latency_ms", "enable_ecn", "enable_red"),
@@ -40,7 +40,7 @@ LINK_PARAMETERS = {"key", "use_htb"}
 MAX_NAME_CHARACTERS = 15  # IFNAMSIZ, without the final NUL
 FAST_WIRE_BPS = 40_000_000_000
 UNLIMITED = 0
-# On a wire a packet takes 24 bytes more than a queue counts; the smallest packet has 60.
+# On a wire, a packet takes 24 bytes more than a queue counts. The smallest packet has 60 bytes.
 WIRE_OVERHEAD = 84 / 60
 
 
@@ -89,7 +89,7 @@ class LinkOfInterface(LinkOfNetwork, Protocol):
 
 
 class Intf:
-    """An interface of a node. Without a link it stands for an interface that exists already."""
+    """An interface of a node. Without a link, it represents an interface that already exists."""
 
     parameters: ClassVar[set[str]] = INTF_PARAMETERS | LINK_PARAMETERS
 
@@ -232,8 +232,11 @@ class Intf:
         return ""
 
     def on_created(self, node_was_live: bool) -> None:
-        """Set what the topology could not: the MAC address, if the node was live before its first
-        link, and addresses that only the kernel accepts."""
+        """Make the settings that the topology cannot contain.
+
+        These are the MAC address, if the node was live before its first link, addresses that only the
+        kernel accepts, and pending `ip` commands.
+        """
         if node_was_live and self.mac is not None:
             self._interface().set_mac(self.mac)
         if self._has_network_address():
@@ -252,7 +255,7 @@ class Intf:
         return str(network.network_address) == self.ip
 
     def restore_kernel_name(self) -> None:
-        """Rename it back, because wanlab removes it by the name that it was created with."""
+        """Restore the interface's first name, because wanlab removes it by that name."""
         if not self.is_live or self.name == self.kernel_name:
             return
         original = KernelInterface(self.node.namespace, self.kernel_name)
@@ -363,10 +366,10 @@ class Intf:
 def _problem_of_mac(mac: str) -> str:
     """Return why the kernel refuses a MAC address, or ""."""
     if not re.fullmatch(r"[0-9A-Fa-f]{1,2}(:[0-9A-Fa-f]{1,2}){5}", mac):
-        return "is not one"
+        return "is malformed"
     octets = [int(octet, 16) for octet in mac.split(":")]
     if not any(octets):
-        return "is none"
+        return "is all zeros"
     return "is multicast" if octets[0] & 1 else ""
 
 
@@ -396,7 +399,7 @@ class TCIntf(Intf):
         max_queue_size: int | None = None,
         **params: Any,
     ) -> Params:
-        """Replace the interface's conditions; without any they stay as they are."""
+        """Replace the interface's conditions. If no parameter sets one, they stay as they are."""
         if "disable_gro" in params:
             gro = not params.pop("disable_gro")
         results = super().config(**params)

@@ -62,8 +62,10 @@ class Keyboard:
                 return
 
     def _report_raw_mode(self) -> None:
-        """Tell the host service that an interactive program (a shell, an editor) reads keys, so that
-        time passes no faster than on a real clock."""
+        """Tell the host service that an interactive program (a shell, an editor) reads keys.
+
+        Time then passes no faster than on a real clock.
+        """
         if not self._has_reported and not termios.tcgetattr(self._output)[3] & termios.ICANON:
             self._has_reported = True
             with contextlib.suppress(RequirementError):

@@ -28,7 +28,7 @@ class Host(Node):
 
 
 def report_cpu_limits() -> None:
-    """Say once that CPU limits have no effect."""
+    """Report once that CPU limits have no effect."""
     once(
         _reported,
         "cpu",

@@ -81,7 +81,7 @@ class Link:
         if self.is_foreign:
             live_network().create_pending()
             self.makeIntfPair(end1.name, end2.name, addr1, addr2, node1, node2, deleteIntfs=False)
-        # Until both are made, so that their `config` may look at the link.
+        # They exist from the start, because the `config` of an interface may look at the link.
         self.intf1: Intf = None  # type: ignore[assignment]
         self.intf2: Intf = None  # type: ignore[assignment]
         try:
@@ -138,8 +138,11 @@ class Link:
         node2: NodeOfInterface | None = None,
         deleteIntfs: bool = True,
     ) -> None:
-        """Create both interfaces, each in its node. A subclass that overrides this does it itself;
-        the interfaces of other links are created by wanlab."""
+        """Create both interfaces, each in its node.
+
+        Only a subclass that overrides this method creates its interfaces this way. wanlab creates the
+        interfaces of all other links.
+        """
         makeIntfPair(intfname1, intfname2, addr1, addr2, node1, node2, deleteIntfs=deleteIntfs)
 
     @staticmethod
@@ -159,7 +162,7 @@ class Link:
             intf.node.name,
             number=intf.node.ports[intf],
             name=intf.kernel_name,
-            # A live host may have been given a MAC address before its first link: see apply_mac.
+            # A live node may have got a MAC address before its first link: see Intf.on_created.
             mac=None if intf.node.is_live else intf.mac,
             ip=intf.address_with_prefix(),
             speed_bps=intf.speed_bps(),
@@ -190,7 +193,7 @@ class Link:
 
 
 def is_made_by_wanlab(cls: type) -> bool:
-    """Whether a class of links leaves it to wanlab to create the interfaces."""
+    """Whether wanlab creates the interfaces of this class of links."""
     for owner in cls.__mro__:
         if "makeIntfPair" in vars(owner):
             return is_ours(owner)
@@ -214,5 +217,7 @@ class TCULink(TCLink):
 
 
 class OVSLink(Link):
-    """A link between two Open vSwitches. Mininet uses patch ports; here it is a pair of interfaces, so
-    that it can be shaped and captured."""
+    """A link between two Open vSwitches.
+
+    Mininet uses patch ports. Here it is a pair of interfaces, so that it can be shaped and captured.
+    """

@@ -12,7 +12,7 @@ from .pause import pause
 
 RETRY_INTERVAL_S = 0.5
 LONG_WAIT_S = 60.0
-"""Of a wait without a limit; a server that is not there keeps a script waiting for ever."""
+"""After this time, a wait prints a warning: without a limit, it lasts for ever if no server starts."""
 
 
 class ServerNode(Protocol):

@@ -7,7 +7,7 @@ two hundred hosts take one call instead of thousands of processes. Most scripts 
     node, link made in Python        pending
     h1.cmd(...), net.start(), ...    create_pending(): everything pending is created in the kernel
     os.system(...), subprocess, ...  the same, because the new program may look at the network
-    net.stop()                       when the last node is removed, the network is stopped
+    net.stop()                       the network is stopped when the last node is removed
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class LiveNetwork:
         self._is_creating = False
         self._is_attached = False
         self._program_starts = ProgramStarts(self.create_pending)
-        # Another thread may hold the lock while this one forks; in the child there is only this one.
+        # Another thread may hold the lock while this one forks. The child has only the forking thread.
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
@@ -130,7 +130,7 @@ class LiveNetwork:
     def attach(self) -> wanlab.Topology:
         """Use the network that this machine already carries, and return its topology.
 
-        Nodes and links that are made in Python afterwards stand for those that exist; they are not
+        Nodes and links that are made in Python afterwards represent those that exist; they are not
         removed in the end.
         """
         with self._lock:
@@ -172,7 +172,7 @@ class LiveNetwork:
             (self._live_nodes if exists else self._pending_nodes)[node.name] = node
 
     def has(self, node: NodeOfNetwork) -> bool:
-        """Whether a node is in the network: not removed, and not one that could not be made."""
+        """Whether a node is in the network: it could be made and has not been removed."""
         nodes = (self._live_nodes.get(node.name), self._pending_nodes.get(node.name))
         return any(known is node for known in nodes)
 
@@ -313,7 +313,7 @@ class LiveNetwork:
                 self._network.remove_link(link.ends()[0].kernel_name)
 
     def _has_port(self, link: LinkOfNetwork) -> bool:
-        """Whether the network still has this link; a node that is removed takes its links along."""
+        """Whether the network still has this link: it is removed with either of its nodes."""
         assert self._network is not None
         links = self._network.topology.links
         return link.ends()[0].kernel_name in {port.name for link in links for port in link.ports}
@@ -345,7 +345,7 @@ class LiveNetwork:
 def live_network() -> LiveNetwork:
     """Return the live network of this program.
 
-    There is one because Mininet's nodes are made without saying to which network they belong.
+    There is only one, because scripts make Mininet's nodes without naming a network.
     """
     return LiveNetwork()
 

@@ -55,7 +55,7 @@ from .topolib import TorusTopo, TreeTopo
 
 T = TypeVar("T")
 
-# What options may name. Files of --custom add to these.
+# The names that options accept. Files of --custom add to them.
 TOPOS: dict[str, Callable[..., Topo]] = {
     "minimal": MinimalTopo,
     "linear": LinearTopo,
@@ -240,7 +240,7 @@ class MnRun:
     def _switch_and_controllers(
         self, topo: Topo
     ) -> tuple[Callable[..., Switch] | None, list[Controller | Callable[..., Controller | None]]]:
-        """Choose bridges without a controller, or Open vSwitches if a controller is asked for.
+        """Choose bridges without a controller, or Open vSwitches if there is a controller.
 
         A switch of --custom that asks for OpenFlow becomes an Open vSwitch, as in a script.
         """
@@ -255,8 +255,8 @@ class MnRun:
         if kind == "default" and controllers:
             name = "ovsk" + name.removeprefix("default")
         switch = self._class(SWITCHES, name, "switch")
-        is_left_open = kind == "default" and not self._values.controller
-        if is_left_open and any(asks_for_openflow(topo.nodeInfo(s)) for s in topo.switches()):
+        is_default = kind == "default" and not self._values.controller
+        if is_default and any(asks_for_openflow(topo.nodeInfo(s)) for s in topo.switches()):
             return None, [DefaultController]
         if not controllers:
             learns = kind in ("default", *WITHOUT_CONTROLLER) or bool(self._values.controller)
@@ -292,7 +292,10 @@ class MnRun:
             self._parser.error(f"--topo {text}: unexpected {wrong[0]}; {name} takes {takes}")
 
     def _wait(self) -> float | bool:
-        """Return how long to wait for the switches: for ever if there are tests, or as --twait says."""
+        """Return the limit for connecting switches, in seconds; True: no limit, False: do not wait.
+
+        The default is no limit if there are tests, and not to wait otherwise.
+        """
         limit: float | bool | None = self._values.wait
         if limit is None or limit is True:
             return limit is True or bool(self._values.test and self._values.test != ["none"])
@@ -320,7 +323,7 @@ class MnRun:
         self._note(CLI(net, script=script), is_script=True)
 
     def _note(self, cli: object, *, is_script: bool = False) -> None:
-        """Note a failure for the exit status, unless a person at the prompt has seen it."""
+        """Include a failure in the exit status, unless a person at the prompt has seen it."""
         if is_script or not sys.stdin.isatty():
             self._has_failed |= bool(getattr(cli, "has_failed", False))
 

@@ -1,7 +1,7 @@
 """The shell of a node: one bash on a pseudo-terminal, to which commands are sent one after another.
 
 The end of a command is recognised by a mark that the shell writes to its terminal before each
-prompt. It is in the same stream as the command's output, and behind it:
+prompt. The mark follows the command's output in the same stream:
 
     SOH word ":" number ":" status ":" last background pid STX
 
@@ -29,7 +29,7 @@ MAX_PIECE_CHARACTERS = 600
 END_REAL_S = 2.0
 
 _counter = count(1)
-# Sent before the first command. `__wanlab` notes a command's number and keeps $? as it is.
+# Sent before the first command. `__wanlab` stores a command's number and preserves $?.
 PREPARATION = (
     'PS1= PS2= PROMPT_COMMAND=\'printf "\\1{word}:%d:%d:%d\\2" "$__wanlab" "$?" "${{!:-0}}"'
     ' >/dev/tty\'; __wanlab() {{ __wanlab=$2; [ -z "$3" ] || stty echo;'
@@ -207,8 +207,10 @@ class NodeShell:
     # -- the end ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Hang up: end the shell and its background processes. A forked process leaves them to its
-        parent."""
+        """Hang up: end the shell and its background processes.
+
+        A forked process only closes its descriptors and leaves the processes to its parent.
+        """
         if self.terminal.closed:
             return
         if self.is_inherited:

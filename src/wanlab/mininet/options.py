@@ -17,7 +17,7 @@ from typing import NoReturn
 from wanlab import __version__
 
 MININET_VERSION = "2.3.1"
-"""The version whose options and prompt these are."""
+"""The version of Mininet whose options and prompt wanlab has."""
 LINE_RATE = "1Gbps"
 OPENFLOW_PORTS = (6653, 6633)
 LEVELS = "debug|info|output|warning|warn|error|critical"
@@ -240,7 +240,7 @@ def parser() -> Options:
         type="int",
         dest="wait",
         metavar="SECONDS",
-        help="wait at most SECONDS for that",
+        help="wait for them at most SECONDS",
     )
     add("--cluster", metavar="SERVER,...", help="not supported: one machine carries the network")
     add("--placement", metavar="block|random", help="not supported, see --cluster")
@@ -249,8 +249,8 @@ def parser() -> Options:
     group.add_option(
         "--attach",
         action="store_true",
-        help="inside a machine: run the prompt for the network that it was started with, which goes on"
-        " afterwards",
+        help="inside a machine: run the prompt for the network that it was started with, which keeps"
+        " running afterwards",
     )
     group.add_option("--strict", action="store_true", help=STRICT_HELP)
     for option in MACHINE_OPTIONS:
@@ -282,10 +282,10 @@ def read(arguments: Sequence[str], options: Options) -> optparse.Values:
 
 
 NO_SERVERS = (
-    "one machine carries the whole network, and it has room for as many hosts as a server; to run "
+    "one machine carries the whole network, and it can have as many hosts as a server; to run "
     "several networks at once, start several machines"
 )
-OF_DRAWN_NETWORKS = "the file says what its nodes and links are: write it there"
+OF_DRAWN_NETWORKS = "the file defines the nodes and links: change it there"
 NOT_WITH_FILES = (
     *("switch", "host", "link", "controller", "custom", "mac", "arp", "ipbase", "nat", "pin"),
 )
@@ -297,8 +297,8 @@ def refuse_beside_file(values: optparse.Values, options: Options) -> None:
     for name in NOT_WITH_FILES:
         value = getattr(values, name)
         # optparse appends to the default of an option that may be repeated.
-        is_given = bool(value) if isinstance(value, list) else value != options.defaults.get(name)
-        if is_given:
+        is_set = bool(value) if isinstance(value, list) else value != options.defaults.get(name)
+        if is_set:
             options.error(f"--{name} has no effect with --topo {values.topo}: {OF_DRAWN_NETWORKS}")
 
 
@@ -330,10 +330,10 @@ class SplitArguments:
 
 
 def split(arguments: Sequence[str], *, only_first: bool = False) -> SplitArguments:
-    """Split off the machine's options; with `only_first`, only those before the first other argument,
-    and --strict.
+    """Split off the machine's options.
 
-    Raises ValueError if one has no value or a wrong one.
+    With `only_first`, only options before the first other argument count, and --strict is one of
+    them. Raises ValueError if an option has no value or a wrong one.
     """
     machine: dict[str, str] = {}
     rest: list[str] = []

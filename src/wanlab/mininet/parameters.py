@@ -1,6 +1,6 @@
 """Keyword parameters of nodes, interfaces and links, and what happens to those without an effect.
 
-Mininet ignores a parameter that it does not know, and goes on after a value that it cannot use. A
+Mininet ignores a parameter that it does not know, and continues after a value that it cannot use. A
 script that worked there must work here, so both are warnings, each shown once. With `--strict` they
 are errors. A class of the user's own may take any parameter, so only our classes are checked.
 """
@@ -40,7 +40,7 @@ def is_ours(cls: type) -> bool:
 def caution(error: WanlabError, key: str = "") -> None:
     """Warn of something that Mininet accepts and that has no effect; with --strict raise the error.
 
-    Of several cautions with the same key only the first is shown. Without a key it is the text.
+    Of several cautions with the same key, only the first is shown. The default key is the text.
     """
     if os.environ.get(STRICT):
         raise error
@@ -48,7 +48,7 @@ def caution(error: WanlabError, key: str = "") -> None:
 
 
 def run_or_warn(namespace: str, program: str, lines: list[str]) -> None:
-    """Run lines of `ip` or `tc` in a namespace. As in Mininet, a failure is reported and no more."""
+    """Run lines of `ip` or `tc` in a namespace. As in Mininet, a failure is only a warning."""
     try:
         run_batch(namespace, program, lines, force=True)
     except CommandError as error:
@@ -91,8 +91,8 @@ def caution_unknown(
 ) -> None:
     """Warn once of each parameter that one of our classes ignores.
 
-    `owner` names the node or interface in the message. `hints` tells, for parameters of other
-    classes, what to use instead.
+    `owner` names the node or interface in the message. `hints` says what to use instead of a
+    parameter of another class.
     """
     if not is_ours(cls):
         return

@@ -2,8 +2,8 @@
 
 `time.sleep` counts from the program's own last reading of the clock, and at one instant each reading
 says 1 ns more than the one before. Python reads the clock whenever it acquires a lock, each version a
-different number of times. `select` leaves counting to the kernel, so what follows is at the same
-instant with each version.
+different number of times. `select` leaves counting to the kernel, so the events that follow are at
+the same instants with each version.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ START_PAUSE_S = 0.001
 
 
 def pause(duration_s: float) -> None:
-    """Wait for this long."""
+    """Wait for `duration_s` seconds of the machine's time."""
     select.select((), (), (), duration_s)
 
 
 def pause_after_start() -> None:
-    """Wait until the readings of the start are in the past, so that they change nothing that follows."""
+    """Wait until the clock has passed its readings during the start.
+
+    Their number then changes no later event.
+    """
     pause(START_PAUSE_S)

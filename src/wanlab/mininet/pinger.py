@@ -101,7 +101,7 @@ class Pinger:
                 continue
 
     def _receive(self, opened: socket.socket) -> int | None:
-        """Return when the awaited reply came, or None if this is another one."""
+        """Return the arrival time of the awaited reply in ns, or None for another packet."""
         try:
             data, extras, _, _ = opened.recvmsg(CHUNK, CHUNK)
         except OSError:

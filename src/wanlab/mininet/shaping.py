@@ -7,8 +7,8 @@
     delay, jitter, loss,        5:1, 6: or      10: netem; its limit is max_queue_size
     max_queue_size                 root
 
-They apply to what the interface sends, and a link has two interfaces: a delay of 5 ms adds 10 ms to
-the round trip. netem holds both the packets that wait for the rate and those in flight; it holds 1000
+They apply to packets that the interface sends, and a link has two interfaces: a delay of 5 ms adds 10 ms
+to the round trip. netem holds both the packets that wait for the rate and those in flight; it holds 1000
 packets unless max_queue_size is set.
 """
 
@@ -151,7 +151,7 @@ def shaping(
     """Read the parameters of an interface.
 
     A value that Mininet or `tc` would report and ignore is left out, with a warning. Raises
-    ParameterValueError, which is a ValueError, for what is no number where Mininet needs one.
+    ParameterValueError, which is a ValueError, if Mininet needs a number and the value is none.
     """
     rate_mbps = _bandwidth(interface, bw)
     loss_percent = _number(interface, "loss", loss, "percent: loss=1 is 1 %")
@@ -162,7 +162,7 @@ def shaping(
         _ignore(interface, "latency_ms", latency_ms, "it must be 0 or more milliseconds")
         latency = None
     if rate_mbps is None:
-        _drop_what_needs_bw(interface, is_set, latency)
+        _drop_without_bw(interface, is_set, latency)
         latency = None
     if is_set.get("use_tbf") and is_set.get("use_hfsc"):
         _ignore(interface, "use_tbf", True, "use_hfsc takes precedence")
@@ -190,7 +190,7 @@ def _ignore(interface: str, name: str, value: object, advice: str) -> None:
     caution(ParameterValueError(what, advice), key=f"{name}={value!r}: {advice}")
 
 
-def _drop_what_needs_bw(interface: str, is_set: dict[str, bool], latency_ms: float | None) -> None:
+def _drop_without_bw(interface: str, is_set: dict[str, bool], latency_ms: float | None) -> None:
     """Drop the parameters that have no effect without a bandwidth."""
     for name in ("use_hfsc", "use_tbf", "enable_ecn", "enable_red"):
         if is_set.get(name):

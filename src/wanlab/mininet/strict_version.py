@@ -1,4 +1,4 @@
-"""Versions that can be compared, as `distutils.version.StrictVersion`, which Python has no more."""
+"""Versions that can be compared, as `distutils.version.StrictVersion`, which Python no longer has."""
 
 from __future__ import annotations
 

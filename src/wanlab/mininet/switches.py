@@ -42,7 +42,7 @@ _OVS_PROGRAMS = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b|\.(?:dpctl|vsc
 
 
 class ControllerAddress(Protocol):
-    """What a switch needs to know of a controller: where it listens."""
+    """The part of a controller that a switch uses: where it listens."""
 
     protocol: str
     port: int
@@ -293,7 +293,7 @@ class OVSSwitch(Switch):
         return re.findall(r"[0-9a-f-]{36}", output)
 
     def connected(self) -> bool:
-        """Whether a controller has answered, or it forwards without one."""
+        """Whether a controller has answered, or the switch forwards without a controller."""
         uuids = self.controllerUUIDs()
         if not uuids:
             return self.failMode == "standalone"
@@ -346,7 +346,7 @@ def start_together(switches: Sequence[OVSSwitch], controllers: Sequence[Controll
 
 
 def asks_for_openflow(params: Mapping[str, object]) -> bool:
-    """Whether parameters of a switch say that it is an Open vSwitch, which a controller controls."""
+    """Whether the parameters of a switch require an Open vSwitch with a controller."""
     cls = params.get("cls")
     if cls is not None:
         return isinstance(cls, type) and issubclass(cls, OVSSwitch) and cls is not OVSBridge
@@ -357,8 +357,9 @@ def asks_for_openflow(params: Mapping[str, object]) -> bool:
 def script_uses_open_vswitch() -> bool:
     """Whether the running script, or a file beside it, calls Open vSwitch's programs.
 
-    Its switches then have to be Open vSwitches, as they are by default in Mininet. Files beside it are
-    the modules that it has imported, and the shell scripts and prompt commands whose names it contains.
+    Its switches then have to be Open vSwitches, as they are by default in Mininet. The files beside it
+    are the modules that it has imported, and the shell scripts and files of prompt commands that it
+    names.
     """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if main is None or shutil.which("ovs-vsctl") is None:

@@ -1,7 +1,7 @@
 """Terminal windows of nodes.
 
 A machine has no display, so the host service is asked to open the window on the user's desktop. If
-there is none, the error says how to get a terminal.
+there is no desktop, the error says how to get a terminal.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def makeTerm(
         "term": term,
     }
     connection = open_request(request)
-    answer = json.loads(_read_line(connection) or '{"error": "the user\'s side has gone"}')
+    answer = json.loads(_read_line(connection) or '{"error": "wanlab has ended"}')
     if "error" in answer:
         error(f"Error: Cannot connect to display: {answer['error']}\n")
         error(f"(for a shell at this prompt: {node.name} bash)\n")

@@ -35,7 +35,7 @@ class End(TypedDict, total=False):
 
 
 class Report(TypedDict):
-    """What is used of iperf3's report (iperf3 -J)."""
+    """The part of iperf3's report (iperf3 -J) that is used here."""
 
     end: End
 
@@ -50,7 +50,7 @@ def measure(
     if shutil.which("iperf3") is None:
         raise RequirementError("iperf3 is not installed on this computer", "apt install iperf3")
     if seconds != int(seconds) or seconds < 1:
-        raise WanlabError(f"iperf for {seconds} s is not possible", "whole seconds, 1 at least")
+        raise WanlabError(f"iperf for {seconds} s is not possible", "use whole seconds, at least 1")
     address = server.IP()
     if address is None:
         raise CommandError(f"{server.name} has no address that {client.name} could connect to")
@@ -76,7 +76,7 @@ def measure(
 
 
 def received_bps(report: Report) -> float:
-    """Return what the server received: iperf3's `sum_received`, or for UDP the sum without losses."""
+    """Return the rate at the server: iperf3's `sum_received`, or for UDP the sum without losses."""
     end = report["end"]
     rate_bps = end.get("sum_received", {}).get("bits_per_second")
     if rate_bps:
@@ -87,7 +87,7 @@ def received_bps(report: Report) -> float:
 
 
 def sent_bps(report: Report) -> float:
-    """Return what the client sent."""
+    """Return the rate at the client."""
     end = report["end"]
     total = end.get("sum_sent") or end.get("sum", {})
     return float(total["bits_per_second"])

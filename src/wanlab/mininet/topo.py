@@ -79,7 +79,7 @@ class MultiGraph:
                     yield src, dst, key, info
 
     def edges_iter(self, data: bool = False, keys: bool = False) -> Iterator[tuple[object, ...]]:
-        """Yield (source, destination), with the key and the parameters if they are asked for."""
+        """Yield (source, destination), with the key and the parameters on request."""
         for src, dst, key, info in self.each_edge():
             yield (src, dst, *((key,) if keys else ()), *((info,) if data else ()))
 
@@ -154,7 +154,7 @@ class Topo:
     def addPort(
         self, src: str, dst: str, sport: int | None = None, dport: int | None = None
     ) -> tuple[int, int]:
-        """Note the ports of a link and return their numbers; by default the next free ones."""
+        """Record the ports of a link and return their numbers; by default, the next free ones."""
         of_src, of_dst = self.ports.setdefault(src, {}), self.ports.setdefault(dst, {})
         if sport is None:
             sport = len(of_src) + self.isSwitch(src)
@@ -179,7 +179,7 @@ class Topo:
         return [n for n in self.nodes(sort) if not self.isSwitch(n)]
 
     def iterLinks(self, withKeys: bool = False, withInfo: bool = False) -> Iterator[Any]:
-        """Yield (node1, node2), with the key and the parameters if they are asked for."""
+        """Yield (node1, node2), with the key and the parameters on request."""
         for _, _, key, info in self.g.each_edge():
             yield (
                 info["node1"],

@@ -1,8 +1,8 @@
 """The devices through which `ip tunnel` talks to the kernel: tunl0, gre0, sit0, ...
 
-`ip tunnel add` fails in a namespace without them. Linux makes them when the command loads the tunnel's
-module. wanlab's kernel has the tunnels built in and is started without these devices, so that a node
-shows its own interfaces only. So a node gets the device that it needs before such a command.
+`ip tunnel add` fails in a namespace without them. Linux creates them when the command loads the
+tunnel's module. wanlab's kernel has the tunnels built in and is started without these devices, so that
+a node shows its own interfaces only. So wanlab creates the needed device before such a command runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def needed_devices(command: str) -> list[tuple[str, str]]:
 
 
 def prepare_tunnels(namespace: str, command: str) -> None:
-    """Make the devices that a command needs in a namespace, unless they are there."""
+    """Create the devices that a command needs in a namespace, unless they exist."""
     if "tun" not in command or not BUILT_IN.exists():
         return
     for name, kind in needed_devices(command):

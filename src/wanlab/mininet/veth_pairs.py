@@ -1,4 +1,4 @@
-"""Pairs of interfaces that a script makes itself. (Links are made by wanlab.)"""
+"""Pairs of interfaces that a script creates itself. (wanlab creates those of links.)"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def makeIntfPair(
     deleteIntfs: bool = True,
     runCmd: Callable[..., object] | None = None,
 ) -> None:
-    """Create a veth pair, each end in its node. (Links between nodes are created by wanlab.)"""
+    """Create a veth pair, each end in its node. Raises CommandError if that fails."""
     runner = runCmd or quietRun
     if deleteIntfs:
         for name in (intf1, intf2):

@@ -1,4 +1,4 @@
-"""What Mininet ignores, or reports before it goes on, is a warning; with --strict it is an error.
+"""Requests that Mininet ignores give a warning, or with --strict an error.
 
 Prints the warnings. With the argument `strict` it checks that the first of them is an error.
 """
@@ -29,7 +29,7 @@ lg.addHandler(Noted())
 
 
 def warned(words, action, *args, **kwargs):
-    """The action succeeds, with one warning that contains these words."""
+    """Check that an action succeeds with exactly one warning, which contains these words."""
     shown.clear()
     try:
         result = action(*args, **kwargs)
@@ -50,7 +50,7 @@ def qdiscs(net, link):
 
 net = Mininet(controller=None)
 h1, h2 = net.addHost("h1"), net.addHost("h2")
-warned("linkopts has no effect|pass what is in it", net.addLink, h1, h2, linkopts={"bw": 10})
+warned("linkopts has no effect|pass its content", net.addLink, h1, h2, linkopts={"bw": 10})
 if IS_STRICT:
     print("done")
     raise SystemExit
@@ -66,7 +66,7 @@ bridge = warned(
 warned("did you mean failMode", net.addSwitch, "s4", cls=OVSBridge, fail_mode="secure")
 warned("protocols|RemoteController", RemoteController, "c1", protocols="OpenFlow13").terminate()
 shown.clear()
-net.addLink(h1, net.addHost("h6"), bw=10)  # said already
+net.addLink(h1, net.addHost("h6"), bw=10)  # already warned
 assert not shown, shown
 
 # values that tc or Mininet refuses
@@ -96,11 +96,11 @@ links["delay 1.23ms"] = net.addLink(net.addHost("b2"), h2, cls=TCLink, delay="1.
 # addresses
 warned("'banana' is not an address", h1.setIP, "banana", 8)
 warned("'10.0.0.300/24' is not an address", h1.setIP, "10.0.0.300/24")
-warned("is not one", h1.setMAC, "banana")
-warned("is none", h2.setMAC, "00:00:00:00:00:00")
+warned("is malformed", h1.setMAC, "banana")
+warned("is all zeros", h2.setMAC, "00:00:00:00:00:00")
 h7 = net.addHost("h7", ip="10.9.0.0/24")  # the network's own address, which the kernel accepts
 net.addLink(h1, h7)
-h2.setDefaultRoute("via 192.168.77.1")  # nobody can reach it
+h2.setDefaultRoute("via 192.168.77.1")  # no host can reach it
 warned("h2: `ip route|192.168.77.1", net.start)
 assert "10.9.0.0/24" in h7.cmd("ip addr show", h7.defaultIntf())
 for text, link in links.items():
