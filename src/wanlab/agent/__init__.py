@@ -10,12 +10,12 @@ from the folder alone, and little of the standard library, because it is started
                       links, shaping    rtnetlink messages          ethtool   its ioctls
                       services          Open vSwitch, controllers, FRRouting
     processes     starts processes and terminals, and passes their data
-    namespaces    which namespaces a node has              cgroups   its share of the CPU
+    namespaces    the namespaces of nodes                  cgroups   their shares of the CPU
     counters      reads /proc and netlink sockets          dumps     netlink lists, many at once
     watches       reads counters at regular instants, with
                       ticker, tracing (kernel events), packets (captures)
     host_service  the socket for requests of programs in the machine
     root, native_root   the file systems of the embedded and the native machine
-    probe         tries what the kernel can do
+    probe         finds out which features the kernel has
     system        system calls that Python lacks
 """

@@ -1,4 +1,4 @@
-"""Whether the programs in terminals are doing something, or wait for a line to be typed."""
+"""Finds out whether the programs in terminals are busy, or wait for the user to type a line."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def waits_for_line(master: int, pid: int) -> bool:
 
 
 def busy_sessions() -> set[int]:
-    """Return the leaders of the sessions in which another process than the leader runs, and their
-    ancestors: at Mininet's prompt, a job in the background belongs to the shell of a node."""
+    """Return the leaders of sessions in which a process besides the leader runs, and their ancestors.
+
+    The ancestors count because a background job at Mininet's prompt belongs to the shell of a node.
+    """
     sessions = set()
     parents = {}
     for name in os.listdir("/proc"):

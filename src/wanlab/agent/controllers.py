@@ -13,7 +13,7 @@ CONNECT_TIMEOUT_S = 10.0
 CHECK_INTERVAL_S = 0.02
 
 RunInRoot = Callable[[list[str]], str]
-"""Runs a program in the root namespace; OSError with what it printed if it fails."""
+"""Runs a program in the root namespace; OSError with its output if it fails."""
 
 
 def start_of_controller(controller: str, address: str, port: int) -> list[str]:

@@ -27,7 +27,7 @@ _KIND_OFFSET = _HEADER.size + _TCMSG.size  # the kind is the first attribute of 
 
 
 class Counters:
-    """Reads counters with sockets and files that stay open, so that a sample is few system calls."""
+    """Reads counters with sockets and files that stay open, so that a sample takes few system calls."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces

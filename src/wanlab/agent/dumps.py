@@ -1,8 +1,8 @@
 """Reads the kernel's lists by netlink (dumps), with as few system calls as possible.
 
 A list arrives in datagrams of many messages; the last message is DONE, usually in a datagram of its
-own. One call of recvmmsg(2) receives all datagrams that are there. If the kernel says that the list
-changed while it was read, it is read again (NLM_F_DUMP_INTR, include/uapi/linux/netlink.h).
+own. One call of recvmmsg(2) receives all waiting datagrams. If the kernel reports that the list changed
+while it was read, it is read again (NLM_F_DUMP_INTR, include/uapi/linux/netlink.h).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Dumps:
                     parts.append(bytes(buffer[:size]))
 
     def _receive(self) -> list[tuple[bytearray, int]]:
-        """Wait for at least one datagram; return all that are there, with their lengths."""
+        """Wait for at least one datagram; return all that have arrived, with their lengths."""
         count: int = _libc.recvmmsg(
             self._socket.fileno(), self._messages, DATAGRAMS, MSG_WAITFORONE, None
         )

@@ -1,4 +1,4 @@
-"""The settings that `ethtool` makes: the speed of a port's wire, and what its NIC does for the stack.
+"""The settings that `ethtool` makes: the speed of a port, and the offloads and interrupts of its NIC.
 
 Offloads are switched by the kernel's own feature names. `ethtool -K DEVICE tso off` means every kind of
 TCP segmentation that the kernel knows. The old ioctl for TSO covers only the kinds that existed when it
@@ -30,7 +30,7 @@ _feature_names: list[str] = []
 
 
 def set_speed(interface: str, speed_mbps: int) -> None:
-    """Set the line rate of the wire out of a port (our patch of veth); 0 is no limit."""
+    """Set the line rate of a port (our patch of veth); 0 means no limit."""
     settings = bytearray(SETTINGS_BYTES)
     struct.pack_into("=I", settings, 0, ETHTOOL_GSET)
     _ethtool(interface, settings)

@@ -1,10 +1,10 @@
 """The socket on which programs in the machine send requests to the user's side.
 
-A program connects to the Unix socket /run/wanlab/host-service and sends one line of JSON that says what
-it wants: {"do": "line", "prompt": "mininet> "}. From then on the connection carries bytes both ways, in
-whatever form the two sides have agreed on. Each connection travels to the user's side under a number of
-its own. The agent answers the requests that it can answer itself. A program that sends
-{"do": "agent"} gets an agent of its own: its connection becomes the channel to a fork of this agent.
+A program connects to the Unix socket /run/wanlab/host-service and sends a request, one line of JSON:
+{"do": "line", "prompt": "mininet> "}. From then on the connection carries bytes both ways, in whatever
+form the two sides have agreed on. On the channel to the user's side each connection has a number.
+The agent answers the requests that it can answer itself. If a program sends {"do": "agent"}, its
+connection becomes the channel to a fork of this agent, which works for that program.
 """
 
 from __future__ import annotations

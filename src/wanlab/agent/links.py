@@ -107,7 +107,7 @@ def vlan_interface(name: str, port: int, vlan: int) -> tuple[int, int, bytes]:
 def change_link(
     index: int, up: bool | None = None, attributes: bytes = b""
 ) -> tuple[int, int, bytes]:
-    """Return the request to change a link; with `index` 0 an attribute has its name."""
+    """Return the request to change a link; if `index` is 0, an attribute names the link."""
     flags, mask = (0, 0) if up is None else (IFF_UP if up else 0, IFF_UP)
     return RTM_NEWLINK, 0, _LINK.pack(0, 0, index, flags, mask) + attributes
 

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 HEADER = struct.Struct("<IBI")
 MAX_BODY_BYTES = 1 << 30
 CHUNK_BYTES = 1 << 16
-"""How much is read from or written to a descriptor at once."""
+"""The most bytes that are read from or written to a descriptor at once."""
 
 
 class Kind(IntEnum):
@@ -65,7 +65,7 @@ class Frame(NamedTuple):
     body: bytes
 
     def json(self) -> Any:
-        """Return the body's JSON, which the receiver knows the shape of."""
+        """Return the body's JSON value, whose shape the receiver knows."""
         return json.loads(self.body)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .cgroups import ControlGroup
 
     class NamespacePaths(TypedDict):
-        """Where another process finds the namespaces of a node."""
+        """The paths at which another process finds the namespaces of a node."""
 
         net: str
         mount: str
@@ -71,7 +71,7 @@ class Namespaces:
             system.setns(self._net[ROOT], system.CLONE_NEWNET)
 
     def adopt(self, nodes: dict[str, NamespacePaths]) -> None:
-        """Use nodes that another agent made; `nodes` maps their names to what its `paths` returned."""
+        """Use nodes that another agent made; `nodes` maps each name to the result of its `paths`."""
         for node, paths in nodes.items():
             self._net[node] = os.open(paths["net"], os.O_RDONLY | os.O_CLOEXEC)
             self._mount[node] = os.open(paths["mount"], os.O_RDONLY | os.O_CLOEXEC)
@@ -167,7 +167,7 @@ class Namespaces:
 
 
 def _raise_open_file_limit() -> None:
-    """Each node takes two descriptors, and the usual limit of a process is 1024."""
+    """Raise the limit of open files: a node takes two descriptors, and the usual limit is 1024."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     for limit in (max(hard_limit, MAX_OPEN_FILES), hard_limit):
         with contextlib.suppress(OSError, ValueError):

@@ -17,12 +17,14 @@ OVS_FOLDER = "/var/run/openvswitch"
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
 RunInRoot = Callable[[list[str]], str]
-"""Runs a program in the root namespace; OSError with what it printed if it fails."""
+"""Runs a program in the root namespace; OSError with its output if it fails."""
 
 
 def start_of_ovs() -> list[list[str]]:
-    """Return the commands that start Open vSwitch, in order. Its database is in memory; its sockets are
-    where `ovs-vsctl` and the other tools look for them."""
+    """Return the commands that start Open vSwitch, in order.
+
+    Its database is in memory. Its sockets are where `ovs-vsctl` and the other tools look for them.
+    """
     quiet = ["-vconsole:off", "-vsyslog:off", "--no-chdir", "--pidfile", "--detach"]
     database, socket = f"{OVS_FOLDER}/conf.db", f"{OVS_FOLDER}/db.sock"
     logs = {

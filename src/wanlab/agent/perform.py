@@ -1,7 +1,7 @@
 """Performs the operations of a plan. Each public method of `Performer` is the operation of that verb.
 
-`wanlab.operations` says what each one means, and which commands a person would type for it; this is
-the fast way to the same result.
+`wanlab.operations` says what each one means, and which commands a person would type for it. The code
+here is faster and has the same result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Performer:
         self._root_links = links.Netlink()
         # Routes of interfaces that are down: the kernel forgets them.
         self._saved_routes: dict[tuple[str, str], dict[str, str]] = {}
-        # What `undo` needs: interfaces that we added to the root namespace, and files as they were.
+        # State for `undo`: interfaces added to the root namespace, and the former content of files.
         self._root_interfaces: dict[str, None] = {}
         self._files_before: dict[str, str | None] = {}
         self._peers: dict[tuple[str, str], tuple[str, str]] = {}
@@ -48,7 +48,7 @@ class Performer:
         self._loaded: list[tuple[str, str, int, bool]] = []
 
     def perform(self, verb: str, arguments: dict[str, object]) -> None:
-        """Perform one operation. OSError or ValueError, in the words of the kernel or tool."""
+        """Perform one operation. OSError or ValueError has the message of the kernel or the tool."""
         operation: Callable[..., None] = getattr(self, verb)
         operation(**arguments)
 
@@ -176,7 +176,8 @@ class Performer:
                 self._run(node, ["ip", family, "-batch", "-"], batch)
 
     def _routes_of(self, node: str, family: str, interface: str) -> str:
-        """Return the routes to save: routing daemons find their own (with a nexthop id) again."""
+        """Return the routes to save, without those of routing daemons (with a nexthop id), which the
+        daemons add again."""
         routes = self._run(node, ["ip", family, "route", "show", "dev", interface])
         return "".join(line for line in routes.splitlines(True) if " nhid " not in line)
 
@@ -305,7 +306,7 @@ class Performer:
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)
 
-    # -- undoing it all -----------------------------------------------------------------------------
+    # -- undoing all operations ---------------------------------------------------------------------
 
     def undo(self) -> None:
         """Remove added objects and restore changed ones, except those that are gone already."""

@@ -1,4 +1,4 @@
-"""Finds out what the kernel can do by trying it in a temporary network namespace.
+"""Finds out which features the kernel has, by trying them in a temporary network namespace.
 
 Asking for a kind of qdisc or device loads its kernel module, as `tc` and `ip` would.
 """
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class ProbeResult(TypedDict):
-        """For each name the reason why the kernel cannot do it; "" if it can. Sysctls are named
-        "key = value"."""
+        """For each name, the reason why the kernel lacks the feature; "" if it has it. Sysctls are
+        named "key = value"."""
 
         qdiscs: dict[str, str]
         links: dict[str, str]
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Probe:
-    """Tries what the kernel can do."""
+    """Tries features of the kernel."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
@@ -67,9 +67,9 @@ class Probe:
             system.setns(self._namespaces.net(ROOT), system.CLONE_NEWNET)
 
 
-def _attempt(try_it: Callable[..., None], *arguments: str) -> str:
+def _attempt(use_feature: Callable[..., None], *arguments: str) -> str:
     try:
-        try_it(*arguments)
+        use_feature(*arguments)
     except OSError as error:
         return os.strerror(error.errno or errno.EIO)
     return ""

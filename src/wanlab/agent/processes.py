@@ -1,7 +1,7 @@
 """Starts processes and terminals, signals them and reaps them.
 
 The output of a process is sent before the message that it has ended. Each process leads its own
-session, so a signal also reaches what it started.
+session, so a signal also reaches its children.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT]
-"""What a child must not ignore: Python ignores the first two, and a shell that runs wanlab in the
-background has it ignore the others, which a native machine inherits."""
+"""Signals that a child must not ignore. Python ignores the first two. A shell that runs wanlab in the
+background makes it ignore the others, and a native machine inherits that."""
 
 
 class ChildProcess:  # a plain class: importing `dataclasses` takes a tenth of a machine's start

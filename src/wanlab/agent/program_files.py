@@ -1,4 +1,4 @@
-"""The files of programs: where they are found, and which of them a submission has changed."""
+"""The files of programs: finds them, and finds out which of them a submission has changed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import stat
 from collections.abc import Collection, Iterable, Iterator
 
 LOADED_PATHS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "run/wanlab/bin", "etc/ld.so")
-"""How paths of programs, and of the files that programs load, begin."""
+"""The beginnings of the paths of programs, and of the files that programs load."""
 UNIMPORTANT_ENDINGS = (".pyc", "~")
 MAX_SEARCHED_FILES = 10_000
 MAX_PROGRAM_BYTES = 1 << 26
 
 
 def program_files(names: Iterable[str], path: str) -> list[dict[str, str]]:
-    """Return the `path` and the `sha256` of each program that PATH has, by name.
+    """Return the `path` and the `sha256` of each program that is in PATH, in the order of names.
 
     `path` is the value of PATH.
     """
     files: list[dict[str, str]] = []
     for name in sorted(set(names)):
-        found = find_program(name, path)
-        if found is not None:
-            files.append({"path": found, "sha256": sha256_of(found)})
+        program = find_program(name, path)
+        if program is not None:
+            files.append({"path": program, "sha256": sha256_of(program)})
     return files
 
 
@@ -56,8 +56,8 @@ def sha256_of(path: str) -> str:
 def changed_in_overlay(upper: str) -> Iterator[str]:
     """Yield the paths of programs, and of files that they load, that an overlay has changed.
 
-    `upper` is the overlay's upper layer. It has what was written, and a device of the same name for
-    what was deleted (Linux, Documentation/filesystems/overlayfs.rst).
+    `upper` is the overlay's upper layer. It holds written files, and for each deleted file a device of
+    the same name (Linux, Documentation/filesystems/overlayfs.rst).
     """
     for folder, folders, files in os.walk(upper):
         links = [name for name in folders if os.path.islink(f"{folder}/{name}")]

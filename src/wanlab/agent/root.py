@@ -1,12 +1,12 @@
 """The file system of the embedded machine.
 
-The computer's `/` lies below, read-only (hostfs). What is written goes to memory above it (overlayfs
-on tmpfs) and disappears with the machine. Only the working folder is mounted for writing.
+The computer's `/` lies below, read-only (hostfs). Changes go to memory above it (overlayfs on tmpfs)
+and disappear with the machine. Only the working folder is mounted for writing.
 
     /                overlay: tmpfs over the computer's /
     /proc /sys /dev  of our kernel
     /tmp /run        empty
-    WORKING FOLDER   the computer's, read and written, at its own path or at another
+    WORKING FOLDER   the computer's, read and written, at the same path or at another
     VISIBLE FOLDERS  the computer's, read-only, if they lie below /tmp, /run or /dev, where the
                      machine has its own: wanlab and its Python may be below /tmp
 """
@@ -70,8 +70,8 @@ def prepare(
     """Build the root described above and move into it.
 
     `kernel_config` is a path on the computer. `built_in` names the drivers in the kernel, for modprobe.
-    `guest_folder` is where the working folder is mounted; empty means at its own path. Without
-    `working_folder` none is mounted.
+    `guest_folder` is where the working folder is mounted; "" means at the same path. If
+    `working_folder` is "", none is mounted.
     """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read(kernel_config)  # it may be below /tmp, which is hidden next
@@ -109,7 +109,7 @@ def prepare(
 
 
 def _mount_kernel_file_systems(root: str) -> None:
-    """Mount /proc, /sys, /dev and what belongs into them, and /tmp and /run in memory."""
+    """Mount /proc, /sys, /dev and the file systems in them, and /tmp and /run in memory."""
     system.mount("proc", f"{root}/proc", "proc")
     system.mount("sys", f"{root}/sys", "sysfs")
     system.mount("dev", f"{root}/dev", "devtmpfs")
@@ -138,8 +138,7 @@ def _move_into(root: str) -> None:
 
 
 def install(programs: dict[str, str], packages: dict[str, str], about: dict[str, object]) -> None:
-    """Install what every process finds in a machine: our programs, links to Python packages, and a
-    description of the machine."""
+    """Install wanlab's programs, links to Python packages, and a description of the machine."""
     for folder in (PROGRAMS_FOLDER, PYTHON_FOLDER, HOME_FOLDER, NETNS_FOLDER):
         os.makedirs(folder, exist_ok=True)
     for name, text in programs.items():
@@ -150,8 +149,10 @@ def install(programs: dict[str, str], packages: dict[str, str], about: dict[str,
 
 
 def _hide_command_lines() -> None:
-    """Show neither the kernel's command line nor this program's: both hold paths of the computer, so
-    that `ps` would print something else for everybody."""
+    """Hide the command lines of the kernel and of this program.
+
+    Both contain paths of the computer, so `ps` would print something different on every computer.
+    """
     _write(COMMAND_LINE_FILE, "\n")
     system.mount(COMMAND_LINE_FILE, "/proc/cmdline", flags=system.MS_BIND)
     system.show_arguments("wanlab-agent")

@@ -13,7 +13,7 @@ FRR_RUN = "/var/run/frr"
 FRR_USER = "frr"
 
 RunInNode = Callable[[str, list[str]], str]
-"""Runs a program in a node; OSError with what it printed if it fails."""
+"""Runs a program in a node; OSError with its output if it fails."""
 
 
 def start_of_routing(router: str, program: str) -> list[str]:

@@ -5,8 +5,8 @@ them have ended, the checks measure the network from outside, with files that no
 change.
 
     processes    a separate PID namespace: they see and signal only each other
-    files        a separate overlay over the machine's root, so nobody else sees what they write, delete
-                 or replace. Of the computer they see its programs (/usr, /etc, ...), the folders in
+    files        a separate overlay over the machine's root, so their changes are visible to them alone.
+                 Of the computer they see its programs (/usr, /etc, ...), the folders in
                  `visible`, and the working folder; /home, /root, /srv, ... are empty
     /proc/sys    read-only, but for /proc/sys/net
     /dev         without the agent's channel
@@ -38,7 +38,7 @@ from .seccomp import restrict
 FileAction = tuple[int, ...] | tuple[int, int, str, int, int]
 """A file action of posix_spawn(): (POSIX_SPAWN_DUP2, from, to), or OPEN with path and flags."""
 FOLDER = "/run/sandbox"
-"""Outside; it has the overlay's layers and its root."""
+"""A folder outside the sandbox, with the overlay's layers and its root."""
 UPPER, WORK, NEW_ROOT = f"{FOLDER}/upper", f"{FOLDER}/work", f"{FOLDER}/root"
 SHOWN_FOLDERS = {
     *("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"),
@@ -59,12 +59,12 @@ DEVICES = {
 }
 """Files in /dev, with major and minor number (Linux, Documentation/admin-guide/devices.txt)."""
 MAX_CHANGES = 20
-"""Changed programs that are named."""
+"""The most changed programs that are reported."""
 END_LIMIT_S = 10.0
-"""How long `end` waits for the processes, in the machine's time."""
+"""How long `end` waits for the processes to end, in the machine's time."""
 END_POLL_S = 0.001
 READY = b"ok"
-"""What the first process reports when the sandbox is complete."""
+"""The first process reports this when the sandbox is complete."""
 
 
 class Sandbox:
@@ -80,9 +80,9 @@ class Sandbox:
     ) -> None:
         """Make a sandbox, which is ready when this returns. OSError if that fails.
 
-        working_folder   is read and written in the sandbox, at its own path
+        working_folder   is read and written in the sandbox, at the same path
         home             another path of the working folder; may be the same
-        visible          folders of the machine that can be read, beside its programs
+        visible          folders of the machine that can be read, besides its programs
         hidden           paths that are empty in the sandbox
         """
         self._namespaces = namespaces
@@ -162,7 +162,7 @@ class Sandbox:
     def changed_programs(self, programs: Sequence[dict[str, str]], path: str) -> list[str]:
         """Return the paths of programs, and of files that they load, that differ in the sandbox.
 
-        `programs` is what `program_files` returned outside, and `path` the PATH of the sandbox. Programs
+        `programs` is the result of `program_files` outside, and `path` the PATH of the sandbox. Programs
         of the same names count, too, wherever the sandbox can write. At most MAX_CHANGES are returned.
         """
         changed = set(changed_in_overlay(UPPER))
@@ -259,7 +259,7 @@ def _run_first_process(
 ) -> NoReturn:
     """Make the sandbox's files, report that, and wait to be killed.
 
-    `report_end` is a descriptor that READY is written to, or the error.
+    READY, or the error, is written to the descriptor `report_end`.
     """
     try:
         system.unshare(system.CLONE_NEWNS)
@@ -375,7 +375,7 @@ def _hide(path: str) -> None:
 
 
 def _change_root(root: str) -> None:
-    """Make a folder this process's /, and let go of the old one."""
+    """Make a folder this process's /, and release the old one."""
     old_root = "run/old-root"
     os.mkdir(f"{root}/{old_root}")
     system.pivot_root(root, f"{root}/{old_root}")

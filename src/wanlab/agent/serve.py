@@ -76,8 +76,8 @@ def calls_of(
 class Agent:
     """Serves one machine over a pair of descriptors until `halt`, or until they are closed.
 
-    `has_kernel`: the agent is the first process of a kernel that is ours and ends with it. `is_guest`:
-    it works in namespaces that go on after it, so it undoes what it has done when it leaves.
+    `has_kernel`: the agent is the first process of wanlab's own kernel, which ends with it. `is_guest`:
+    it works in namespaces that outlive it, so it undoes its operations when it leaves.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Agent:
         native_root: NativeRoot | None = None,
         guest_environment: GuestEnvironment | None = None,
     ) -> AgentDescription:
-        """Make the root file system and install the guest environment, unless they are there.
+        """Make the root file system and install the guest environment, if these arguments are given.
 
-        This is the first call; the others exist only after it.
+        This is the first call. The other calls exist only after it.
         """
         if embedded_root is not None:
             root.prepare(**embedded_root)
@@ -150,8 +150,10 @@ class Agent:
         return Probe(self._namespaces).probe(qdiscs, links, algorithms, sysctls)
 
     def _fork_for(self, connection: int) -> None:
-        """Fork an agent for a program inside; the program's connection becomes its channel. A fork
-        starts faster than a new Python, which would have to import everything again."""
+        """Fork an agent for a program inside; the program's connection becomes its channel.
+
+        A fork starts faster than a new Python, which would have to import everything again.
+        """
         sandbox = self._processes.sandbox
         if sandbox is not None:
             sandbox.fork(lambda: _serve_guest(connection, is_confined=True), connection)
@@ -166,8 +168,11 @@ class Agent:
         return {"net": net, "mount": "/proc/self/ns/mnt"}
 
     def listen(self) -> str:
-        """Answer programs that were forked from the one that this agent works for: they cannot use
-        its channel. Return the address of the socket; its requests are `paths` and `node_paths`."""
+        """Answer programs that were forked from the one that this agent works for, which cannot use
+        its channel.
+
+        Return the address of the socket; its requests are `paths` and `node_paths`.
+        """
         address = f"{root.RUN_FOLDER}/agent-{os.getpid()}"
         if self._host_service is None:
             self._host_service = HostServiceSocket(
@@ -194,8 +199,8 @@ class Agent:
         system.power_off()
 
     def leave(self) -> NoReturn:
-        """End the agent. A guest first kills its processes and undoes its operations; otherwise all
-        of it ends with the namespaces."""
+        """End the agent. A guest first kills its processes and undoes its operations. For other agents
+        all of that ends with their namespaces."""
         if self._is_guest and self._is_prepared:
             self._processes.kill_all()
             self._performer.undo()
@@ -271,8 +276,8 @@ class Agent:
 def batches(operations: list[Request]) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield (index, verb, arguments) of each operation.
 
-    Consecutive operations that one run of a program can do become one operation, whose arguments are
-    those of all of them in a row.
+    Consecutive operations that one run of a program can do are joined to one operation: its arguments
+    are the concatenated lists of theirs.
     """
     index = 0
     while index < len(operations):

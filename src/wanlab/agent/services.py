@@ -1,4 +1,4 @@
-"""The programs that operations run beside the network."""
+"""The programs that operations start: switches, controllers and routing daemons."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .open_vswitch import OpenVswitch
 from .routing import Routing
 
 RunInNode = Callable[[str, list[str]], str]
-"""Runs a program in a node and returns its output; OSError with what it printed if it fails."""
+"""Runs a program in a node and returns its output; OSError with its output if it fails."""
 
 
 class Services:
-    """Open vSwitch, controllers and FRRouting. What runs in a router ends with the router."""
+    """Open vSwitch, controllers and FRRouting. FRRouting needs no undoing: it ends with its router."""
 
     def __init__(self, run: RunInNode) -> None:
         self.ovs = OpenVswitch(lambda arguments: run(ROOT, arguments))

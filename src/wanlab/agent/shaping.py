@@ -44,7 +44,7 @@ def _change(index: int, handle: int, kind: str, options: bytes, nested: int = 0)
 
 
 def add_opportunities(index: int, handle: int, at_ms: list[int]) -> Iterator[Request]:
-    """Yield the requests, each of which adds some opportunities to those before."""
+    """Yield requests that each append a part of the opportunities."""
     for start in range(0, len(at_ms), OPPORTUNITIES_PER_MESSAGE):
         piece = at_ms[start : start + OPPORTUNITIES_PER_MESSAGE]
         packed = attribute(TCA_OPPORTUNITY_AT_MS, struct.pack(f"={len(piece)}I", *piece))
@@ -59,7 +59,7 @@ def start_opportunities(index: int, handle: int, once: bool, start_ns: int) -> R
 
 
 def change_shaper(index: int, handle: int, rate_bps: int, burst_bytes: int, limit: int) -> Request:
-    """Return the request to change a tbf; `limit` counts what its fifo counts (bytes or packets)."""
+    """Return the request to change a tbf; `limit` is in the unit of its fifo (bytes or packets)."""
     rate_bytes_ps = rate_bps // 8
     rate = _RATE.pack(0, LINKLAYER_ETHERNET, 0, 0, 0, min(rate_bytes_ps, 2**32 - 1))
     parameters = rate + bytes(_RATE.size) + struct.pack("=III", limit, 0, 0)

@@ -25,7 +25,7 @@ MAX_FINAL_OUTPUT_BYTES = 1 << 20
 class NewStreams:
     """The streams of a program that is about to be started.
 
-    `actions` are what posix_spawn() does in the child to open them. `own_ends` are our descriptors:
+    `actions` are the file actions by which posix_spawn() opens them. `own_ends` are our descriptors:
     `input_end` writes to standard input (None if that is /dev/null), and `outputs` read the output.
     """
 
@@ -79,11 +79,11 @@ class NewStreams:
 class Streams:
     """Our ends of the streams of a program that runs, or whose output has not all been read.
 
-    number    of the process, as the machine's side knows it
-    poll      reports what happens at our ends; `ready` must then be called
-    polled    by descriptor the streams that have it in the poll
+    number    the number of the process on the channel
+    poll      reports events at our ends; `ready` must then be called
+    polled    maps each descriptor in the poll to its streams
     send      passes a frame to the machine's side
-    credit    how many bytes of output may still be read; None is no limit
+    credit    how many bytes of output may still be read; None means no limit
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Streams:
         self._program_has_ended = False
         self._left_terminal: int | None = None
         self._wanted_events: dict[int, int] = {}
-        """What the poll was asked to report of each descriptor; 0 if it is not in the poll."""
+        """The events that the poll reports for each descriptor; 0 if it is not in the poll."""
         for descriptor in new.own_ends:
             os.set_blocking(descriptor, False)
         for descriptor in new.outputs:
@@ -126,7 +126,7 @@ class Streams:
 
     @property
     def unwritten_bytes(self) -> int | None:
-        """How much of the input the program has not taken yet; None if its input is closed."""
+        """How many bytes of input the program has not read yet; None if its input is closed."""
         return None if self._input is None else len(self._unwritten)
 
     def ready(self, descriptor: int, events: int) -> None:
@@ -159,16 +159,16 @@ class Streams:
             _resize_terminal(self.terminal, rows, columns)
 
     def grant_credit(self, more_bytes: int) -> None:
-        """Allow so many further bytes of output to be read."""
+        """Allow `more_bytes` further bytes of output to be read."""
         if self._credit is not None:
             self._credit += more_bytes
             for descriptor in self._outputs:
                 self._update_poll(descriptor)
 
     def end_program(self) -> None:
-        """Read what the program left when it ended, and close its input.
+        """Read the output that is left when the program has ended, and close its input.
 
-        What it started may still write: `is_finished` says when nobody does any more.
+        Its children may still write: `is_finished` says when all of them have closed the output.
         """
         self._program_has_ended = True
         if not self._may_read():
@@ -210,7 +210,7 @@ class Streams:
             self._input = None
         self._update_poll(descriptor)
         if self._is_terminal and not self._program_has_ended:
-            # It closed its terminal but runs on: closing the master would send it SIGHUP.
+            # It closed its terminal but still runs: closing the master would send it SIGHUP.
             self._left_terminal = descriptor
         else:
             os.close(descriptor)
@@ -240,9 +240,9 @@ class Streams:
             os.close(descriptor)  # leaves the poll by itself
 
     def _update_poll(self, descriptor: int) -> None:
-        """Ask the poll to report what we wait for at a descriptor now.
+        """Make the poll report the events that we now wait for at a descriptor.
 
-        It leaves the poll if that is nothing, because it would still report errors.
+        If we wait for none, the descriptor leaves the poll, which would still report errors.
         """
         wanted = 0
         is_input_waiting = descriptor == self._input and bool(self._unwritten)
@@ -267,6 +267,6 @@ def _resize_terminal(master: int, rows: int, columns: int) -> None:
 
 
 def _bytes_to_read(descriptor: int) -> int:
-    """Ask without polling and without a read that fails: both would move virtual time."""
+    """Return how many bytes can be read. (A poll, or a read that fails, would move virtual time.)"""
     count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
     return int.from_bytes(count, sys.byteorder)

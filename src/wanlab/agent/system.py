@@ -90,9 +90,9 @@ _shown_arguments = ctypes.create_string_buffer(0)
 
 
 def show_arguments(text: str) -> None:
-    """Let /proc and ps show `text` as this process's arguments: its own hold paths of the computer.
+    """Make /proc and ps show `text` as this process's arguments, which contain paths of the computer.
 
-    They lie above the heap, so the start is moved first (PR_SET_MM in prctl(2)).
+    The new ones lie above the heap, so the start is moved first (PR_SET_MM in prctl(2)).
     """
     global _shown_arguments
     _shown_arguments = ctypes.create_string_buffer(text.encode())
@@ -113,8 +113,8 @@ def power_off() -> None:
 def set_realtime_priority() -> None:
     """Run this process, but not those that it starts, before all others (sched_setscheduler(2)).
 
-    What it reads at an instant is then of that instant, and reading does not disturb the fair scheduling
-    of the others. Without the right to it the priority stays as it is.
+    Its readings then belong to exactly the instant at which it wakes, and reading does not disturb the
+    fair scheduling of the others. If it is not allowed, the priority stays as it is.
     """
     with contextlib.suppress(OSError):
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK

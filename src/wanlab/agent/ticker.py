@@ -1,8 +1,9 @@
 """A timer that makes a descriptor readable at regular instants.
 
 On virtual time it is /dev/ticks (our patch), which books the instants in the calendar. The kernel's own
-timer (timerfd_create(2)) would let others that have some slack, such as select(), expire early with
-it, so that sampling would change what is sampled. Other machines use it; Python has it from 3.13 on.
+timer (timerfd_create(2)) would make timers with slack, such as that of select(), expire early together
+with it, so that sampling would change the sampled programs. Other machines use the kernel's timer, which
+Python offers from 3.13 on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SECOND_NS = 1_000_000_000
 
 
 class Ticker:
-    """Expires every `every_ns` from now on."""
+    """A timer that expires every `every_ns` from now on."""
 
     def __init__(self, every_ns: int) -> None:
         if os.path.exists(TICKS):

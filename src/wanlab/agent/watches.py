@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class WatchDescription(TypedDict):
-        """The answer to `watch`. `began_ns` is on the kernel's monotonic clock; `streams` has what
-        `describe` of each stream returned."""
+        """The answer to `watch`. `began_ns` is on the kernel's monotonic clock; `streams` has the
+        description of each stream (its `describe`)."""
 
         began_ns: int
         streams: list[dict[str, object]]
