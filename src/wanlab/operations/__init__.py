@@ -1,15 +1,15 @@
-"""Operations: the steps that a plan consists of, each of them plain data.
+"""Operations: the steps of a plan, each of them plain data.
 
-The plan writes them, the native machine checks them against the computer's kernel, and the agent
+The plan creates them, the native machine checks them against the computer's kernel, and the agent
 performs them. The agent itself does not load this package: it gets each operation as a verb and its
 arguments (see `operation`).
 
-    operation   what all operations have in common
+    operation   the base class of all operations
     nodes       namespaces, routes, sysctls, files, start commands
     links       veth pairs, bridges, addresses, link state
-    ports       what one port does: wire, offloads, coalescing, queueing disciplines
+    ports       the settings of one port: wire, offloads, coalescing, queueing disciplines
     varying     links that deliver by a trace or follow a schedule
-    hosts       what only some hosts have: private directories, VLAN interfaces, CPU limits
+    hosts       features of a few hosts: private directories, VLAN interfaces, CPU limits
     services    Open vSwitch, controllers, FRRouting
 """
 

@@ -19,7 +19,7 @@ class LinkEnd:
     bridge: str | None = None
 
     def ip_arguments(self) -> str:
-        """Return what `ip link add` takes for this end."""
+        """Return the arguments of `ip link add` for this end."""
         arguments = f"name {self.interface}"
         if self.node != ROOT:
             arguments += f" netns {self.node}"
@@ -55,7 +55,7 @@ class AddLink(Operation):
 
 @dataclass(frozen=True)
 class RemoveLink(Operation):
-    """Remove an interface. Both ends of a veth pair go together; a bridge is a whole switch."""
+    """Remove an interface: an end of a veth pair, with its other end, or a bridge (a whole switch)."""
 
     node: str
     interface: str
@@ -152,7 +152,7 @@ class BringUp(Operation):
 
 @dataclass(frozen=True)
 class SetLinkState(Operation):
-    """Set a port up or down and keep its addresses and routes, as when a cable is pulled."""
+    """Set a port up or down and keep its addresses and routes, as when a cable is unplugged."""
 
     node: str
     interface: str

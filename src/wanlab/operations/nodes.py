@@ -40,7 +40,7 @@ class RemoveNamespace(Operation):
 
 @dataclass(frozen=True)
 class AddRoute(Operation):
-    """Add a route; `route` is what follows `ip route add`."""
+    """Add a route; `route` has the words that follow `ip route add`."""
 
     node: str
     route: str
@@ -94,7 +94,7 @@ class RunStartCommand(Operation):
     node: str
     command: str
     folder: str = ""
-    """Where it runs. The plan does not know the working folder, so the network fills it in."""
+    """The folder in which it runs. The plan does not know it, so the network fills it in."""
 
     verb = "run_start_command"
 

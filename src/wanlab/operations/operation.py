@@ -1,9 +1,9 @@
-"""What all operations have in common.
+"""The base class of all operations.
 
 describe()   one line for log files and error messages
-commands()   the shell commands that do the same, for root of the machine
-request()    verb and arguments for the agent, which has a faster way to the same result: the method
-             of `wanlab.agent.perform.Performer` that the verb names
+commands()   shell commands with the same result, for root of the machine
+request()    verb and arguments for the agent. The verb names a method of
+             `wanlab.agent.perform.Performer`, which is faster than the commands.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def here_document(command: str, text: str) -> str:
 
 
 def in_node(node: str, command: str) -> str:
-    """Return the command that runs `command` in a node when typed in the root namespace."""
+    """Return the command that, typed in the root namespace, runs `command` in a node."""
     return command if node == ROOT else f"ip netns exec {node} {command}"
 
 

@@ -10,7 +10,7 @@ from .operation import Operation, Request, in_node, netns_option
 
 @dataclass(frozen=True)
 class SetSpeed(Operation):
-    """Set the line rate of the wire out of a port (our patch of veth); 0 is no limit."""
+    """Set the line rate of a port (our patch of veth); 0 means no limit."""
 
     node: str
     interface: str
@@ -63,7 +63,7 @@ class SetOffloads(Operation):
 
 @dataclass(frozen=True)
 class SetGroMaxSize(Operation):
-    """Limit the size of the packets that GRO makes of those that a port receives."""
+    """Limit the size of the packets into which GRO merges those that a port receives."""
 
     node: str
     interface: str

@@ -1,7 +1,7 @@
-"""Operations that run programs beside the network: Open vSwitch, controllers, FRRouting.
+"""Operations that start programs: Open vSwitch, controllers, FRRouting.
 
-The agent's modules `open_vswitch`, `controllers` and `routing` do the work; paths and command lines
-are defined there, so that what is printed here is what is run.
+The agent's modules `open_vswitch`, `controllers` and `routing` do the work. They also define the paths
+and command lines, so that the commands printed here are the ones that are run.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class StopController(Operation):
 
 @dataclass(frozen=True)
 class AwaitSwitches(Operation):
-    """Wait until `count` switches have connected to a controller of ours."""
+    """Wait until `count` switches have connected to one of our controllers."""
 
     controller: str
     count: int
@@ -133,7 +133,7 @@ class PrepareRouting(Operation):
     """Mount an empty folder for FRRouting's configurations.
 
     FRRouting's own folder belongs to the computer, and we may not be allowed to write there. The mount
-    must come before the nodes, which see only what is mounted when they are made.
+    must come before the nodes, which see only file systems that are mounted when they are made.
     """
 
     verb = "prepare_routing"
@@ -179,5 +179,5 @@ class StartRouting(Operation):
 
 
 def _one_command_a_line(arguments: tuple[str, ...]) -> str:
-    """Quote arguments of ovs-vsctl for people, with each of its commands on a line."""
+    """Quote arguments of ovs-vsctl for people, one of its commands per line."""
     return shlex.join(arguments).replace(" -- ", " \\\n    -- ")

@@ -43,7 +43,7 @@ class StartOpportunities(Operation):
     verb = "start_opportunities"
 
     def describe(self) -> str:
-        return f"delivery opportunities count from {self.start_ns} ns"
+        return f"start of the delivery opportunities at {self.start_ns} ns"
 
     def commands(self) -> list[str]:
         return ["# wanlab-opportunities has started the traces that it loaded"]

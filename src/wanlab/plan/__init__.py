@@ -1,10 +1,10 @@
-"""Turns a topology into operations: plain data, which no machine is needed for.
+"""Turns a topology into operations, which are plain data. No machine is needed for that.
 
 build      all operations, in the order in which they are performed
-nic        what the NIC of a port does             shaping   its queueing disciplines
+nic        the settings of a port's NIC            shaping   its queueing disciplines
 switches   bridges, Open vSwitch, controllers      routing   programs of FRRouting
 change     from one state of a live port to another
-native     what is different on the computer's own kernel
+native     changes to a plan for the computer's own kernel
 needs      the programs that a topology needs
 script     a plan as a shell script
 """

@@ -1,7 +1,7 @@
 """Turns a resolved topology into the operations that build it, in the order of their execution.
 
-Hosts and routers are namespaces. A switch is a bridge or an Open vSwitch, and its ports are in the root
-namespace of the machine, as in Mininet: that is where the course's "client" terminal sees them.
+Hosts and routers are namespaces. A switch is a bridge or an Open vSwitch. Its ports are in the root
+namespace of the machine, as in Mininet, where the course's "client" terminal sees them.
 """
 
 from __future__ import annotations
@@ -66,16 +66,18 @@ def plan(
     """Return all operations that build a topology, which has been checked and resolved.
 
     `nic` is the default NIC of hosts and routers. `sysctls` are set in every node. `shares` says
-    whether hosts get their shares of the CPU, which mean nothing where computing takes no time.
-    TopologyError for what cannot be built.
+    whether hosts get their shares of the CPU, which have no effect where computing takes no time.
+    TopologyError if a part of the topology cannot be built.
     """
     _refuse(topology)
     return tuple(_operations(topology, wire, nic, sysctls or {}, shares))
 
 
 def settling_point(operations: Sequence[Operation]) -> int:
-    """Return the index of the first operation for which the nodes must have settled: from there on
-    ports join their switches."""
+    """Return the index of the first operation before which the nodes must have settled.
+
+    It is the first one that plugs a port into its switch, or starts a routing daemon.
+    """
     late = (JoinBridge, JoinOvs, StartRouting)
     indexes = (index for index, operation in enumerate(operations) if isinstance(operation, late))
     return next(indexes, len(operations))

@@ -52,7 +52,7 @@ def load_trace(namespace: str, port: Port) -> Iterator[Operation]:
 def schedule_changes(namespace: str, port: Port) -> Iterator[tuple[int, ChangeConditions]]:
     """Yield the changes of a port's schedule, each with its time in ns from the start.
 
-    There is no last one if the schedule repeats.
+    The iterator never ends if the schedule repeats.
     """
     states = port.conditions.states()
     repeat_ns = port.conditions.schedule_repeat_ns

@@ -2,7 +2,8 @@
 
 **A wire must not exert backpressure.** A packet stays charged to its sender's socket on its way through
 veth and bridge, so TCP Small Queues counts a switch's queue as the sender's own and stops the sender:
-queues stay nearly empty (docs/fidelity.md). Our kernel's veth releases the socket. Here it is released
+queues stay nearly empty (docs/fidelity.md). Our kernel's veth releases the packet from the socket. Here
+it is released
 
     by bridge netfilter     a bridge that passes its packets to iptables releases all of them
                             (setup_pre_routing in net/bridge/br_netfilter_hooks.c)
@@ -10,9 +11,9 @@ queues stay nearly empty (docs/fidelity.md). Our kernel's veth releases the sock
                             TCP (skb_prepare_for_gro in include/net/sock.h): on wire="mtu" only, and
                             with a limit that keeps GRO from ever merging two packets
 
-and if neither is possible, the record says so. Routers release packets by themselves.
+If neither is possible, the record has a warning. Routers release packets by themselves.
 
-Settings of the whole computer (net.core.netdev_max_backlog) are left alone. Only our own kernel's veth
+Settings of the whole computer (net.core.netdev_max_backlog) are not changed. Only our own kernel's veth
 can cut super-packets and coalesce interrupts, so on wire="mtu" no host makes super-packets here.
 """
 
@@ -49,7 +50,7 @@ NO_MERGING_BYTES = 1
 
 @dataclass(frozen=True)
 class KernelFeatures:
-    """What the computer's kernel can do."""
+    """Features of the computer's kernel on which a plan depends."""
 
     has_bridge_netfilter: bool
 
@@ -103,7 +104,7 @@ def _without_tso(operation: Operation, wire: Wire) -> Operation:
 
 
 def refuse_nics(topology: Topology, wire: Wire, nic: Nic) -> None:
-    """RequirementError if the user asks for a NIC that the computer's kernel cannot emulate."""
+    """Raise RequirementError if the user asks for a NIC that the computer's kernel cannot emulate."""
     nics = [("the network", nic)]
     nics += [(f"port {port}", port.nic) for link in topology.links for port in link.ports]
     refused = [
@@ -123,7 +124,7 @@ def refuse_nics(topology: Topology, wire: Wire, nic: Nic) -> None:
 
 
 def refuse_traces(topology: Topology) -> None:
-    """RequirementError if a link delivers by a trace: only our own kernel has a qdisc for that."""
+    """Raise RequirementError if a link delivers by a trace: only our kernel has a qdisc for that."""
     ports = [port for link in topology.links for port in link.ports if port.conditions.trace]
     if ports:
         raise RequirementError(
@@ -148,7 +149,7 @@ def _with_gro(operation: Operation, switch_ports: set[str]) -> Iterable[Operatio
 def native_warnings(
     operations: Iterable[Operation], wire: Wire, kernel: KernelFeatures
 ) -> list[str]:
-    """Return what the user must know before trusting a measurement in this network."""
+    """Return warnings about the measurements in this network."""
     if kernel.has_bridge_netfilter or not _has_switches(operations):
         return []
     return [BACKPRESSURE] if wire == "gso" else [UDP_BACKPRESSURE]

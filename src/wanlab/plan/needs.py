@@ -1,4 +1,4 @@
-"""The programs that a topology needs besides the usual tools, to check before it is started."""
+"""The programs that a topology needs besides the usual tools, so that they can be checked before."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class RequiredProgram:
 
 
 def required_programs(topology: Topology) -> Iterator[RequiredProgram]:
+    """Yield the programs of Open vSwitch and FRRouting that a topology needs."""
     by_kind = (switch for switch in topology.switches if switch.kind == "ovs")
     by_command = (node for node in topology.nodes if "ovs-vsctl" in (node.start_command or ""))
     if (first := next(chain(by_kind, by_command), None)) is not None:

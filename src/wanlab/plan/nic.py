@@ -1,12 +1,12 @@
-"""The NIC behind a port: what it does by default, and the operations that set it up.
+"""The NIC behind a port: its default settings, and the operations that set it up.
 
-On `wire="gso"` a NIC is Linux's veth, and only what the user asked for is changed. On `wire="mtu"`
-every port cuts what it sends into packets of one MTU (kernel/patches/0012), and
+On `wire="gso"` a NIC is Linux's veth, and only settings that the user asked for are changed. On
+`wire="mtu"` every port cuts the data that it sends into packets of one MTU (kernel/patches/0012), and
 
-    a host      has TSO, GRO and interrupt coalescing, as a server has. A port with conditions of its
-                own has no TSO: its queues stand for the wire, where super-packets never appear.
+    a host      has TSO, GRO and interrupt coalescing, as a server has. A port with conditions has no
+                TSO: its queues stand for the wire, where super-packets never appear.
     a router    has none of these, so that its queues count single packets, as in a hardware router
-    a switch    has none, and cannot be given any
+    a switch    has none of these, and they cannot be switched on
 
 Without coalescing every packet would wake its receiver separately, because computing takes no time
 here. 250 us correspond to the 4000 interrupts a second that Intel's NICs allow for bulk traffic in
@@ -25,8 +25,8 @@ from wanlab.topology.nic import Nic
 from .shaping import shape_lines
 
 Wire = Literal["mtu", "gso"]
-"""How a link carries packets: `mtu`, each at most one MTU as on a real wire; `gso`, up to 64 KB at
-once as Linux's veth does (fast, but loss and queues then count super-packets)."""
+"""The size of the packets on a link: `mtu`, at most one MTU, as on a real wire; `gso`, up to 64 KB,
+as on Linux's veth (faster, but loss and queues then count super-packets)."""
 
 COALESCE_NS = 250_000
 

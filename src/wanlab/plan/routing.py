@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 ALWAYS = ("zebra", "staticd")
-"""For interfaces and kernel routes, and for static routes. They start first, in this order."""
+"""The programs for interfaces and kernel routes, and for static routes: started first, in this order."""
 
 _PATTERNS = {
     "bfdd": r"bfd$|.* bfd( |$)",

@@ -10,8 +10,8 @@ from wanlab.operations import (
 )
 
 HEAD = """#!/bin/sh
-# What wanlab does for this topology, by hand. Run it as root in a network namespace of its own, for
-# example in: wanlab exec -- sh THIS_FILE
+# Builds this topology by hand, as wanlab does. Run it as root in a separate network namespace, for
+# example with: wanlab exec -- sh THIS_FILE
 set -e
 """
 
@@ -26,15 +26,15 @@ def script(operations: Iterable[Operation], warnings: Iterable[str] = ()) -> str
 
 
 def comment(text: str) -> str:
-    """Return a comment. The text may come from anybody's file: no line of it may be a command."""
+    """Return the text as a comment. It may come from a stranger's file, so no line may be a command."""
     return "\n".join(f"# {line}" for line in text.splitlines() or [""])
 
 
 def schedule_script(port: str, changes: list[tuple[int, ChangeConditions]], repeats: bool) -> str:
     """Return the part of the script that changes a port later, in the background.
 
-    `changes` has each change and its time in ns. For a schedule that repeats these are the changes of
-    the first period, and the one that begins the next.
+    `changes` has each change and its time in ns. If the schedule repeats, these are the changes of the
+    first period and the one that begins the second.
     """
     lines = []
     before_ns = 0

@@ -1,14 +1,14 @@
 """Turns a port's conditions into queueing disciplines.
 
-What leaves a port passes, from the root down:
+A packet that leaves a port passes, from the root down:
 
-    1: netem   delay, jitter, loss, duplication, corruption, reordering   (if any is asked for)
-    2: tbf     rate                                                       (if asked for)
+    1: netem   delay, jitter, loss, duplication, corruption, reordering   (if the conditions have any)
+    2: tbf     rate                                                       (if there is one)
        opportunity   or, instead, a trace of when packets may leave
     3: queue   the queue itself: fifo, red, codel, ...                    (if it is not tbf's own)
 
 netem is above the shaper, as in the course: a packet is delayed first and queued afterwards, which gives
-the same round-trip time. netem's own queue must never be the bottleneck, unless the user asked for that.
+the same round-trip time. netem's own queue must never be the bottleneck, unless the user wants that.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ def delay_line_packets(conditions: Conditions) -> int:
 
 
 def _is_delay_line_limit(queue: Queue | None) -> bool:
-    """Whether a queue limits the delay line itself, as Mininet's max_queue_size does with a delay."""
+    """Whether the limit of a queue is that of the delay line, as for Mininet's max_queue_size."""
     return queue is not None and queue.kind == "fifo" and queue.limit_packets is not None
 
 
 def _is_tbf_queue(queue: Queue) -> bool:
-    """Whether tbf's own queue, a fifo of bytes, will do."""
+    """Whether tbf's own queue, a fifo of bytes, is sufficient."""
     return queue.kind == "fifo" and queue.limit_packets is None
 
 
@@ -202,8 +202,10 @@ def _limit_packets(port: Port, queue: Queue) -> int:
 
 
 def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
-    """Return RED's parameters. It has no defaults; tc-red(8) recommends a max of a quarter of the limit
-    and a min of a third of max."""
+    """Return RED's parameters, for which tc has no defaults.
+
+    tc-red(8) recommends a max of a quarter of the limit and a min of a third of max.
+    """
     limit = limit_bytes(port, queue)
     options = {name: int(value) for name, value in queue.options if value.isdigit()}
     average_packet = options.get("avpkt", 1000)

@@ -98,7 +98,7 @@ def join_late(topology: Topology) -> Iterator[Operation]:
 
 
 def _listeners(topology: Topology) -> list[Controller]:
-    """Return the controllers that we start, or connect to outside: one at each address."""
+    """Return the controllers that we start, or connect to outside: one for each address."""
     by_address: dict[tuple[str, int], Controller] = {}
     for controller in topology.controllers:
         if (address := listening_address(controller)) is not None:
@@ -165,7 +165,7 @@ def ovs_arguments(switch: Switch, topology: Topology) -> Iterator[str]:
 
 
 def _distinct(controllers: Iterable[Controller]) -> list[Controller]:
-    """Keep one of the controllers that are connected to at the same address."""
+    """Return the first controller of each address that the switch connects to."""
     return list({tuple(_connection(c)): c for c in reversed(list(controllers))}.values())[::-1]
 
 
@@ -187,8 +187,10 @@ def _settings(switch: Switch, controllers: list[Controller]) -> Iterator[str]:
 
 
 def _connection(controller: Controller) -> list[str]:
-    """Return the columns of the Controller table. Probing our controller every 5 s would be wasted:
-    it runs on the same kernel, which reports its end at once."""
+    """Return the columns of the Controller table.
+
+    Our controller needs no probe every 5 s: it runs on the same kernel, which reports its end at once.
+    """
     address = "127.0.0.1" if controller.kind == "outside" else controller.address
     address = f"[{address}]" if ":" in address else address
     columns = [f'target="{controller.protocol}:{address}:{controller.port}"']

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What wanlab does for this topology, by hand. Run it as root in a network namespace of its own, for
-# example in: wanlab exec -- sh THIS_FILE
+# Builds this topology by hand, as wanlab does. Run it as root in a separate network namespace, for
+# example with: wanlab exec -- sh THIS_FILE
 set -e
 
 # net.core.netdev_max_backlog = 1000000 in root
