@@ -1,9 +1,9 @@
 """Estimate the cost of a unit's full design from that of its quick design.
 
-Assumed is that the processor time of a run is proportional to those of its parameters that say how much
-it carries: the network time, the rate of the link, the number of servers or chunks. What a run costs
-besides, such as the start of its machine, is counted as often as the rest, so estimates of much longer
-runs are too high rather than too low.
+The estimate assumes that the processor time of a run is proportional to the parameters that determine
+its load: the network time, the rate of the link, the number of servers or chunks. The fixed cost of a
+run, such as the start of its machine, is scaled in the same way, so estimates of much longer runs are
+too high rather than too low.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROPORTIONAL = ("seconds", "until", "chunks", "servers", "rate")
 
 
 def estimated_full_s(unit: GalleryUnit, quick: MeasuredFigure) -> float | None:
-    """Return the processor time of the full design in seconds; None if that of the quick is unknown."""
+    """Return the processor time of the full design in seconds; None if the quick design's is unknown."""
     if quick.processor_s is None or quick.size != QUICK:
         return None
     return quick.processor_s * _weight(unit, FULL) / _weight(unit, QUICK)

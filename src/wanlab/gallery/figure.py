@@ -30,23 +30,23 @@ BAND_ALPHA = 0.18
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(\D*)")
 
 Line = dict[str, Estimate]
-"""What was measured, by the value of the parameter on the horizontal axis."""
+"""Measured values, by the value of the parameter on the horizontal axis."""
 
 
 @dataclass(frozen=True)
 class _Ticks:
     """The values on the horizontal axis, in order."""
 
-    places: dict[str, float]
+    positions: dict[str, float]
     texts: list[str]
     unit: str
-    is_measured: bool
-    """Whether the values are numbers, so that lines may join them."""
+    is_numeric: bool
+    """Whether the values are numbers of one unit, so that lines may join them."""
 
     @property
     def is_logarithmic(self) -> bool:
-        low, high = min(self.places.values()), max(self.places.values())
-        return self.is_measured and low > 0 and high / low >= LOGARITHMIC_FROM
+        low, high = min(self.positions.values()), max(self.positions.values())
+        return self.is_numeric and low > 0 and high / low >= LOGARITHMIC_FROM
 
 
 def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
@@ -71,7 +71,7 @@ def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
                 _draw_line(axes, name, lines[name], ticks, line_style)
             if name in published:
                 axes.plot(
-                    [ticks.places[x] for x, _ in published[name]],
+                    [ticks.positions[x] for x, _ in published[name]],
                     [value for _, value in published[name]],
                     linestyle="",
                     marker="s",
@@ -82,7 +82,7 @@ def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
                 )
         if ticks.is_logarithmic:
             axes.set_xscale("log")
-        axes.set_xticks(list(ticks.places.values()), ticks.texts)
+        axes.set_xticks(list(ticks.positions.values()), ticks.texts)
         axes.minorticks_off()
         name = capitalised(words(unit.axes.over, unit.experiment.labels))
         axes.set_xlabel(f"{name} ({ticks.unit})" if ticks.unit else name)
@@ -112,8 +112,8 @@ def _ticks(values: Sequence[str]) -> _Ticks:
     }
     units = {match[2] for match in matches if match}
     if len(numbers) < len(distinct) or len(units) > 1:
-        places = {text: float(place) for place, text in enumerate(distinct)}
-        return _Ticks(places, distinct, "", False)
+        positions = {text: float(index) for index, text in enumerate(distinct)}
+        return _Ticks(positions, distinct, "", False)
     order = dict(sorted(numbers.items(), key=lambda item: item[1]))
     return _Ticks(order, [f"{number:g}" for number in order.values()], units.pop(), True)
 
@@ -122,19 +122,19 @@ def _draw_line(
     axes: MatplotlibAxes, name: str, line: Line, ticks: _Ticks, line_style: dict[str, Any]
 ) -> None:
     in_order = sorted(
-        ((ticks.places[x], estimate) for x, estimate in line.items()), key=lambda item: item[0]
+        ((ticks.positions[x], estimate) for x, estimate in line.items()), key=lambda item: item[0]
     )
-    places = [place for place, _ in in_order]
+    positions = [position for position, _ in in_order]
     means = np.asarray([estimate.mean for _, estimate in in_order])
     halves = np.asarray([estimate.half or 0.0 for _, estimate in in_order])
     label = name or "measured"
-    if not ticks.is_measured:
+    if not ticks.is_numeric:
         colour = line_style["color"]
-        axes.errorbar(places, means, halves, fmt="o", color=colour, capsize=3, label=label)
+        axes.errorbar(positions, means, halves, fmt="o", color=colour, capsize=3, label=label)
         return
-    axes.plot(places, means, label=label, marker="o", markersize=3, **line_style)
+    axes.plot(positions, means, label=label, marker="o", markersize=3, **line_style)
     axes.fill_between(
-        places,
+        positions,
         means - halves,
         means + halves,
         color=line_style["color"],
@@ -144,7 +144,7 @@ def _draw_line(
 
 
 def _scale_values(axes: MatplotlibAxes, values: Sequence[float]) -> None:
-    """Start the axis of values at 0, or make it logarithmic if they are far apart."""
+    """Start the vertical axis at 0, or make it logarithmic if the values are far apart."""
     from matplotlib.ticker import FormatStrFormatter, NullFormatter
 
     known = [value for value in values if np.isfinite(value)]

@@ -4,8 +4,8 @@ A prediction holds if the mean over the seeds is in its band. The verdict follow
 and nothing else:
 
     agrees           every prediction holds
-    differs because  some do not, and the unit names the cause of each that was found in the records
-    not reproduced   some do not and nobody knows why, or runs failed
+    differs because  some do not hold, and the unit names the cause of each, found in the records
+    not reproduced   some do not hold and the unit names no cause, or runs failed
 
 An interval that reaches across an end of the band is marked: another set of seeds might decide
 differently.
@@ -90,10 +90,10 @@ def judge(unit: GalleryUnit, measurement: MeasuredFigure) -> Judgement:
 
 def _measured(prediction: Prediction, measurement: MeasuredFigure) -> Estimate | None:
     estimates = []
-    for parameters in filter(
-        lambda each: each is not None, (prediction.at, prediction.relative_to)
-    ):
-        point = measurement.at(parameters or {})
+    for parameters in (prediction.at, prediction.relative_to):
+        if parameters is None:
+            continue
+        point = measurement.at(parameters)
         if point is None or prediction.metric not in point.metrics:
             return None
         estimates.append(point.metrics[prediction.metric])

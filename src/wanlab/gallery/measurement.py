@@ -1,6 +1,6 @@
 """The results of a sweep of a unit's experiment: each metric with its confidence interval.
 
-It is a small JSON file that pages and figures can be made from again, without the records.
+It is stored as a small JSON file, from which pages and figures can be made without the records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Estimate:
         return f"{text} {self.unit}".rstrip()
 
     def over(self, other: Estimate) -> Estimate:
-        """Return the ratio of two means; relative errors add as the roots of their squares do."""
+        """Return the ratio of two means. Their relative errors add in quadrature."""
         if not other.mean:
             return Estimate(math.nan, None, "")
         ratio = self.mean / other.mean
@@ -74,7 +74,7 @@ class MeasuredFigure:
     points: tuple[MeasuredPoint, ...]
 
     def at(self, parameters: Mapping[str, Value]) -> MeasuredPoint | None:
-        """Return the point with these parameters; None if there is none. The others are free."""
+        """Return the first point with these parameters, or None. Other parameters may have any value."""
         wanted = {name: str(value) for name, value in parameters.items()}
         for point in self.points:
             if all(str(point.parameters.get(name)) == value for name, value in wanted.items()):
@@ -123,7 +123,7 @@ def measurement_of(
 
 
 def read_measurement(path: Path) -> MeasuredFigure:
-    """Read what `MeasuredFigure.to_json` has written. Raises WanlabError if it is something else."""
+    """Read a file that `MeasuredFigure.to_json` has written. Raises WanlabError for other content."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         points = tuple(

@@ -1,7 +1,7 @@
 """Write the pages of units and their index in Markdown, with the figures as SVG beside them.
 
-A page follows from the unit's folder and its measurements; it holds no date, so the same measurements
-give the same page. A folder has NAME.json, from the quick design, and full/NAME.json, from the full one.
+A page follows from the unit's folder and its measurements. It contains no date, so equal measurements
+give equal pages. A folder has NAME.json, from the quick design, and full/NAME.json, from the full one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ To add a figure of your own, copy one of the folders, and pass the folder that c
 
 
 Measurements = Mapping[str, MeasuredFigure]
-"""By the names of their units."""
+"""Measurements by the names of their units."""
 
 
 def measurement_path(folder: Path, name: str, size: str) -> Path:

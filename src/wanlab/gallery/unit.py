@@ -1,4 +1,4 @@
-"""A unit of the gallery as data: a published figure, and what we predict of our own."""
+"""A unit of the gallery as data: a published figure, and predictions of our measurements."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PublishedPoint:
     """The value of the parameter on the horizontal axis."""
     value: float
     origin: str
-    """How it was read: a sentence of the paper, a formula."""
+    """Where the value was read: a sentence of the paper, a formula."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Axes:
     over: str
     by: str
     label: str
-    """The words at the vertical axis, with the unit."""
+    """The label of the vertical axis, with the unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Prediction:
     at: Mapping[str, Value]
     """The parameters of the point; those that are not named have one value in the design."""
     relative_to: Mapping[str, Value] | None
-    """If given, the metric is divided by that at this point."""
+    """If not None, the metric is divided by its value at this point."""
     low: float
     high: float
     published: str

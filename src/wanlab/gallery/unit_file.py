@@ -117,13 +117,13 @@ def _prediction(fields: Fields) -> Prediction:
 
 def _point(fields: Fields, key: str) -> Mapping[str, Value]:
     point: dict[str, Value] = {}
-    inside = fields.mapping(key)
-    for name in inside:
-        value = inside.value(name)
+    parameters = fields.mapping(key)
+    for name in parameters:
+        value = parameters.value(name)
         if isinstance(value, str | int | float):
             point[name] = value
         else:
-            inside.problem(name, f"{value!r} is not the value of a parameter")
+            parameters.problem(name, f"{value!r} is not the value of a parameter")
     return point
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 WIDTH = 100
 _ITEM = re.compile(r"( *(?:[*-]|\d+\.) +)(.*)")
-_AS_IT_IS = re.compile(r"\||#|!\[|<!--| {4}|$")
+_VERBATIM = re.compile(r"\||#|!\[|<!--| {4}|$")
 _GLUE = "\0"
 _CODE = re.compile(r"`[^`]{1,60}`")
-# A line must not begin with what would make it a list item, a heading or a table.
+# A line must not begin with a word that would make it a list item, a heading or a table.
 _BEGINNINGS = re.compile(r" (?=(?:[-+*#|]|\d+\.) )")
 
 
@@ -27,7 +27,7 @@ def _lines(page: str, width: int) -> Iterator[str]:
         item = _ITEM.match(line)
         is_fence = line.startswith("```")
         is_continued = bool(words) and not item and not is_fence and bool(line.strip())
-        if is_continued and not is_code and not _AS_IT_IS.match(line):
+        if is_continued and not is_code and not _VERBATIM.match(line):
             words += f" {line.strip()}"
             continue
         if words:
@@ -38,7 +38,7 @@ def _lines(page: str, width: int) -> Iterator[str]:
             yield line
         elif item:
             prefix, words = item[1], item[2]
-        elif _AS_IT_IS.match(line):
+        elif _VERBATIM.match(line):
             yield line
         else:
             words = line.strip()
