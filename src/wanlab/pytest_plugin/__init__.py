@@ -115,7 +115,7 @@ def topology() -> None:
 def network(
     request: pytest.FixtureRequest, topology: Topology | None, wanlab_seed: int | None
 ) -> Iterator[Network]:
-    """A network that lives as long as the test; or, with `wanlab(scope="module")`, `module_network`."""
+    """A network that ends with the test; with `wanlab(scope="module")`, it is `module_network`."""
     from .marker_options import MarkerOptions
 
     markers = MarkerOptions.of(request.node)
@@ -176,7 +176,7 @@ def _seed_option(seed: int | None) -> dict[str, int]:
 def _record_evidence(
     request: pytest.FixtureRequest, network: Network, markers: MarkerOptions
 ) -> Evidence:
-    """Begin to record what happens in a network, for the case that the test fails."""
+    """Begin to record a network, in case the test fails."""
     from wanlab.errors import WanlabError
 
     from .evidence import Evidence

@@ -3,12 +3,12 @@
     .wanlab/tests/test_client/test_retries-seed2/
         packets.pcapng   packets at the ports of hosts and routers, for Wireshark
         record/          queues, ports and TCP flows over time, with provenance; for `wanlab plot`
-        session.wanlab   all that the test did; `wanlab replay` performs it again, anywhere
+        session.wanlab   everything that the test did; `wanlab replay` repeats it on any computer
         processes.txt    every process: node, times, exit status, output
-        kernel.txt       the kernel's messages; the last ones of a machine that was lost
+        kernel.txt       the kernel's messages; if the machine has ended, the last ones
 
-On virtual time recording does not change what the test sees. The folder holds the evidence of the last
-run: it is cleared when the test begins.
+On virtual time, recording does not change what the test observes. The folder holds the evidence of the
+last run: it is cleared when the test begins.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Evidence:
         self._network = network
         self._is_sealed = False
         self._notes: list[str] = []
-        # It has a finalizer, because after Ctrl-C pytest calls no hook that could remove it.
+        # TemporaryFolder has a finalizer: after Ctrl-C, pytest calls no hook that could remove it.
         self._temporary = TemporaryFolder("evidence")
         self.discard = self._temporary.remove
         self._folder = self._temporary.path

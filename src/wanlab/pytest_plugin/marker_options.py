@@ -27,16 +27,16 @@ class MarkerOptions:
     """All `wanlab` markers of a test; if two set the same option, the one nearest to the test wins."""
 
     seeds: int = 0
-    """With how many seeds the test is run; `pytest_generate_tests` reads it."""
+    """The number of seeds with which the test is run; `pytest_generate_tests` reads it."""
     kernel: str = ""
     """The name or the folder of the kernel; "": the default one."""
     scope: str = "function"
     limit: str | int = "600s"
-    """How much network time a test may take."""
+    """The network time that a test may take."""
     capture: bool | str | Sequence[str] = True
     """The ports whose packets are kept if the test fails; True: those of hosts and routers."""
     every: str | int | None = "100ms"
-    """How often queues, ports and flows are sampled; None: never."""
+    """The interval at which queues, ports and flows are sampled; None: never."""
     network: KeywordOptions = field(default_factory=dict)
     """The other options of `Network`."""
     node: pytest.Item | pytest.Collector
@@ -50,13 +50,13 @@ class MarkerOptions:
                 hint = 'use keywords only, as in wire="mtu"'
                 _refuse(f"@pytest.mark.wanlab({marker.args[0]!r})", hint)
             options.update(marker.kwargs)
-        own = {name: options.pop(name) for name in PLUGIN_OPTIONS & options.keys()}
+        plugin_options = {name: options.pop(name) for name in PLUGIN_OPTIONS & options.keys()}
         for name in options.keys() - set(NETWORK_OPTIONS):
             hint = did_you_mean(name, sorted({*PLUGIN_OPTIONS, *NETWORK_OPTIONS}))
             _refuse(f'@pytest.mark.wanlab has no option "{name}"', hint)
-        if (scope := own.get("scope", "function")) not in SCOPES:
+        if (scope := plugin_options.get("scope", "function")) not in SCOPES:
             _refuse(f'@pytest.mark.wanlab(scope="{scope}")', f"scopes are {', '.join(SCOPES)}")
-        return cls(**own, network=options, node=node)
+        return cls(**plugin_options, network=options, node=node)
 
     def topology(self, from_fixture: Topology | None) -> Topology:
         """Return the topology of the nearest `topology` marker, otherwise that of the fixture."""

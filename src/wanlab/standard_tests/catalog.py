@@ -17,12 +17,12 @@ from wanlab.errors import WanlabError, did_you_mean
 CODE_POINTS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 CLASSES = tuple(CODE_POINTS)
 LONG_PATHS_MS = (10, 40, 80, 160)
-"""What the paths of rtt_fair add to the bottleneck's RTT, one value per pair of hosts."""
+"""The RTTs that the paths of rtt_fair add to the bottleneck's RTT, one for each pair of hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StandardTest:
-    """What one test sends."""
+    """The traffic of one test."""
 
     name: str
     about: str
@@ -36,7 +36,7 @@ class StandardTest:
     udp_share: float = 0.0
     """Rate of datagrams up, as a fraction of the bottleneck's rate; 0 is none."""
     has_voice: bool = False
-    """Whether a telephone call (64 kbit/s, a packet each 20 ms) runs in each direction."""
+    """Whether there is a telephone call (64 kbit/s, a packet every 20 ms) in each direction."""
     has_web: bool = False
     """Whether a user loads pages from the server."""
 

@@ -1,7 +1,8 @@
 """The curves of a test: received data and round-trip times.
 
-Throughput is what arrived at the receiver: the segments that its sockets counted (tcpi_data_segs_in),
-times the mean payload of the flow's segments. Acknowledged bytes would jump whenever a hole is filled.
+Throughput is the data that arrived at the receiver: the segments that its sockets counted
+(tcpi_data_segs_in), times the mean payload of the flow's segments. Acknowledged bytes would jump
+whenever a hole in the sequence numbers is filled.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Received(NamedTuple):
 
 
 def panels(record: Record, flows: list[LoadFlow]) -> list[Panel]:
-    """Return download, upload and ping, as far as the test has them."""
+    """Return the panels of download, upload and ping, without those that the test does not have."""
     shown = []
     for way in ("down", "up"):
         lines = list(_throughputs(record, [flow for flow in flows if flow.name.startswith(way)]))

@@ -3,7 +3,7 @@
     0 s              begin                            begin + seconds         end
     |  pings alone   |  flows, calls, pages and pings  |  pings alone          |
 
-Flows start within a tenth of a second, at instants drawn from the seed: runs with other seeds differ.
+Flows start within a tenth of a second, at instants drawn from the seed, so runs with other seeds differ.
 """
 
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class LoadFlow:
 
 
 def flows_of(test: StandardTest, pairs: list[tuple[str, str]]) -> list[LoadFlow]:
-    """Return the flows of a test; each has a port of its own, by which samples name it."""
+    """Return the flows of a test. Each has its own port, which identifies it in samples."""
     flows: list[LoadFlow] = []
     for pair, (client, server) in enumerate(pairs, start=1):
         for way, count in (("up", test.up), ("down", test.down)):

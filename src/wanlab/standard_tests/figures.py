@@ -54,7 +54,7 @@ def _panels(result: Result) -> list[Panel]:
 
 
 def _pooled(variants: Mapping[str, Sequence[Result]]) -> Panel:
-    """Return the pings of all seeds of each variant, as far as they were sent under load."""
+    """Return the pings that were sent under load, of all seeds of each variant."""
     lines: list[Line] = []
     warnings: dict[str, None] = {}
     for name, runs in variants.items():
