@@ -4,7 +4,7 @@
     with run.network(topology) as net:
         listen(net, 2)
         ...
-    run.metric("fairness", jain(goodputs(tcp, 2, from_s=5)))
+    run.metric("fairness", jain([goodput_mbps(tcp, host, from_s=5) for host in ("h1", "h2")]))
 
 Experiments of the gallery use these functions; your own may too.
 """
@@ -26,7 +26,7 @@ from wanlab.units import format_time, parse_rate, parse_time
 MSS_BYTES = 1448
 """Payload of a 1500-byte packet, without the headers and TCP's timestamp option."""
 FRAME_BYTES = 1514
-"""What a full packet takes of a link's rate: the shaper counts the Ethernet header."""
+"""The size of a full packet as the shaper of a link counts it: with the Ethernet header."""
 QUEUE_PORT = "s1-eth1"
 """The port with the queue of the bottleneck."""
 
@@ -74,7 +74,7 @@ def bottleneck(
 
 
 def listen(net: Nodes, count: int) -> None:
-    """Start the receiver of `wanlab-traffic` in r1 to r`count`, and let the hosts learn addresses."""
+    """Start the server of `wanlab-traffic` in r1 to r`count`, and let the hosts resolve addresses."""
     for number in range(1, count + 1):
         net[f"r{number}"].run("wanlab-traffic serve -D")
         net[f"h{number}"].run(f"ping -c 1 r{number}")
@@ -86,7 +86,7 @@ def max_goodput_mbps(rate: str) -> float:
 
 
 def goodput_mbps(tcp: Table, node: str, *, from_s: float, to_s: float = float("inf")) -> float:
-    """Return the rate of data of a sender that was acknowledged from `from_s` to `to_s`, in Mbit/s."""
+    """Return the rate at which a sender's data was acknowledged from `from_s` to `to_s`, in Mbit/s."""
     rows = tcp.where(node=node)
     total, began_s, ended_s = 0.0, float("inf"), 0.0
     for flow in rows.distinct("flow"):

@@ -1,4 +1,4 @@
-"""Which function displays which type in a notebook.
+"""The functions that display wanlab's types in a notebook.
 
 Records, topologies and networks do not know how a notebook displays them; their packages have
 display functions, and this table registers them with IPython. IPython looks a type up by its name
@@ -27,7 +27,7 @@ FORMATTERS = (
 """MIME type, type, and the function that returns the text of an object, or None to leave it out."""
 
 DISPLAYS = (("wanlab.network.network.Network", "wanlab.network.display.show"),)
-"""Types whose function displays an object itself and updates the output later."""
+"""Types, and the function that displays an object and updates its output later."""
 
 
 def register_if_in_ipython() -> None:

@@ -1,8 +1,8 @@
 """Building blocks for Jupyter notebooks: HTML tables, and output that changes while a cell runs.
 
-Colours and fonts are the page's own, so that light and dark pages both look right. There are no widgets:
-output that changes is ordinary output that is replaced (IPython's `update_display`). IPython is used
-only if the program has loaded it already; outside of notebooks nothing here has an effect.
+Colours and fonts are those of the page, so that light and dark pages both look right. There are no
+widgets: output that changes is ordinary output that is replaced (IPython's `update_display`). IPython
+is used only if the program has already loaded it. Outside of notebooks, this module has no effect.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def heading(title: object, about: object = "") -> Html:
 
 
 def folded(title: object, inside: object) -> Html:
-    """Return content that a click on its title unfolds."""
+    """Return content that is hidden until its title is clicked."""
     return Html(f"<details><summary>{as_html(title)}</summary>{as_html(inside)}</details>")
 
 
