@@ -63,7 +63,7 @@ def l4s(
     limit = {} if queue == "dualpi2" else {"limit": run.buffer_bytes("2bdp", rate=rate, rtt="40ms")}
     topology = bottleneck(rate, [rtt, rtt], {"kind": queue, **limit})
     with run.network(topology, sysctls={"net.ipv4.tcp_ecn": "1"}) as net:
-        # The receiver of DCTCP has to say of each packet whether it was marked.
+        # DCTCP needs a receiver that reports for each packet whether it was marked.
         net["r1"].run("sysctl -qw net.ipv4.tcp_congestion_control=dctcp")
         net["h1"].run(TO_ECT1.format(port="h1-eth0"))
         for receiver in ("r1", "r2"):

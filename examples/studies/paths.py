@@ -1,4 +1,4 @@
-"""What all studies use: a bottleneck whose flows have different RTTs, and metrics of flows."""
+"""Functions that all studies use: a bottleneck for flows with different RTTs, and metrics of flows."""
 
 import numpy as np
 

@@ -90,7 +90,7 @@ if __name__ == "__main__":
         nargs="?",
         type=Path,
         default=Path(__file__).parent,
-        help="where to write the traces; it is made if it does not exist (default: beside make.py)",
+        help="where to write the traces; it is created if it does not exist (default: beside make.py)",
     )
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,8 @@ def measure(loss: str) -> list[float]:
         net.set_link("h1", "s1", loss=loss)
         times = []
         for number in range(QUERIES):
-            asked = f"dig @10.0.0.2 +tries=4 +noall +answer +stats host{number}.example.org"
-            done = net["h1"].run(asked)
+            command = f"dig @10.0.0.2 +tries=4 +noall +answer +stats host{number}.example.org"
+            done = net["h1"].run(command)
             assert "192.0.2.1" in done.output, done.output
             assert re.search(r"Query time: \d+ msec", done.output)
             times.append(done.seconds)
@@ -45,12 +45,12 @@ def measure(loss: str) -> list[float]:
 def main() -> int:
     try:
         need("dnsmasq", "dig")
-        found = {loss: measure(loss) for loss in ("0%", "1%", "5%")}
+        times_by_loss = {loss: measure(loss) for loss in ("0%", "1%", "5%")}
     except WanlabError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"loss, each way   median     mean  longest   ({QUERIES} queries)")
-    for loss, times in found.items():
+    for loss, times in times_by_loss.items():
         middle, mean = statistics.median(times), statistics.fmean(times)
         shown = [f"{seconds * 1000:.0f} ms" for seconds in (middle, mean, max(times))]
         print(f"{loss:>14} {shown[0]:>8} {shown[1]:>8} {shown[2]:>8}")

@@ -38,8 +38,8 @@ def measure() -> list[tuple[str, float, float, float, float]]:
             rows = []
             for file in SIZES:
                 urls = " ".join(f"-o /dev/null http://h2/{file}" for _ in range(4))
-                said = net["h1"].run(f"curl -s -S --fail -w '{TIMES}' {urls}").output
-                first, *_, last = ([float(s) for s in line.split()] for line in said.splitlines())
+                output = net["h1"].run(f"curl -s -S --fail -w '{TIMES}' {urls}").output
+                first, *_, last = ([float(s) for s in line.split()] for line in output.splitlines())
                 rows.append((file, first[0], first[1], first[2], last[2]))
             return rows
 

@@ -31,10 +31,10 @@ def main(host: str, segments: int) -> None:
         rate_kbps = len(last) / sum(1 / rate for rate in last) if last else 0.0
         fitting = [quality for quality in QUALITIES_KBPS if quality <= CAUTION * rate_kbps]
         quality = fitting[-1] if fitting else QUALITIES_KBPS[0]
-        asked_s = time.monotonic()
+        requested_s = time.monotonic()
         server.request("GET", f"/{quality}k")
         size = len(server.getresponse().read())
-        took_s = time.monotonic() - asked_s
+        took_s = time.monotonic() - requested_s
         rates_kbps.append(size * 8 / 1000 / took_s)
         if len(rates_kbps) > 1:  # playback starts after the first segment
             stalled_s += max(0.0, took_s - buffered_s)

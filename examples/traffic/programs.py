@@ -12,12 +12,12 @@ PACKAGES = {
     "dnsmasq": "dnsmasq-base",
     "dig": "bind9-dnsutils",
 }
-PLACES = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def need(*programs: str) -> None:
     """Raise RequirementError if programs are missing, with the command that installs them."""
-    missing = [program for program in programs if shutil.which(program, path=PLACES) is None]
+    missing = [program for program in programs if shutil.which(program, path=SEARCH_PATH) is None]
     if missing:
         packages = " ".join(PACKAGES[program] for program in missing)
         raise RequirementError(

@@ -43,8 +43,8 @@ def measure() -> list[list[float]]:
         )
         with Network(topology, folder=folder, seed=1) as net:
             net["server"].run(server)
-            said = net["phone"].run(f"python3 player.py server {SEGMENTS}").output
-        return [[float(word) for word in line.split()] for line in said.splitlines()]
+            output = net["phone"].run(f"python3 player.py server {SEGMENTS}").output
+        return [[float(word) for word in line.split()] for line in output.splitlines()]
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ class Client:
     def __init__(self, server: str, port: int = PORT) -> None:
         self._address = (server, port)
         self._socket: socket.socket | None = None
-        self._heard = b""
+        self._buffer = b""
         self._name = os.urandom(4).hex()
         self._requests = 0
         self.connections = 0
@@ -84,7 +84,7 @@ class Client:
         while rest:  # sendall() would apply one timeout to the whole request
             rest = rest[connection.send(rest[:BLOCK_BYTES]) :]
         while True:
-            answer = self._hear(connection)
+            answer = self._read_answer(connection)
             if answer.get("id") == number:
                 return answer["value"]
 
@@ -92,19 +92,19 @@ class Client:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, SILENCE_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._heard = b""
+            self._buffer = b""
             self.connections += 1
         return self._socket
 
-    def _hear(self, connection: socket.socket) -> dict[str, Any]:
-        """Return the next line. Every part of it shows that the server is alive."""
-        parts = [self._heard]
+    def _read_answer(self, connection: socket.socket) -> dict[str, Any]:
+        """Return the next answer. Each received part of it restarts the timeout."""
+        parts = [self._buffer]
         while b"\n" not in parts[-1]:
             part = connection.recv(BLOCK_BYTES)
             if not part:
                 raise ConnectionResetError("the server has closed the connection")
             parts.append(part)
-        line, _, self._heard = b"".join(parts).partition(b"\n")
+        line, _, self._buffer = b"".join(parts).partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -54,7 +54,7 @@ class Connection(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         while line := self._line():
             request = json.loads(line)
-            self._say({"id": request["id"], "value": self.server.store.answer(request)})
+            self._send({"id": request["id"], "value": self.server.store.answer(request)})
 
     def _line(self) -> bytes:
         parts = []
@@ -62,11 +62,11 @@ class Connection(socketserver.StreamRequestHandler):
             parts.append(part)
             if part.endswith(b"\n"):
                 break
-            self._say({"received": sum(map(len, parts))})
+            self._send({"received": sum(map(len, parts))})
         return b"".join(parts)
 
-    def _say(self, words: dict[str, Any]) -> None:
-        self.wfile.write(json.dumps(words).encode() + b"\n")
+    def _send(self, message: dict[str, Any]) -> None:
+        self.wfile.write(json.dumps(message).encode() + b"\n")
 
 
 class Server(socketserver.ThreadingTCPServer):

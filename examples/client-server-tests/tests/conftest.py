@@ -46,18 +46,18 @@ def server(start_server: StartServer) -> Process:
 def begin(network: Network) -> Callable[..., Process]:
     """Return a function that starts a client. Time passes only when a test waits for the client."""
 
-    def begin_it(*words: Any, stdin: bool = False) -> Process:
+    def start_client(*words: Any, stdin: bool = False) -> Process:
         command = [sys.executable, "-m", "keyvalue.client", "10.0.0.2", *map(str, words)]
         return network["h1"].start(command, environment=ENVIRONMENT, stdin=stdin)
 
-    return begin_it
+    return start_client
 
 
 @pytest.fixture
 def ask(begin: Callable[..., Process]) -> Ask:
     """Return a function that runs a client and waits until it exits."""
 
-    def ask_it(*words: Any, check: bool = True) -> Finished:
+    def run_client(*words: Any, check: bool = True) -> Finished:
         return begin(*words).finish(check=check)
 
-    return ask_it
+    return run_client
