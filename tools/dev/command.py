@@ -52,13 +52,12 @@ def demo(arguments: Sequence[str]) -> int:
 
 def test(arguments: Sequence[str]) -> int:
     """Set up, then run the tests on all cores; any arguments are passed on to pytest instead."""
-    without_page = set_up()
-    if without_page is not None:  # tests of the page are skipped, with this reason
-        os.environ["WANLAB_NO_PAGE"] = without_page.what
+    page_error = set_up()
+    if page_error is not None:  # tests of the page are skipped, with this reason
+        os.environ["WANLAB_NO_PAGE"] = page_error.what
     os.chdir(ROOT)
-    os.environ["WANLAB_REQUIRE_KERNEL"] = (
-        "1"  # it has just been built, so no test may be skipped without it
-    )
+    # The kernel has just been built, so no test may be skipped for want of one.
+    os.environ["WANLAB_REQUIRE_KERNEL"] = "1"
     # A shell that runs this in the background may ignore these signals, but tests send them.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

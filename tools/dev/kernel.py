@@ -1,4 +1,4 @@
-"""The interface to kernel/: which kernel exists, which sources it can be built from, building it."""
+"""The interface to kernel/: finds the built kernel and the supported sources, and builds the kernel."""
 
 from __future__ import annotations
 

@@ -102,16 +102,16 @@ def is_debian() -> bool:
 
 
 def missing(packages: Iterable[Package]) -> list[str]:
-    """Return the names of those that are not installed."""
+    """Return the names of the packages that are not installed."""
     packages = list(packages)
     if shutil.which("dpkg-query") is None:
-        return [package.name for package in packages if not _sign_is_there(package.sign)]
+        return [package.name for package in packages if not _sign_exists(package.sign)]
     return names_missing([package.name for package in packages], _ask_dpkg(packages))
 
 
-def names_missing(names: Iterable[str], dpkg_says: str) -> list[str]:
+def names_missing(names: Iterable[str], dpkg_output: str) -> list[str]:
     """Return the names that dpkg-query's lines (`name<TAB>status`) do not show as installed."""
-    lines = (line.split("\t") for line in dpkg_says.splitlines())
+    lines = (line.split("\t") for line in dpkg_output.splitlines())
     # Status "ii": wanted and installed; "hi": installed and held at its version.
     there = {line[0] for line in lines if len(line) == 2 and line[1][1:2] == "i"}
     return [name for name in names if name not in there]
@@ -123,7 +123,7 @@ def _ask_dpkg(packages: Iterable[Package]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def _sign_is_there(sign: str) -> bool:
+def _sign_exists(sign: str) -> bool:
     if sign.startswith("/"):
         return Path(sign).exists()
     if ".so." in sign:
@@ -169,7 +169,7 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
 
 
 def _become_root(names: Sequence[str]) -> list[str]:
-    """What to put before a command so that it runs as root."""
+    """Return the words before a command that make it run as root: none, or sudo."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") is not None:

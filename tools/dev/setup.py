@@ -1,7 +1,7 @@
 """`./dev setup`: lists what is missing, then installs it.
 
 The browser page comes last. Its packages come from another registry (npm's), which a proxy may block.
-If it cannot be built, the rest is there, and only the tests of the page cannot run.
+If it cannot be built, everything else works, and only the tests of the page are skipped.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def find_missing(scope: Scope) -> tuple[Missing, str]:
 
 
 def set_up(scope: Scope = EVERYTHING) -> DevError | None:
-    """Install what is missing; if nothing is, only say so.
+    """Install what is missing, and print that, or that there is nothing to do.
 
-    Return the error if the browser page could not be built. DevError if anything else could not.
+    Return the error if the browser page could not be built. Raises DevError if anything else fails.
     """
     with _alone():
         return _set_up(scope)

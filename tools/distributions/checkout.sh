@@ -4,7 +4,7 @@
 # Makes a fresh Debian (with UBUNTU_MIRROR=ADDRESS a fresh Ubuntu) as try.sh does, with nothing but
 # git and sudo, and clones this checkout's HEAD there: for a user with sudo, in a folder with spaces,
 # commas and letters beyond ASCII; and for root, in /root. It builds the kernel once, as the user;
-# with KERNELS=FOLDER (~/.cache/wanlab/kernels, for example) it takes those built before.
+# with KERNELS=FOLDER (~/.cache/wanlab/kernels, for example), it uses the kernels in that folder.
 # The second `./dev demo` must find nothing to do. It takes half an hour and leaves nothing behind.
 #
 # With LIMIT=1024 the user may open that many files. With XSTATE=11008, networks run on a simulated
@@ -17,7 +17,7 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 . "$here/tools/distributions/system.sh"
 
 make_system "ca-certificates,git,sudo"
-# Security updates, too: the kernel's source is one.
+# Include security updates, because the kernel's source is one of them.
 [ -n "${UBUNTU_MIRROR:-}" ] || cp -a /etc/apt/sources.list.d/debian.sources "$root/etc/apt/sources.list.d/" 2>/dev/null || true
 echo "student ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/student"
 git clone -q --bare "$here" "$root/srv/wanlab.git"
@@ -26,7 +26,7 @@ inside git config --system --add safe.directory /srv/wanlab.git
 folder="/home/student/wan lab, größer, 実験"
 in_clone() { as_user "ulimit -n ${LIMIT:-$(ulimit -n)} && cd '$folder/wanlab' && $*"; }
 in_root_clone() { inside bash -lc "cd /root/wanlab && $*"; }
-has_nothing_to_do() { # COMMAND: ./dev demo says so
+has_nothing_to_do() { # COMMAND: run ./dev demo, which must print that there is nothing to do
     "$@" 2>&1 | tee "$root.log.errors"
     grep -q "setup: nothing to do" "$root.log.errors"
 }

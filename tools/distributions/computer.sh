@@ -3,12 +3,12 @@
 #
 # Makes a fresh Debian with its own kernel as try.sh does, installs the wheel of dist/, and boots it
 # once for each CPU (`qemu-system-x86_64 -cpu help`; without arguments Nehalem, which has no AVX, and
-# max). QEMU translates every instruction, so the processor is the simulated one and all is about 30
-# times slower. inside_computer.py runs there as the first process: it sets what a container cannot
+# max). QEMU translates every instruction, so programs see the simulated processor, and everything is
+# about 30 times slower. inside_computer.py runs there as the first process: it sets what a container cannot
 # (Yama, overcommit, huge pages) and starts networks. A transfer's output must be the same, byte for
 # byte, on each of these computers and on this one.
 #
-# With SESSIONS=FOLDER, each *.wanlab of that folder is replayed there instead, and must say the same.
+# With SESSIONS=FOLDER, each *.wanlab of that folder is replayed there instead, with the same output.
 #
 # It needs root, debootstrap, e2fsprogs and qemu-system-x86, takes an hour, and leaves nothing behind.
 set -euo pipefail

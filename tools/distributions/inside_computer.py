@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Start networks on a simulated computer, as its first process (computer.sh boots it).
 
-The settings of Linux that hold for a whole computer are set here one by one, each put back before
-the next. Prints a line per step with its seconds. With --transfer only run the transfer that every
-computer must answer with the same bytes, and print the hash of its output. Standard library only.
+Tests the settings of Linux that hold for a whole computer one by one, and restores each before the
+next. Prints a line per step with its seconds. With --transfer, runs only the transfer whose output must
+be the same on every computer, and prints the hash of the output. Standard library only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def transfer() -> str:
 
 
 def as_student(line: str) -> tuple[bool, str]:
-    """Run a line of shell as an ordinary user, and return whether it succeeded and what it said."""
+    """Run a line of shell as an ordinary user; return whether it succeeded, and its output."""
     command = ["su", "-", "student", "-c", f"ulimit -Sn 1024; {line}"]
     try:
         done = subprocess.run(
@@ -60,7 +60,7 @@ def as_student(line: str) -> tuple[bool, str]:
 
 
 def runs(line: str, *settings: tuple[Path, str]) -> tuple[bool, str]:
-    """Run a line while files of /proc/sys and /sys have other values."""
+    """Run a line while files of /proc/sys and /sys have these values."""
     before = [(path, _current(path)) for path, _ in settings]
     for path, value in settings:
         path.write_text(value)
@@ -72,7 +72,7 @@ def runs(line: str, *settings: tuple[Path, str]) -> tuple[bool, str]:
 
 
 def refused(line: str, *settings: tuple[Path, str]) -> tuple[bool, str]:
-    """As `runs`, for what must fail with an error that names `wanlab doctor`."""
+    """Run a line as `runs` does; it must fail with an error that names `wanlab doctor`."""
     succeeded, output = runs(line, *settings)
     return not succeeded and "wanlab doctor" in output, output
 
@@ -83,7 +83,7 @@ def _current(path: Path) -> str:
 
 
 def steps() -> Iterator[tuple[str, tuple[bool, str]]]:
-    """Perform the steps one after the other; the last setting of Yama cannot be taken back."""
+    """Perform the steps one after the other; the last setting of Yama cannot be undone."""
     if SESSIONS.is_dir():
         for file in sorted(SESSIONS.iterdir()):
             yield f"replay {file.name}", runs(f"cd && {WANLAB} replay {file} --verify")
@@ -91,8 +91,8 @@ def steps() -> Iterator[tuple[str, tuple[bool, str]]]:
     expected = Path("/expected").read_text().strip()
     yield "first ping", runs(PING)
     yield "second ping", runs(PING)
-    _, said = as_student("cd && /opt/wanlab/bin/python /inside_computer.py --transfer")
-    yield f"transfer, the same bytes ({said.strip()[:16]})", (said.strip() == expected, said)
+    _, output = as_student("cd && /opt/wanlab/bin/python /inside_computer.py --transfer")
+    yield f"transfer, the same bytes ({output.strip()[:16]})", (output.strip() == expected, output)
     yield "wanlab doctor", runs(f"{WANLAB} doctor")
     yield "overcommit_memory=2", runs(PING, (OVERCOMMIT, "2"))
     yield "huge pages always", runs(PING, (HUGE_PAGES, "always"))
@@ -104,12 +104,14 @@ def steps() -> Iterator[tuple[str, tuple[bool, str]]]:
 
 
 def boot() -> None:
-    """Mount what a system has, run the steps and switch off."""
+    """Mount the file systems that a system has, run the steps and switch off."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LANG="C.UTF-8")
-    for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")):
-        subprocess.run(["mount", "-t", kind, kind, place], check=False, stderr=subprocess.DEVNULL)
-    for place in ("/dev/pts", "/dev/shm"):
-        Path(place).mkdir(exist_ok=True)
+    for kind, mount_point in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")):
+        subprocess.run(
+            ["mount", "-t", kind, kind, mount_point], check=False, stderr=subprocess.DEVNULL
+        )
+    for mount_point in ("/dev/pts", "/dev/shm"):
+        Path(mount_point).mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "devpts", "devpts", "/dev/pts"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "shm", "/dev/shm"], check=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

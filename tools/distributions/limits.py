@@ -10,8 +10,8 @@
 --personality  refuse personality(ADDR_NO_RANDOMIZE)
 --huge-pages always|never   (as root) transparent huge pages of the whole computer, put back afterwards
 
-The limits are those of the kernel itself, set as Docker sets them; no Docker is needed. What is set
-for the whole computer is put back when the command has ended. Standard library only.
+The limits are those of the kernel itself, set as Docker sets them; no Docker is needed. Settings of the
+whole computer are restored when the command has ended. Standard library only.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ class _Filter(ctypes.Structure):
 
 def install(instructions: Sequence[Instruction]) -> None:
     """Apply a filter to this process and everything that it starts."""
-    array = (_Instruction * len(instructions))(*(_Instruction(*one) for one in instructions))
+    array = (_Instruction * len(instructions))(
+        *(_Instruction(*instruction) for instruction in instructions)
+    )
     _call(_libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _call(_libc.prctl, PR_SET_SECCOMP, 2, ctypes.byref(_Filter(len(array), array)), 0, 0)
 

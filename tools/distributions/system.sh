@@ -2,7 +2,7 @@
 #
 # make_system PACKAGES    install a fresh Debian or Ubuntu into $root, removed at the end
 # step NAME COMMAND...    run a command that must succeed, and print its seconds
-# must NAME COMMAND...    the same, and end if it fails: nothing after it would make sense
+# must NAME COMMAND...    the same, and exit if it fails, because later steps depend on it
 # inside COMMAND...       run a command as root in the new system
 # as_user LINE            run a line of shell as the user `student` in the new system
 # The last line of a script is: exit $failed
@@ -13,7 +13,7 @@ command -v debootstrap >/dev/null || { echo "$0: install debootstrap first" >&2;
 failed=0
 python=python3
 debootstrap_options=(--variant=minbase)
-debootstrap_recipe=() # of an older release, for those that are younger than debootstrap
+debootstrap_recipe=() # the recipe of an older release, for releases that debootstrap does not know
 if [ -n "${UBUNTU_MIRROR:-}" ]; then
     mirror=$UBUNTU_MIRROR
     keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
@@ -33,7 +33,7 @@ fi
 root=$(mktemp -d /var/tmp/wanlab-try-XXXXXX)
 chmod 755 "$root"
 end() {
-    pkill -KILL -P $$ unshare || true # with it ends all that was started in the new system
+    pkill -KILL -P $$ unshare || true # all processes of the new system end with it
     ! mountpoint -q "$root" || umount --recursive "$root" || umount --recursive --lazy "$root"
     rm -rf --one-file-system "$root"
     rm -f "$root.log" "$root.log.errors"
@@ -53,7 +53,7 @@ step() {
     fi
 }
 
-closing_line() { # of pytest, if it ran
+closing_line() { # pytest's last line, if pytest ran
     grep -E '^=+ [0-9]+ passed.* =+$' "$root.log" | sed 's/^=*/:/; s/ =*$//' | tail -n 1
 }
 
@@ -65,8 +65,9 @@ must() {
     failed=$failed_before
 }
 
-# As a container's, its root is that of a mount namespace: a native machine's nodes would leave a chroot.
-# Its processes have a PID namespace, and end with it. The shell in it is their init, which reaps.
+# As in a container, the root is that of a new mount namespace, because the nodes of a native machine
+# would leave a chroot. The processes are in a new PID namespace and end with it. The shell is its init
+# process, which reaps orphans.
 inside() {
     unshare --mount --pid --fork --kill-child \
         sh -c 'cd "$0" && pivot_root . . && umount -l . && mount -t proc proc /proc && "$@"; exit $?' "$root" \
@@ -86,7 +87,7 @@ make_system() {
     mount --rbind /sys "$root/sys"
     mount --make-rslave "$root/sys"
     cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
-    # As this computer reaches its package index: its settings, and its certificates.
+    # This computer's settings and certificates, so that the new system can reach the package index.
     for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
         [ ! -f $file ] || cp $file "$root$file"
     done

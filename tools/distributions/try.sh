@@ -31,7 +31,7 @@ must "fetch what the wheel depends on" fetch
 must "install the wheel without network or compiler" as_user \
     "$python -m venv 'my venv' && 'my venv/bin/pip' install -q --no-index --find-links /wheels wanlab"
 
-# Root's own: without capabilities, root in a container cannot read a user's home.
+# Root needs its own installation: without capabilities, root in a container cannot read a user's home.
 must "install the wheel for root" inside sh -c \
     "$python -m venv /opt/wanlab && /opt/wanlab/bin/pip install -q --no-index --find-links /wheels wanlab"
 
