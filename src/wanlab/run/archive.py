@@ -11,7 +11,7 @@ from wanlab.errors import WanlabError
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return files, given by their paths, as a tar file."""
+    """Return files (path: content) as a tar file."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name, content in sorted(files.items()):
@@ -22,7 +22,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
 
 def read(data: bytes) -> dict[str, bytes]:
-    """Return the files of a tar file by their paths."""
+    """Return the files of a tar file (path: content)."""
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         return {
             entry.name: opened.read()

@@ -1,4 +1,4 @@
-"""An experiment as data: a function, its parameters, and what else decides the result of a run.
+"""An experiment as data: a function, its parameters, and everything else that decides a run's result.
 
 A run is a pure function of the experiment's source, its parameters, the seed, wanlab's code, the kernel
 and the programs. Its result is therefore computed once and then answered from the cache. An experiment
@@ -24,18 +24,18 @@ Function = Callable[..., None]
 VALUE_TYPES = (str, int, float, bool)
 RESERVED = {"run", "seed", "cache", "here", "warnings"}
 KERNEL = "kernel"
-"""Every experiment has this parameter: the name or folder of the kernel that the run boots. It need not
-be a parameter of the function; where it is not set, the run boots the default kernel."""
+"""Every experiment has this parameter: the name or folder of the kernel that the run boots. The function
+need not have it. If it is not set, the run boots the default kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """What an experiment does and with which parameters."""
+    """An experiment: its function, its parameters, and the design of its sweep."""
 
     name: str
     function: Function = field(repr=False)
     parameters: Mapping[str, Value]
-    """Each with its default."""
+    """The default of each parameter."""
     about: str = ""
     design: Design = field(default_factory=Design)
     """The runs of a sweep, unless another design is given."""
@@ -46,11 +46,11 @@ class Definition:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Words for metrics and parameters in figures: {"share_of_bbr": "BBR's share"}."""
     files: tuple[str, ...] = ()
-    """Files that it reads, beside its own: `run.file` gives their paths."""
+    """Files that it reads besides its source: `run.file` returns their paths."""
     programs: tuple[str, ...] = ()
     """Programs that it starts besides the usual ones (see `key`); a new version changes the key."""
     origin_file: Path | None = None
-    """The file that holds it; None for a function in a notebook or inside another function."""
+    """The file with its source; None for a function in a notebook or inside another function."""
 
     @classmethod
     def of_function(
@@ -86,11 +86,11 @@ class Definition:
         return definition
 
     def __call__(self, run: Run, **parameters: Value) -> None:
-        """Perform it as a part of another experiment."""
+        """Perform this experiment as a part of another one."""
         self.function(run, **check_parameters(self.parameters, parameters, self.name))
 
     def resolve(self, parameters: Parameters) -> dict[str, Value]:
-        """Return all parameters: those given, and the defaults of the others.
+        """Return the values of all parameters: these, and the defaults of the others.
 
         Raises WanlabError for a parameter that the experiment does not have.
         """
@@ -100,7 +100,7 @@ class Definition:
         return check_parameters(self.parameters, chosen, self.name) | kernel
 
     def own(self, parameters: Parameters) -> dict[str, Value]:
-        """Return the parameters that the function takes."""
+        """Return those parameters that the function has."""
         return {name: value for name, value in parameters.items() if name in self.parameters}
 
     def check_designs(self) -> None:
@@ -111,7 +111,7 @@ class Definition:
 
     @cached_property
     def source(self) -> SourceCode:
-        """Its code as files that travel to the processes and computers that perform runs."""
+        """Its code, as files that are sent to the processes and computers that perform runs."""
         if self.origin_file is not None:
             return of_file(self.origin_file, self.name, self.files)
         if self.files:

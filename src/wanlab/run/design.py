@@ -4,8 +4,9 @@
     Design.listed([{"rate": "10Mbps", "rtt": "100ms"}, {"rate": "1Gbps", "rtt": "5ms"}])
     Design.random(50, {"rate": Uniform("10Mbps", "1Gbps", logarithmic=True), "rtt": ["5ms", "50ms"]})
 
-The order of a design is the order of its table: points as they are written, the last parameter of a
-grid varies fastest, seeds within a point. It does not depend on how the runs are performed.
+The rows of the sweep's table have the order of the design: points as they are written (the last
+parameter of a grid varies fastest), and within each point its seeds. The order does not depend on how
+the runs are performed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Uniform:
     logarithmic: bool = False
 
     def draw(self, numbers: random_numbers.Random) -> Value:
-        """Draw a value; with four significant digits, so that it can be read and typed again.
+        """Draw a value. It has four significant digits, so that people can read and type it.
 
         Raises WanlabError if the units differ or the range is empty.
         """
@@ -95,7 +96,7 @@ class Design:
     def listed(
         cls, points: Sequence[Parameters], *, repeats: int = 1, first_seed: int = 1
     ) -> Design:
-        """Take these points and no others."""
+        """Return a design of these points and no others."""
         return cls({}, tuple(dict(point) for point in points), repeats, first_seed)
 
     @classmethod

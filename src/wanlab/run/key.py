@@ -1,12 +1,12 @@
 """The key of a run: the hash of everything that its result depends on.
 
-    experiment   its source as it travels, and the versions of its libraries
+    experiment   its source files, and the versions of its libraries
     parameters   all of them, and the seed
     wanlab       the files of the package that take part in a run
     kernel       the manifest of the image that the run boots
     programs     the usual programs, with the shared libraries that they load
 
-What the key does not cover must not change a result.
+Nothing else may change a result.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .programs import PROGRAMS, program_hashes
 FORMAT = 1
 PACKAGE = Path(__file__).resolve().parents[1]
 UNINVOLVED_FOLDERS = {"cli", "gallery", "labs", "mininet", "plot", "pytest_plugin", "sweep", "web"}
-"""Folders of the package that take no part in a run: faces, lessons, figures, and sweeps. The key covers
-every other file, so a new folder counts until it is named here."""
+"""Folders of the package that take no part in a run: user interfaces, lessons, figures, and sweeps. The
+key covers all others, so a new folder counts unless it is added here."""
 
 
 class Origin(TypedDict):
@@ -62,7 +62,7 @@ def key_of(origin: Origin, seed: int) -> str:
 
 
 def differences(expected: Origin, actual: Origin) -> list[str]:
-    """Describe what differs between the origins that two computers give the same run."""
+    """Describe the differences between the origins of the same run on two computers."""
     different = []
     for name in sorted(expected.keys() | actual.keys()):
         ours, theirs = expected.get(name), actual.get(name)

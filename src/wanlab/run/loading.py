@@ -22,10 +22,10 @@ AnyDefinition = TypeVar("AnyDefinition", bound=Definition)
 def load_definition(
     path: str | Path, name: str, definition_type: type[AnyDefinition]
 ) -> AnyDefinition:
-    """Return the experiment in a file; where there are several, the one of that name.
+    """Return the experiment in a file; if there are several, the one with this name.
 
-    What a YAML file says becomes a `definition_type`; a Python file is searched for instances of it.
-    Raises WanlabError if there is no such experiment, and for everything that is wrong in the file.
+    A YAML file is read into a `definition_type`. A Python file is searched for instances of it.
+    Raises WanlabError if there is no such experiment or the file has errors.
     """
     path = Path(path).resolve()
     if not path.is_file():
@@ -55,7 +55,7 @@ def load_definition(
 class _UncachedLoader(SourceFileLoader):
     """Ignores Python's cache of compiled files.
 
-    The cache takes a file for unchanged if it was written again within a second and kept its size.
+    The cache overlooks a change within a second of the last one that keeps the file's size.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -95,7 +95,7 @@ def _definitions_in(
 def _make_importable(folder: Path) -> None:
     """Put the experiment's folder first on the module path, for now and for later imports.
 
-    Modules that were loaded from another experiment's folder and have a namesake here are forgotten.
+    Modules of another experiment's folder with the same names as modules here are unloaded.
     """
     if str(folder) in sys.path:
         sys.path.remove(str(folder))

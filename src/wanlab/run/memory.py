@@ -1,4 +1,4 @@
-"""How much memory runs may take on this computer."""
+"""Finds out how much memory runs may use on this computer."""
 
 from __future__ import annotations
 

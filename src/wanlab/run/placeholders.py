@@ -35,7 +35,7 @@ def fill_text(text: str, values: Parameters) -> str:
 
 
 def check_placeholders(data: object, path: str, values: Parameters, problems: Problems) -> None:
-    """Report every placeholder in the data without a value; `path` is the position of the data."""
+    """Report every placeholder in the data that has no value; `path` is the position of the data."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             check_placeholders(value, f"{path}.{key}" if path else key, values, problems)

@@ -1,8 +1,8 @@
 """Hashes of the programs that runs start, each with the shared libraries that it loads.
 
 A hash is stored with the size and the change time of its file, so that it is computed once. The change
-time (ctime) tells two builds apart that a package manager has given the same modification time, because
-nobody can set it.
+time (ctime) cannot be set, so it distinguishes two builds to which a package manager has given the same
+modification time.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ PROGRAMS = (
     *("bash", "dash", "python3", "ip", "tc", "ss", "iperf3", "ping", "ethtool", "tcpdump", "curl"),
     *("nginx", "ovs-vswitchd", "nc", "dig"),
 )
-"""What experiments usually start; a program that is not installed counts as missing."""
+"""Programs that experiments usually start. One that is not installed counts as missing."""
 
 StoredHash = tuple[int, int, str]
-"""Change time in ns and size in bytes of a file, and the SHA-256 that it had then."""
+"""The change time in ns and the size in bytes of a file, and its SHA-256."""
 
 
 @cache
 def program_hashes(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the SHA-256 of each program with its shared libraries; "missing" if it is not there."""
+    """Return the SHA-256 of each program with its shared libraries; "missing" if it is not installed."""
     paths = {name: shutil.which(name, path=ENVIRONMENT["PATH"]) for name in sorted(set(names))}
     libraries = _libraries_of(path for path in paths.values() if path)
     stored = _read_stored_hashes()
@@ -50,12 +50,12 @@ def program_hashes(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def experiments_folder() -> Path:
-    """Return the user's folder for what experiments store between processes."""
+    """Return the user's folder for the data that experiments keep between processes."""
     return user_cache_folder() / "experiments"
 
 
 def _libraries_of(programs: Iterable[str]) -> dict[str, list[str]]:
-    """Return what the dynamic loader would load for each program, as ldd(1) lists it."""
+    """Return the paths of the libraries of each program, as ldd(1) lists them."""
     paths = list(programs)
     try:
         output = subprocess.run(

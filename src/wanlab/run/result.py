@@ -3,11 +3,11 @@
     buffer=1bdp-seed1-3f2a9c0188d1/
         result.json        parameters, seed, metrics, warnings, key, and the origin behind the key
         record/            the record (see docs/record.md)
-        console.txt        what the experiment printed
+        console.txt        the output of the experiment
 
 The folder of a run that failed:
 
-        failure.json       parameters, seed, key, and why
+        failure.json       parameters, seed, key, and the reason
         console.txt
 
 A folder is written under another name and renamed when it is complete, so a folder with its final name
@@ -48,7 +48,7 @@ class StoredResult(TypedDict):
     seed: int
     key: str
     metrics: Mapping[str, Sequence[Any]]
-    """Value and unit; then the lowest and highest possible value, if the experiment names one."""
+    """Value and unit; then the lowest and highest possible value, if the experiment states them."""
     warnings: Sequence[str]
 
 
@@ -118,7 +118,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed, and why."""
+    """A run that failed, and the reason."""
 
     folder: Path
     parameters: Mapping[str, Value]
@@ -180,7 +180,7 @@ def _metric(
 
 
 def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
-    """Write why a run failed, and make its folder if it is not there."""
+    """Write the reason why a run failed into its folder, which is made if needed."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {
         "format": FORMAT,
@@ -237,7 +237,7 @@ def read_failure(folder: Path) -> Failure | None:
 
 
 def read_console(folder: Path) -> str:
-    """Return what the experiment printed; "" if there is nothing."""
+    """Return the output of the experiment; "" if there is none."""
     try:
         return (folder / CONSOLE).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""One execution of an experiment: what its function is given, and the record that it leaves.
+"""One execution of an experiment: the argument of its function, and the record that it leaves.
 
 with run.network(topology) as net:               booted with the run's seed
     ...
@@ -57,7 +57,7 @@ class Run:
         self.seed = seed
         self.folder = folder
         """The working directory of programs in the network. At first it holds the files that the
-        experiment names; it is deleted at the end, so `keep` what matters."""
+        experiment names. It is deleted at the end, so use `keep` for output that matters."""
         self.random = random.Random(seed)
         """For random choices of the experiment itself."""
         self.metrics: dict[str, Metric] = {}
@@ -72,7 +72,7 @@ class Run:
 
     @contextmanager
     def network(self, topology: Topology, **options: Any) -> Iterator[Network]:
-        """Run the network. The options are those of `Network` except its seed and its folder.
+        """Run a network. The options are those of `Network`, except its seed and its folders.
 
         Raises WanlabError for a second network.
         """
@@ -125,8 +125,8 @@ class Run:
     ) -> None:
         """Set a metric; the table of a sweep has a column for each.
 
-        `value` is finite, or NaN if it could not be measured. `least` and `most` say what is possible,
-        such as the rate of the link: figures clip confidence bands there.
+        `value` is finite, or NaN if it could not be measured. `least` and `most` are the bounds of
+        possible values, such as the rate of the link. Figures clip confidence bands there.
         """
         if not _NAME.fullmatch(name):
             raise WanlabError(
@@ -184,7 +184,7 @@ class Run:
     ) -> int:
         """Return a buffer size in bytes: "2bdp" is twice the product of rate and RTT.
 
-        A size in BDP is at least `least` bytes; one such as "64KB" is taken as it is.
+        A size in BDP becomes at least `least` bytes. A size such as "64KB" is returned unchanged.
         """
         match = _BDP.fullmatch(size) if isinstance(size, str) else None
         if match is None:

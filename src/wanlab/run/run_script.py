@@ -1,4 +1,4 @@
-"""What the run of a YAML file does: a topology, programs at times, samplers, and metrics."""
+"""The steps of a run from a YAML file: a topology, programs at times, samplers, and metrics."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ SAMPLERS_OF_MACHINE: Mapping[str, Callable[[], Sampler]] = {
 }
 _BDP = re.compile(r"\d+(?:\.\d+)?bdp")
 _NEAR_BDP = re.compile(r"(\d+(?:\.\d+)?)\s*((?:bd|b[a-z]p|[a-z]dp|dbp|bpd)\w?s?)", re.IGNORECASE)
-"""Numbers with a unit that is nearly bdp: "2bdq", "2 BDPs". No other unit begins like it."""
+"""Numbers with a misspelled bdp: "2bdq", "2 BDPs". No other unit has such a beginning."""
 
 
 @dataclass(frozen=True)
 class TimedProgram:
-    """A program that is started at a time. All fields but `may_fail` may have placeholders."""
+    """A program, and the time at which it starts. All fields but `may_fail` may have placeholders."""
 
     name: str
     node: str
@@ -101,18 +101,18 @@ class RunScript:
     network: Mapping[str, object]
     """Options of `Network`."""
     samplers: Mapping[str, object]
-    """What each sampler samples: names of ports or hosts, or whether to sample at all."""
+    """The argument of each sampler: names of ports or hosts, or true."""
     every: str = "10ms"
     until: str = ""
     """The program whose end ends the run."""
     duration: str = ""
-    """When the run ends otherwise."""
+    """The time at which the run ends if `until` is empty."""
     metrics: Mapping[str, RunExtractor]
     bdp: BdpParameters | None = None
 
     @property
     def topology_file(self) -> str:
-        """The name of the topology's file; "" if the topology is not in a file of its own."""
+        """The name of the topology's file; "" if the topology is not in a separate file."""
         is_file = isinstance(self.topology, str) and Path(self.topology).suffix.lower() in FORMATS
         return str(self.topology) if is_file else ""
 
@@ -186,7 +186,7 @@ class RunScript:
 
 
 def _start(net: Network, programs: Sequence[TimedProgram]) -> dict[str, Process]:
-    """Start the programs in the order of their times; those of equal times as they are listed."""
+    """Start the programs in the order of their times; programs with equal times in the listed order."""
     processes: dict[str, Process] = {}
     for program in sorted(programs, key=lambda program: parse_time(program.at)):
         net.run_until(program.at)
@@ -197,7 +197,7 @@ def _start(net: Network, programs: Sequence[TimedProgram]) -> dict[str, Process]
 def _check_exit_statuses(
     programs: Sequence[TimedProgram], processes: Mapping[str, Process]
 ) -> None:
-    """Raise CommandError for a program that has failed and must not."""
+    """Raise CommandError for a program that has failed, unless it `may_fail`."""
     for program in programs:
         process = processes[program.name]
         if process.status not in (None, 0) and not program.may_fail:

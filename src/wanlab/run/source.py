@@ -1,13 +1,13 @@
-"""The code of an experiment, as files that travel: to worker processes, and to other computers.
+"""The code of an experiment, as files that are sent to worker processes and to other computers.
 
     experiment's file  +  modules beside it that it imports  +  files that it names
                                \\__ found by reading the import statements; nothing is executed
 
-A run is performed from these files and nothing else of their folder, here as elsewhere, so a file that
-the experiment needs and does not name is missed at once. An experiment that is not in a file (in a
-notebook, in a test's function) gets one: its function and everything that it refers to, as text.
+A run uses these files and nothing else of their folder, on this computer as on others, so a needed file
+that the experiment does not name is missing at once. For an experiment that is not in a file (in a
+notebook, in a test's function) a file is written: its function and everything that it refers to.
 
-Libraries (neither Python's own, nor wanlab, nor beside the file) do not travel; their versions are part
+Libraries (neither Python's own, nor wanlab, nor beside the file) are not sent; their versions are part
 of the source's digest.
 """
 
@@ -50,10 +50,10 @@ class SourceCode:
     """The version of each library that it imports."""
 
     def digest(self) -> str:
-        """Return the hash of what decides a run.
+        """Return the hash of the parts that decide a run.
 
-        Python counts without comments and without the arguments of `@experiment(...)`, YAML without its
-        design and figures: neither another comment nor another design changes the runs.
+        Comments in Python, the arguments of `@experiment(...)`, and design and figures in YAML do not
+        count, because they do not change the runs.
         """
         digest = hashlib.sha256()
         for part in (self.entry, self.name, repr(sorted(self.libraries.items()))):
@@ -70,7 +70,8 @@ class SourceCode:
 
 
 def of_file(path: Path, name: str, named_files: Sequence[str]) -> SourceCode:
-    """Return the source of an experiment in a file: what it imports from beside it, and named files."""
+    """Return the source of an experiment in a file: the file, the modules beside it that it imports, and
+    the named files."""
     folder = path.parent
     files: dict[str, bytes] = {}
     libraries: dict[str, str] = {}
@@ -90,7 +91,10 @@ def of_file(path: Path, name: str, named_files: Sequence[str]) -> SourceCode:
 
 
 def of_function(function: Callable[..., object], name: str, decoration: str) -> SourceCode:
-    """Return the source of an experiment that is in no file: a text with all that it refers to."""
+    """Return the source of an experiment that is in no file: a text with everything it refers to.
+
+    `decoration` is the code that makes an experiment of the function.
+    """
     definitions: dict[str, str] = {}
     _write_definition(function, definitions)
     imports = [text for text in definitions.values() if text.startswith(("import ", "from "))]
@@ -102,7 +106,7 @@ def of_function(function: Callable[..., object], name: str, decoration: str) -> 
 
 
 def _relevant_part(content: bytes, path: str, *, is_entry: bool) -> bytes:
-    """Return what decides a run of a file's content."""
+    """Return the part of a file's content that decides a run."""
     if is_entry and path.endswith(YAML):
         data = read_yaml(content.decode())
         assert isinstance(data, dict)
@@ -151,7 +155,7 @@ def _follow(path: Path, folder: Path, files: dict[str, bytes], libraries: dict[s
 
 
 def _modules(tree: ast.AST) -> Iterator[str]:
-    """Yield every module that a file imports; for `from a import b` also a.b, which may be one."""
+    """Yield the modules that a file imports; for `from a import b` also a.b, which may be a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -161,7 +165,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
 
 
 def _local_files(folder: Path, module: str) -> Iterator[Path]:
-    """Yield the files of a module beside the experiment; of a package all of them."""
+    """Yield the file of a module beside the experiment, or all files of a package there."""
     first = folder / module.partition(".")[0]
     if first.with_suffix(".py").is_file():
         yield first.with_suffix(".py")
@@ -179,7 +183,7 @@ def _note_libraries(tree: ast.AST, folder: Path, libraries: dict[str, str]) -> N
 
 
 def version_of(library: str) -> str:
-    """Return its version, and the hash of its files too if it is installed from a checkout."""
+    """Return a library's version; if it is installed from a checkout, also the hash of its files."""
     names = importlib.metadata.packages_distributions().get(library, [])
     versions = [f"{name} {importlib.metadata.version(name)}" for name in sorted(set(names))]
     try:
@@ -211,12 +215,12 @@ def _write_definition(definition: Callable[..., object], definitions: dict[str, 
     for used_name in sorted(used - local):
         if used_name in visible and used_name not in definitions:
             _write_name(used_name, visible[used_name], name, definitions)
-    del definitions[name]  # what it refers to comes first
+    del definitions[name]  # so that it comes after the definitions that it refers to
     definitions[name] = text
 
 
 def _text_of(definition: Callable[..., object]) -> str:
-    """Return the text of a function or class; of an experiment without decorator and annotations."""
+    """Return the text of a function or class; for an experiment, without decorator and annotations."""
     try:
         text = textwrap.dedent(inspect.getsource(definition))
     except (OSError, TypeError):
@@ -236,7 +240,7 @@ def _text_of(definition: Callable[..., object]) -> str:
 
 
 def _visible_names(definition: Callable[..., object]) -> dict[str, object]:
-    """Return what names mean in a function: its module's, and those of the functions around it."""
+    """Return the names that a function can use: those of its module and of the functions around it."""
     if not inspect.isfunction(definition):
         return dict(vars(sys.modules[definition.__module__]))
     return {**definition.__globals__, **inspect.getclosurevars(definition).nonlocals}
@@ -256,8 +260,8 @@ def _write_name(name: str, value: object, user: str, definitions: dict[str, str]
         definitions[name] = f"{name} = {value!r}"
     elif name not in vars(builtins):
         raise WanlabError(
-            f"{user} uses {name}, which cannot travel to another process",
-            "make it inside, or put the experiment into a file",
+            f"{user} uses {name}, which cannot be sent to another process",
+            f"create {name} inside {user}, or put the experiment into a file",
         )
 
 

@@ -1,4 +1,4 @@
-"""A process that performs runs, one after another; `main` is all of it.
+"""The worker process, which performs runs one after another; it runs `main`.
 
     client (sweep, notebook)      worker                      child
         source  --------------->  loads the experiment once
@@ -6,8 +6,8 @@
                 <----- ended ---  renames the folder  <-----  exits
 
 The worker loads Python, the libraries and the experiment once. Every run is a fork of that process, so
-all runs begin in the same state and none leaves anything to the next. The worker has a single thread,
-which makes forking safe, whatever its client is (a notebook, a Dask worker).
+all runs begin in the same state and none affects the next. The worker has a single thread, so forking
+is safe, even if its client has many (a notebook, a Dask worker).
 
 The worker ends when its standard input does, for whatever reason: it ends the current run first and
 removes its folder. So nothing outlives a sweep that is killed.
@@ -53,13 +53,13 @@ EXIT_FAILED, EXIT_LOST = 1, 3
 
 @dataclass(frozen=True)
 class Job:
-    """A task and where its result is written."""
+    """A task, and the folder for its result."""
 
     task: Task
     folder: Path
-    """Where the run writes; it does not exist yet."""
+    """The folder that the run writes; it does not exist yet."""
     final: Path | None
-    """The folder's name once the run has succeeded."""
+    """The folder is renamed to this path when the run has succeeded."""
     origin: Origin
     cpu: int | None = None
     limit_s: float | None = None
@@ -107,7 +107,7 @@ def refuse_in_worker() -> None:
     if _is_worker:
         raise WanlabError(
             "the experiment's file performs runs while a worker loads it",
-            'move that below: if __name__ == "__main__":',
+            'move that code below: if __name__ == "__main__":',
         )
 
 
@@ -138,7 +138,7 @@ def perform(
 
 @contextmanager
 def _kernel_of(task: Task) -> Iterator[None]:
-    """Let networks boot the kernel that the parameter `kernel` names, if there is one."""
+    """Make networks boot the kernel that the parameter `kernel` names, if it is set."""
     before = os.environ.get(IMAGE_VARIABLE)
     if kernel := str(task.parameters.get(KERNEL, "")):
         os.environ[IMAGE_VARIABLE] = kernel
@@ -185,7 +185,7 @@ def main() -> int:
 
 
 def source_parts(source: SourceCode) -> Iterator[bytes]:
-    """Yield what `main` reads first: the name of the experiment, then its files."""
+    """Yield the first input of `main`: the name of the experiment, then its files."""
     head = json.dumps({"entry": source.entry, "name": source.name}).encode()
     for part in (head, source.to_bytes()):
         yield LENGTH.pack(len(part)) + part
@@ -246,7 +246,7 @@ def _rename_to_final(job: Job) -> None:
 
 
 def _wait(pid: int, limit_s: float | None) -> str:
-    """Wait until the child has ended, or end it; return why it was ended.
+    """Wait until the child has ended, or end it; return the reason.
 
     "stop": standard input has ended; "limit": the run took too long; "": the child ended by itself.
     """
@@ -314,7 +314,7 @@ def _detach(job: Job) -> None:
 
 
 def _check_origin(definition: Definition, job: Job) -> None:
-    """Raise WanlabError if this computer has another kernel, wanlab or programs than the origin."""
+    """Raise WanlabError if kernel, wanlab or programs of this computer differ from the origin's."""
     if different := differences(job.origin, origin_of(definition, job.task.parameters)):
         raise WanlabError(
             f"{os.uname().nodename} would give another result: {'; '.join(different)}",

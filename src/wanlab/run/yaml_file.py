@@ -26,8 +26,8 @@
 `{name}` stands for a parameter's value, anywhere; write `{{` and `}}` for braces. Besides `vary` (a
 grid) there are `points` (a list of mappings) and `random: {count: 20, seed: 1, rate: [10Mbps, 1Gbps],
 rtt: {from: 5ms, to: 200ms, logarithmic: true}}`. Every experiment can vary its kernel
-(`kernel: [6.12, 7.3]`). A program that exits with a status other than 0 fails
-the run, unless it says `may_fail: true`.
+(`kernel: [6.12, 7.3]`). If a program exits with a status other than 0, the run fails, unless the program
+has `may_fail: true`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ AnyDefinition = TypeVar("AnyDefinition", bound=Definition)
 
 
 def read_yaml(path: Path, definition_type: type[AnyDefinition]) -> AnyDefinition:
-    """Return the experiment in a file; raise InputError with everything that is wrong in it."""
+    """Return the experiment in a file; raise InputError with all problems of the file."""
     try:
         text = read_input(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -132,7 +132,7 @@ def _values_of(fields: Fields) -> Iterator[tuple[str, Value]]:
             fields.problem(name, error.what, error.hint)
 
 
-# -- what a run does ------------------------------------------------------------------------------
+# -- the steps of a run ---------------------------------------------------------------------------
 
 
 def _read_script(fields: Fields, parameters: Parameters) -> RunScript:
@@ -249,7 +249,7 @@ def _read_design(fields: Fields, experiment: str, parameters: Parameters) -> Des
     try:
         design = Design(axes, tuple(points), 1 if repeats is None else repeats)
         for point, _ in design.runs():
-            has_kernel = KERNEL in parameters  # otherwise it is that of any experiment
+            has_kernel = KERNEL in parameters  # every experiment has it, even if not listed
             own = {name: value for name, value in point.items() if name != KERNEL or has_kernel}
             check_parameters(parameters, own, experiment)
     except WanlabError as error:

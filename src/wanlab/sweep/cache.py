@@ -50,7 +50,7 @@ class Cache:
         return result
 
     def put(self, result: Result) -> None:
-        """Add a run. A cache that cannot be written is no error."""
+        """Add a run. If the cache cannot be written, nothing happens."""
         folder = self._folder_of(result.key)
         if folder.exists():
             return

@@ -19,7 +19,7 @@ KNOWN = {
     "fct": "flow completion time",
     "srtt": "smoothed RTT",
 }
-"""Words for whole names that everybody abbreviates."""
+"""Words for names that are commonly abbreviated."""
 SPELLINGS = {
     word.lower(): word
     for word in (
@@ -34,7 +34,7 @@ KINDS_OF_UNIT = {
     **dict.fromkeys(("%", "1"), "share"),
     "packets": "packets",
 }
-"""What several metrics of one unit have in common."""
+"""The word for several metrics with the same unit, on their common axis."""
 
 
 def words(name: str, labels: Mapping[str, str]) -> str:
@@ -55,7 +55,7 @@ def spelled(word: str) -> str:
 
 
 def axis_label(quantity: str, unit: str, labels: Mapping[str, str]) -> str:
-    """Return the label of an axis with values: "Goodput (Mbit/s)". Several metrics share one."""
+    """Return the label of an axis with values: "Goodput (Mbit/s)", for several metrics "Rate (...)"."""
     text = KINDS_OF_UNIT.get(unit, "value") if "," in quantity else words(quantity, labels)
     # "1" is a fraction, which needs no unit.
     return f"{capitalised(text)} ({unit})" if unit not in ("", "1") else capitalised(text)
@@ -78,5 +78,5 @@ def listed(names: list[str]) -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return the text with a capital letter at its beginning; the others stay as they are."""
+    """Return the text with a capital first letter; the others stay as they are."""
     return text[:1].upper() + text[1:]

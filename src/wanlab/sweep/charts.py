@@ -1,13 +1,14 @@
-"""Figures of a sweep, each asked for in a sentence.
+"""Figures of a sweep, each described by a sentence.
 
     lines QUANTITY over PARAMETER [by PARAMETER]      means with confidence bands
     box QUANTITY over PARAMETER [by PARAMETER]        medians, quartiles, extremes
     heat QUANTITY over PARAMETER and PARAMETER        means as colours
     cdf QUANTITY [by PARAMETER]                       shares
 
-A QUANTITY is a metric, or several of one unit ("sent,received": lines), or a column of a table of the
-records ("flow.completion_ms"), of which `box` and `cdf` draw all values. A parameter that varies and is
-not named would be averaged over silently. That is an error, unless the sentence ends in "over all".
+A QUANTITY is a metric; or several metrics of one unit ("sent,received"), for `lines`; or a column of a
+table of the records ("flow.completion_ms"), of which `box` and `cdf` draw all values. It is an error if
+a parameter varies that the sentence does not name, because the figure would silently average over it.
+A sentence that ends in "over all" allows that.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN_UNITS = {"ns": ("ms", 1e-6), "us": ("ms", 1e-3)}
-"""The unit and the factor with which a column in a small unit is drawn."""
+"""The unit in which a column with a small unit is drawn, and the factor of its values."""
 ValuesOf = Callable[[Result], list[float]]
 """Returns the values of a quantity in one run."""
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(\D*)")
 
 
 def draw(sentence: str, results: ResultSet) -> Figure:
-    """Draw the figure that a sentence asks for, with a title in words (see `captions`).
+    """Draw the figure that a sentence describes, with a title in words (see `captions`).
 
-    Raises WanlabError if there are no results, or if they do not have what the sentence names.
+    Raises WanlabError if there are no results, or if they lack a quantity or parameter of the sentence.
     """
     chart = parse_chart(sentence)
     if not results.results:
@@ -100,7 +101,7 @@ def missing_figures(results: ResultSet) -> Iterator[str]:
 
 
 def default_figures(results: ResultSet) -> list[str]:
-    """Return the figures of an experiment that names none: each metric over what varies."""
+    """Return the figures of an experiment that names none: each metric over the varied parameters."""
     metrics = list(results.results[0].metrics) if results.results else []
     first, *rest = [*results.varied, ""]
     others = [name for name in rest if name]
@@ -191,7 +192,7 @@ def _at(results: Sequence[Result], point: dict[str, Value]) -> list[Result]:
 def _bounds(results: Sequence[Result], name: str) -> tuple[float, float]:
     """Return the lowest and the highest possible value of a metric.
 
-    The experiment may name both. Rates, times, sizes and shares are never below 0.
+    The experiment may state both. Rates, times, sizes and shares are never below 0.
     """
     metrics = [result.metrics[name] for result in results if name in result.metrics]
     is_physical = all(metric.unit in KINDS_OF_UNIT or metric.most is not None for metric in metrics)
@@ -264,8 +265,10 @@ def _warnings(results: ResultSet) -> list[str]:
     for result in results:
         for warning in result.warnings:
             counts[warning] = counts.get(warning, 0) + 1
-    said = [f"{warning} (in {count} of {len(results)} runs)" for warning, count in counts.items()]
-    return [*said, *filter(None, [results.seeds_without_effect()])]
+    counted = [
+        f"{warning} (in {count} of {len(results)} runs)" for warning, count in counts.items()
+    ]
+    return [*counted, *filter(None, [results.seeds_without_effect()])]
 
 
 def file_name(sentence: str, number: int) -> str:

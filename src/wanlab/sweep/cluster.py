@@ -6,10 +6,9 @@
       source, job  --------->  assigns  --------->  worker process (as on this computer)
       checks, unpacks  <--------------------------  the run's folder as an archive, with its hash
 
-A Dask worker needs wanlab with the same kernel and programs; the experiment itself travels with the
-task. A result is accepted only if it is complete. Dask gives a run whose worker is lost to another
-worker. Since a Dask worker has several threads and must not be forked, it runs a worker process of
-wanlab's.
+A Dask worker needs wanlab with the same kernel and programs; the experiment itself is sent with the
+task. A result is accepted only if it is complete. If a worker is lost, Dask gives its run to another
+one. A Dask worker has several threads and must not be forked, so it starts a worker process of wanlab.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 CONNECT_S = 20
 SUBMITTED_PER_THREAD = 2
-"""Runs submitted for each thread of the cluster: one that runs, and one that waits."""
+"""Runs submitted for each thread of the cluster: one is performed, and one waits."""
 
 RemoteResult = tuple[str, float, bytes, str]
 """Status, real time in s, the run's folder as an archive, and the archive's hash."""
@@ -61,7 +60,7 @@ class Cluster:
             _await_file(Path(address))
         try:
             if not is_file:
-                resolve_address(address)  # a client with a wrong address does not end for 40 s
+                resolve_address(address)  # a client with a wrong address would wait for 40 s
             self._client: Client = distributed.Client(
                 **{"scheduler_file" if is_file else "address": address},
                 timeout=CONNECT_S,
@@ -110,7 +109,7 @@ class Cluster:
         future.add_done_callback(self._ended.put)
 
     def wait(self, real_s: float) -> list[EndedJob]:
-        """Return the runs that have come back; one that came back damaged is lost."""
+        """Return the jobs that have ended; a job whose result arrived damaged counts as lost."""
         ended = []
         with contextlib.suppress(queue.Empty):
             ended.append(self._receive(self._ended.get(timeout=real_s)))
@@ -138,9 +137,9 @@ class Cluster:
 
 
 def _await_file(path: Path) -> None:
-    """Wait for the scheduler's file, which a scheduler that was just started may not have written yet.
+    """Wait for the scheduler's file, which a scheduler writes soon after its start.
 
-    Dask itself would wait forever.
+    WanlabError if there is none after CONNECT_S; Dask itself would wait for ever.
     """
     deadline_s = time.monotonic() + CONNECT_S
     while not path.exists():
@@ -174,7 +173,7 @@ _local = threading.local()
 def perform_remotely(entry: str, name: str, files: bytes, text: str) -> RemoteResult:
     """Perform a run on this computer and return its folder.
 
-    Each of Dask's threads keeps its worker process for the next run of the same experiment.
+    Each of Dask's threads reuses its worker process for the next run of the same experiment.
     """
     requested = Job.from_json(text)
     workers = _workers_of(SourceCode(entry, name, archive.read(files)))
@@ -193,7 +192,7 @@ def perform_remotely(entry: str, name: str, files: bytes, text: str) -> RemoteRe
 
 
 def _workers_of(source: SourceCode) -> Workers:
-    """Return this thread's worker process, a new one if it has loaded another experiment."""
+    """Return this thread's worker process; start another one if it has loaded another experiment."""
     current: tuple[str, Workers] | None = getattr(_local, "workers", None)
     digest = hashlib.sha256(source.to_bytes() + source.name.encode()).hexdigest()
     if current is None or current[0] != digest:

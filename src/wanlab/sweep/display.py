@@ -1,4 +1,4 @@
-"""Sweeps in notebooks: what is planned, the progress, and the results."""
+"""Displays sweeps in notebooks: the plan, the progress, and the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sweep_html(results: ResultSet, count: int) -> Html:
 
 
 def results_html(results: ResultSet) -> Html:
-    """Show the table of the results, and why runs have failed."""
+    """Show the table of the results, and the reasons for which runs have failed."""
     rows, names = results.table, results.table.names
     units = {name: rows.column(name).unit for name in names}
     headings = [f"{name} ({units[name]})" if units[name] else name for name in names]

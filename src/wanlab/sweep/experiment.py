@@ -43,10 +43,10 @@ class Experiment(Definition):
         here: bool = False,
         **parameters: Value,
     ) -> Result:
-        """Perform one run, or answer it from the cache, and return its result.
+        """Return the result of one run, which is performed unless it is in the cache.
 
-        The run has a process of its own, unless `here` asks for this one, for a debugger. Raises
-        WanlabError if the run fails.
+        It is performed in a separate process; with `here` in this one, so that a debugger can be used.
+        Raises WanlabError if the run fails.
         """
         return run_once(self, self.resolve(parameters), seed, uses_cache=cache, is_here=here)
 
@@ -102,11 +102,14 @@ def experiment(
     files: Sequence[str] = (),
     programs: Sequence[str] = (),
 ) -> Experiment | Callable[[Function], Experiment]:
-    """Make an experiment of a function: `run` first, then its parameters, each with a default.
+    """Make an experiment of a function, which has `run` and then its parameters, each with a default.
 
-    `design`: what a sweep varies; `full`: a larger design; `plots`: figures of a sweep; `labels`: words
-    for metrics and parameters in figures; `files`: what the experiment reads beside its own file;
-    `programs`: what it starts besides ping, iperf3 and the like.
+    design    the parameters and seeds of a sweep
+    full      a larger design, for when there is more time
+    plots     the figures of a sweep (see `charts`)
+    labels    words for metrics and parameters in figures
+    files     files that the experiment reads besides its source
+    programs  programs that it starts besides ping, iperf3 and the like
     """
 
     def decorate(function: Function) -> Experiment:
@@ -124,7 +127,7 @@ def experiment(
 
 
 def load_experiment(path: str | Path, name: str = "") -> Experiment:
-    """Return the experiment in a file; where there are several, the one of that name."""
+    """Return the experiment in a file; if there are several, the one with this name."""
     loaded = load_definition(path, name, Experiment)
     if Path(path).suffix in YAML:
         _check_plots(loaded, Path(path))

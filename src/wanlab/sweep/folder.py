@@ -1,16 +1,16 @@
-"""The folder of a sweep, from which it resumes after being killed at any moment.
+"""The folder of a sweep. A sweep that was killed at any moment can resume from it.
 
     results/buffers/
         sweep.json            the experiment's name, its runs in order, and its figures
-        source/               the experiment's files, as they were run
+        source/               the experiment's files at that time
         runs/NAME/            a successful run; complete, because a rename gave it its name
         failed/NAME/          a failed run, with the reason
         unfinished/           runs being performed; left over from a sweep that was killed
         results.parquet       the table, written at the end
         report.html figures/
 
-A run is done if and only if its folder is in `runs`. The folder's name ends in the run's key, so a run
-of another source, kernel or program is never mistaken for it. Only one sweep at a time works in a
+A run is done if and only if its folder is in `runs`. The folder's name ends in the run's key, so it is
+never mistaken for a run of another source, kernel or program. Only one sweep at a time works in a
 folder: it holds a lock that ends with its process.
 """
 
@@ -53,7 +53,7 @@ class IndexedRun(TypedDict):
 
 
 class SweepIndex(TypedDict):
-    """What sweep.json holds."""
+    """The content of sweep.json."""
 
     format: int
     experiment: str
@@ -115,7 +115,7 @@ class SweepFolder:
         plots: Sequence[str],
         labels: Mapping[str, str],
     ) -> None:
-        """Write what the sweep consists of, and the experiment's files."""
+        """Write the runs and figures of the sweep, and the experiment's files."""
         index: SweepIndex = {
             "format": FORMAT,
             "experiment": experiment,
@@ -137,7 +137,7 @@ class SweepFolder:
         replace_text(self.path / INDEX, as_ordered_json(index))
 
     def read_index(self) -> SweepIndex:
-        """Return what `write_index` wrote. Raises WanlabError if this is not the folder of a sweep."""
+        """Return the index of the sweep. Raises WanlabError if this is not the folder of a sweep."""
         try:
             index = json.loads((self.path / INDEX).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -165,7 +165,7 @@ class SweepFolder:
     def attempt_folder(self, task: Task) -> Path:
         """Return a folder for the next attempt to perform a run.
 
-        Its name is unique, so that no worker of a sweep that was just killed removes it with its own.
+        Its name is unique. Otherwise a worker of a sweep that was just killed could remove it.
         """
         self._attempt_count += 1
         name = f"{os.getpid()}-{self._attempt_count}-{task.key[:DIGITS_OF_KEY]}"
@@ -177,11 +177,11 @@ class SweepFolder:
         return result if result is not None and result.key == task.key else None
 
     def failure(self, task: Task) -> Failure | None:
-        """Return why a run has failed; None if it has not."""
+        """Return the failure of a run; None if it has not failed."""
         return read_failure(self._find(self.failed, task))
 
     def copy_from_cache(self, task: Task, cached: Result) -> None:
-        """Add a run that the cache knows. The folder must not have a complete one."""
+        """Copy a run from the cache. The folder must not have a complete one."""
         folder = self.result_folder(task)
         shutil.rmtree(folder, ignore_errors=True)
         with writing_to(self.path):
@@ -199,7 +199,7 @@ class SweepFolder:
         return read_failure(folder)
 
     def clear(self, task: Task) -> None:
-        """Remove what former attempts have left: a failure, a damaged result."""
+        """Remove the remains of former attempts: a failure, a damaged result."""
         shutil.rmtree(self.result_folder(task), ignore_errors=True)
         self._remove_failure(task)
 

@@ -1,4 +1,4 @@
-"""How far a sweep is, as it tells a listener."""
+"""The progress of a sweep, as it is reported to a listener."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SweepProgress:
     left_s: float | None = None
     """Estimated time until the end; None before the first run has ended."""
     note: str = ""
-    """Why fewer runs are performed at once than possible."""
+    """The reason why fewer runs are performed at once than possible; otherwise ""."""
     event: str = ""
-    """What has just happened, in a line; usually empty."""
+    """A line about an event that has just happened; usually empty."""
 
 
 Listener = Callable[[SweepProgress], None]

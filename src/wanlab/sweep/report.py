@@ -1,7 +1,7 @@
 """An HTML page about a sweep: its runs, figures, means, failures, and warnings.
 
-The page is a single file with its figures inside as SVG. They are also written beside it, as SVG and as
-PDF for papers. The page holds no real times, so the same results give the same page.
+The page is a single file that contains its figures as SVG. They are also written to separate files, as
+SVG and as PDF for papers. The page contains no real times, so the same results give the same page.
 """
 
 from __future__ import annotations
@@ -127,13 +127,13 @@ def _failures(results: ResultSet) -> Iterator[str]:
 
 def _provenances(results: ResultSet) -> dict[object, Provenance]:
     """Return for each kernel the provenance of its first run whose record can be read."""
-    found: dict[object, Provenance] = {}
+    provenances: dict[object, Provenance] = {}
     for result in results.results:
         name = result.parameters.get(KERNEL, "")
-        if name not in found:
+        if name not in provenances:
             with contextlib.suppress(RecordError):
-                found[name] = result.record.provenance
-    return found
+                provenances[name] = result.record.provenance
+    return provenances
 
 
 def provenance_section(results: ResultSet) -> Iterator[str]:

@@ -37,7 +37,7 @@ class ResultSet:
         return table_of(self.results)
 
     def seeds_without_effect(self) -> str:
-        """Return a sentence if every point was repeated and all repeats are equal; otherwise ""."""
+        """Return a warning if every point was repeated and all repeats are equal; otherwise ""."""
         names = tuple(self.results[0].parameters) if self.results else ()
         points = group_by_parameters(self.results, names).values()
         if not points or min(map(len, points)) < 2:

@@ -28,7 +28,7 @@ class Results(ResultSet):
     """The results and failures of a sweep, both in the design's order."""
 
     def figure(self, sentence: str) -> Figure:
-        """Draw the figure that a sentence such as "lines goodput over buffer by algorithm" asks for.
+        """Draw a figure from a sentence such as "lines goodput over buffer by algorithm".
 
         See `charts` for the sentences; `plot.save` writes the figure to a file. Raises WanlabError for
         a figure that cannot be drawn.

@@ -1,6 +1,6 @@
-"""The sentences that ask for figures, such as "lines goodput over buffer by algorithm".
+"""The sentences that describe figures, such as "lines goodput over buffer by algorithm".
 
-`charts` draws them; this module needs no library that draws.
+`charts` draws the figures. This module imports no library for drawing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALL = " over all"
 
 @dataclass(frozen=True)
 class Chart:
-    """The figure that a sentence asks for."""
+    """The figure that a sentence describes."""
 
     kind: str
     quantity: str
@@ -33,7 +33,7 @@ class Chart:
 
 
 def parse_chart(sentence: str) -> Chart:
-    """Parse a sentence. Raises WanlabError with an example if it does not ask for a figure."""
+    """Parse a sentence. Raises WanlabError with an example if it does not describe a figure."""
     text = " ".join(sentence.split())
     is_over_all = text.endswith(ALL)
     text = text.removesuffix(ALL)
@@ -57,7 +57,7 @@ def check_chart(
 ) -> None:
     """Raise WanlabError if a figure cannot be drawn from the runs of a sweep.
 
-    That is: it names an unknown parameter, or it would silently average over one that varies.
+    It cannot if it names an unknown parameter, or would silently average over one that varies.
     """
     for name in (*chart.over, *chart.by):
         if name not in known:
@@ -74,7 +74,7 @@ def check_chart(
 def completed(sentence: str, experiment: str, known: Collection[str], varied: Sequence[str]) -> str:
     """Return the sentence with all parameters that the sweep varies.
 
-    A figure of a sweep that varies more than its sentence names gets a line for each value of that, too.
+    For parameters that the sentence does not name, the figure then has a line for each value.
     """
     chart = parse_chart(sentence)
     check_chart(chart, experiment, known, ())

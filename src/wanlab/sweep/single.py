@@ -25,9 +25,9 @@ def run_once(
     uses_cache: bool,
     is_here: bool,
 ) -> Result:
-    """Return the result of a run, from the cache if it is there.
+    """Return the result of a run, from the cache if possible.
 
-    The result's folder is in the cache; without a cache it is temporary and is deleted at exit. Raises
+    The result's folder is in the cache. Without a cache it is temporary and is deleted at exit. Raises
     WanlabError if the run fails.
     """
     refuse_in_worker()

@@ -2,9 +2,9 @@
 
     results = Sweep(experiment, design, output="results/buffers").run()
 
-A run that the folder already has is kept, one that the cache knows is copied, and every other one is
+Runs that are in the folder already are kept. Runs that are in the cache are copied. All others are
 performed by the workers of this computer or of a cluster. The table does not depend on where and in
-which order the runs were performed: it holds no real times, and its rows follow the design.
+which order the runs were performed: it contains no real times, and its rows follow the design.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .workers import EndedJob, Workers
 TICK_S = 0.5
 FULL_DISK_BYTES = 1 << 20
 MAX_ATTEMPTS = 3
-"""How often a run is tried whose worker was lost; after that the run itself is to blame."""
+"""The number of attempts if workers are lost; after that, the run itself counts as failed."""
 
 
 class Performers(Protocol):
-    """What performs runs: the workers of this computer, or of a cluster."""
+    """The interface between a sweep and its workers, on this computer or in a cluster."""
 
     note: str
 
@@ -247,7 +247,7 @@ class _Work:
         self._notify(performers, f"{task.title()} failed: {reason}")
 
     def _named(self, task: Task) -> Task:
-        """Return the task with what names it, which did not travel with the job."""
+        """Return the task with the varied parameters for its title, which are not part of a job."""
         return replace(task, varied=self.sweep.varied)
 
     # -- progress ---------------------------------------------------------------------------------
@@ -289,8 +289,8 @@ class _Work:
 
 
 def _unknown_reason(folder: Path) -> str:
-    """Say why a run may have failed that could not even write why."""
+    """Return the reason for which a run that could not write its failure may have failed."""
     free = shutil.disk_usage(folder).free
     if free < FULL_DISK_BYTES:
-        return f"there is no space left in {folder}; make some, and repeat it with --retry-failed"
+        return f"there is no space left in {folder}; free some, and repeat it with --retry-failed"
     return "the reason is unknown"

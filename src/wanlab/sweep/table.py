@@ -3,7 +3,7 @@
     rate | buffer | algorithm | seed | goodput [Mbit/s] | delay_mean [ms] | warnings
 
 Nothing in it depends on when, where or in which order the runs were performed, and all options that
-shape the file's bytes are set: the same results give the same file (with one version of pyarrow).
+affect the file's bytes are set. So the same results give the same file (with one version of pyarrow).
 """
 
 from __future__ import annotations

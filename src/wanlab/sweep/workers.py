@@ -5,8 +5,8 @@ one CPU would only take turns. Results do not depend on which worker performs wh
 
 **Memory.** A machine may use 2 GiB, and usually uses a tenth of that. Until the first run has ended,
 each run is assumed to need the maximum; after that, half more than the largest run so far. A run is
-started only if that much is available beyond what the running ones may still take, so that the computer
-never swaps.
+started only if this much memory remains when all running ones have reached that amount, so that the
+computer never swaps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wanlab.run.worker import Job, source_parts
 END_REAL_S = 15.0
 READ_BYTES = 1 << 16
 RESERVE_BYTES = 256 << 20
-"""Left to everything else on the computer."""
+"""Memory that is left for everything else on the computer."""
 MARGIN = 1.5
 MIN_RUN_BYTES = 256 << 20
 
@@ -110,7 +110,7 @@ class Worker:
         return [json.loads(line) for line in lines]
 
     def used_bytes(self) -> int:
-        """Return how much memory its run uses."""
+        """Return how much memory the worker's run uses."""
         if self.job is None:
             return 0
         children = _children(self.process.pid)
@@ -148,7 +148,7 @@ class Workers:
         self.cpus = sorted(os.sched_getaffinity(0))
         self.count = count or len(self.cpus)
         self.note = ""
-        """Why fewer runs are performed at once than possible."""
+        """The reason why fewer runs are performed at once than possible; otherwise ""."""
         self._source = source
         self._is_pinned = is_pinned
         self._workers: list[Worker] = []
@@ -162,7 +162,7 @@ class Workers:
     def can_start(self) -> bool:
         """Whether a worker is free and there is memory for another run.
 
-        A single run may always start: its machine checks what it cannot do without.
+        A single run may always start: its machine checks that it has the memory it needs.
         """
         self.note = ""
         if len(self.running) >= self.count:
@@ -248,7 +248,7 @@ class Workers:
         return max(MIN_RUN_BYTES, int(self._largest_bytes * MARGIN))
 
     def _free_bytes(self) -> int:
-        """Return the available memory without what the running runs may still take."""
+        """Return the available memory, without the memory that current runs may still take."""
         need = self._run_bytes()
         busy = [worker for worker in self._workers if worker.job is not None]
         promised = sum(max(0, need - worker.used_bytes()) for worker in busy)
