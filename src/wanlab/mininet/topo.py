@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.topology import MAX_NODES
 
 from .natural_order import natural, naturalSeq
 
@@ -123,6 +124,9 @@ class Topo:
     # -- adding -----------------------------------------------------------------------------------
 
     def addNode(self, name: str, **opts: object) -> str:
+        if len(self.g) >= MAX_NODES:
+            problem = f"a topology has at most {MAX_NODES} nodes"
+            raise TopologyError([Problem("", problem, "choose smaller sizes")])
         self.g.add_node(name, opts)
         return name
 

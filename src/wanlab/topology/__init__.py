@@ -8,6 +8,7 @@ from wanlab.topology.files import dumps, load, loads, save
 from wanlab.topology.gateways import gateway_warnings
 from wanlab.topology.loops import loop_warnings, storm_settings
 from wanlab.topology.model import (
+    MAX_NODES,
     Conditions,
     Controller,
     Host,
@@ -27,6 +28,7 @@ from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
 __all__ = [
     "CONDITION_WORDS",
+    "MAX_NODES",
     "QUEUE_KINDS",
     "ConditionWords",
     "Conditions",

@@ -27,6 +27,10 @@ from wanlab.topology.link_trace import LinkTrace
 from wanlab.topology.nic import BY_RULE, Nic
 from wanlab.topology.schedule import Schedule
 
+MAX_NODES = 50_000
+"""Of a shape or of a Mininet script's Topo. Such a network may need 100 GB of memory, so larger sizes
+are slips of the pen.
+"""
 NodeKind = TypeVar("NodeKind", bound="Node")
 
 

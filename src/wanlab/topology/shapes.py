@@ -30,11 +30,9 @@ from random import Random
 from typing import Unpack
 
 from wanlab.errors import WanlabError, did_you_mean
-from wanlab.topology.model import Host, Link, Port, Switch, Topology
+from wanlab.topology.model import MAX_NODES, Host, Link, Port, Switch, Topology
 from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
-MAX_NODES = 50_000
-"""Of a shape. Such a network may need 100 GB of memory, so larger sizes are slips of the pen."""
 MAX_WAXMAN_SWITCHES = 1000  # all pairs are looked at
 MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
