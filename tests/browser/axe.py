@@ -1,4 +1,4 @@
-"""axe-core, which looks for what keeps people with disabilities from using a page."""
+"""Run axe-core, which finds accessibility problems of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def findings(student: Student, within: str = "html") -> list[str]:
-    """Return what axe-core finds in the page as it is, or in an element of it."""
+    """Return axe-core's findings about the current page, or about an element of it."""
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: ./dev ui")
     if not student.page.evaluate("() => 'axe' in window"):
