@@ -2,9 +2,9 @@
 
 Playwright drives a stock Firefox over WebDriver BiDi (channel `moz-firefox`), and for each window
 sends `emulation.setMediaFeaturesOverride`, which Firefox ESR does not know. The tests override
-nothing, so that command is answered here if Firefox refuses it; all else passes through unchanged.
+nothing, so the gateway answers that command if Firefox refuses it, and forwards all else unchanged.
 
-    bidi_gateway.py FIREFOX ARGUMENTS...        Playwright starts it in the place of Firefox
+    bidi_gateway.py FIREFOX ARGUMENTS...        Playwright starts it in place of Firefox
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPEN: dict[str, Any] = {"max_size": 64 << 20, "ping_interval": None}
 
 
 def answer(reply: dict[str, Any]) -> dict[str, Any]:
-    """Return what Playwright gets for Firefox's reply to an override."""
+    """Return the reply that Playwright gets for Firefox's reply to an override."""
     if reply.get("error") == "unknown command":
         return {"type": "success", "id": reply["id"], "result": {}}
     return reply
@@ -63,7 +63,7 @@ async def _pass_through(near: ServerConnection, address: str) -> None:
 
 
 async def main(command: list[str]) -> int:
-    """Run Firefox, and print the gateway's address in the place of Firefox's own."""
+    """Run Firefox, and print the gateway's address in place of Firefox's own."""
     process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
     assert process.stderr is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
