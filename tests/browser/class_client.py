@@ -22,7 +22,7 @@ links:
 
 
 class ClassServer(Server):
-    """The server of a class. As a visitor it is the teacher."""
+    """The server of a class; its requests are the teacher's."""
 
     opening = "the class is open"
     option = "--class"
@@ -38,16 +38,16 @@ class ClassServer(Server):
             return {row["student"]: row["link"] for row in csv.DictReader(file)}
 
     def student(self, name: str) -> Visitor:
-        """Return a student who has opened the own link."""
+        """Return a student who has opened their link."""
         return Visitor(self.folder / "students" / name, self.links()[name])
 
     def row(self, name: str) -> dict[str, Any]:
-        """Return what the teacher's page says about a student."""
+        """Return a student's row on the teacher's page."""
         students = json.loads(self.get("/api/class").text)["students"]
         return next(row for row in students if row["name"] == name)
 
     def until(self, name: str, **values: object) -> None:
-        """Wait until the teacher's page says this about a student."""
+        """Wait until a student's row on the teacher's page has these values."""
         wait_until(lambda: values.items() <= self.row(name).items())
 
 
@@ -60,7 +60,7 @@ def class_folder(place: Path, *names: str, column: str = "student") -> Path:
 
 
 def processes_below(pid: int) -> list[int]:
-    """Return the ids of all processes that a process has started, and those that these started."""
+    """Return the ids of all descendants of a process."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
