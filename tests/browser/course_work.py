@@ -42,13 +42,13 @@ class StuckError(Exception):
 
 @dataclass
 class Walk:
-    """What came of a unit."""
+    """The result of doing a unit."""
 
     done: list[int] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     """The steps that could not be done, and why."""
     unoffered: list[int] = field(default_factory=list)
-    """The steps with a command that the lesson has no *Type* for."""
+    """The steps with a command for which the lesson has no *Type* button."""
     points: float = 0.0
     of: float = 0.0
     lost: list[str] = field(default_factory=list)
@@ -82,9 +82,9 @@ class CourseWork:
         self._say = say
         self._lesson: Any = None
         self._started: dict[str, list[str]] = {}
-        """By the name of a command that runs: its terminals."""
+        """The terminals of each running command, by its name."""
         self._typed: dict[int, str] = {}
-        """By step: the terminal in which its line waits for Enter."""
+        """The terminal in which a step's line waits for Enter, by step."""
         self._waiting: dict[int, Step] = {}
         """The steps whose lines wait for Enter."""
 
@@ -125,7 +125,7 @@ class CourseWork:
     def _miss(self, what: str, problem: Exception) -> None:
         lines = str(problem).strip().splitlines()
         reason = lines[0] if lines else type(problem).__name__
-        # What Playwright waited for, or what was in the way of a click.
+        # Playwright's reason: the element that it waited for, or one that intercepted a click.
         reason += "".join(f"; {line.strip(' -')}" for line in lines[1:] if WAITED.search(line))[
             :300
         ]
@@ -323,7 +323,7 @@ class CourseWork:
         return str(opened.pop())
 
     def _mininet_prompt(self) -> str | None:
-        """Return the terminal with Mininet's prompt: one that was typed, or the network's own."""
+        """Return the terminal with Mininet's prompt: one started by a command, or the network's own."""
         for name in (CLIENT, MININET):
             for tab in self._tabs(name).all():
                 terminal = str(tab.get_attribute("aria-controls"))
@@ -344,7 +344,7 @@ class CourseWork:
         return str(rows.inner_text()).replace("\xa0", " ").rstrip() if rows.count() else ""
 
     def _wait_for_prompt(self, terminal: str) -> None:
-        """Wait until the front terminal shows a prompt, below all else."""
+        """Wait until the last line of the front terminal is a prompt."""
         self._page.wait_for_function(
             "([id, prompt]) => new RegExp(prompt).test("
             "document.querySelector(`#${id} .xterm-rows`)?.innerText.trimEnd() ?? '')",
