@@ -1,4 +1,4 @@
-"""Actions on the canvas. Points are relative to its upper left corner."""
+"""Perform actions on the canvas; points are relative to its upper left corner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Pencil:
         self.student = student
         self.page = student.page
 
-    # -- what is there ----------------------------------------------------------------------------
+    # -- reading the canvas -----------------------------------------------------------------------
 
     def node(self, name: str) -> Any:
         """Return a node by its accessible name: "host h1"."""
@@ -50,7 +50,7 @@ class Pencil:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def point_of(self, x: float, y: float) -> Point:
-        """Return where in the window a point of the document is."""
+        """Return the position in the window of a point of the document."""
         return tuple(
             self.page.evaluate(
                 """([x, y]) => {
@@ -67,7 +67,7 @@ class Pencil:
         """Return a field of the properties."""
         return self.page.get_by_label("Properties").get_by_label(title, exact=True)
 
-    # -- what is done -----------------------------------------------------------------------------
+    # -- actions ----------------------------------------------------------------------------------
 
     def takes(self, tool: str) -> None:
         self.page.get_by_role("toolbar", name="Tools").get_by_role(
@@ -86,7 +86,7 @@ class Pencil:
     def drags(self, start: Point, end: Point) -> None:
         """Drag from one point of the window to another.
 
-        An element follows only after a few pixels, so that a shaky click does not move it.
+        An element moves only after a few pixels, so that a shaky click does not move it.
         """
         self.page.mouse.move(*start)
         self.page.mouse.down()
