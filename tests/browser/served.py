@@ -1,4 +1,4 @@
-"""`wanlab web` with a given build of the page; it can be restarted at the same address."""
+"""Serve a build of the page with `wanlab web`, which can be restarted at the same address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ main()
 
 
 class Server:
-    """`wanlab web` over a folder, with more arguments of the command line."""
+    """Runs `wanlab web` in a folder, with further arguments of the command line."""
 
     def __init__(self, folder: Path, pages: Path, *arguments: str) -> None:
         self.folder = folder
