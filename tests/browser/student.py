@@ -1,7 +1,7 @@
-"""What a student does in the browser, in a student's words: draw, run, type, read.
+"""Act as a student in the browser: draw, run, type, read.
 
 It finds elements by role and name, as people and screen readers do, and waits until they are visible;
-it waits for a fixed time only to see that the canvas stands still.
+it waits for a fixed time only to check that the canvas does not move.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ window.WebSocket = class extends WebSocket {
 
 
 class Student:
-    """A browser window with the laboratory, and the student who uses it."""
+    """Uses the laboratory in a browser window."""
 
     def __init__(self, page: Any, pictures: Path | None, name: str) -> None:
         self.page = page
@@ -115,13 +115,13 @@ class Student:
         self.page.get_by_role("toolbar", name="Tools").get_by_role("button", name="Select").click()
 
     def draws_again(self) -> None:
-        """Wait until the page has drawn what has just changed: the canvas follows its size then."""
+        """Wait until the page has been redrawn, which is when the canvas gets its new size."""
         self.page.evaluate(
             "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
     def boxes(self, selector: str) -> list[dict[str, float]]:
-        """Return where elements are in the window."""
+        """Return the bounding boxes of elements in the window."""
         found: list[dict[str, float]] = self.page.evaluate(
             "(selector) => [...document.querySelectorAll(selector)]"
             ".map((it) => it.getBoundingClientRect())"
@@ -131,7 +131,7 @@ class Student:
         return found
 
     def _middle(self, name: str) -> tuple[float, float]:
-        """Return where a node is when it stands still: panes that open or close move the canvas."""
+        """Return a node's centre once it does not move: panes that open or close move the canvas."""
         tile = self.thing(name).locator(".tile")
         before = None
         while (frame := tile.bounding_box()) != before:
@@ -141,7 +141,7 @@ class Student:
         return frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
 
     def _clicks_until(self, click: Callable[[], None], shown: Any) -> None:
-        """Click, again if need be, until something is shown: the canvas may have moved meanwhile."""
+        """Click until an element is shown; a click can miss because the canvas moves."""
         for _ in range(CLICKS):
             click()
             with contextlib.suppress(NotShown):
@@ -207,7 +207,7 @@ class Student:
     def opens_terminal(self, node: str) -> Any:
         """Open a terminal with the button of the dock, and return it."""
         self.shows("Terminals")
-        # Also those behind other tabs.
+        # This includes terminals behind other tabs.
         terminals = self.page.locator(f'[aria-label="Terminal {node}"]')
         count = terminals.count()
         self.page.get_by_role("button", name="+ Terminal").click()
@@ -254,7 +254,7 @@ class Student:
         return int(terminal.locator(".xterm-rows > div").count())
 
     def waits_for_rows(self, terminal: Any, more_than: int) -> None:
-        """Wait until a terminal shows more rows; it is resized with the page's next frame."""
+        """Wait until a terminal shows more rows; its size changes with the page's next frame."""
         terminal.locator(".xterm-rows > div").nth(more_than).wait_for(state="attached")
 
     def presses(self, keys: str) -> None:
@@ -285,7 +285,7 @@ class Student:
         ).wait_for()
 
     def stops(self) -> None:
-        """Stop the network, even if a program is busy."""
+        """Stop the network, also if a program is busy."""
         self.page.get_by_role("button", name="Stop", exact=True).click()
         self.page.get_by_role("button", name="Run", exact=True).and_(
             self.page.locator(":enabled")
@@ -364,7 +364,7 @@ class Student:
     def chart_values(
         self, chart: str, curve: str, until: Callable[[list[float]], bool], limit_ms: int = LIMIT_MS
     ) -> list[float]:
-        """Return the values of a curve in a legend, as they change, until there are enough."""
+        """Collect the changing values of a curve in a legend until there are enough; return them."""
         row = (
             self.page.get_by_role("figure", name=chart).locator(".plot-row").filter(has_text=curve)
         )
