@@ -1,4 +1,4 @@
-"""A client of `wanlab web` for tests: what the page sends and receives, without a page."""
+"""A client of `wanlab web` for tests, which exchanges the page's messages without a browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATENESS_S = float(os.environ.get("TEST_LATENESS_S", "0"))
 
 
 class Visitor:
-    """A browser that has opened the address of a server, with the token in it."""
+    """Stands in for a browser that has opened a server's address with its token."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class Visitor:
         self.url = url
         self.origin = f"http://{urlsplit(url).netloc}"
         self.token = url.partition("token=")[2]
-        # A client per request, so that none keeps cookies; without TLS, certificates are not needed.
+        # A new client per request keeps no cookies; without TLS, certificates are not needed.
         with httpx.Client(verify=False, timeout=PATIENCE_S) as client:
             client.get(url)
             self.cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
@@ -99,7 +99,7 @@ def free_port() -> int:
 
 
 class Server(Visitor):
-    """`wanlab web` in a folder, as a process; `program` holds its code and first arguments."""
+    """Runs `wanlab web` in a folder; `program` holds its code and first arguments."""
 
     opening = "the laboratory is open"
     option = "--folder"
@@ -156,7 +156,7 @@ class RefusedCommandError(Exception):
 
 
 class SocketClient:
-    """A WebSocket with a thread that receives messages and notifies those who wait."""
+    """A WebSocket with a thread that receives messages and notifies waiting threads."""
 
     def __init__(self, server: Visitor, path: str) -> None:
         self._life = contextlib.ExitStack()
@@ -174,7 +174,7 @@ class SocketClient:
         self._reader.join()
 
     def _wait_for_delivery(self) -> None:
-        """Be late, if asked: a test that takes two messages for one then fails."""
+        """Delay messages if requested; a test that mistakes two messages for one then fails."""
         if LATENESS_S:
             time.sleep(self._lateness * random.choice([0, LATENESS_S / 3, LATENESS_S]))
 
@@ -183,7 +183,7 @@ class SocketClient:
 
 
 class WebClient(SocketClient):
-    """A browser: `state` has the last push of each kind, `document` what is drawn."""
+    """Stands in for a page: `state` has the last push of each kind, `document` the drawing."""
 
     def __init__(self, server: Visitor) -> None:
         self.server = server
@@ -278,12 +278,12 @@ class WebClient(SocketClient):
         return Terminal(self.server, self.do("terminal", node=place)["terminal"])
 
     def reopened(self, terminal: str) -> Terminal:
-        """Return a view of a terminal that is open."""
+        """Return another view of an open terminal."""
         return Terminal(self.server, terminal)
 
     def stands_still(self) -> int:
         """Wait until time stands still; return the network's time."""
-        self.do("watch", series=[])  # earlier pushes have arrived when this is answered
+        self.do("watch", series=[])  # all earlier pushes arrive before this reply
         self.until(lambda: not self.state["clock"]["is_moving"])
         now: int = self.state["clock"]["now_ns"]
         return now
@@ -339,7 +339,7 @@ class Terminal(SocketClient):
 
 
 def wait_until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-    """Poll for conditions without notifications: files, processes."""
+    """Poll for a condition without notifications, such as files and processes."""
     end = time.monotonic() + patience_s
     while not holds():
         assert time.monotonic() < end, "timed out"
