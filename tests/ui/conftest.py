@@ -1,9 +1,9 @@
-"""The laboratory in a browser: a server of its own for each test, one Chromium for all.
+"""Run the laboratory in a browser: each test has a server, and all share one Chromium.
 
-The tests of a file that defines a fixture `browser` run in that one: see test_firefox.py.
+A file can choose another browser with a fixture `browser`: see test_firefox.py.
 
 WANLAB_SCREENSHOTS=FOLDER    a picture of each stage (of a failure: into the test's folder)
-WANLAB_PAGES=FOLDER          pages built elsewhere than `./dev ui` builds them
+WANLAB_PAGES=FOLDER          use pages that were built in another folder than that of `./dev ui`
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from student import Student
 
 from wanlab.web.app import STATIC
 
-# Set by `./dev test`, which has installed and built what is needed: it may not be missing then.
+# Set by `./dev test`, which installs and builds the requirements. Missing ones are then a failure.
 REQUIRED = "WANLAB_REQUIRE_KERNEL"
-# Set by `./dev test` if the page could not be built, to the reason.
+# Set by `./dev test` to the reason if the page could not be built.
 NO_PAGE = "WANLAB_NO_PAGE"
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -58,7 +58,7 @@ def find_browser() -> Callable[..., str]:
     def find(package: str, *names: str) -> str:
         program = next(filter(None, map(shutil.which, names)), None)
         if program is None:
-            # Debian alone has packages that are not snaps: there `./dev test` has installed them.
+            # Only Debian has these packages not as snaps, and there `./dev test` installs them.
             is_debian = platform.freedesktop_os_release().get("ID") == "debian"
             (lacks if is_debian else pytest.skip)(f"no {package}: apt-get install {package}")
         return program
@@ -76,7 +76,7 @@ def browser(playwright: Any, find_browser: Callable[..., str]) -> Iterator[Any]:
 
 @pytest.fixture
 def permissions() -> list[str]:
-    """What a page may do without asking."""
+    """Return the permissions that a page has without asking."""
     return ["clipboard-read", "clipboard-write"]
 
 
@@ -88,7 +88,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server for all tests of a file that leave it as it was."""
+    """Run a server for all tests of a file that do not change it."""
     with serving(tmp_path_factory.mktemp("shared")) as server:
         yield server
 
@@ -139,12 +139,12 @@ def come(
         student.page.context.close()
     if not has_failed:
         console_errors = [one for student in students for one in student.console_errors]
-        assert not console_errors, "the page complained: " + "\n".join(console_errors)
+        assert not console_errors, "errors in the console: " + "\n".join(console_errors)
 
 
 @pytest.fixture
 def student(server: Server, come: Callable[..., Student]) -> Student:
-    # In this order: windows are closed before their server ends.
+    # The order matters: windows are closed before their server ends.
     return come(server)
 
 
