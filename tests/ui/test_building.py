@@ -1,4 +1,4 @@
-"""Building networks in the browser: generators, presets of links, pictures."""
+"""Test building networks in the browser: generators, presets of links, pictures."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_frames_are_drawn_moved_and_exported(student: Student) -> None:
     student.picture("frame")
 
 
-def test_the_empty_canvas_offers_networks_to_begin_with(student: Student) -> None:
+def test_the_empty_canvas_offers_example_networks(student: Student) -> None:
     student.page.get_by_role("button", name="A satellite link").click()
     expect(student.page.locator(".device-name")).not_to_have_count(0)
     assert {"h1", "h2"} <= student.names_on_canvas()
