@@ -1,4 +1,4 @@
-"""The teacher's page of a class, beside a student's, in a browser."""
+"""Test the teacher's page of a class and a student's page in a browser."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     expect(line(teacher, "Zoë <i>")).to_be_visible()
     assert findings(teacher) == []
 
-    # A student comes, does something, and hands it in.
+    # A student opens the page, does something, and hands it in.
     student = opened(browser, school.links()["Ada Lovelace"])
     student.get_by_role("tab", name="Lessons").click()
     student.get_by_role("button", name=re.compile("^Exercise 3")).click()
@@ -92,7 +92,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     assert packed.seed == school.row("Ada Lovelace")["seed"]
     assert student.get_by_role("button", name="Make a report").count() == 0
 
-    # Grades appear once they have been made.
+    # Grades appear once they have been calculated.
     (school.folder / "grades").mkdir()
     (school.folder / "grades" / "grades.csv").write_text(GRADES)
     expect(line(teacher, "Ada Lovelace")).to_contain_text("7.5 of 10")
@@ -101,7 +101,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     expect(teacher.get_by_text("late", exact=True)).to_be_visible()
     assert findings(teacher) == []
 
-    # Networks can be seen and stopped.
+    # The teacher can see and stop networks.
     bob = school.student("Bob")
     (bob.folder / "two.yaml").write_text(TWO_HOSTS)
     with bob.connect_client() as client:
@@ -131,7 +131,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     assert row.endswith(",7.5,10.0,yes")
     assert errors == []
 
-    # What the page said stays there if the server does not answer.
+    # The page keeps its content if the server does not answer.
     teacher.get_by_role("searchbox").fill("")
     teacher.route("**/api/class", lambda route: route.abort())
     expect(teacher.get_by_role("status")).to_contain_text("does not answer")
@@ -140,7 +140,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     expect(teacher.get_by_role("status")).to_have_text("")
 
 
-def test_the_page_is_dark_where_the_browser_is(browser: Any, school: ClassServer) -> None:
+def test_the_page_uses_the_browsers_dark_mode(browser: Any, school: ClassServer) -> None:
     teacher = opened(browser, school.url, color_scheme="dark")
     expect(line(teacher, "Bob")).to_be_visible()
     assert findings(teacher) == []
