@@ -1,4 +1,4 @@
-"""A unit of the course from *Start* to a passed check, as `./dev bench course_ui` does all of them."""
+"""Do a unit of the course from *Start* to a passed check; `./dev bench course_ui` does all units."""
 
 from __future__ import annotations
 
