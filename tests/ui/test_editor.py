@@ -1,4 +1,4 @@
-"""Drawing a network in the browser, with pointer and keyboard; problems; files."""
+"""Test drawing a network in the browser with pointer and keyboard, problems, and files."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_network_is_drawn_with_the_keyboard_alone(pencil: Pencil) -> None:
     pencil.has_nodes("s1")
 
 
-def test_a_mistake_is_shown_while_typing_and_found_from_the_problem_list(pencil: Pencil) -> None:
+def test_a_mistake_is_shown_while_typing_and_reached_from_the_problem_list(pencil: Pencil) -> None:
     draw_two_hosts(pencil)
     pencil.node("host h2").click()
     pencil.field("IP address").press_sequentially("10.0.0.300")
@@ -150,7 +150,7 @@ def test_a_drag_is_one_undo_step_and_snaps_to_other_nodes(
     x, y = pencil.centre("host h2")
     pencil.drags((x, y), (x + 103, y + 60))
     pencil.stands("host h2", x + 103, y + 60)
-    # Back, to 3 beside the column of h1.
+    # Drag it back, to 3 pixels beside the column of h1.
     pencil.drags((x + 103, y + 60), (x + 3, y + 90))
     pencil.stands("host h2", x, y + 90)
     other = Pencil(come())
