@@ -1,4 +1,4 @@
-"""The same page in Firefox: draw, run, type, chart, keyboard.
+"""Test the page in Firefox: draw, run, type, chart, keyboard.
 
 Playwright drives Debian's Firefox over WebDriver BiDi; see bidi_gateway.py.
 """
@@ -34,7 +34,7 @@ def browser(
 
 @pytest.fixture
 def permissions() -> list[str]:
-    return []  # Firefox does not grant them over WebDriver BiDi
+    return []  # Firefox does not grant permissions over WebDriver BiDi
 
 
 @pytest.mark.machine
@@ -51,7 +51,7 @@ def test_a_network_is_drawn_run_and_used_in_firefox(student: Student) -> None:
     student.reads(terminal, "3 packets transmitted, 3 received")
     student.picture("firefox ping")
 
-    # F6 goes around the window, also out of a terminal.
+    # F6 moves the focus around the window, also out of a terminal.
     regions = []
     for _ in range(5):
         student.presses("F6")
@@ -66,7 +66,7 @@ def test_a_network_is_drawn_run_and_used_in_firefox(student: Student) -> None:
     student.types(terminal, "ping -q -i 0.01 -s 1000 10.0.0.2")
     student.shows("Charts")
     student.selects_link("h1", "h2")
-    # At most 100 packets of 1042 bytes a second.
+    # At most 100 packets of 1042 bytes are sent per second.
     seen = student.chart_values("Throughput", "h1-eth0", until=lambda values: max(values) > 300_000)
     assert max(seen) < 1_000_000
     assert findings(student) == []
