@@ -1,4 +1,4 @@
-"""Lab 1, sections 3.1 to 3.4, as a student does it: with the mouse and the keyboard."""
+"""Do sections 3.1 to 3.4 of Lab 1 with mouse and keyboard, as a student does."""
 
 from __future__ import annotations
 
