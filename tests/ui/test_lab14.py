@@ -1,4 +1,4 @@
-"""Lab 14's buffer of ten BDP, as a student does it: terminals, and the queue's chart rising."""
+"""Do the ten-BDP buffer of Lab 14 as a student does: terminals, and a chart of the queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEN_BDP = 26_214_400
 
 
 def test_the_queue_of_ten_bdp_rises_in_the_chart(student: Student) -> None:
-    # A lesson that is open says how packets are carried: as in the manual.
+    # An open lesson sets the wire, as in the manual.
     student.starts_lesson("Lab 14:")
     student.opens("lab14/lab_topologies/Lab 14.mn")
     student.runs()
@@ -52,7 +52,7 @@ def test_the_queue_of_ten_bdp_rises_in_the_chart(student: Student) -> None:
     assert max(risen) <= TEN_BDP
     clock.get_by_role("button", name="Resume").click()
 
-    # What the transfer left is drawn, and opens beside the terminals.
+    # The transfer's results are drawn, and the figure opens beside the terminals.
     student.shows("Terminals")
     student.types(h1, "plot_iperf.sh out.json && ls results")
     student.reads(h1, "RTT.pdf", 60_000)
