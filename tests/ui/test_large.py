@@ -1,4 +1,4 @@
-"""A network that is too large for elements: it is drawn on a canvas, and works as a small one does."""
+"""Test a network too large for DOM elements: it is drawn on a canvas but works like a small one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = COLUMNS * ROWS
 
 
 def place(number: int) -> tuple[int, int]:
-    """Return where h1, h2, ... stand: in rows."""
+    """Return the position of h1, h2, ..., which are in rows."""
     return 200 * ((number - 1) % COLUMNS), 150 * ((number - 1) // COLUMNS)
 
 
@@ -39,7 +39,7 @@ def pencil(student: Student, server: Any) -> Pencil:
 
 
 def is_drawn(page: Any, count: int) -> None:
-    """Wait until so many nodes are drawn on the canvas, and nothing moves."""
+    """Wait until `count` nodes are drawn on the canvas and nothing moves."""
     page.wait_for_function(
         """count => {
             const { transform } = document.querySelector('.react-flow__viewport').style;
@@ -80,7 +80,7 @@ def test_nodes_of_a_large_network_are_selected_moved_and_linked(
     expect(page.get_by_role("heading", name="h55", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
 
-    # A band around h30, h31, h54 and h55; then all four are dragged by one of them.
+    # Select h30, h31, h54 and h55 with a rectangle, then drag all four by one of them.
     (x1, y1), (x2, y2) = pencil.point_of(900, 100), pencil.point_of(1300, 380)
     pencil.drags((x1, y1), (x2, y2))
     expect(page.get_by_role("heading", name=re.compile(r"^6 elements"))).to_be_visible()
@@ -114,7 +114,7 @@ def test_nodes_of_a_large_network_are_selected_moved_and_linked(
     assert ("h100", "h200") in [(link.a.node, link.b.node) for link in saved.links]
 
 
-def test_tab_goes_through_a_large_network_from_afar_and_from_near(pencil: Pencil) -> None:
+def test_tab_goes_through_a_large_network_zoomed_out_and_zoomed_in(pencil: Pencil) -> None:
     page = pencil.page
     page.mouse.click(*pencil.point_of(*place(24)))
     pencil.node("host h24").focus()
@@ -125,7 +125,7 @@ def test_tab_goes_through_a_large_network_from_afar_and_from_near(pencil: Pencil
     expect(pencil.node("host h24")).to_be_focused()
     page.keyboard.press("Control+0")
     expect(page.locator(".react-flow__edge").first).to_be_attached()
-    # To a node outside the window.
+    # Go to a node outside the window.
     shown = page.locator(".react-flow__node").evaluate_all(
         "nodes => nodes.map((node) => Number(node.ariaLabel.slice('host h'.length)))"
     )
