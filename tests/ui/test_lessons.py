@@ -1,4 +1,4 @@
-"""A lesson beside the network: its commands can be typed as they stand, and it knows what is done."""
+"""Test a lesson beside the network: its commands can be typed, and done steps are marked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_done(lesson: Any, command: str) -> Any:
     return expect(row(lesson, command).first).to_have_class(re.compile("is-done"))
 
 
-def test_mininet_starts_in_lab_1_and_its_prompt_is_used_whoever_started_it(
+def test_mininets_prompt_in_lab_1_is_used_however_it_was_started(
     student: Student,
 ) -> None:
     lesson = student.starts_lesson("Lab 1:")
@@ -52,7 +52,7 @@ def test_mininet_starts_in_lab_1_and_its_prompt_is_used_whoever_started_it(
     is_done(lesson, "exit")
     student.picture("steps are done")
 
-    # The drawing of 3.1 runs although the empty network still does.
+    # The drawing of 3.1 can be run while the empty network still runs.
     for step in ("File > New", "Draw h1, h2, s1", "Properties of h1", "Run"):
         lesson.get_by_role("button", name=f"Do this for me: {step}").first.click()
         expect(lesson.locator(".row.is-done").filter(has_text=step).first).to_be_visible()
