@@ -1,4 +1,4 @@
-"""Captures in the browser: begun at a link, listed, filtered, and followed by flow."""
+"""Test captures in the browser: started at a link, listed, filtered, and followed by flow."""
 
 from __future__ import annotations
 
