@@ -12,7 +12,7 @@ from dev import ui
 from wanlab.web.app import STATIC
 
 LARGEST_BYTES = 1_000_000
-# Names of languages and namespaces look like addresses; documentation of libraries may be linked.
+# Names of namespaces look like addresses, and links to the documentation of libraries are allowed.
 FETCHED = re.compile(r"""(?:src=|@import|url\(|fetch\(|import\()\s*["']?(?:https?:)?//""")
 
 
