@@ -1,4 +1,4 @@
-"""Charts beside terminals: panes that split, float and outlive a reload."""
+"""Test charts beside terminals: panes that split, float and survive a reload."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_line_is_typed_into_several_terminals_at_the_same_instant(
     student.picture("the same instant")
 
     expect(line).to_have_value("")
-    # What each has waiting is begun by one Enter.
+    # One Enter starts the waiting line of each terminal.
     for terminal, word in zip(hosts[:2], ("one", "two"), strict=True):
         terminal.locator(".xterm-screen").click()
         page.keyboard.type(f"echo {word} $EPOCHREALTIME")
