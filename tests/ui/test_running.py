@@ -1,4 +1,4 @@
-"""Windows, terminals, connections and checks while a network runs."""
+"""Test windows, terminals, connections and checks while a network runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ links: [{link: [h1, s1]}, {link: [s1, h2]}]
 
 @pytest.fixture
 def running(shared_server: Server, come: Callable[..., Student]) -> Iterator[Student]:
-    """A student with two running hosts. All tests share the network, but not the terminals."""
+    """Open a window with two running hosts. Tests share the network, but not the terminals."""
     student = come(shared_server)
     if not student.names_on_canvas():
         (shared_server.folder / "two.yaml").write_text(TWO_HOSTS)
@@ -59,7 +59,7 @@ def test_a_lost_connection_is_reopened(running: Student) -> None:
     assert "42 before" in seen
 
 
-def test_a_banner_tells_that_the_server_is_gone(student: Student, server: Server) -> None:
+def test_a_banner_says_that_the_server_has_gone(student: Student, server: Server) -> None:
     student.draws("Host", 0.5, 0.5)
     student.saves_as("one")
     server.end(signal.SIGKILL)
@@ -69,7 +69,7 @@ def test_a_banner_tells_that_the_server_is_gone(student: Student, server: Server
     student.page.get_by_text("wanlab has been restarted").wait_for()
     student.page.goto(server.url)
     student.is_connected()
-    student.console_errors.clear()  # Chromium's, of a server that was not there
+    student.console_errors.clear()  # Chromium's message about the missing server
     student.opens("one.mn")
     assert student.names_on_canvas() == {"h1"}
 
@@ -84,7 +84,7 @@ def test_start_cli_opens_the_prompt(student: Student, server: Server) -> None:
     student.reads(prompt, "available nodes are")
 
 
-def test_leaving_asks_while_a_network_runs(running: Student) -> None:
+def test_leaving_asks_for_confirmation_while_a_network_runs(running: Student) -> None:
     asked: list[str] = []
 
     def answer(dialog: object) -> None:
@@ -132,14 +132,14 @@ def test_a_terminal_follows_the_size_of_its_window(running: Student) -> None:
     terminal = running.opens_terminal("h1")
 
     def follows() -> int:
-        """The terminal has the size of its window; keys may arrive before its new size."""
+        """Wait until the terminal has its window's size; keys may arrive before the new size."""
         for attempt in range(20):
             running.types(terminal, f"echo try {attempt}: $(stty size)")
             seen = running.reads(terminal, re.compile(rf"try {attempt}: \d+ \d+"))
             told = re.findall(rf"try {attempt}: (\d+) \d+", seen)[0]
             if (rows := running.rows_of(terminal)) == int(told):
                 return rows
-        raise AssertionError(f"{rows} rows are shown, the node's terminal has {told}")
+        raise AssertionError(f"{rows} rows are shown, but the node's terminal has {told}")
 
     small = follows()
     running.makes_terminals_large()
