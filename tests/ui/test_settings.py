@@ -1,4 +1,4 @@
-"""What ip, ethtool and sysctl set in terminals is shown, and taken over into the drawing."""
+"""Settings made by ip, ethtool and sysctl are shown and can be copied into the drawing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ links: [{link: [h1, h2]}]
 """
 
 
-def test_settings_of_terminals_are_taken_over_into_the_drawing(
-    student: Student, server: Any
-) -> None:
+def test_settings_of_terminals_are_copied_into_the_drawing(student: Student, server: Any) -> None:
     (server.folder / "two.yaml").write_text(TWO_HOSTS)
     page = student.page
     student.opens("two.yaml")
@@ -57,7 +55,7 @@ def test_settings_of_terminals_are_taken_over_into_the_drawing(
     assert saved.links[0].a.mtu == 1400
     assert saved.links[0].a.nic.tso is False
 
-    # The next run begins with them.
+    # The next run begins with these settings.
     student.stops()
     student.closes_terminals()
     student.runs()
