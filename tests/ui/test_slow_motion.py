@@ -1,4 +1,4 @@
-"""Slow motion in the browser: packets in flight, steps to events, breakpoints."""
+"""Test slow motion in the browser: packets in flight, steps to events, breakpoints."""
 
 from __future__ import annotations
 
