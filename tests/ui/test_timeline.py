@@ -1,4 +1,4 @@
-"""The time line in the browser: looking back, going on from there, two branches in one chart."""
+"""Test the time line in the browser: going back, branching, two branches in one chart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLOOD = (
     "for i in {1..30}; do for j in {1..14}; do printf %01400d 0 > /dev/udp/10.0.0.2/9; done; "
     "sleep 0.05; done; echo o''ver"
 )
-"""At half as much again as the rate of the link."""
+"""Sends at one and a half times the rate of the link."""
 
 
 def begins(student: Student, server: Server) -> Any:
@@ -58,7 +58,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"now, .*ping -c 3 h2; false"))
     student.picture("session")
 
-    # With the mouse, to the first quarter.
+    # Go to the first quarter with the mouse.
     frame = line.locator(".timeline-track").bounding_box()
     end_s = float(slider.get_attribute("aria-valuenow"))
     x = frame["x"] + 12 + (frame["width"] - 24) * 1.7 / end_s
@@ -75,7 +75,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     student.picture("an earlier instant")
     assert findings(student) == []
 
-    # With the keyboard, from event to event.
+    # Go from event to event with the keyboard.
     slider.focus()
     student.presses("Control+ArrowRight")
     expect(slider).to_have_attribute("aria-valuetext", re.compile("h1-h2: delay 80ms"))
@@ -88,7 +88,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     expect(terminal.locator(".terminal-past")).to_have_count(0)
     student.reads(terminal, "3 received")
 
-    # A marker, with its place on the line.
+    # Add a marker and check its position on the line.
     line.get_by_role("button", name="Mark").click()
     dialog = student.page.get_by_role("dialog", name="Mark this instant")
     dialog.wait_for()
@@ -97,7 +97,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     dialog.get_by_role("button", name="OK").click()
     expect(slider).to_have_attribute("aria-valuetext", re.compile("last: slow from here"))
 
-    # A server that Ctrl-C has ended is no failure, whatever its status.
+    # A server ended by Ctrl-C is not a failure, whatever its status.
     failed = line.locator(".timeline-command.is-failed")
     expect(failed).to_have_count(1)
     student.chooses_pace("real time")
@@ -126,7 +126,7 @@ def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     slider.focus()
     looks_at_the_start_of_the_flood()
     expect(student.canvas).not_to_contain_text("Mbit/s")
-    student.presses("PageUp")  # the middle of it, some 0.5 s later
+    student.presses("PageUp")  # the middle of the flood, some 0.5 s later
     expect(student.canvas).to_contain_text("Mbit/s")
     looks_at_the_start_of_the_flood()
     line.get_by_role("button", name=re.compile(r"Continue from here about \d+ s")).click()
@@ -164,7 +164,7 @@ def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     student.picture("two branches in one chart")
     assert findings(student) == []
 
-    # The other branch as it was: its terminal, its link.
+    # The other branch has its old terminal and link.
     line.get_by_role("button", name=re.compile("^original")).click()
     expect(student.canvas).not_to_contain_text("fq_codel")
     student.shows("Terminals")
