@@ -1,4 +1,4 @@
-"""The window as a whole: keyboard, sizes, accessibility, what outlives a reload or a lost server."""
+"""Test the window as a whole: keyboard, sizes, accessibility, reloads, a lost server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opens(student: Student, server: Server, text: str = ROUTED) -> None:
 
 
 def overflow(student: Student) -> list[str]:
-    """Return what of the window is outside it."""
+    """Return the elements that extend beyond the window."""
     found: list[str] = student.page.evaluate(
         """() => [...document.querySelectorAll('.top-bar *, .dock .bar *, .side .bar *')]
             .filter((it) => it.getClientRects().length && !it.closest('.phase-running'))
@@ -56,8 +56,8 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
         assert len(student.boxes(".device")) == 3
         assert all(is_inside(node, canvas) for node in student.boxes(".device"))
         student.picture(f"{width} pixels")
-    # What was zoomed by hand stays as it is.
-    student.page.emulate_media(reduced_motion="reduce")  # at once, without steps in between
+    # A zoom set by hand does not change.
+    student.page.emulate_media(reduced_motion="reduce")  # in one step, without intermediate sizes
     student.page.get_by_role("button", name="Zoom in").click()
     student.page.set_viewport_size({"width": 1024, "height": 768})
     student.draws_again()
@@ -67,7 +67,7 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
     assert [one["top"] for one in student.boxes(".device")] == [one["top"] for one in before]
 
 
-def test_a_drawing_is_back_at_its_place_when_the_terminals_are_small_again(
+def test_a_drawing_returns_to_its_place_when_the_terminals_shrink(
     student: Student,
 ) -> None:
     for kind, down in (("Host", 0.2), ("Switch", 0.8)):
@@ -87,7 +87,7 @@ def test_a_drawing_is_back_at_its_place_when_the_terminals_are_small_again(
 
 
 @pytest.mark.machine
-def test_nodes_added_beside_large_terminals_are_seen_when_these_are_small_again(
+def test_nodes_added_beside_large_terminals_are_visible_when_these_shrink(
     student: Student, server: Server
 ) -> None:
     opens(student, server, "nodes: [{host: h1, x: 100, y: 100}]\n")
@@ -134,7 +134,7 @@ MENUS = ("File", "Edit", "View", "Run", "Help")
 
 
 @pytest.mark.machine
-def test_axe_finds_nothing(student: Student, server: Server) -> None:
+def test_axe_finds_no_accessibility_problems(student: Student, server: Server) -> None:
     opens(student, server)
     page = student.page
 
@@ -178,7 +178,7 @@ def test_axe_finds_nothing(student: Student, server: Server) -> None:
     student.shows("Charts")
     page.get_by_role("figure").first.wait_for()
     assert findings(student) == []
-    # Other colours.
+    # Check the other colours as well.
     page.get_by_role("button", name="Dark theme").click()
     assert findings(student) == []
     student.chooses("Edit", "Preferences…")
@@ -197,7 +197,7 @@ WIDTHS = """() => {
 
 
 def _place_of_clock(student: Student) -> list[float]:
-    """Return where the speed and the button of the theme are."""
+    """Return the positions of the speed and the theme button."""
     clock = student.page.get_by_role("group", name="Clock").get_by_label("Speed")
     theme = student.page.get_by_role("button", name=re.compile("theme$"))
     return [box[side] for box in (clock.bounding_box(), theme.bounding_box()) for side in "xy"]
@@ -254,7 +254,7 @@ def test_f6_leads_out_of_a_terminal_and_around_the_window(student: Student, serv
     expect(terminal.locator("textarea")).not_to_be_focused()
 
 
-def test_a_lesson_keeps_its_place(student: Student) -> None:
+def test_a_lesson_keeps_its_scroll_position(student: Student) -> None:
     lesson = student.reads_lesson("Lab 5:")
     lesson.evaluate("(it) => it.scrollTo(0, 900)")
     student.page.wait_for_function("() => localStorage['wanlab.lesson'].includes('900')")
@@ -270,7 +270,7 @@ def test_a_lesson_keeps_its_place(student: Student) -> None:
     student.page.reload()
     student.is_connected()
     is_where_it_was()
-    # On the left it stays while properties are shown.
+    # On the left, it remains visible while properties are shown.
     student.page.get_by_role("button", name="Move left").click()
     is_where_it_was()
     expect(student.page.get_by_role("region", name="Properties")).to_be_visible()
@@ -295,7 +295,7 @@ def test_what_ran_is_not_shown_as_running_once_the_server_has_gone(
     frame = banner.bounding_box()
     assert frame is not None
     assert frame["y"] + frame["height"] <= student.page.locator(".top-bar").bounding_box()["y"] + 1
-    student.page.goto("about:blank")  # the page would go on trying to connect, and complaining
+    student.page.goto("about:blank")  # the page would keep trying to connect and logging errors
     student.console_errors.clear()
 
 
@@ -323,7 +323,7 @@ def test_terminals_stay_tiled_after_a_reload_and_get_the_focus(
 
 
 @pytest.mark.machine
-def test_tc_in_a_terminal_shows_on_the_canvas_and_can_be_taken_over(
+def test_settings_of_tc_in_a_terminal_are_shown_on_the_canvas_and_can_be_copied(
     student: Student, server: Server
 ) -> None:
     opens(student, server, "nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2]}]\n")
@@ -428,7 +428,7 @@ def test_nodes_of_an_opened_file_are_beside_the_zoom_buttons_and_the_overview(
     student: Student, server: Server, size: tuple[int, int]
 ) -> None:
     student.page.set_viewport_size({"width": size[0], "height": size[1]})
-    # Links in all directions, with conditions: steep ones, flat ones, and on both sides.
+    # Links with conditions in all directions: steep ones, flat ones, and on both sides.
     places = [(0, 0), (900, 0), (0, 600), (900, 600), (450, 0), (450, 600), (0, 300), (900, 300)]
     text = "nodes:\n  - {switch: s1, x: 450, y: 300}\n" + "".join(
         f"  - {{host: h{n}, x: {x}, y: {y}}}\n" for n, (x, y) in enumerate(places, 1)
