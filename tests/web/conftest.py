@@ -1,4 +1,4 @@
-"""Fixtures: a server in an empty folder, and one that tests of its access rules share."""
+"""Provide a server in an empty folder, and a shared one for tests of access rules."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def client(server: Server) -> Iterator[WebClient]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebClient]:
-    """A running network of two hosts, for tests that leave it as it was."""
+    """Run a network of two hosts for tests that do not change it."""
     folder = lab_in(tmp_path_factory.mktemp("running"))
     with Server(folder, str(folder / "two.yaml")) as server, server.connect_client() as client:
         client.run()
