@@ -1,4 +1,4 @@
-"""Attacks on the server that must fail; docs/web.md lists them."""
+"""Attack the server; all attacks, which docs/web.md lists, must fail."""
 
 import json
 import stat
@@ -23,7 +23,7 @@ def is_refused(server: Server, path: str, **headers: str | None) -> bool:
         return error.response.status_code == 403
 
 
-# -- who has no cookie ------------------------------------------------------------------------------
+# -- without the cookie -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -115,7 +115,7 @@ def test_a_request_without_an_origin_changes_nothing(shared_server: Server) -> N
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_another_page_cannot_embed_pictures_or_scripts(shared_server: Server, site: str) -> None:
-    """Pages of other servers on this computer are the same site, so their requests carry the cookie."""
+    """Other servers on this computer are the same site, so their pages' requests carry the cookie."""
     for mode, purpose in (("no-cors", "image"), ("no-cors", "script"), ("navigate", "iframe")):
         headers = {"sec_fetch_site": site, "sec_fetch_mode": mode, "sec_fetch_dest": purpose}
         for path in PATHS:
@@ -130,7 +130,9 @@ def test_a_link_on_another_page_opens_the_page(shared_server: Server) -> None:
     }
     answer = shared_server.get(f"/?token={shared_server.token}", cookie="", **headers)
     assert answer.status_code == 200
-    assert 'url=/"' in answer.text  # a strict cookie comes along only from a page of ours
+    assert (
+        'url=/"' in answer.text
+    )  # browsers send a strict cookie only with requests of our own pages
     assert "set-cookie" in answer.headers
     assert shared_server.get("/api/state", **headers).status_code == 403
 
