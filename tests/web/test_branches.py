@@ -1,4 +1,4 @@
-"""The session of the running network: its events, its record, and branches that leave it."""
+"""Test the session of a running network: its events, its record, and its branches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def now_ns(client: WebClient) -> int:
     return int(client.state["clock"]["now_ns"])
 
 
-def test_what_happens_is_on_the_time_line_with_its_instant(client: WebClient) -> None:
+def test_events_are_on_the_time_line_with_their_instants(client: WebClient) -> None:
     (link,) = client.document["links"]
     with client.terminal("h1") as terminal:
         terminal.until("# ")
@@ -73,7 +73,7 @@ def test_what_happens_is_on_the_time_line_with_its_instant(client: WebClient) ->
     assert drop["where"] == "h1-eth0"
     assert drop["count"] >= 10
     assert commands[1]["at_ns"] < drop["at_ns"] <= drop["until_ns"]
-    # Browsers were sent the same.
+    # Browsers received the same events.
     pushed = {
         event["number"]: event
         for push in client.pushes
@@ -102,7 +102,7 @@ def test_a_branch_goes_on_from_an_earlier_instant_beside_the_original(client: We
     ]
     assert (now_ns(client), client.state["clock"]["is_paused"]) == (at_ns, True)
     assert client.state["run"]["warnings"] == []
-    # The terminal shows what it had shown then, and goes on as the original did.
+    # The terminal shows its output up to that instant, and continues as the original did.
     (shown,) = client.state["terminals"]["terminals"]
     with client.reopened(shown["id"]) as terminal:
         client.do("pause", paused=False)
@@ -110,7 +110,7 @@ def test_a_branch_goes_on_from_an_earlier_instant_beside_the_original(client: We
         assert text.startswith(said(original, at_ns))
         client.stands_still()
         assert said(terminals(client, "b2")["h1"]) == said(original)
-    # What it wrote is in a folder of its own.
+    # Its files are in a separate folder.
     folder = client.server.folder / client.state["branches"]["branches"][1]["folder"]
     assert folder == client.server.folder / "branches" / "2"
     assert "12 received" in (folder / "said.txt").read_text()
@@ -125,7 +125,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     with client.terminal("h1") as terminal:
         terminal.until("# ")
         terminal.command("ping -c 2 h2", "2 received")
-        # At the instant itself, the change has happened.
+        # At the instant of the change itself, the change has already happened.
         early_ns = client.stands_still() - 1
         client.do("set_link", link=link["id"], options={"delay": "50ms"})
         terminal.command("ping -c 2 h2", "2 received")
@@ -146,7 +146,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     info = client.state["branches"]["branches"][1]
     assert info["name"] == "with FQ_CoDel"
     assert info["changed"] == "h1-h2: queue fq_codel; h1: ping -c 3 h2"
-    # The curves of both branches, for one chart: equal up to the instant.
+    # The curves of both branches in one chart are equal up to the instant.
     (old,) = client.do("history", series=[throughput], branch="b1")
     (new,) = client.do("history", series=[throughput])
     assert old == before
@@ -155,7 +155,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     assert new["times_s"][: len(common)] == common
     assert new["values"][: len(common)] == old["values"][: len(common)]
     assert new["times_s"][len(common)] > early_ns / 1e9
-    # The old branch goes on at its end, in its own place, with its links.
+    # The old branch continues at its end, in its own folder, with its links.
     end_ns = client.state["branches"]["branches"][0]["end_ns"]
     assert client.do("continue", branch="b1", at_ns=end_ns) == "b1"
     assert client.state["branches"]["live"] == "b1"
@@ -183,7 +183,7 @@ def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClien
         client.do("pause", paused=False)
         terminal.command("echo still he''re", "still here")
 
-    # Stop ends a replay, too.
+    # Stop also ends a replay.
     number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
     client.until(lambda: client.state["branches"]["replay"] is not None)
     client.stop()
@@ -196,7 +196,7 @@ def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClien
     assert client.state["run"]["phase"] == "running"
     assert now_ns(client) == SECOND_NS
 
-    # A branch stays while it is replayed.
+    # A branch remains while it is replayed.
     number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
     with pytest.raises(RefusedCommandError, match="is being replayed"):
         client.do("drop_branch", branch="b1")
@@ -206,7 +206,7 @@ def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClien
     client.do("drop_branch", branch="b1")
 
 
-def test_on_the_real_clock_the_reason_is_told(client: WebClient) -> None:
+def test_on_the_real_clock_branching_is_refused_with_the_reason(client: WebClient) -> None:
     client.stop()
     client.do("edit", preferences={"clock": "real"}, label="Clock")
     client.run()
