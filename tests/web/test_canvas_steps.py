@@ -1,4 +1,4 @@
-"""The steps of lessons on the canvas: as edits of a document, as texts, and through the server."""
+"""Test canvas steps of lessons: as edits of a document, as texts, and through the server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_nodes_and_links_are_drawn(drawn: Document) -> None:
     assert ends == [("h1", "s1"), ("s1", "h2")]
 
 
-def test_what_is_drawn_already_stays_as_it_is(drawn: Document) -> None:
+def test_elements_that_are_already_drawn_do_not_change(drawn: Document) -> None:
     more = {"hosts": ["h1", "h3"], "links": [["s1", "h1"], ["h3", "s1"]]}
     edit = edit_for(drawn, "draw", more)
     assert [node.name for node in edit.put.nodes] == ["h3"]
@@ -60,7 +60,7 @@ def test_properties_of_a_node_that_is_not_drawn_are_refused(drawn: Document) -> 
         edit_for(drawn, "properties", {"h7": {"ip": "10.0.0.9/8"}})
 
 
-def test_preferences_change_only_what_is_named(drawn: Document) -> None:
+def test_preferences_change_only_the_named_settings(drawn: Document) -> None:
     edit = edit_for(drawn, "preferences", {"ip_base": "15.0.0.0/8"})
     assert edit.preferences == {"ip_base": "15.0.0.0/8"}
     assert edit.put.nodes == ()
@@ -79,7 +79,7 @@ def test_steps_are_described_in_the_words_of_the_menus() -> None:
     assert "Open a terminal: h1, h2" in gui
 
 
-def test_a_step_that_only_looks_cannot_be_performed() -> None:
+def test_a_step_that_only_reads_output_cannot_be_performed() -> None:
     (look, *_) = (step for step in catalog.find("16").steps if step.do and not can_perform(step))
     assert describe(look).startswith("Look")
     assert not can_be_done(look)
@@ -99,7 +99,9 @@ def test_steps_that_are_left_out_are_not_counted_in_the_progress() -> None:
 def test_the_server_performs_the_canvas_steps_of_a_lab(client: WebClient) -> None:
     client.do("lesson", unit="1", action="start")
     assert (client.document["nodes"], client.state["file"]["path"]) == ([], None)
-    client.do("lesson", unit="1", action="perform", step=1)  # a terminal: the empty network runs
+    client.do(
+        "lesson", unit="1", action="perform", step=1
+    )  # there is a terminal, because the empty network runs
     assert client.state["run"]["phase"] == "running"
     replies = [client.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
     assert [it["title"] for it in client.state["terminals"]["terminals"]] == ["h1", "h2"]
