@@ -1,4 +1,4 @@
-"""What is kept of a check, and what the page shows of it."""
+"""Test the stored results of checks, and what the page shows of them."""
 
 from __future__ import annotations
 
