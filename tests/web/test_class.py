@@ -1,4 +1,4 @@
-"""The server of a class: students apart from each other, and the teacher's view of them."""
+"""Test the server of a class: the separation of students, and the teacher's view."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECRET = "only for Bob"
 
 @pytest.fixture(scope="module")
 def school() -> Iterator[ClassServer]:
-    # Not below /tmp, where machines have a folder of their own in any case.
+    # Not below /tmp, because machines always have their own /tmp.
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
         folder = class_folder(Path(place), "Ada", "Bob", "Eve")
         with ClassServer(folder, "--networks", "1", "--disk", "2MB") as server:
@@ -64,16 +64,18 @@ def status_of_socket(who: Visitor, path: str, **headers: str | None) -> int:
         return error.rcvd.code if error.rcvd is not None else 0
 
 
-# -- who is who -------------------------------------------------------------------------------------
+# -- students and the teacher -----------------------------------------------------------------------
 
 
-def test_each_link_opens_the_own_folder(school: ClassServer, ada: Visitor, bob: Visitor) -> None:
+def test_each_link_opens_the_students_folder(
+    school: ClassServer, ada: Visitor, bob: Visitor
+) -> None:
     for student in (ada, bob):
         assert student.get("/api/state").json()["folder"] == str(student.folder)
     assert school.get("/api/class").json()["folder"] == str(school.folder)
 
 
-def test_what_one_student_writes_no_other_sees(ada: Visitor, bob: Visitor) -> None:
+def test_a_students_files_are_invisible_to_others(ada: Visitor, bob: Visitor) -> None:
     assert ada.ask("PUT", "/api/files/essay.txt", b"Ada's").status_code == 200
     assert ada.get("/api/files/essay.txt").text == "Ada's"
     assert bob.get("/api/files/essay.txt").status_code == 404
@@ -236,8 +238,8 @@ def test_links_in_a_folder_lead_nowhere_else(
     assert (bob.folder / "secret.txt").read_text() == SECRET
 
 
-def test_a_topology_names_no_file_of_others(ada: Visitor, bob: Visitor) -> None:
-    """Topologies may name files; they are read with the rights of the student's process."""
+def test_a_topology_cannot_read_files_of_other_students(ada: Visitor, bob: Visitor) -> None:
+    """Files that a topology names are read with the rights of the student's process."""
     (ada.folder / "steal.yaml").write_text(
         f"nodes:\n  - {{router: r1, frr_file: '{bob.folder}/secret.txt', x: 1, y: 1}}\n"
     )
@@ -259,7 +261,7 @@ def test_a_topology_names_no_file_of_others(ada: Visitor, bob: Visitor) -> None:
 def test_a_second_request_on_a_connection_needs_its_own_cookie(
     school: ClassServer, ada: Visitor, bob: Visitor
 ) -> None:
-    """Both requests reach the process of the first; it serves its own student only, and once."""
+    """Both requests reach the first student's process, which answers one request of that student."""
     where = urlsplit(school.origin)
     requests = [
         f"GET /api/state HTTP/1.1\r\nHost: {where.netloc}\r\nCookie: {it.cookie}\r\n\r\n"
@@ -275,7 +277,7 @@ def test_a_second_request_on_a_connection_needs_its_own_cookie(
 
 
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 9])
-def test_what_is_not_http_reaches_nobody(school: ClassServer, sent: bytes) -> None:
+def test_data_that_is_not_http_reaches_no_student(school: ClassServer, sent: bytes) -> None:
     where = urlsplit(school.origin)
     with socket.create_connection((where.hostname, where.port or 80), PATIENCE_S) as connection:
         connection.sendall(sent)
@@ -285,7 +287,7 @@ def test_what_is_not_http_reaches_nobody(school: ClassServer, sent: bytes) -> No
     assert school.get("/api/class").status_code == 200
 
 
-def test_a_header_without_end_is_given_up(school: ClassServer, ada: Visitor) -> None:
+def test_an_endless_header_is_refused(school: ClassServer, ada: Visitor) -> None:
     where = urlsplit(school.origin)
     with (
         socket.create_connection((where.hostname, where.port or 80), PATIENCE_S) as connection,
@@ -312,7 +314,7 @@ def test_an_upload_beyond_the_limit_of_the_folder_is_refused(ada: Visitor) -> No
 def test_a_node_reads_no_other_students_files(
     school: ClassServer, ada: Visitor, bob: Visitor
 ) -> None:
-    """As root in the machine. Bob meanwhile cannot start a network: one may run at once."""
+    """Nodes are root in the machine. Only one network may run, so Bob's is refused meanwhile."""
     hub = school.process.pid
     with ada.connect_client() as client:
         client.do("open", path="two.yaml", discard=True)
@@ -371,7 +373,7 @@ def check_the_limit_of_networks(bob: Visitor) -> None:
 
 
 def check_terminals_are_apart(terminals: list[str], bob: Visitor) -> None:
-    """The ids of terminals are the same for all students, and mean the own ones."""
+    """Check that terminal ids, which students have in common, refer to each student's terminals."""
     assert "t1" in terminals
     for name in terminals:
         assert status_of_socket(bob, f"/api/terminals/{name}") == 4404
@@ -425,7 +427,7 @@ def test_a_user_who_cannot_read_wanlab_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
-def test_a_student_can_have_a_user_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_student_can_have_a_separate_user(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
         Path(place).chmod(0o755)
         # Root's own kernel is in root's home folder, which others cannot read.
