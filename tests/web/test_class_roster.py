@@ -1,4 +1,4 @@
-"""The folder of a class: seeds, tokens, names and limits."""
+"""Test the folder of a class: seeds, tokens, names and limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_seeds_and_tokens_are_drawn_once(tmp_path: Path) -> None:
     }
 
 
-def test_a_list_with_seeds_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_seeds_in_the_list_are_kept(tmp_path: Path) -> None:
     folder = class_folder(tmp_path, "Ada,7", "Bob,8", column="student,seed")
     assert [it.seed for it in read_roster(folder, LIMITS).participants] == [7, 8]
     assert not (folder / "seeds.csv").exists()
@@ -61,12 +61,12 @@ def test_a_cookie_does_not_contain_its_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../Bob", "a/b", ".hidden", "..", "a\\b", "x\x07", "é" * 101])
-def test_a_name_that_is_no_name_of_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_cannot_name_a_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(WanlabError, match="cannot be the name of a folder"):
         read_roster(class_folder(tmp_path, "Ada", name), LIMITS)
 
 
-def test_two_students_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_students_with_the_same_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WanlabError, match="Ada is on line 2, too"):
         read_roster(class_folder(tmp_path, "Ada", "Ada"), LIMITS)
 
