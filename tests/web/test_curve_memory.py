@@ -1,4 +1,4 @@
-"""The samples of the last minutes are kept, and no more than that."""
+"""Test that the samples of the last minutes are kept, and no older ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_memory_is_shared_by_all_curves_and_the_oldest_is_dropped(
     assert list(kept) == ["b", "c"]
 
 
-def test_what_is_sent_at_once_is_thinned_and_keeps_the_last_sample() -> None:
+def test_a_long_curve_is_thinned_for_sending_and_keeps_its_last_sample() -> None:
     sent = thinned(column("s1-eth1", *range(1000)))
     assert len(sent.times_s) <= curve_memory.MAX_POINTS_SENT
     assert sent.times_s[-1] == 999
