@@ -1,4 +1,4 @@
-"""The document as several browsers see it: edits, undo, files, drafts."""
+"""Test the document that several browsers share: edits, undo, files, drafts."""
 
 import json
 import signal
@@ -190,7 +190,7 @@ def test_a_draft_is_discarded_only_on_request(server: Server) -> None:
         client.do("edit", put={"nodes": [{**H3, "name": "other"}]})
         again.end(signal.SIGKILL)
     with Server(server.folder) as third, third.connect_client() as client:
-        # The newer one is offered; the older one was neither taken nor refused before.
+        # The newer draft is offered; the older one had been neither restored nor discarded.
         assert client.state["draft"]["nodes"] == 1
         client.do("draft", take=False)
         assert client.state["draft"]["name"] is None
