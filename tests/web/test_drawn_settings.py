@@ -1,4 +1,4 @@
-"""What was set in terminals, and how a drawing has it."""
+"""Test how settings made in terminals become part of a drawing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PORTS = (
         ("echo 'unfinished", []),
     ],
 )
-def test_the_commands_of_a_line_that_set_something(line: str, found: list[str]) -> None:
+def test_commands_that_change_settings_are_found_in_a_line(line: str, found: list[str]) -> None:
     assert settings_of(line) == found
 
 
@@ -79,7 +79,7 @@ def test_settings_of_a_host_become_properties_and_its_start_command() -> None:
     assert link.a_options == {"mtu": 1400, "nic": {"tso": "off", "coalescing": "50us"}}
 
 
-def test_a_second_address_and_the_routes_of_a_router() -> None:
+def test_a_second_address_and_the_routes_of_a_router_are_drawn() -> None:
     lines = ["ip addr add 10.0.5.1/24 dev r1-eth0", "ip route add 10.2.0.0/16 via 10.0.0.7"]
     assert [described(R1, line, PORTS).drawn_as for line in lines] == ["start command", "routes"]
     elements = with_settings(DOCUMENT, R1, lines, PORTS)
@@ -90,5 +90,5 @@ def test_a_second_address_and_the_routes_of_a_router() -> None:
     }
 
 
-def test_what_was_set_at_no_node_is_named_and_not_drawn() -> None:
+def test_settings_of_no_node_are_reported_and_not_drawn() -> None:
     assert described(None, "sysctl -w a.b=1", PORTS).drawn_as == ""
