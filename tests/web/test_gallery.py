@@ -1,4 +1,4 @@
-"""The gallery in the page: the list with what was measured, and runs that can be cancelled."""
+"""Test the gallery in the page: the list with measurements, and runs that can be cancelled."""
 
 import shutil
 from pathlib import Path
