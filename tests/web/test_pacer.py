@@ -1,6 +1,6 @@
-"""When time passes in the browser's network: the table of states and the rules for slices.
+"""Test when time passes in the browser's network: the table of states, and the slices.
 
-No kernel, no thread and no clock: the tests say what time it is.
+The tests need no kernel, thread or clock: they pass the time as an argument.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def idle_pacer() -> Pacer:
 
 
 def pacer_after_checks(count: int, *, is_paced: bool = True) -> Pacer:
-    """Busy in every check so far, the last of them at 0 s."""
+    """Return a pacer that was busy in every check so far, the last one at 0 s."""
     pacer = Pacer(Tempo(is_paced=is_paced))
     for _ in range(count):
         pacer.note_check(0.0, is_any_busy=True)
@@ -184,10 +184,10 @@ def test_on_the_real_clock_checks_are_rare_and_slices_constant() -> None:
     assert pacer.begin_slice(0) == MAX_PACED_SLICE_NS
 
 
-# -- what browsers hear of the clock ----------------------------------------------------------------
+# -- reports of the clock to browsers ---------------------------------------------------------------
 
 
-def test_the_speed_is_network_time_by_real_time() -> None:
+def test_the_speed_is_network_time_divided_by_real_time() -> None:
     meter, pacer = ClockMeter(0, 0.0), Pacer(Tempo(is_paced=False))
     meter.start(0, 10.0)
     assert meter.report(2_000_000_000, 10.5, pacer).speed == pytest.approx(4)
@@ -217,7 +217,7 @@ def test_reports_are_a_tenth_of_a_second_apart() -> None:
     assert meter.is_report_due(5.11)
 
 
-def test_time_that_passes_always_does_not_stop_when_all_is_quiet() -> None:
+def test_time_set_to_always_pass_does_not_stop_without_activity() -> None:
     pacer = Pacer(Tempo(runs_always=True))
     pacer.note_check(1.0, is_any_busy=False)
     assert pacer.may_advance(0)
