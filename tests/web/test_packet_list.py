@@ -1,4 +1,4 @@
-"""Packets of capture files: decoding and listing."""
+"""Test decoding and listing the packets of capture files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_packets_are_decoded(data: bytes, protocol: str, info: str) -> None:
     assert (decoded.protocol, decoded.info) == (protocol, info)
 
 
-def test_a_mere_acknowledgement_carries_nothing() -> None:
+def test_a_pure_acknowledgement_carries_no_data() -> None:
     assert [decode(data, 60).payload_bytes for data in (ACK, DATA)] == [0, 5]
     assert decode(ACK, 60).flow == "TCP 10.0.0.1:40000 10.0.0.2:5201"
 
@@ -102,7 +102,7 @@ def test_long_captures_are_listed_in_pages(tmp_path: Path) -> None:
     assert (len(rest.packets), rest.is_cut) == (5, False)
 
 
-def test_what_is_being_written_or_is_no_capture(tmp_path: Path) -> None:
+def test_incomplete_captures_are_listed_and_other_files_refused(tmp_path: Path) -> None:
     path = capture(tmp_path / "part.pcapng", [PING, SYN])
     path.write_bytes(path.read_bytes()[:-7])
     assert [it.number for it in list_packets(path).packets] == [1]
