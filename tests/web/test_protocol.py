@@ -1,4 +1,4 @@
-"""The protocol as TypeScript."""
+"""Test the protocol's TypeScript."""
 
 from pathlib import Path
 
