@@ -1,4 +1,4 @@
-"""What files, names and connections cannot do to the server."""
+"""Test that odd files, names and connections do no harm to the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_file_that_can_be_read_can_be_drawn(more: dict[str, Any]) -> None:
     document_of(loads(json.dumps({**EMPTY, **more}), "l.mn"))
 
 
-def test_a_label_at_texts_is_drawn_there() -> None:
+def test_a_label_with_coordinates_as_text_is_drawn() -> None:
     labels = [{"text": "a", "x": "1", "y": "2.5"}]
     (label,) = document_of(loads(json.dumps({**EMPTY, "labels": labels}), "l.mn")).labels
     assert (label.x, label.y) == (1.0, 2.5)
@@ -75,8 +75,8 @@ def test_a_terminal_that_does_not_exist_may_have_a_long_name(shared_server: Serv
         assert opened.close_code == 4404
 
 
-def test_a_mistake_of_ours_is_answered(shared_server: Server) -> None:
-    """The page would wait for ever."""
+def test_an_internal_error_is_answered(shared_server: Server) -> None:
+    """Otherwise the page would wait for ever."""
     text = json.dumps({**EMPTY, "links": []})
     program = [FAILING]
     folder = shared_server.folder / "failing"
@@ -99,7 +99,7 @@ main()
 
 @pytest.fixture
 def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
-    """Opens connections that never finish the header of their request."""
+    """Return a function that opens connections whose request headers never end."""
     host = urlsplit(server.origin)
     opened: list[socket.socket] = []
 
@@ -115,7 +115,7 @@ def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
         connection.close()
 
 
-def test_half_open_connections_do_not_keep_the_user_out(
+def test_half_open_connections_do_not_block_the_user(
     server: Server, half_open: Callable[[int], list[socket.socket]]
 ) -> None:
     opened = half_open(connections.MAX_WAITING + 40)
