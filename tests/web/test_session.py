@@ -1,4 +1,4 @@
-"""A network running in the browser: terminals, time, links, curves, records, and its end."""
+"""Test a network that runs in the browser: terminals, time, links, curves, records, its end."""
 
 import json
 import signal
@@ -68,7 +68,7 @@ def test_time_passes_while_a_node_of_the_prompt_runs_something_in_the_background
     running.do("close_terminal", terminal=prompt.name)
 
 
-def test_time_can_pass_always_and_slowly(running: WebClient) -> None:
+def test_time_can_be_set_to_pass_always_and_slowly(running: WebClient) -> None:
     before = running.stands_still()
     running.do("let_run", always=True)
     running.until(lambda: running.state["clock"]["now_ns"] > before + 100_000_000)
@@ -116,7 +116,7 @@ def test_a_second_view_of_a_terminal_begins_with_its_output(running: WebClient) 
             again.until("remember\r\n")
             assert again.history_bytes == len(again.shown)
             again.command("echo $((6*7))", "42\r\n")
-            terminal.until("42\r\n")  # both see it
+            terminal.until("42\r\n")  # both views show it
 
 
 def test_a_terminal_has_the_size_of_its_window(running: WebClient) -> None:
@@ -156,7 +156,7 @@ def test_the_client_and_the_prompt_have_terminals(running: WebClient) -> None:
 
 
 def test_endless_output_leaves_other_terminals_usable(running: WebClient) -> None:
-    """A program blocks once it is 64 KB ahead of what a browser has displayed."""
+    """A program blocks once a browser is 64 KB of output behind."""
     quiet = Terminal(running.server, running.do("terminal", node=running.id_of("h2"))["terminal"])
     name = running.do("terminal", node=running.id_of("h1"))["terminal"]
     with quiet, Terminal(running.server, name, acknowledges=False) as loud:
@@ -342,7 +342,7 @@ def test_a_lesson_opens_its_network_types_steps_and_keeps_progress(server: Serve
         typed = client.do("lesson", unit="1", action="type", step=step["n"])
         with Terminal(server, typed[0]) as terminal:
             terminal.until("bytes from")
-            # The shell gets what follows Ctrl-C; at Mininet's prompt it may go to the command.
+            # Keys after Ctrl-C go to the shell; at Mininet's prompt they may go to the command.
             terminal.command("\x03pwd -P", "/lab02\r\n")
         client.do("lesson", unit="2", action="progress", step=step["n"])
         with pytest.raises(RefusedCommandError) as refused:
