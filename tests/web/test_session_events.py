@@ -1,4 +1,4 @@
-"""What the time line shows: events, and what terminals and curves were at an instant."""
+"""Test the content of the time line: events, and terminals and curves at an instant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_command_is_sent_when_it_begins_and_again_when_it_ends() -> None:
     (begun,) = log.take_changed()
     assert (begun.number, begun.until_ns, begun.status) == (1, None, None)
     log.end_command("t1", 9, 1)
-    log.end_command("t1", 12, 0)  # only a prompt: nothing ran
+    log.end_command("t1", 12, 0)  # only a prompt, so nothing ran
     (ended,) = log.take_changed()
     assert (ended.number, ended.until_ns, ended.status) == (1, 9, 1)
     assert log.take_changed() == ()
@@ -37,7 +37,7 @@ def test_a_command_is_sent_when_it_begins_and_again_when_it_ends() -> None:
 def test_a_server_that_ctrl_c_ended_has_not_failed() -> None:
     log, marks = EventLog(), ShellMarks()
     for line, keys in (("iperf3 -s", b"\x03"), ("false", b"ls\n")):
-        marks.note_keys(b"\x03")  # at the prompt: it ends nothing
+        marks.note_keys(b"\x03")  # Ctrl-C at the prompt ends nothing
         (begun,) = marks.read(b"\x1b]633;E;%s\x07" % line.encode(), 5)
         log.add(typed(begun.began_ns, begun.line))
         marks.note_keys(keys)
@@ -45,7 +45,7 @@ def test_a_server_that_ctrl_c_ended_has_not_failed() -> None:
         assert ended.status is not None
         log.end_command("t1", 9, ended.status, is_interrupted=ended.is_interrupted)
     assert [it.is_interrupted for it in log.all()] == [True, False]
-    assert [it.is_interrupted for it in log.until(7).all()] == [False, False]  # it ran then
+    assert [it.is_interrupted for it in log.until(7).all()] == [False, False]  # it was running then
 
 
 def test_drops_that_are_close_together_are_one_event() -> None:
@@ -61,7 +61,7 @@ def test_drops_that_are_close_together_are_one_event() -> None:
     ]
 
 
-def test_a_log_up_to_an_instant_has_what_went_on_then() -> None:
+def test_a_log_up_to_an_instant_has_the_commands_running_then() -> None:
     log = EventLog()
     log.add(typed(5, "ping h2"))
     log.add(typed(7, "ls"))
@@ -94,7 +94,7 @@ def test_a_terminal_is_cut_at_an_instant_and_its_credit_too() -> None:
     assert [record.is_open_at(at_ns) for at_ns in (2, 3, 7, 8)] == [False, True, True, False]
 
 
-def test_of_long_output_the_older_half_is_dropped_and_counted() -> None:
+def test_the_older_half_of_long_output_is_dropped_and_counted() -> None:
     transcript, chunk = Transcript(), b"x" * (1 << 20)
     for at_ns in range(5):
         transcript.add(at_ns, chunk)
@@ -113,7 +113,7 @@ def test_curves_are_cut_at_an_instant() -> None:
     assert memory.last_values("drops") == {"s1-eth2": 9.0}
 
 
-def test_the_cost_of_a_replay_is_what_was_computed_until_then() -> None:
+def test_the_cost_of_a_replay_is_the_computing_time_up_to_its_instant() -> None:
     costs = CostCurve(boot_real_s=1.5)
     for now_ns, real_s in ((100, 2.0), (200, 2.5), (200, 2.5)):
         costs.note(now_ns, real_s)
@@ -127,7 +127,7 @@ DRAWN = Document(
 )
 
 
-def test_changes_of_links_are_told_in_words() -> None:
+def test_changes_of_links_are_described_in_words() -> None:
     after = DrawnLink("l1", "n1", "n2", {"queue": {"kind": "fq_codel"}}, {"loss": "1%"})
     text = described_change(DRAWN, DRAWN.links[0], after)
     assert text == "h1-s1: no rate, queue fq_codel, loss 1% from h1"
