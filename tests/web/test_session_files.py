@@ -1,4 +1,4 @@
-"""What is done in the laboratory in the browser is recorded, and can be performed again."""
+"""Test that sessions in the browser are recorded and can be replayed."""
 
 from __future__ import annotations
 
