@@ -1,4 +1,4 @@
-"""Slow motion: packets in flight, steps to events, breakpoints."""
+"""Test slow motion: packets in flight, steps to events, breakpoints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_breakpoints_are_parsed_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "queue", "queue > many", "loss of", "soon", "-1 s"])
-def test_what_is_no_breakpoint_is_refused(text: str) -> None:
+def test_an_invalid_breakpoint_is_refused(text: str) -> None:
     with pytest.raises(Exception, match=r"breakpoint|size"):
         parse_breakpoint(text)
 
@@ -81,7 +81,7 @@ def test_a_packet_is_followed_from_its_queue_to_the_other_end() -> None:
     assert (packet.queued_ns, packet.sent_ns, packet.received_ns) == (10, 20, 30)
     assert (packet.flow, packet.is_data) == ("ICMP 1 2", True)
     assert tracker.changed() is None
-    # The next packet of that size counts to the same flow while it waits.
+    # A waiting packet of the same size is assigned to the same flow.
     tracker.note(PacketEvent(40, "queued", "h1-eth0", 78, 98))
     tracker.note(PacketEvent(41, "dropped", "h1-eth0", 78, 98, "QDISC_DROP"))
     push = tracker.changed()
@@ -132,7 +132,7 @@ def test_packets_are_followed_in_slow_motion(slow: WebClient) -> None:
 
 
 def steps_to(client: WebClient, what: str) -> int:
-    """Step from packet to packet until one of them does this; return when."""
+    """Step from packet to packet until an event of this kind; return its instant."""
     while True:
         step = client.do("step_to", event="packet", port="h1-eth0")
         if what in step["what"]:
