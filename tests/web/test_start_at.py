@@ -1,4 +1,4 @@
-"""Starting a unit at a later step, and the seed that a lesson in the page uses."""
+"""Test starting a unit at a later step, and the seed that a lesson in the page uses."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_a_unit_does_not_start_at_a_wrong_step(
 
 
 def sold_mbps(client: WebClient) -> str:
-    """Return the rate that the text of Problem 1 promises."""
+    """Return the promised rate in the text of Problem 1."""
     text = client.server.get("/api/lessons/prob1").json()["markdown"]
     match = re.search(r"a line of (\d+) Mbit/s", text)
     assert match is not None
@@ -55,7 +55,7 @@ def test_a_check_expects_what_the_seed_of_the_network_has_drawn(client: WebClien
     rate = sold_mbps(client)
     assert rate != before
     client.run()
-    # Set up by the student's own script. Without h2's line nothing is transferred, which takes long.
+    # The student's script sets the network up. Without h2's line, transfers would wait for long.
     with client.terminal("client") as terminal:
         assert f"sold with {rate} Mbit/s" in terminal.command(
             "sudo ~/NTP_Problems/Problem1/set_env.sh", "s2 to h2."
