@@ -1,4 +1,4 @@
-"""Which steps of a lesson are done, from the marks in a terminal's output and from the canvas."""
+"""Test which steps of a lesson count as done, from terminal output and from the canvas."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_command_that_fails_does_no_step() -> None:
     assert steps.ended("h1", ended("ping  -c 1   h2"), ()) == [1]
 
 
-def test_the_same_command_again_belongs_to_the_next_step_only_after_what_is_between() -> None:
+def test_a_repeated_command_does_the_later_step_only_after_the_steps_between() -> None:
     steps = CommandSteps(STEPS)
     assert steps.ended("h1", ended("ping -c 1 h2"), {1}) == []
     assert steps.ended("client", ended("tc qdisc add dev s1-eth1 root netem delay 20ms"), {1}) == [
@@ -84,20 +84,20 @@ def test_a_server_is_started_while_it_runs_and_ended_with_ctrl_c() -> None:
     assert steps.ended("h2", ended("iperf3 -s", 127), ()) == []
 
 
-def test_a_step_in_two_terminals_needs_both_and_what_they_are_to_print() -> None:
+def test_a_step_in_two_terminals_needs_both_with_their_expected_output() -> None:
     steps = CommandSteps(STEPS)
     assert steps.ended("h1", ended("ifconfig", output="RX packets 0"), ()) == []
     assert steps.ended("h2", ended("ifconfig", output="no such device"), ()) == []
     assert steps.ended("h2", ended("ifconfig", output="RX  packets 0"), ()) == [6]
 
 
-def test_enter_does_the_step_that_typed_and_the_one_that_presses_it() -> None:
+def test_enter_completes_the_step_with_the_line_and_the_step_with_enter() -> None:
     steps = CommandSteps(STEPS)
     assert steps.begun("h1", TypedCommand("iperf3 -c h2", False), ()) == [7, 8]
 
 
 class Typist:
-    """Does the commands of a unit in order, with what they are to print, and notes what that marks."""
+    """Performs the commands of a unit in order with their expected output, and notes marked steps."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.done: set[int] = set()
