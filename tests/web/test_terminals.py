@@ -1,4 +1,4 @@
-"""What browsers receive about terminals."""
+"""Test what browsers receive about terminals."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Worker:
         pass
 
 
-def test_browsers_hear_of_a_terminal_when_its_program_has_started() -> None:
-    """Before that it could not take the size or the keys that a browser sends at once."""
+def test_browsers_learn_of_a_terminal_when_its_program_has_started() -> None:
+    """Before the start, it could not accept the size and keys that a browser sends at once."""
 
     async def run() -> None:
         told = []
@@ -43,5 +43,5 @@ def test_browsers_hear_of_a_terminal_when_its_program_has_started() -> None:
         await asyncio.sleep(0)
         assert told == [(terminal.info(),)]
 
-    with ThreadPoolExecutor(1) as thread:  # in this one Playwright may have a loop that runs
+    with ThreadPoolExecutor(1) as thread:  # Playwright may have a running event loop in this thread
         thread.submit(asyncio.run, run()).result()
