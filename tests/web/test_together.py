@@ -1,4 +1,4 @@
-"""Typing into several terminals at once."""
+"""Test typing into several terminals at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINE = "echo $EPOCHREALTIME; echo do''ne\n"
 
 
 def instants(*terminals: Terminal) -> list[str]:
-    """Return the times that the terminals have shown, in seconds with six digits."""
+    """Return the times shown by the terminals, in seconds with six digits."""
     shown = [terminal.until("done\r\n") for terminal in terminals]
     return [re.findall(r"\d+\.\d{6}", text)[-1] for text in shown]
 
@@ -29,7 +29,7 @@ def test_several_terminals_get_a_line_at_the_same_instant(running: WebClient) ->
             first, second = instants(one, other)
             assert first == second
             running.stands_still()
-        # One after the other, the second key comes when time has passed.
+        # If keys are sent one after the other, time passes before the second one.
         one.shown = other.shown = b""
         one.type(LINE)
         [first] = instants(one)
