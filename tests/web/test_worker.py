@@ -1,4 +1,4 @@
-"""The thread that owns a running network, with a stand-in for the network."""
+"""Test the thread that owns a running network, with a stand-in for the network."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StandIn:
         pass
 
     def run_for(self, duration_ns: int) -> None:
-        """Let time pass in ten parts, and as much on the real clock."""
+        """Let time pass in ten parts, and let the real clock advance equally."""
         for _ in range(10):
             self.now_ns += duration_ns // 10
             self._real.now_s += duration_ns / 10 / SECOND_NS
@@ -62,7 +62,7 @@ class RealClock:
 
 
 def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check of a lesson does so, for a minute."""
+    """The check of a lesson lets time pass for a minute."""
     real = RealClock()
     monkeypatch.setattr(worker, "time", real)
     told: list[Clock] = []
@@ -88,7 +88,7 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
     moving = [clock for clock in told if clock.is_moving and clock.now_ns]
     assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
     assert moving[-1].speed == pytest.approx(1)
-    assert looks_meanwhile == 0  # an order has the network for itself
+    assert looks_meanwhile == 0  # while an order runs, nothing else uses the network
 
 
 def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> None:
@@ -124,7 +124,7 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
 
 @pytest.mark.machine
 def test_a_fork_bomb_does_not_keep_a_network_from_being_stopped(tmp_path: Path) -> None:
-    """It makes so many processes at one instant that the kernel is not done with them."""
+    """The bomb starts ever more processes at one instant, so the kernel never becomes idle."""
     ended: list[BaseException | None] = []
     running = threading.Event()
     network_worker = NetworkWorker(
