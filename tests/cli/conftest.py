@@ -1,4 +1,4 @@
-"""Runs the command line as its users do: as a program, with streams, signals and a status."""
+"""Run the command line as its users do: as a program, with streams, signals and a status."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from patience import PATIENCE_S
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a run of wanlab."""
+    """The result of a finished run of wanlab."""
 
     status: int
     output: bytes
     errors: str
     left_behind: Sequence[str]
-    """Command lines of processes that have outlived it."""
+    """Command lines of processes that have outlived the run."""
 
 
 class Wanlab:
-    """`wanlab` in a folder."""
+    """Runs `wanlab` in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Wanlab:
         return forks.start(
             *arguments,
             cwd=self.folder,
-            # Not the size of the terminal that the tests run in.
+            # The terminal that the tests run in may have another width.
             environment={"COLUMNS": "80", **(environment or {})},
             start_new_session=True,
             **{**pipes, **options},
@@ -57,14 +57,14 @@ class Wanlab:
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-        # A kernel whose sockets were closed a moment ago ends by itself.
+        # A kernel whose sockets have just been closed is about to end.
         give_up = time.monotonic() + PATIENCE_S
         while (left := self._left_behind()) and time.monotonic() < give_up:
             time.sleep(0.01)
         return Ran(process.returncode, output or b"", (errors or b"").decode(), left)
 
     def _left_behind(self) -> list[str]:
-        """But for what other tests have started, a browser for example."""
+        """Return the processes left behind, without those of other tests, such as a browser."""
         now = children(os.getpid())
         return [words for pid, words in now.items() if pid not in self._others]
 
@@ -75,9 +75,9 @@ class Wanlab:
 
 
 def children(parent: int) -> dict[int, str]:
-    """The command lines of the processes that a process has started, or that fell to it, by number.
+    """Map the ids of a process's children, also adopted ones, to their command lines.
 
-    Not of zombies.
+    Zombies are left out.
     """
     found = {}
     for entry in Path("/proc").iterdir():
@@ -86,17 +86,17 @@ def children(parent: int) -> dict[int, str]:
         try:
             state, of, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
             words = (entry / "cmdline").read_text().replace("\0", " ").strip()
-            # One without words has no memory any more: it is just ending.
+            # A process with an empty command line has no memory any more: it is about to end.
             if int(of) == parent and state != "Z" and words:
                 found[int(entry.name)] = words
-        except OSError:  # it ended while we looked
+        except OSError:  # it ended in the meantime
             continue
     return found
 
 
 @pytest.fixture
 def wanlab(tmp_path: Path) -> Iterator[Wanlab]:
-    """Whatever it leaves behind becomes a child of ours."""
+    """Run `wanlab`, and adopt the processes that it leaves behind."""
     set_child_subreaper = 36
     libc = ctypes.CDLL(None)
     assert libc.prctl(set_child_subreaper, 1) == 0

@@ -1,4 +1,4 @@
-"""Each mistake is told once, plainly, with a status other than 0; and nothing is left behind."""
+"""Each mistake is reported once, with a status other than 0, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KERNEL = "WANLAB_KERNEL"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[None]:
-    """Topologies with mistakes; afterwards there is nothing else."""
+    """Write topologies with mistakes, and check afterwards that no other file has been made."""
     texts = {
         "damaged.mn": DAMAGED,
         "list.mn": "[]",
@@ -88,7 +88,7 @@ CASES = {
 
 @pytest.mark.parametrize("words", CASES)
 @pytest.mark.usefixtures("files")
-def test_what_cannot_be_done_is_told(wanlab: Any, words: str) -> None:
+def test_an_impossible_request_is_reported(wanlab: Any, words: str) -> None:
     ran = wanlab(*words.split())
     assert (ran.status, ran.output, ran.left_behind) == (1, b"", [])
     assert ran.errors.startswith(CASES[words])
@@ -96,7 +96,7 @@ def test_what_cannot_be_done_is_told(wanlab: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["plan single,3", "lab list"])
-def test_a_full_standard_output_is_told_in_one_line(words: str) -> None:
+def test_a_full_standard_output_is_reported_in_one_line(words: str) -> None:
     program = "from wanlab.cli import main; main()"
     script = 'exec "$0" "$@" > /dev/full'
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_a_full_standard_output_is_told_in_one_line(words: str) -> None:
     assert line.endswith("No space left on device")
 
 
-def test_a_message_does_not_control_the_terminal(wanlab: Any) -> None:
+def test_an_error_message_contains_no_escape_sequences(wanlab: Any) -> None:
     ran = wanlab("plan", "\x1b]0;title\x07single")
     assert "\x1b" not in ran.errors
     assert "\\x1b]0;title\\x07single" in ran.errors
@@ -121,7 +121,7 @@ def test_a_message_does_not_control_the_terminal(wanlab: Any) -> None:
 @pytest.mark.parametrize(
     "words", ["exec --seed abc -- true", "exec --seed -1 -- true", "exec", "lab run", "plan"]
 )
-def test_wrong_usage_has_a_status_of_its_own(wanlab: Any, words: str) -> None:
+def test_wrong_usage_has_status_2(wanlab: Any, words: str) -> None:
     ran = wanlab(*words.split())
     assert (ran.status, ran.output, "Error: " in ran.errors) == (2, b"", True)
 
@@ -139,7 +139,7 @@ def test_without_a_kernel_it_says_how_to_get_one(wanlab: Any, tmp_path: Path, wo
 
 
 @pytest.mark.machine
-def test_a_kernel_that_was_cut_short_is_not_booted(wanlab: Any, tmp_path: Path) -> None:
+def test_a_truncated_kernel_is_not_booted(wanlab: Any, tmp_path: Path) -> None:
     whole = find_image().folder
     damaged = shutil.copytree(whole, tmp_path / "kernel")
     size = (damaged / "linux").stat().st_size
@@ -156,7 +156,7 @@ def test_a_kernel_that_was_cut_short_is_not_booted(wanlab: Any, tmp_path: Path) 
 
 
 @pytest.mark.machine
-def test_a_working_folder_that_was_deleted(wanlab: Any, tmp_path: Path) -> None:
+def test_a_deleted_working_folder_is_reported(wanlab: Any, tmp_path: Path) -> None:
     before = [
         "sh",
         "-c",
@@ -180,7 +180,7 @@ FULL_DISK = {
 @pytest.mark.parametrize("words", FULL_DISK)
 @pytest.mark.machine
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root")
-def test_a_full_disk_is_told_in_one_line(wanlab: Any, tmp_path: Path, words: str) -> None:
+def test_a_full_disk_is_reported_in_one_line(wanlab: Any, tmp_path: Path, words: str) -> None:
     script = (
         f"mount -t tmpfs -o size=40k none {tmp_path}; cd {tmp_path}; "
         'head -c 100k /dev/zero > fill 2> /dev/null; exec "$@"'
@@ -192,39 +192,39 @@ def test_a_full_disk_is_told_in_one_line(wanlab: Any, tmp_path: Path, words: str
     assert FULL_DISK[words] in ran.errors
 
 
-def told_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
-    """What a WanlabError says that `act` ends with in a child of ours, which is changed first.
+def error_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
+    """Return the message of the WanlabError that `act` raises in a child process after `prepare`.
 
-    (A program of its own might lose sight of Python itself.)
+    The child is forked, because after `prepare` it might not be able to start Python.
     """
-    told, tells = os.pipe()
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             try:
                 prepare()
                 act()
-                os.write(tells, b"no error")
+                os.write(writing, b"no error")
             except WanlabError as error:
-                os.write(tells, str(error).encode())
+                os.write(writing, str(error).encode())
             except BaseException as error:
-                os.write(tells, repr(error).encode())
+                os.write(writing, repr(error).encode())
         os._exit(0)
-    os.close(tells)
+    os.close(writing)
     os.waitpid(child, 0)
-    return os.read(told, 65536).decode()
+    return os.read(reading, 65536).decode()
 
 
 def respect_permissions() -> None:
-    """Obey the permissions of files although we are root, who may otherwise write everywhere.
+    """Drop the capabilities of root, so that the permissions of files are obeyed.
 
-    Another user might not be able to read this checkout, or the kernel.
+    Changing the user instead could make this checkout or the kernel unreadable.
     """
 
     class Header(ctypes.Structure):
         _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
-    class Capabilities(ctypes.Structure):  # two of them: bits 0 to 31, and 32 to 63
+    class Capabilities(ctypes.Structure):  # two structures: bits 0 to 31, and 32 to 63
         _fields_ = (
             ("effective", ctypes.c_uint32),
             ("permitted", ctypes.c_uint32),
@@ -244,29 +244,29 @@ def read_only_folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.machine
-def test_a_working_folder_that_may_not_be_written_to(read_only_folder: Path) -> None:
+def test_a_read_only_working_folder_is_reported(read_only_folder: Path) -> None:
     network = Network(Topology(), folder=read_only_folder)
-    assert told_in_a_child(respect_permissions, network.start) == (
+    assert error_in_a_child(respect_permissions, network.start) == (
         f"working folder {read_only_folder}: no permission to write "
         "(run wanlab in a folder of your own)"
     )
 
 
 @pytest.mark.machine
-def test_a_results_folder_that_may_not_be_written_to(read_only_folder: Path) -> None:
+def test_a_read_only_results_folder_is_reported(read_only_folder: Path) -> None:
     def run() -> None:
         unit_run.run_unit(
             catalog.find("14"), seed=1, clock="virtual", results=read_only_folder / "r", say=print
         )
 
-    assert told_in_a_child(respect_permissions, run) == (
+    assert error_in_a_child(respect_permissions, run) == (
         f"cannot write results to {read_only_folder}/r/lab14-seed1: Permission denied "
         "(use another folder with --results)"
     )
 
 
-def fill(*folders: str) -> None:
-    """No room in any of them, in a mount namespace of our own."""
+def make_tiny(*folders: str) -> None:
+    """Mount tiny file systems on these folders, in a new mount namespace."""
     new_mounts = 0x20000
     assert ctypes.CDLL(None).unshare(new_mounts) == 0
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -276,9 +276,9 @@ def fill(*folders: str) -> None:
 
 @pytest.mark.machine
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
-def test_temporary_folders_without_room_for_the_machines_memory() -> None:
+def test_temporary_folders_too_small_for_the_machines_memory_are_reported() -> None:
     network = Network(Topology(), folder="/var/tmp")
-    assert told_in_a_child(lambda: fill("/dev/shm", "/var/tmp", "/tmp"), network.start) == (
+    assert error_in_a_child(lambda: make_tiny("/dev/shm", "/var/tmp", "/tmp"), network.start) == (
         "no folder can hold 228MiB of memory for the machine: /dev/shm: only 1MiB free; "
         "/tmp: only 1MiB free; /var/tmp: only 1MiB free "
         "(set TMPDIR to a folder with enough space, on a file system mounted without noexec)"
@@ -287,20 +287,20 @@ def test_temporary_folders_without_room_for_the_machines_memory() -> None:
 
 @pytest.mark.machine
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
-def test_a_results_folder_without_room() -> None:
+def test_a_full_results_folder_is_reported() -> None:
     def run() -> None:
         unit_run.run_unit(
             catalog.find("14"), seed=1, clock="virtual", results=Path("/dev/shm/r"), say=print
         )
 
-    assert told_in_a_child(lambda: fill("/dev/shm"), run) == (
+    assert error_in_a_child(lambda: make_tiny("/dev/shm"), run) == (
         "cannot write results to /dev/shm/r: only 1 MB are free there "
         "(a lab may need 64 MB; use another folder with --results)"
     )
 
 
 @pytest.mark.machine
-def test_memory_that_the_computer_does_not_have(tmp_path: Path) -> None:
+def test_more_memory_than_the_computer_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RequirementError, match=r"needs at least \d+ MiB of memory, .* are available"
     ):

@@ -1,4 +1,4 @@
-"""`wanlab capture`: where it captures, what it writes, and where the command's output goes."""
+"""Test `wanlab capture`: places, files, and where the command's output goes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PING = ("--", "wanlab-node", "h1", "ping", "-c", "2", "-i", "0.1", "h2")
 
 
 def packets(pcapng: bytes) -> list[int]:
-    """The original length of each packet in a capture."""
+    """Return the original length of each packet in a capture."""
     lengths, position = [], 0
     while position < len(pcapng):
         kind, length = struct.unpack_from("=II", pcapng, position)
@@ -43,7 +43,7 @@ def test_a_place_is_a_port_a_node_or_a_link(place: str, ports: list[str]) -> Non
     assert ports_at(shapes.dumbbell(pairs=2), [place]) == ports
 
 
-def test_an_unknown_place_is_told_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_place_names_the_nearest_one() -> None:
     with pytest.raises(WanlabError, match=r'no port, node or link "s1-eth9" .did you mean s1-eth'):
         ports_at(shapes.minimal(), ["s1-eth9"])
 
@@ -56,7 +56,7 @@ def test_packets_of_a_command_go_to_a_file(wanlab: Any, tmp_path: Path) -> None:
     assert "packets captured" in ran.errors
     data = (tmp_path / "out.pcapng").read_bytes()
     assert data.startswith(SECTION)
-    assert packets(data).count(98) == 4  # requests and replies, beside ARP
+    assert packets(data).count(98) == 4  # requests and replies, besides ARP
 
 
 @pytest.mark.machine
@@ -67,7 +67,7 @@ def test_standard_output_holds_packets_only(wanlab: Any) -> None:
     )
     assert ran.status == 0, ran.errors
     assert packets(ran.output) == [98, 98, 98]
-    assert len(ran.output) < 700  # 60 bytes of each
+    assert len(ran.output) < 700  # 60 bytes of each packet
     assert "2 packets transmitted, 2 received" in ran.errors
 
 
@@ -104,7 +104,7 @@ def test_a_program_inside_a_network_captures_there(wanlab: Any, tmp_path: Path) 
     assert 14 <= count <= 22
 
 
-def test_what_is_missing_is_told(wanlab: Any) -> None:
+def test_a_missing_argument_is_reported(wanlab: Any) -> None:
     assert "needs a place" in wanlab("capture", "--topo", "single,2", "--", "ls").errors
     assert "without a command" in wanlab("capture", "--topo", "single,2", "-i", "h1").errors
     assert "no network to capture in" in wanlab("capture", "-i", "h1", "-w", "x").errors

@@ -1,4 +1,4 @@
-"""What bash, zsh and fish complete, each asked in its own way."""
+"""Test completion in bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMP_CWORD=$(($# - 1))
 _wanlab_completion wanlab
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-# zsh cannot be asked without a terminal, but its function does no more than this.
+# zsh completes only on a terminal; this does all that its completion function would do.
 ASK_ZSH = """
 wanlab --show-completion | grep -q 'compdef _wanlab_completion wanlab' || exit 1
 env _TYPER_COMPLETE_ARGS="$*" _WANLAB_COMPLETE=complete_zsh wanlab
@@ -28,7 +28,7 @@ ASK_FISH = 'wanlab --show-completion | source; complete -C "$argv"'
 
 
 class Shells:
-    """Shells that find `wanlab` on their PATH, with a home of their own."""
+    """Runs shells with `wanlab` on their PATH and with a temporary home folder."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder
@@ -63,7 +63,7 @@ class Shells:
         return ran.stdout
 
     def words(self, *typed: str) -> list[str]:
-        """What bash offers for the last of these words."""
+        """Return the completions that bash offers for the last of these words."""
         return self.run("bash", "-c", ASK_BASH, "bash", "wanlab", *typed).split()
 
 
@@ -106,17 +106,17 @@ def test_kernels_that_have_been_built_are_offered(shells: Shells, tmp_path: Path
     assert shells.words("kernel", "verify", "") == [str(built)]
 
 
-def test_topology_files_are_offered_beside_shapes(shells: Shells) -> None:
+def test_topology_files_are_offered_as_well_as_shapes(shells: Shells) -> None:
     for name in ("line.mn", "line.txt", "loop.yaml"):
         (shells.home / name).touch()
     assert shells.words("plan", "l") == ["linear", "line.mn", "loop.yaml"]
 
 
-def test_fish_shows_what_a_unit_is(shells: Shells) -> None:
+def test_fish_shows_the_title_of_a_unit(shells: Shells) -> None:
     assert "ex1\tExercise 1" in shells.run("fish", "-c", ASK_FISH, "wanlab lab show ex")
 
 
-def test_zsh_shows_what_a_unit_is(shells: Shells) -> None:
+def test_zsh_shows_the_title_of_a_unit(shells: Shells) -> None:
     said = shells.run("zsh", "-c", ASK_ZSH, "zsh", "wanlab", "lab", "show", "ex")
     assert '"ex1":"Exercise 1' in said
 

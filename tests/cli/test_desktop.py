@@ -1,4 +1,4 @@
-"""What programs inside may show on the user's desktop."""
+"""Test which files programs inside a machine may open on the user's desktop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WRITES = "#!/bin/sh\nprintf '%s' \"$*\" > {place}.new && mv {place}.new {place}\
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Path:
-    """Where an xdg-open of our own writes down what it is asked to open."""
+    """Install a fake xdg-open; return the file in which it writes its argument."""
     program = tmp_path / "bin" / "xdg-open"
     program.parent.mkdir()
     place = tmp_path / "opened"
@@ -40,31 +40,35 @@ def result(tmp_path: Path) -> Path:
     return path
 
 
-def wait_for(desk: Desktop) -> None:
-    for process in desk._started:
+def wait_for(desktop_opener: Desktop) -> None:
+    for process in desktop_opener._started:
         assert process.wait(PATIENCE_S) == 0
 
 
-def test_a_result_is_opened_by_the_desktops_own_program(
-    tmp_path: Path, opened: Path, result: Path
-) -> None:
-    desk = on_a_desktop(tmp_path)
-    assert desk.show(str(result)) == ""
-    wait_for(desk)
+def test_a_result_is_opened_with_xdg_open(tmp_path: Path, opened: Path, result: Path) -> None:
+    desktop_opener = on_a_desktop(tmp_path)
+    assert desktop_opener.show(str(result)) == ""
+    wait_for(desktop_opener)
     assert opened.read_text() == str(result)
 
 
-def test_what_is_not_opened_is_told_why(tmp_path: Path, opened: Path, result: Path) -> None:
-    desk = on_a_desktop(tmp_path)
+def test_the_reason_is_reported_if_a_file_is_not_opened(
+    tmp_path: Path, opened: Path, result: Path
+) -> None:
+    desktop_opener = on_a_desktop(tmp_path)
     secret = tmp_path / "secret.pdf"
     secret.write_bytes(b"%PDF-1.4")
     (result.parent / "link.pdf").symlink_to(secret)
     program = result.with_suffix(".desktop")
     program.write_text("[Desktop Entry]")
-    assert "only files in" in desk.show(str(secret))
-    assert "only files in" in desk.show(str(result.parent / "link.pdf"))
-    assert "only results are opened" in desk.show(str(program))
-    assert desk.show(str(result.parent)) == desk.show(f"{result}x") == "it is not a file"
+    assert "only files in" in desktop_opener.show(str(secret))
+    assert "only files in" in desktop_opener.show(str(result.parent / "link.pdf"))
+    assert "only results are opened" in desktop_opener.show(str(program))
+    assert (
+        desktop_opener.show(str(result.parent))
+        == desktop_opener.show(f"{result}x")
+        == "it is not a file"
+    )
     assert on_a_desktop(tmp_path, DISPLAY="").show(str(result)) == (
         "there is no desktop to open it on"
     )

@@ -1,4 +1,4 @@
-"""`wanlab doctor` and `wanlab clean`."""
+"""Test `wanlab doctor` and `wanlab clean`."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Wanlab = Callable[..., Any]
 pytestmark = pytest.mark.machine
 
 
-def test_the_doctor_says_line_by_line_what_there_is(wanlab: Wanlab) -> None:
+def test_the_doctor_prints_a_line_for_each_finding(wanlab: Wanlab) -> None:
     ran = wanlab("doctor")
     lines = ran.output.decode().splitlines()
     assert ran.status == 0
@@ -22,7 +22,7 @@ def test_the_doctor_says_line_by_line_what_there_is(wanlab: Wanlab) -> None:
     assert all("->" in line for line in lines if line.startswith(("  missing", "  absent")))
 
 
-def test_the_doctors_report_is_for_programs_too(wanlab: Wanlab) -> None:
+def test_the_doctor_prints_json_for_programs(wanlab: Wanlab) -> None:
     report = json.loads(wanlab("doctor", "--json").output)
     assert report["can_run"]["embedded"] is True
     found = {(it["area"], it["name"]): it for it in report["findings"]}

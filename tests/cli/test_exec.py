@@ -1,4 +1,4 @@
-"""`wanlab exec`: streams, statuses and signals as if the command ran here."""
+"""Test `wanlab exec`: streams, statuses and signals are as if the command ran here."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Ran(Protocol):
     left_behind: list[str]
 
 
-def told(ran: Ran) -> tuple[int, bytes, str, list[str]]:
+def outcome(ran: Ran) -> tuple[int, bytes, str, list[str]]:
     return ran.status, ran.output, ran.errors, list(ran.left_behind)
 
 
 # -- streams --------------------------------------------------------------------------------------
 
 
-def test_what_is_piped_in_comes_out(wanlab: Any) -> None:
-    assert told(wanlab("exec", "--", "cat", input=b"a\0\xff\n")) == (0, b"a\0\xff\n", "", [])
+def test_a_pipe_is_passed_through(wanlab: Any) -> None:
+    assert outcome(wanlab("exec", "--", "cat", input=b"a\0\xff\n")) == (0, b"a\0\xff\n", "", [])
 
 
-def test_ten_megabytes_of_anything_pass(wanlab: Any) -> None:
+def test_ten_megabytes_of_binary_data_pass_unchanged(wanlab: Any) -> None:
     assert wanlab("exec", "--", "cat", input=MEGABYTES_10).output == MEGABYTES_10
 
 
@@ -45,32 +45,32 @@ def test_a_file_is_read_to_its_end(wanlab: Any, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(MEGABYTES_10)
     with (tmp_path / "in").open("rb") as file:
         ran = wanlab("exec", "--", "sh", "-c", "cat > out; wc -c < out", stdin=file)
-    assert told(ran) == (0, b"10000000\n", "", [])
+    assert outcome(ran) == (0, b"10000000\n", "", [])
     assert (tmp_path / "out").read_bytes() == MEGABYTES_10
 
 
-def test_nothing_to_read_is_an_end_at_once(wanlab: Any) -> None:
-    assert told(wanlab("exec", "--", "cat")) == DONE
+def test_empty_input_ends_at_once(wanlab: Any) -> None:
+    assert outcome(wanlab("exec", "--", "cat")) == DONE
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_closed_stream_is_none(wanlab: Any, number: int) -> None:
+def test_a_closed_stream_stays_closed(wanlab: Any, number: int) -> None:
     ran = wanlab(
         "exec", "--", "sh", "-c", "cat; exit 3", before=["sh", "-c", f'exec "$@" {number}>&-', "sh"]
     )
-    assert told(ran) == (3, b"", "", [])
+    assert outcome(ran) == (3, b"", "", [])
 
 
-def test_input_without_end_does_not_keep_a_command_that_does_not_read(wanlab: Any) -> None:
+def test_endless_input_does_not_keep_a_command_from_ending(wanlab: Any) -> None:
     with Path("/dev/zero").open("rb") as zeros:
-        assert told(wanlab("exec", "--", "sleep", "1", stdin=zeros)) == DONE
-        assert told(wanlab("exec", "--", "sh", "-c", "exec <&-; sleep 1", stdin=zeros)) == DONE
+        assert outcome(wanlab("exec", "--", "sleep", "1", stdin=zeros)) == DONE
+        assert outcome(wanlab("exec", "--", "sh", "-c", "exec <&-; sleep 1", stdin=zeros)) == DONE
         assert len(wanlab("exec", "--", "head", "-c", "3000000", stdin=zeros).output) == 3_000_000
 
 
-def test_errors_and_output_are_kept_apart(wanlab: Any) -> None:
+def test_stdout_and_stderr_are_kept_apart(wanlab: Any) -> None:
     ran = wanlab("exec", "--", "sh", "-c", "echo out; echo err >&2")
-    assert told(ran) == (0, b"out\n", "err\n", [])
+    assert outcome(ran) == (0, b"out\n", "err\n", [])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_errors_and_output_are_kept_apart(wanlab: Any) -> None:
         ["sh", "-c", "trap '' PIPE; while :; do echo y; sleep 1; done"],
     ],
 )
-def test_a_reader_that_goes_away_ends_the_command_quietly(wanlab: Any, command: list[str]) -> None:
+def test_the_command_ends_quietly_if_its_reader_disappears(wanlab: Any, command: list[str]) -> None:
     process = wanlab.start("exec", "--", *command, stdin=subprocess.DEVNULL)
     assert process.stdout.readline() == b"y\n"
     process.stdout.close()
@@ -91,11 +91,11 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(wanlab: Any, command: 
     assert (ran.errors, ran.left_behind) == ("", [])
 
 
-def test_a_full_disk_behind_the_output_is_told(wanlab: Any) -> None:
+def test_output_to_a_full_disk_is_an_error(wanlab: Any) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = wanlab("exec", "--", "echo", "hello", stdout=full)
     error = "wanlab: cannot write to standard output: No space left on device\n"
-    assert told(ran) == (1, b"", error, [])
+    assert outcome(ran) == (1, b"", error, [])
 
 
 # -- statuses -------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_the_status_is_the_commands(wanlab: Any, status: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-def test_a_death_by_signal_is_128_and_its_number(wanlab: Any, number: int) -> None:
+def test_the_status_after_a_signal_is_128_plus_its_number(wanlab: Any, number: int) -> None:
     assert wanlab("exec", "--", "sh", "-c", f"kill -{number} $$").status == 128 + number
 
 
@@ -135,7 +135,7 @@ def test_sleeping_takes_no_time(wanlab: Any) -> None:
     assert last - first == 5000
 
 
-def test_equal_runs_are_equal_and_another_seed_is_another_run(wanlab: Any) -> None:
+def test_runs_with_the_same_seed_are_equal_and_with_another_seed_differ(wanlab: Any) -> None:
     command = ("--", "sh", "-c", "date; head -c 20 /dev/urandom | od -x")
     once, again, other = (
         wanlab("exec", "--seed", seed, *command).output for seed in ("1", "1", "2")
@@ -149,9 +149,7 @@ def test_it_runs_in_a_host_of_a_topology(wanlab: Any) -> None:
     assert (ran.status, b"1 received" in ran.output) == (0, True)
 
 
-def test_it_is_root_in_the_working_folder_and_root_nowhere_else(
-    wanlab: Any, tmp_path: Path
-) -> None:
+def test_it_is_root_and_writes_only_to_the_working_folder(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab("exec", "--", "sh", "-c", "id -u; pwd; touch made; touch /etc/made && echo yes")
     assert ran.output.decode().split() == ["0", str(tmp_path), "yes"]
     assert (tmp_path / "made").stat().st_uid == os.getuid()
@@ -163,7 +161,7 @@ def test_a_working_folder_may_have_an_odd_name(wanlab: Any, name: str) -> None:
     wanlab.folder /= name
     wanlab.folder.mkdir()
     ran = wanlab("exec", "--", "sh", "-c", "pwd; echo hello > 'a file'")
-    assert told(ran) == (0, f"{wanlab.folder}\n".encode(), "", [])
+    assert outcome(ran) == (0, f"{wanlab.folder}\n".encode(), "", [])
     assert (wanlab.folder / "a file").read_text() == "hello\n"
 
 
@@ -171,7 +169,7 @@ def test_a_working_folder_may_have_an_odd_name(wanlab: Any, name: str) -> None:
 
 
 def start_and_wait(wanlab: Any, script: str) -> Any:
-    """A shell script on the real clock; it has said that it is ready."""
+    """Start a shell script on the real clock, and wait until it prints "ready"."""
     process = wanlab.start(
         "exec", "--clock", "real", "--", "sh", "-c", script, stdin=subprocess.DEVNULL
     )
@@ -179,18 +177,18 @@ def start_and_wait(wanlab: Any, script: str) -> Any:
     return process
 
 
-def test_ctrl_c_reaches_the_command_whose_status_counts(wanlab: Any) -> None:
+def test_the_command_can_handle_ctrl_c_and_choose_its_status(wanlab: Any) -> None:
     process = start_and_wait(
         wanlab, "trap 'echo heard; exit 7' INT; echo ready; while :; do sleep 0.1; done"
     )
     process.send_signal(signal.SIGINT)
-    assert told(wanlab.end(process)) == (7, b"heard\n", "", [])
+    assert outcome(wanlab.end(process)) == (7, b"heard\n", "", [])
 
 
-def test_ctrl_c_ends_a_command_that_has_no_other_plans(wanlab: Any) -> None:
+def test_ctrl_c_ends_a_command_without_a_handler(wanlab: Any) -> None:
     process = start_and_wait(wanlab, "echo ready; exec sleep 1000")
     process.send_signal(signal.SIGINT)
-    assert told(wanlab.end(process)) == (130, b"", "", [])
+    assert outcome(wanlab.end(process)) == (130, b"", "", [])
 
 
 def test_a_second_ctrl_c_ends_the_machine(wanlab: Any) -> None:
@@ -200,10 +198,10 @@ def test_a_second_ctrl_c_ends_the_machine(wanlab: Any) -> None:
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == b"heard\n"
     process.send_signal(signal.SIGINT)
-    assert told(wanlab.end(process)) == (130, b"", "wanlab: interrupted\n", [])
+    assert outcome(wanlab.end(process)) == (130, b"", "wanlab: interrupted\n", [])
 
 
-def test_ctrl_c_ends_what_computes_without_a_pause(wanlab: Any) -> None:
+def test_ctrl_c_ends_a_busy_loop(wanlab: Any) -> None:
     script = ": > ready; while :; do :; done"
     process = wanlab.start("exec", "--", "sh", "-c", script, stdin=subprocess.DEVNULL)
     while not (wanlab.folder / "ready").exists():
@@ -213,7 +211,7 @@ def test_ctrl_c_ends_what_computes_without_a_pause(wanlab: Any) -> None:
     assert (ran.status, ran.left_behind) == (130, [])
 
 
-def test_ctrl_c_that_is_not_received_is_said(
+def test_a_ctrl_c_that_has_not_been_received_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(execute, "DELIVERY_REAL_S", 0.001)
@@ -230,7 +228,7 @@ def test_ctrl_c_that_is_not_received_is_said(
 def test_other_signals_end_the_machine_at_once(wanlab: Any, number: int, word: str) -> None:
     process = start_and_wait(wanlab, "trap '' TERM INT HUP; echo ready; sleep 1000")
     process.send_signal(number)
-    assert told(wanlab.end(process)) == (128 + number, b"", f"wanlab: {word}\n", [])
+    assert outcome(wanlab.end(process)) == (128 + number, b"", f"wanlab: {word}\n", [])
 
 
 def test_an_interrupt_while_it_boots_leaves_nothing(wanlab: Any) -> None:
@@ -243,5 +241,5 @@ def test_an_interrupt_while_it_boots_leaves_nothing(wanlab: Any) -> None:
 
 
 def children_of(process: Any) -> str:
-    """The threads' lists in /proc; empty until it has started a kernel."""
+    """Return the main thread's children in /proc; empty until it has started a kernel."""
     return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()

@@ -1,4 +1,4 @@
-"""`wanlab exec` on a terminal: a shell in the machine as a shell here."""
+"""Test `wanlab exec` on a terminal: a shell in the machine behaves like a shell here."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PROMPT = b"> "
 
 
 class Terminal:
-    """Our end of a terminal in which a program runs."""
+    """Runs a program in a terminal, and types and reads at the other end."""
 
     def __init__(self, wanlab: Any, *command: str) -> None:
         self._master, slave = pty.openpty()
         self.resize(33, 77)
         self._process = wanlab.start(
             *("exec", "--", *command),
-            # The session's leader opens it, so it becomes the controlling terminal.
+            # The session leader opens the terminal, which makes it the controlling terminal.
             before=["sh", "-c", f'exec "$@" <>{os.ttyname(slave)} >&0 2>&0', "sh"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -45,7 +45,7 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def resize_told(self, rows: int, columns: int) -> None:
+    def resize_and_notify(self, rows: int, columns: int) -> None:
         self.resize(rows, columns)
         self._process.send_signal(signal.SIGWINCH)
 
@@ -53,18 +53,18 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def read_until(self, text: bytes) -> bytes:
-        """What has come up to there, since the last time."""
+        """Wait for a text; return the output before it since the last call."""
         give_up = time.monotonic() + PATIENCE_S
         while text not in self.seen:
             left = give_up - time.monotonic()
-            assert left > 0, f"{text!r} did not come: {self.seen!r}"
+            assert left > 0, f"{text!r} was not printed: {self.seen!r}"
             if select.select([self._master], [], [], left)[0]:
                 self.seen += os.read(self._master, 65536)
         found, _, self.seen = self.seen.partition(text)
         return found
 
     def command(self, line: str) -> bytes:
-        """Types a line into a shell; returns what it printed, without the line's echo."""
+        """Type a line into a shell; return its output without the echo of the line."""
         self.type(line + "\r")
         self.read_until(b"\n")
         return self.read_until(PROMPT).replace(b"\r", b"")
@@ -92,7 +92,7 @@ class Terminal:
 
 @pytest.fixture
 def shell(wanlab: Any) -> Iterator[Terminal]:
-    """bash, at its prompt."""
+    """Start bash and wait for its prompt."""
     terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc", "--noediting")
     terminal.read_until(PROMPT)
     yield terminal
@@ -106,14 +106,14 @@ def test_the_command_has_a_terminal_like_ours(shell: Terminal) -> None:
 
 def test_resizing_is_passed_on(shell: Terminal) -> None:
     shell.command("trap 'echo resized' WINCH")
-    shell.resize_told(50, 132)
+    shell.resize_and_notify(50, 132)
     shell.type("\r")
     shell.read_until(b"resized")
     shell.type("stty size\r")
     shell.read_until(b"\n50 132\r\n")
 
 
-def test_ctrl_c_ends_what_runs_and_not_the_shell(shell: Terminal) -> None:
+def test_ctrl_c_ends_the_command_and_not_the_shell(shell: Terminal) -> None:
     shell.type("sleep 1000\r")
     shell.read_until(b"\n")
     shell.type("\x03")
@@ -127,15 +127,15 @@ def test_ctrl_d_ends_the_shell_with_the_last_status(shell: Terminal) -> None:
     assert shell.status() == 42
 
 
-def test_the_terminal_is_as_before_afterwards(shell: Terminal) -> None:
+def test_the_terminals_settings_are_restored(shell: Terminal) -> None:
     assert shell.is_raw()
     shell.type("exit 5\r")
     assert shell.status() == 5
     assert not shell.is_raw()
 
 
-def test_ctrl_c_ends_what_computes_without_a_pause(shell: Terminal) -> None:
-    # The loop itself says when it runs: a Ctrl-C before it would end the shell as usual.
+def test_ctrl_c_ends_a_busy_loop_and_not_the_shell(shell: Terminal) -> None:
+    # The loop prints when it runs, because a Ctrl-C before the loop would end the shell as usual.
     shell.type("""sh -c 'while :; do case $r in "") : >ready; r=1;; esac; done'\r""")
     while not (shell.folder / "ready").exists():
         assert shell.is_raw()
@@ -148,28 +148,28 @@ def test_ctrl_c_ends_what_computes_without_a_pause(shell: Terminal) -> None:
 def test_a_shell_edits_lines_and_completes_words(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
     terminal.read_until(PROMPT)
-    terminal.type("ech\t yz\x1b[D\x1b[Dx\r")  # Tab, and two times to the left
+    terminal.type("ech\t yz\x1b[D\x1b[Dx\r")  # Tab, and cursor left twice
     terminal.read_until(b"\n")
     assert terminal.read_until(PROMPT).endswith(b"xyz\r\n\x1b[?2004h")
     terminal.end()
 
 
-def test_time_passes_at_once_until_somebody_is_at_work(wanlab: Any) -> None:
+def test_a_command_runs_on_virtual_time_without_delay(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "sleep", "5000")
     assert terminal.status() == 0
 
 
-def test_a_shell_does_not_age_while_nobody_types(wanlab: Any) -> None:
+def test_virtual_time_does_not_run_ahead_while_nobody_types(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
     terminal.read_until(PROMPT)
     began = time.monotonic()
-    told = terminal.command("echo at $(cut -d. -f1 /proc/uptime) s")
-    aged_s = int(told.split(b"at ")[-1].split()[0])
+    shown = terminal.command("echo at $(cut -d. -f1 /proc/uptime) s")
+    aged_s = int(shown.split(b"at ")[-1].split()[0])
     assert aged_s <= 12 + time.monotonic() - began  # a network begins at 10 s
     terminal.end()
 
 
-def test_a_terminal_that_goes_away_ends_the_machine(wanlab: Any) -> None:
+def test_hanging_up_the_terminal_ends_the_machine(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "env", "PS1=> ", "bash", "--norc")
     terminal.read_until(PROMPT)
     terminal.hang_up()

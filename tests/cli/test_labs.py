@@ -1,4 +1,4 @@
-"""`wanlab lab`: units by their names, lessons, statuses."""
+"""Test `wanlab lab`: names of units, lessons, exit statuses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_units_are_listed_for_programs(wanlab: Any) -> None:
         assert units[name]["steps"] == len(catalog.find(name).steps)
 
 
-def test_a_lesson_is_shown_as_it_is_written_to_a_pipe(wanlab: Any) -> None:
+def test_a_lesson_goes_to_a_pipe_as_its_markdown_source(wanlab: Any) -> None:
     name = next(n for n in catalog.names() if (catalog.folder_of(n) / "lesson.md").is_file())
     unit = catalog.find(name)
     text = lesson.for_students(lesson.read(unit), unit)
@@ -67,25 +67,25 @@ def test_a_lesson_is_shown_as_it_is_written_to_a_pipe(wanlab: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["show", "run", "check", "start"])
-def test_a_unit_that_is_not_there_is_told(wanlab: Any, verb: str) -> None:
+def test_an_unknown_unit_is_reported(wanlab: Any, verb: str) -> None:
     ran = wanlab("lab", verb, "77")
     assert ran.status == 1
     assert "there is no unit 77 here" in ran.errors
 
 
-def test_a_check_needs_something_to_look_at(wanlab: Any) -> None:
+def test_a_check_needs_a_script_or_a_session(wanlab: Any) -> None:
     ran = wanlab("lab", "check", "ex1")
     assert ran.status == 1
     assert "--script FILE" in ran.errors
 
 
-def test_a_script_that_is_not_there_is_told(wanlab: Any, tmp_path: Path) -> None:
+def test_a_missing_script_is_reported(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab("lab", "check", "ex1", "--script", str(tmp_path / "none.sh"))
     assert ran.status == 1
     assert "cannot read" in ran.errors
 
 
-def test_what_asks_for_most_time_is_begun_first() -> None:
+def test_the_longest_unit_is_started_first() -> None:
     assert expected_s(catalog.find("14")) > expected_s(catalog.find("15")) > 20
     assert expected_s(catalog.find("1")) < 20
 
@@ -128,12 +128,12 @@ def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: 
     assert f"seeds for {typical} of {len(document['numbers'])} numbers" in ran.output.decode()
 
 
-def test_distributions_are_for_a_table(wanlab: Any) -> None:
+def test_distributions_need_a_table(wanlab: Any) -> None:
     ran = wanlab("lab", "run", "1", "--distributions", "docs")
     assert (ran.status, "--distributions needs --table" in ran.errors) == (2, True)
 
 
-def test_many_seeds_are_for_one_unit(wanlab: Any) -> None:
+def test_several_seeds_need_a_single_unit(wanlab: Any) -> None:
     ran = wanlab("lab", "run", "1", "2", "--seeds", "3")
     assert (ran.status, "--seeds takes one unit" in ran.errors) == (1, True)
 
@@ -151,7 +151,7 @@ def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
 
 
 def of_series(folder: Path) -> list[str]:
-    """Processes that work there."""
+    """Return the processes whose working folder is `folder`."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):
@@ -201,7 +201,7 @@ def test_terminals_open_in_the_folder_that_earlier_steps_changed_to(tmp_path: Pa
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_ctrl_b_changes_the_window_however_fast_keys_arrive(tmp_path: Path) -> None:
-    """On the network's clock, which stands still at times, keys seem to come all at once."""
+    """The network's clock may stand still, so that all keys seem to arrive at once."""
     options = [
         word for pair in lab_start.TMUX_OPTIONS.items() for word in (";", "set", "-g", *pair)
     ]

@@ -1,4 +1,4 @@
-"""Lessons in a terminal: formulas, diagrams, figures, and the pager."""
+"""Test lessons in a terminal: formulas, diagrams, figures, and the pager."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_chain_of_nodes_is_drawn_as_boxes() -> None:
     ]
 
 
-def test_what_does_not_fit_is_a_list_of_arrows() -> None:
+def test_a_diagram_that_does_not_fit_becomes_a_list_of_arrows() -> None:
     source = 'flowchart LR\n  a["one (1)"] -- "a long label" --> b\n  b -. back .-> a\n'
     assert as_text(source, 80).splitlines() == [
         "one (1)  -->  b    (a long label)",
@@ -67,8 +67,8 @@ def test_shapes_chains_and_groups_are_read() -> None:
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.parent.name)
-def test_no_lesson_shows_a_source(path: Path) -> None:
-    """All diagrams and formulas of the course, on a terminal of 80 columns."""
+def test_no_lesson_shows_the_source_of_a_diagram_or_formula(path: Path) -> None:
+    """All diagrams and formulas of the course are drawn on a terminal of 80 columns."""
     shown = for_terminal(path.read_text(encoding="utf-8"), path.parent, 80)
     prose = re.sub(r"^```.*?^```|`[^`\n]+`", "", shown, flags=re.DOTALL | re.MULTILINE)
     assert "mermaid" not in shown
@@ -91,7 +91,7 @@ def test_a_figure_is_named_with_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "passed"), [("", "-R"), ("-S", "-S -R")])
-def test_less_is_told_to_show_colours(tmp_path: Path, before: str, passed: str) -> None:
+def test_less_is_started_with_colours(tmp_path: Path, before: str, passed: str) -> None:
     less = tmp_path / "less"
     less.write_text(f'#!/bin/sh\necho "$LESS" > {tmp_path}/options\ncat > {tmp_path}/text\n')
     less.chmod(0o755)

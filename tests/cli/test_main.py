@@ -1,4 +1,4 @@
-"""The command line as such: help, version, wrong words, and what a start may load."""
+"""Test the command line as a whole: help, version, wrong words, and the imports of a start."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from wanlab.labs import catalog
 from wanlab.version import VERSION
 
 VERBS = ["exec", "plan", "doctor", "clean", "lab run", "lab list", "kernel build", "kernel info"]
-# Each takes longer to load than the rest of a start together.
+# Each of these takes longer to load than all other imports of a start together.
 HEAVY = {"numpy", "pyarrow", "matplotlib", "pandas", "yaml", "rich", "wanlab.network"}
 
 
-def test_without_a_word_it_says_which_there_are(wanlab: Any) -> None:
+def test_without_a_command_all_commands_are_listed(wanlab: Any) -> None:
     ran = wanlab()
     assert ran.status == 2
     assert {"exec", "plan", "lab", "kernel"} <= set((ran.output.decode() + ran.errors).split())
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help(wanlab: Any, verb: str) -> None:
+def test_every_command_has_help(wanlab: Any, verb: str) -> None:
     ran = wanlab(*verb.split(), "--help")
     assert (ran.status, ran.errors) == (0, "")
     assert ran.output.decode().lower().startswith(f"usage: wanlab {verb} ")
@@ -33,7 +33,7 @@ def test_every_verb_has_help(wanlab: Any, verb: str) -> None:
 
 
 @pytest.mark.parametrize("group", ["", "lab", "kernel", "reproduce"])
-def test_no_summary_of_a_command_is_cut_short(wanlab: Any, group: str) -> None:
+def test_no_summary_of_a_command_is_truncated(wanlab: Any, group: str) -> None:
     lines = wanlab(*group.split(), "--help").output.decode().splitlines()
     commands = lines[lines.index("Commands:") + 1 :]
     assert [line for line in commands if line.endswith("...")] == []
@@ -43,7 +43,7 @@ def test_the_version_is_printed(wanlab: Any) -> None:
     assert wanlab("--version").output.decode() == f"wanlab {VERSION}\n"
 
 
-def test_a_verb_that_does_not_exist_is_wrong_usage(wanlab: Any) -> None:
+def test_an_unknown_command_is_a_usage_error(wanlab: Any) -> None:
     ran = wanlab("frobnicate")
     assert (ran.status, "No such command 'frobnicate'" in ran.errors) == (2, True)
 
@@ -59,7 +59,7 @@ def test_a_verb_that_does_not_exist_is_wrong_usage(wanlab: Any) -> None:
         (["mn", "--tpo", "single,2"], "no such option: --tpo (did you mean --topo?)"),
     ],
 )
-def test_a_mistyped_word_is_told_with_the_nearest(
+def test_the_error_for_a_mistyped_word_suggests_the_nearest_one(
     wanlab: Any, words: list[str], meant: str
 ) -> None:
     ran = wanlab(*words)
@@ -92,7 +92,7 @@ def test_a_plan_is_a_script_for_a_shell(wanlab: Any) -> None:
 @pytest.mark.parametrize(
     "command", ["plan single,300", "lab list --json", "lab list", "--help", "mn --help", "version"]
 )
-def test_a_reader_may_go_away(wanlab: Any, command: str) -> None:
+def test_a_closed_pipe_is_no_error(wanlab: Any, command: str) -> None:
     process = wanlab.start(*command.split(), stdin=subprocess.DEVNULL)
     process.stdout.close()
     process.stdout = None
@@ -100,7 +100,7 @@ def test_a_reader_may_go_away(wanlab: Any, command: str) -> None:
 
 
 @pytest.mark.machine
-def test_a_reader_of_what_the_recipe_prints_may_go_away(wanlab: Any) -> None:
+def test_a_closed_pipe_is_no_error_of_a_kernel_command(wanlab: Any) -> None:
     process = wanlab.start("kernel", "info", stdin=subprocess.DEVNULL)
     process.stdout.close()
     process.stdout = None
@@ -109,8 +109,8 @@ def test_a_reader_of_what_the_recipe_prints_may_go_away(wanlab: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["exec", "--help"], ["plan", "single,2"]])
-def test_a_start_loads_nothing_that_it_does_not_need(arguments: list[str]) -> None:
-    """`-X importtime` names what is loaded."""
+def test_a_start_imports_only_modules_that_it_needs(arguments: list[str]) -> None:
+    """`-X importtime` lists the modules that are loaded."""
     program = (
         f"import sys; sys.argv = ['wanlab', *{arguments}]; from wanlab.cli import main; main()"
     )
@@ -140,7 +140,7 @@ from wanlab.cli import main
 main()
 print("not interrupted")
 """
-# Modules of all phases: wanlab itself, the command line's library, the command, and what it needs.
+# A module of each phase: wanlab itself, the command line's library, the command, its imports.
 IMPORTED = {
     "plan single,2": ["wanlab.cli.program", "typer", "wanlab.cli.app", "wanlab.topology.model"],
     "mn --version": ["wanlab.mininet.options"],
@@ -160,13 +160,13 @@ def test_ctrl_c_during_any_import_ends_it_without_a_traceback(arguments: str, mo
         text=True,
         check=False,
     )
-    # A shell shows 130 for both.
+    # A shell reports 130 in both cases.
     assert ran.returncode in (130, -signal.SIGINT)
     assert ran.stderr in ("", "wanlab: interrupted\n")
 
 
-def test_ctrl_c_that_is_held_back_during_pythons_own_start_ends_it_then() -> None:
-    """As `env --block-signal=INT wanlab` starts it: the signal is sent before Python's first line."""
+def test_a_ctrl_c_that_is_blocked_while_python_starts_takes_effect_later() -> None:
+    """`env --block-signal=INT wanlab` does this: a signal is pending when Python starts."""
     program = """
 import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -247,7 +247,7 @@ def test_an_import_cannot_hide_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_waits_for_an_import_that_a_busy_computer_delays(tmp_path: Path) -> None:
-    """An exception within a class of the module would end as an error of the import."""
+    """An exception inside a class body of the module would become an error of the import."""
     module = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(1.5)\n"
     (tmp_path / "hides_exceptions.py").write_text(f"{module}print('imported', flush=True)\n")
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""`wanlab mn` and `wanlab python` as programs: what they take, say and return."""
+"""Test `wanlab mn` and `wanlab python` as programs: options, output and status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
         (["--switch", "ivs"], "use --switch ovsk or lxbr"),
     ],
 )
-def test_wrong_options_are_told_before_a_machine_boots(
+def test_wrong_options_are_reported_before_a_machine_boots(
     wanlab: Any, arguments: list[str], words: str
 ) -> None:
     ran = wanlab("mn", *arguments, environment={"WANLAB_KERNEL": "/no/such/folder"})
@@ -35,7 +35,7 @@ def test_help_and_version_need_no_machine(wanlab: Any) -> None:
     assert (told.status, told.output.split()[0]) == (0, b"2.3.1")
 
 
-def test_a_script_that_the_machine_cannot_see_is_told(wanlab: Any, tmp_path: Path) -> None:
+def test_a_script_that_the_machine_cannot_see_is_reported(wanlab: Any, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "script.py").write_text("")
     wanlab.folder = tmp_path / "work"
@@ -62,7 +62,7 @@ def test_a_script_runs_with_its_arguments_input_and_status(wanlab: Any) -> None:
 
 
 @pytest.mark.machine
-def test_a_failed_test_is_a_status(wanlab: Any) -> None:
+def test_a_failed_test_sets_the_status(wanlab: Any) -> None:
     (wanlab.folder / "own.py").write_text(
         "def cut(net):\n    net.configLinkStatus('h1', 's1', 'down')\n    return net.pingAll()\n"
         "def lossy(net):\n    net.configLinkStatus('h1', 's1', 'down')\n"
@@ -88,7 +88,9 @@ def test_a_failed_test_is_a_status(wanlab: Any) -> None:
         ("--test iperfudp,seconds=1", 0, "*** Iperf: testing UDP bandwidth between h1 and h2"),
     ],
 )
-def test_the_status_tells_the_truth(wanlab: Any, arguments: str, status: int, words: str) -> None:
+def test_the_status_says_whether_the_test_failed(
+    wanlab: Any, arguments: str, status: int, words: str
+) -> None:
     ran = wanlab("mn", *arguments.split())
     assert ran.status == status
     assert words in ran.errors + ran.output.decode()
@@ -96,7 +98,7 @@ def test_the_status_tells_the_truth(wanlab: Any, arguments: str, status: int, wo
 
 
 @pytest.mark.machine
-def test_a_wrong_ipbase_is_told_without_a_traceback(wanlab: Any) -> None:
+def test_a_wrong_ipbase_is_reported_without_a_traceback(wanlab: Any) -> None:
     ran = wanlab("mn", "--ipbase", "banana", "--test", "none")
     assert (ran.status, ran.left_behind) == (1, [])
     assert "'banana' is not an IPv4 address (as in 10.0.0.1)" in ran.output.decode() + ran.errors
@@ -115,7 +117,7 @@ def test_scripts_run_before_and_after(wanlab: Any) -> None:
 
 
 @pytest.mark.machine
-def test_a_file_of_its_own_may_bring_links_and_a_prompt(wanlab: Any) -> None:
+def test_a_custom_file_may_define_links_and_a_prompt(wanlab: Any) -> None:
     (wanlab.folder / "own.py").write_text(
         "import mininet.cli\n"
         "from mininet.link import TCLink\n"
@@ -154,7 +156,7 @@ def test_ctrl_c_ends_the_command_and_the_next_line_is_read(wanlab: Any) -> None:
     os.write(process.stdin.fileno(), b"sh echo ready; exec cat /dev/tty 2>/dev/null || sleep 1e9\n")
     assert b"ready" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    # Ctrl-C at the prompt discards what was typed before it, so the next line comes after it.
+    # Ctrl-C at the prompt discards earlier input, so the next line is sent afterwards.
     assert b"Interrupt\n" in iter(process.stdout.readline, b"")
     ran = wanlab.end(process, b"nodes\nexit\n")
     assert ran.status == 0
@@ -162,7 +164,7 @@ def test_ctrl_c_ends_the_command_and_the_next_line_is_read(wanlab: Any) -> None:
 
 
 @pytest.mark.machine
-def test_inside_a_machine_mn_is_a_program_for_sudo_too(wanlab: Any) -> None:
+def test_inside_a_machine_mn_runs_with_sudo_too(wanlab: Any) -> None:
     ran = wanlab("exec", "--", "sudo", "mn", "--test", "pingpair")
     assert ran.status == 0
     assert b"*** Results: 0% dropped (2/2 received)\n" in ran.output

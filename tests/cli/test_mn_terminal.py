@@ -1,4 +1,4 @@
-"""The mininet> prompt on a terminal: a line editor outside, programs' terminals inside."""
+"""Test the mininet> prompt on a terminal: its line editor, and the terminals of programs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from patience import PATIENCE_S
 
 pytestmark = pytest.mark.machine
 
-PROMPT = "mininet>"  # the editor moves the cursor on to where a blank would take it
+PROMPT = "mininet>"  # the editor moves the cursor instead of printing a blank after it
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
 
 class Terminal:
-    """Our end of a terminal in which `wanlab mn` runs. What it shows is read without its codes."""
+    """Runs `wanlab mn` in a terminal; its output is read without escape sequences."""
 
     def __init__(self, wanlab: Any, *arguments: str, **environment: str) -> None:
         self._master, slave = pty.openpty()
@@ -52,7 +52,7 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def resize_told(self, rows: int, columns: int) -> None:
+    def resize_and_notify(self, rows: int, columns: int) -> None:
         self.resize(rows, columns)
         self._process.send_signal(signal.SIGWINCH)
 
@@ -60,11 +60,11 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def until(self, text: str) -> str:
-        """What has come up to there, since the last time."""
+        """Wait for a text; return the output before it since the last call."""
         give_up = time.monotonic() + PATIENCE_S
         while text not in self._shown():
             left = give_up - time.monotonic()
-            assert left > 0, f"{text!r} did not come: {self._shown()!r}"
+            assert left > 0, f"{text!r} was not printed: {self._shown()!r}"
             if select.select([self._master], [], [], left)[0]:
                 self._raw += os.read(self._master, 65536)
         found, _, rest = self._shown().partition(text)
@@ -72,19 +72,19 @@ class Terminal:
         return found
 
     def line(self, text: str) -> str:
-        """Types a line at the prompt; returns what came until the next one."""
+        """Type a line at the prompt; return the output until the next prompt."""
         self.type(f"{text}\r")
         self.until("\n")
         return self.until(PROMPT)
 
-    def look(self) -> None:
-        """Whatever comes soon."""
+    def read_soon(self) -> None:
+        """Read the output that arrives within a moment."""
         if select.select([self._master], [], [], 0.05)[0]:
             self._raw += os.read(self._master, 65536)
 
     def status(self) -> int:
         while self._process.poll() is None:
-            self.look()
+            self.read_soon()
         return int(self._process.returncode)
 
     def end(self) -> None:
@@ -107,7 +107,7 @@ def prompt(wanlab: Any) -> Iterator[Terminal]:
 
 def test_lines_are_completed_remembered_and_interrupted(prompt: Terminal) -> None:
     assert prompt.line("nod\t") == "available nodes are: \nh1 h2 s1\n"
-    prompt.type("\x1b[A")  # the last line again
+    prompt.type("\x1b[A")  # cursor up: the last line again
     prompt.until("nodes")
     prompt.type("\x03")
     prompt.until("\nInterrupt\n")
@@ -119,7 +119,7 @@ def test_lines_are_completed_remembered_and_interrupted(prompt: Terminal) -> Non
     assert history.count("+nodes\n") >= 1
 
 
-def test_ctrl_c_ends_what_runs_and_not_the_network(prompt: Terminal) -> None:
+def test_ctrl_c_ends_the_command_and_not_the_network(prompt: Terminal) -> None:
     prompt.type("h1 ping h2\r")
     prompt.until("icmp_seq=2 ")
     prompt.type("\x03")
@@ -142,7 +142,7 @@ def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
     prompt.type("trap 'echo told' WINCH\r")
     prompt.until("\n")
     prompt.until("in> ")
-    prompt.resize_told(30, 90)
+    prompt.resize_and_notify(30, 90)
     prompt.until("told")
     prompt.type("\rstty size\r")
     prompt.until("\n30 90\n")
@@ -152,11 +152,10 @@ def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
     prompt.until(PROMPT)
 
 
-def test_what_is_typed_to_a_program_is_shown_once_and_reaches_it(prompt: Terminal) -> None:
+def test_keys_typed_to_a_program_are_echoed_once_and_reach_it(prompt: Terminal) -> None:
     prompt.type("h2 echo ready; cat\r")
-    prompt.until(
-        "\nready\n"
-    )  # from here on keys go to the node: before, Ctrl-D would be our terminal's
+    # Keys go to the node from here on; an earlier Ctrl-D would go to the prompt's terminal.
+    prompt.until("\nready\n")
     prompt.type("some words\r")
     assert prompt.until("some words\nsome words\n") == ""
     prompt.type("\x04")
@@ -167,7 +166,7 @@ def test_what_is_typed_to_a_program_is_shown_once_and_reaches_it(prompt: Termina
     assert prompt.until(PROMPT).count("secret") == 1
 
 
-def test_what_was_typed_while_something_ran_belongs_to_the_next_line(prompt: Terminal) -> None:
+def test_keys_typed_while_a_command_runs_belong_to_the_next_line(prompt: Terminal) -> None:
     prompt.type("sh read word; echo got $word\r")
     prompt.until("\n")
     prompt.type("it\rnodes\rpx print(6 *")
@@ -190,7 +189,7 @@ def test_no_time_passes_at_the_prompt(prompt: Terminal) -> None:
     assert "True\n" in told
 
 
-def test_at_real_pace_time_goes_on_at_the_prompt(wanlab: Any) -> None:
+def test_at_real_pace_time_passes_at_the_prompt(wanlab: Any) -> None:
     terminal = Terminal(wanlab, "--pace", "real")
     terminal.until(PROMPT)
     terminal.line("sh (sleep 0.3; echo meanwhile) &")
@@ -204,11 +203,11 @@ def test_at_real_pace_time_goes_on_at_the_prompt(wanlab: Any) -> None:
 
 
 def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
-    """With a stand-in for xterm that types a line and keeps what it sees."""
+    """A fake xterm types a line into the shell and records the output."""
     programs = wanlab.folder / "programs"
     programs.mkdir()
     (programs / "xterm.py").write_text(XTERM.format(folder=wanlab.folder))
-    # "#!" takes no interpreter whose path has spaces.
+    # "#!" does not work with an interpreter whose path has spaces.
     line = f"exec '{sys.executable}' '{programs}/xterm.py' \"$@\""
     (programs / "xterm").write_text(f"#!/bin/sh\n{line}\n")
     (programs / "xterm").chmod(0o755)
@@ -218,7 +217,7 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     seen = wanlab.folder / "seen"
     give_up = time.monotonic() + PATIENCE_S
     while not seen.exists():  # the prompt waits, and time goes on
-        terminal.look()
+        terminal.read_soon()
         assert time.monotonic() < give_up
     assert "10.0.0.1/8" in seen.read_text()
     assert "h1 h2 s1" in terminal.line("nodes")

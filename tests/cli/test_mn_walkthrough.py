@@ -1,4 +1,4 @@
-"""Mininet's walkthrough, command by command, at our prompt.
+"""Perform Mininet's walkthrough, command by command, at our prompt.
 
 Each session is `wanlab mn` with lines from a pipe. Its output, with the lines put in behind the prompts
 that asked for them, is a golden file: on virtual time it never differs.
@@ -17,7 +17,7 @@ from machines import counts_every_byte
 
 pytestmark = pytest.mark.machine
 
-# At the beginning of a line, or behind another one that had nothing to say.
+# A prompt begins a line or follows another prompt whose command printed nothing.
 PROMPT = re.compile("(?m)(?:^|(?<=mininet> ))mininet> ")
 CUSTOM = '''\
 """Two switches, and a host at each."""
@@ -42,7 +42,7 @@ CLIENT = f"python3 -c '{FETCH}'"
 
 @dataclass(frozen=True)
 class Session:
-    """One start of mn and what is typed into it."""
+    """One start of mn and the lines that are typed into it."""
 
     title: str
     arguments: str = ""
@@ -123,21 +123,20 @@ SESSIONS = (
 
 
 def transcript(session: Session, said: str) -> str:
-    """With the lines behind the prompts, as on a terminal; what differs from computer to computer left
-    out."""
+    """Return the output with the typed lines behind the prompts, and with varying values masked."""
     before, *answers = PROMPT.split(said)
     lines = [*session.lines, *[""] * len(answers)]
-    told = before + "".join(
+    texts = before + "".join(
         f"mininet> {line}\n{answer}" for line, answer in zip(lines, answers, strict=False)
     )
     for pattern, instead in MASKS:
-        told = re.sub(pattern, instead, told)
-    return f"## {session.title}\n\n$ wanlab mn {session.arguments}\n{told}\n"
+        texts = re.sub(pattern, instead, texts)
+    return f"## {session.title}\n\n$ wanlab mn {session.arguments}\n{texts}\n"
 
 
-# Numbers of processes, addresses drawn at random, and times that no link's conditions say: they are
-# those of the kernel and of the model of the card. What iperf's sender says ends with a block of 128 KB
-# more or less, and where wanlab lies still decides that (docs/limitations.md).
+# Process ids, random addresses, and times that come from the kernel and the NIC model and not from
+# a link. iperf's sender counts one block of 128 KB more or less, which still depends on wanlab's
+# installation path (docs/limitations.md).
 MASKS = (
     (r"pid=\d+", "pid=N"),
     (r"\b(?!00:00:00:00:00|ff:ff:ff)([0-9a-f]{2}:){5}[0-9a-f]{2}\b", "XX:XX:XX:XX:XX:XX"),
@@ -150,7 +149,7 @@ MASKS = (
 
 
 def perform(wanlab: Any, session: Session) -> tuple[int, str]:
-    """Exit status and everything said, both streams in order."""
+    """Run a session; return its exit status and both output streams in order."""
     process = wanlab.start("mn", *session.arguments.split(), stderr=subprocess.STDOUT)
     ran = wanlab.end(process, "".join(f"{line}\n" for line in session.lines).encode())
     assert ran.left_behind == []
@@ -159,17 +158,19 @@ def perform(wanlab: Any, session: Session) -> tuple[int, str]:
 
 @pytest.mark.costs(20)
 @counts_every_byte
-def test_the_walkthrough(wanlab: Any, golden: Callable[[str, str], None]) -> None:
+def test_the_walkthrough_prints_the_golden_output(
+    wanlab: Any, golden: Callable[[str, str], None]
+) -> None:
     (wanlab.folder / "topo-2sw-2host.py").write_text(CUSTOM)
-    told = []
+    texts = []
     for session in SESSIONS:
         status, said = perform(wanlab, session)
         assert (session.title, status) == (session.title, session.status), said
-        told.append(transcript(session, said))
-    golden("mininet/walkthrough.txt", "\n".join(told))
+        texts.append(transcript(session, said))
+    golden("mininet/walkthrough.txt", "\n".join(texts))
 
 
-def test_the_same_session_says_the_same_to_the_byte(wanlab: Any) -> None:
+def test_the_same_session_prints_the_same_bytes(wanlab: Any) -> None:
     session = Session(
         "", "--link tc,bw=20,loss=5", ("pingallfull", "iperf", "h1 ping -c 20 h2", "dump")
     )

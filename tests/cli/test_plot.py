@@ -1,4 +1,4 @@
-"""`wanlab plot`: which figures it draws of records, and what it says."""
+"""Test `wanlab plot`: the figures that it draws of records, and its messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Drawn = dict[str, Any]
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
-    """The figure that would have been written, and where."""
+    """Return a dictionary that gets the figure and the path instead of a file being written."""
     kept: Drawn = {}
 
     def keep(figure: object, path: Path) -> None:
@@ -58,7 +58,7 @@ def legend(figure: Any, place: int) -> list[str]:
     return [] if shown is None else [text.get_text() for text in shown.get_texts()]
 
 
-def test_a_record_becomes_a_file_of_its_name(
+def test_the_file_is_named_after_the_record(
     drawn: Drawn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert draw("1-bdp") == 0
@@ -67,7 +67,7 @@ def test_a_record_becomes_a_file_of_its_name(
     assert drawn["labels"] == ["Throughput\n(Gbit/s)", "RTT\n(ms)"]
 
 
-def test_the_figure_says_what_the_record_warns_of(drawn: Drawn) -> None:
+def test_the_figure_shows_the_warnings_of_the_record(drawn: Drawn) -> None:
     draw("1-bdp")
     assert drawn["figure"].get_supxlabel() == "Warning: 12 packets were lost"
     draw("10-bdp")
@@ -82,7 +82,7 @@ def test_several_records_share_panels(drawn: Drawn) -> None:
     assert legend(drawn["figure"], 0) == ["1-bdp", "10-bdp"]
 
 
-def test_columns_have_what_all_records_have(folder: Path, drawn: Drawn) -> None:
+def test_columns_show_the_quantities_that_all_records_have(folder: Path, drawn: Drawn) -> None:
     make(folder / "other", rtt=False)
     draw("1-bdp", "other", columns=True)
     titles = [axes.get_title(loc="left") for axes in drawn["figure"].axes]
@@ -118,7 +118,7 @@ def test_a_folder_of_records_names_them_or_is_drawn_side_by_side(
     assert titles == ["1-bdp", "10-bdp", "", ""]
 
 
-def test_a_path_that_does_not_exist_is_told(folder: Path) -> None:
+def test_a_missing_path_is_reported(folder: Path) -> None:
     with pytest.raises(WanlabError, match=r"1-bpd does not exist .did you mean 1-bdp"):
         draw("1-bpd")
     with pytest.raises(WanlabError, match=r"no/such does not exist .there is no folder no"):
@@ -129,7 +129,7 @@ def test_a_path_that_does_not_exist_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("test", ["tcp", "tcp_streams", "bidirectional", "udp"])
-def test_what_iperf3_printed_is_drawn(folder: Path, drawn: Drawn, test: str) -> None:
+def test_the_json_of_iperf3_is_drawn(folder: Path, drawn: Drawn, test: str) -> None:
     output = (GOLDEN / "counters" / f"iperf3_{test}.json").read_bytes()
     (folder / "out.json").write_bytes(output)
     draw("out.json", what="throughput")
@@ -139,7 +139,7 @@ def test_what_iperf3_printed_is_drawn(folder: Path, drawn: Drawn, test: str) -> 
     assert len(axes.lines) == len(streams)
 
 
-def test_json_of_another_program_is_told(folder: Path) -> None:
+def test_the_json_of_another_program_is_refused(folder: Path) -> None:
     (folder / "other.json").write_text('{"kind": "bulk"}')
     with pytest.raises(WanlabError, match=r"other.json is neither a record nor .* iperf3 -J"):
         draw("other.json")
@@ -147,13 +147,15 @@ def test_json_of_another_program_is_told(folder: Path) -> None:
         draw("1-bdp/provenance.json")
 
 
-def test_a_distribution_has_the_quantity_below(drawn: Drawn) -> None:
+def test_the_x_axis_of_a_distribution_is_the_quantity(drawn: Drawn) -> None:
     draw("1-bdp", "10-bdp", what="rtt", as_distribution=True)
     (axes,) = drawn["figure"].axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("RTT (ms)", "Share of readings")
 
 
-def test_records_of_one_name_are_told_apart_by_their_folders(folder: Path, drawn: Drawn) -> None:
+def test_records_with_equal_names_are_labelled_with_their_folders(
+    folder: Path, drawn: Drawn
+) -> None:
     for run in ("monday", "tuesday"):
         (folder / run).mkdir()
         make(folder / run / "1-bdp")
@@ -163,7 +165,7 @@ def test_records_of_one_name_are_told_apart_by_their_folders(folder: Path, drawn
         draw("1-bdp", "./1-bdp")
 
 
-def test_what_is_wrong_is_told_with_what_is_there() -> None:
+def test_an_unknown_quantity_or_port_is_reported_with_the_available_ones() -> None:
     with pytest.raises(RecordError, match=r"no quantity 'rt' .did you mean rtt"):
         draw("1-bdp", what="rt")
     with pytest.raises(RecordError, match=r"no queue was recorded .the record has throughput, rtt"):
@@ -176,7 +178,9 @@ def test_what_is_wrong_is_told_with_what_is_there() -> None:
         draw("1-bdp", output="figure.jpg")
 
 
-def test_the_list_says_what_can_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_shows_the_quantities_that_can_be_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     figures.show_list(["1-bdp"])
     assert capsys.readouterr().out.splitlines() == [
         "1-bdp",

@@ -1,4 +1,4 @@
-"""`wanlab replay`, and the ways to record a session on the command line."""
+"""Test `wanlab replay`, and the ways to record a session on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PING = ("exec", "--topo", "single,2", "--node", "h1", "--session", "s.wanlab", "
 
 @pytest.fixture
 def session(wanlab: Any) -> Path:
-    """A session in which a program reads standard input."""
+    """Record a session in which a program reads standard input."""
     command = "ping -c 2 h2; read word; echo got $word; ls; sleep 1; echo end"
     ran = wanlab(*PING, "bash", "-c", command, input=b"hello\n")
     assert ran.status == 0, ran.errors
@@ -63,7 +63,9 @@ def test_a_script_is_replayed(wanlab: Any) -> None:
     assert wanlab("replay", "s.wanlab", "--verify").status == 0
 
 
-def test_what_cannot_be_replayed_is_one_clear_line(wanlab: Any, session: Path) -> None:
+def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
+    wanlab: Any, session: Path
+) -> None:
     data = session.read_bytes()
     lines = data.splitlines(keepends=True)
     wrong = {
@@ -90,7 +92,7 @@ def test_what_cannot_be_replayed_is_one_clear_line(wanlab: Any, session: Path) -
     assert "cannot be used together" in both.errors
 
 
-def test_a_difference_is_named_and_is_the_status(wanlab: Any, session: Path) -> None:
+def test_a_difference_is_reported_and_sets_the_status(wanlab: Any, session: Path) -> None:
     from wanlab.session.lines import FIRST_SUM, read_line, write_line
 
     before, checksum = FIRST_SUM, FIRST_SUM
@@ -109,7 +111,7 @@ def test_a_difference_is_named_and_is_the_status(wanlab: Any, session: Path) -> 
     assert "replayed: 'got hello\\n'" in ran.errors
 
 
-def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
+def test_a_lab_writes_its_session_beside_the_transcripts(wanlab: Any) -> None:
     for lines in (b"h1 ping -c 1 h2\nsh ls -R\n", b"h1 hostname\n"):
         ran = wanlab("lab", "start", "prob1", "--folder", "home", "--no-tmux", input=lines)
         assert ran.status == 0, ran.errors
@@ -121,12 +123,12 @@ def test_a_lab_leaves_its_session_beside_the_transcripts(wanlab: Any) -> None:
         assert ran.status == 0, ran.errors
 
 
-def test_the_prompt_is_rewound_into_the_command_of_that_instant(wanlab: Any) -> None:
+def test_the_prompt_can_be_rewound_into_the_middle_of_a_command(wanlab: Any) -> None:
     back = b"rewind\nrewind 99s\nrewind 1s\n"
     lines = b"h1 ping -c 5 h2\nrewind 2500ms\nh2 hostname\n" + back + b"h1 echo there\n"
     ran = wanlab("mn", "--session", "s.wanlab", input=lines)
     assert ran.status == 0, ran.errors
-    # The last replies are shown once more after each time that the network has gone back.
+    # After each rewind, the last replies are shown again.
     assert [ran.output.count(b"icmp_seq=%d" % number) for number in (1, 2, 3, 5)] == [1, 1, 2, 3]
     assert ran.output.count(b"there\n") == 1
     assert ran.errors.count("*** back at ") == 2

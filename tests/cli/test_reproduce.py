@@ -1,4 +1,4 @@
-"""`wanlab reproduce` as it is typed, with a gallery of one small unit."""
+"""Test the command `wanlab reproduce` with a gallery of one small unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wanlab test` as it is typed."""
+"""Test the command `wanlab test`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own streams, without a machine."""
+"""Test our own standard streams, without a machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wanlab.cli.time_slices import MAX_NS, SHORT_NS, TimeSlices
 
 
 class Reader:
-    """Takes input; keeps what it has not `taken` yet."""
+    """Stands in for a process that reads standard input, with limited space in its buffer."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -41,13 +41,13 @@ def opened(path: Path, content: bytes) -> int:
     return os.open(path, os.O_RDONLY)
 
 
-def test_a_file_is_passed_on_with_its_end(reader: Reader, tmp_path: Path) -> None:
+def test_a_file_is_forwarded_to_its_end(reader: Reader, tmp_path: Path) -> None:
     stdin = Input(reader, opened(tmp_path / "in", b"hello"))
     assert stdin.pass_on()
     assert (reader.data, reader.has_ended, stdin.is_open) == (b"hello", True, False)
 
 
-def test_a_pipe_is_passed_on_as_far_as_it_has_come(reader: Reader) -> None:
+def test_available_bytes_of_a_pipe_are_forwarded(reader: Reader) -> None:
     ours, theirs = os.pipe()
     stdin = Input(reader, ours)
     assert not stdin.pass_on()
@@ -59,7 +59,7 @@ def test_a_pipe_is_passed_on_as_far_as_it_has_come(reader: Reader) -> None:
     assert reader.has_ended
 
 
-def test_no_more_is_passed_on_than_fits_into_the_window(reader: Reader, tmp_path: Path) -> None:
+def test_no_more_is_forwarded_than_fits_into_the_window(reader: Reader, tmp_path: Path) -> None:
     content = bytes(3 * WINDOW_BYTES)
     stdin = Input(reader, opened(tmp_path / "in", content))
     stdin.pass_on()
@@ -75,14 +75,14 @@ def test_no_more_is_passed_on_than_fits_into_the_window(reader: Reader, tmp_path
     assert (reader.data == content, reader.has_ended) == (True, True)
 
 
-def test_who_takes_no_more_is_given_no_more(reader: Reader) -> None:
+def test_nothing_is_forwarded_to_a_process_that_has_closed_its_input(reader: Reader) -> None:
     stdin = Input(reader, os.open("/dev/zero", os.O_RDONLY))
     reader.left_bytes = None
     stdin.pass_on()
     assert (len(reader.data), stdin.is_open) == (WINDOW_BYTES, False)
 
 
-def test_nothing_is_an_end_at_once(reader: Reader) -> None:
+def test_empty_input_ends_at_once(reader: Reader) -> None:
     assert not Input(reader, os.open(os.devnull, os.O_RDONLY)).is_open
     assert reader.has_ended
 
@@ -95,7 +95,7 @@ def test_output_reaches_its_descriptor() -> None:
     assert (output.is_gone, output.written_bytes, output.lost_bytes) == (False, 5, 0)
 
 
-def test_output_for_nobody_is_counted() -> None:
+def test_output_without_a_reader_is_counted() -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     output = Output(theirs)
@@ -104,7 +104,7 @@ def test_output_for_nobody_is_counted() -> None:
     assert (output.is_gone, output.error, output.lost_bytes) == (True, "", 10)
 
 
-def test_output_for_nobody_without_end_is_given_up_once() -> None:
+def test_endless_output_without_a_reader_is_abandoned_once() -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     output = Output(theirs)
@@ -114,7 +114,7 @@ def test_output_for_nobody_without_end_is_given_up_once() -> None:
     assert output.lost_bytes == MAX_LOST_BYTES + 5
 
 
-def test_strides_grow_while_nothing_happens() -> None:
+def test_time_slices_grow_while_nothing_happens() -> None:
     time_slices = TimeSlices(always_short=False)
     lengths = []
     for _ in range(40):
@@ -125,7 +125,7 @@ def test_strides_grow_while_nothing_happens() -> None:
     assert (time_slices.length_ns, time_slices.is_idle) == (SHORT_NS, False)
 
 
-def test_strides_stay_short_where_time_is_real() -> None:
+def test_time_slices_stay_short_on_the_real_clock() -> None:
     time_slices = TimeSlices(always_short=True)
     time_slices.update(False)
     assert time_slices.length_ns == SHORT_NS

@@ -1,4 +1,4 @@
-"""How long the machine runs before we look at our own streams again."""
+"""Test how long the machine runs before our own streams are polled again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_idle_time_passes_in_longer_and_longer_slices() -> None:
     assert time_slices.length_ns == SHORT_NS
 
 
-def test_once_somebody_is_at_work_the_next_time_slice_is_short() -> None:
+def test_the_next_time_slice_is_short_after_activity() -> None:
     time_slices = TimeSlices(always_short=False)
     for _ in range(20):
         time_slices.update(False)

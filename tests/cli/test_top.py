@@ -1,4 +1,4 @@
-"""`wanlab top`: two snapshots become lines of text; and the program, inside a machine."""
+"""Test `wanlab top`: the text made of two snapshots, and the program inside a machine."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ AFTER = snapshot(
 )
 
 
-def test_rates_are_what_the_counters_grew_by() -> None:
-    (row,) = port_rows(BEFORE, AFTER)  # the loopback is no port
+def test_rates_are_the_growth_of_the_counters() -> None:
+    (row,) = port_rows(BEFORE, AFTER)  # the loopback interface is not a port
     assert (row.node, row.port, row.kind) == ("root", "s1-eth1", "tbf")
     assert (row.tx_bps, row.rx_bps, row.tx_packets_ps) == (100e6, 0, 100)
     assert (row.backlog_bytes, row.drops_ps, row.marks_ps) == (1_300_000, 10, 1)
@@ -75,20 +75,20 @@ def test_rates_are_what_the_counters_grew_by() -> None:
     assert (flow.cwnd_bytes, flow.rtt_ms) == (2_100_000, 20.5)
 
 
-def test_a_counter_that_begins_anew_is_no_negative_rate() -> None:
+def test_a_counter_that_restarts_at_zero_gives_no_negative_rate() -> None:
     (row,) = port_rows(AFTER, snapshot(13.0))
     assert (row.tx_bps, row.drops_ps) == (0, 0)
 
 
-def test_what_a_new_flow_has_carried_it_has_carried_since() -> None:
+def test_all_bytes_of_a_new_flow_count_since_the_last_snapshot() -> None:
     (flow,) = flow_rows(snapshot(10.0, flows=()), snapshot(11.0))
     assert flow.tx_bps == FLOW.info["bytes_acked"] * 8
 
 
-def test_a_port_that_was_not_there_has_no_rates_yet() -> None:
+def test_a_new_port_has_no_rates_yet() -> None:
     none = Snapshot(9.0, [])
     (row,) = port_rows(none, AFTER)
-    assert (row.tx_bps, row.is_idle) == (0, False)  # something stands in its queue
+    assert (row.tx_bps, row.is_idle) == (0, False)  # there are packets in its queue
 
 
 def test_the_text_has_a_table_of_ports_and_one_of_flows() -> None:
@@ -104,7 +104,7 @@ def test_the_text_has_a_table_of_ports_and_one_of_flows() -> None:
     assert len(lines) == 7
 
 
-def test_what_is_idle_is_shown_on_request() -> None:
+def test_idle_ports_and_flows_are_shown_on_request() -> None:
     still = snapshot(12.0)
     quiet = text(BEFORE, still, View(), about="")
     assert not any("s1-eth1" in line for line in quiet)
@@ -112,7 +112,7 @@ def test_what_is_idle_is_shown_on_request() -> None:
     assert any("s1-eth1" in line for line in asked)
 
 
-def test_no_more_lines_than_fit() -> None:
+def test_no_more_lines_are_shown_than_fit() -> None:
     flows = [replace(with_info(bytes_acked=n), cookie=n) for n in range(1, 50)]
     for rows in (6, 10, 24, 60, 200):
         lines = text(
