@@ -1,4 +1,4 @@
-"""What our controller says is what the standard says: bytes written by hand from ONF TS-001, TS-006."""
+"""Compare our messages with bytes written by hand from the standards ONF TS-001 and TS-006."""
 
 import pytest
 
@@ -45,18 +45,18 @@ def test_a_hello_names_both_versions() -> None:
         ("06 00 0018 00000001  00ff 0008 00000000  0001 0008 00000010", V13),
     ],
 )
-def test_the_newest_version_of_both_is_spoken(hello: str, version: int | None) -> None:
+def test_the_newest_common_version_is_chosen(hello: str, version: int | None) -> None:
     (message,) = messages(hexes(hello))
     assert openflow.agreed_version(message) == version
 
 
-def test_a_packet_of_version_1_0_names_its_port() -> None:
+def test_a_packet_in_of_version_1_0_has_its_port_in_a_field() -> None:
     body = hexes("ffffffff 0004 0007 00 00 01020304")
     packet = openflow.read_packet_in(Message(V10, Type.PACKET_IN, 0, body))
     assert packet == PacketIn(openflow.NO_BUFFER, 7, hexes("01020304"))
 
 
-def test_a_packet_of_version_1_3_has_its_port_in_a_match() -> None:
+def test_a_packet_in_of_version_1_3_has_its_port_in_a_match() -> None:
     fields = hexes("80000606 000000000001 80000004 00000007")
     length = (4 + len(fields)).to_bytes(2, "big")
     match = hexes("0001") + length + fields
@@ -66,7 +66,7 @@ def test_a_packet_of_version_1_3_has_its_port_in_a_match() -> None:
     assert packet == PacketIn(5, 7, hexes("01020304"))
 
 
-def test_a_packet_from_no_port_is_refused() -> None:
+def test_a_packet_in_without_a_port_is_refused() -> None:
     body = hexes("ffffffff 0004 00 00 0000000000000000 0001 0004 00000000 0000 01020304")
     with pytest.raises(ValueError, match="without a port"):
         openflow.read_packet_in(Message(V13, Type.PACKET_IN, 0, body))
@@ -90,7 +90,7 @@ def test_a_port_that_is_down_or_deleted_is_gone(
 MATCH = Match(7, HERE, THERE)
 
 
-def test_a_flow_of_version_1_0() -> None:
+def test_a_flow_of_version_1_0_is_encoded() -> None:
     assert openflow.add_flow(V10, MATCH, 3, priority=1, idle_s=60) == hexes(
         "01 0e 0050 00000000"
         "003ffff2 0007 000000000001 000000000002 0000 00 00 0000 00 00 0000 00000000 00000000 0000 0000"
@@ -99,7 +99,7 @@ def test_a_flow_of_version_1_0() -> None:
     )
 
 
-def test_a_flow_of_version_1_3() -> None:
+def test_a_flow_of_version_1_3_is_encoded() -> None:
     assert openflow.add_flow(V13, MATCH, 3, priority=1, idle_s=60) == hexes(
         "04 0e 0068 00000000"
         "0000000000000000 0000000000000000 00 00 003c 0000 0001 ffffffff ffffffff ffffffff 0000 0000"
@@ -108,7 +108,7 @@ def test_a_flow_of_version_1_3() -> None:
     )
 
 
-def test_in_version_1_3_a_flow_of_priority_0_sends_what_nothing_matches_to_the_controller() -> None:
+def test_in_version_1_3_a_table_miss_flow_sends_packets_to_the_controller() -> None:
     assert openflow.add_flow(V13, Match(), openflow.CONTROLLER, priority=0) == hexes(
         "04 0e 0050 00000000"
         "0000000000000000 0000000000000000 00 00 0000 0000 0000 ffffffff ffffffff ffffffff 0000 0000"
