@@ -1,4 +1,4 @@
-"""What test_repeats repeats: `python experiment.py SEED` prints what its programs printed."""
+"""Run the experiment of test_repeats: `python experiment.py SEED` prints its programs' output."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ ADDRESSES = "print([hash(id(object())) for _ in range(3)], id(print), {'a', 'b',
 
 
 def main() -> None:
-    # One folder for all runs of a user: its name is part of what programs see.
+    # All runs of a user share one folder, because programs can see its name.
     folder = Path(tempfile.gettempdir()) / f"wanlab-determinism-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     topology = shapes.dumbbell(2, rate="20Mbps", delay="5ms", loss="1%", queue="fq_codel")

@@ -1,4 +1,4 @@
-"""What programs see of the computer's files does not depend on the computer or its user."""
+"""The computer's files look the same to programs on every computer and for every user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def test_a_folder_is_listed_in_the_order_of_names(start: Start, tmp_path: Path) 
     assert listed == [".", "..", *sorted(names)]
 
 
-def test_a_listing_goes_on_while_files_are_removed(start: Start, tmp_path: Path) -> None:
+def test_a_listing_continues_correctly_while_files_are_removed(
+    start: Start, tmp_path: Path
+) -> None:
     (tmp_path / "all").mkdir()
     for number in range(2000):
         (tmp_path / "all" / f"a-rather-long-name-of-a-file-{number}").touch()
@@ -33,7 +35,7 @@ def test_a_listing_goes_on_while_files_are_removed(start: Start, tmp_path: Path)
     assert not (tmp_path / "all").exists()
 
 
-def test_inode_numbers_of_the_computers_files_do_not_depend_on_what_was_used_before(
+def test_inode_numbers_of_the_computers_files_do_not_depend_on_earlier_use(
     start: Start, tmp_path: Path
 ) -> None:
     def listed(folder: Path, *, before: str) -> str:

@@ -28,7 +28,7 @@ SOURCE = Path(wanlab.__file__).parent
 
 def run(python: Path, source: Path, folder: Path) -> str:
     (folder / "program.py").write_text(PROGRAM)
-    command = "$WANLAB_PYTHON program.py; date +%N"
+    command = "$WANLAB_PYTHON program.py && date +%N"
     done = subprocess.run(
         [python, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--", "sh", "-c", command],
         cwd=folder,
@@ -42,7 +42,7 @@ def run(python: Path, source: Path, folder: Path) -> str:
 
 
 def test_two_places_give_the_same_bytes_for_python(tmp_path: Path) -> None:
-    """A copy of wanlab has other times than its compiled modules, which Python then does not use."""
+    """The files of the copy have new times, so Python does not use their compiled modules."""
     folder = tmp_path / "work"
     folder.mkdir()
     expected = run(Path(sys.executable), SOURCE.parent, folder)

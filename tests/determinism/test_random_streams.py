@@ -1,6 +1,6 @@
-"""Each consumer of random numbers has a stream of its own (docs/decisions/0032).
+"""Each consumer of random numbers has its own stream (docs/decisions/0032).
 
-A program that draws more numbers, or a part of the network that draws more, changes nobody else's.
+A program or a part of the network that draws more numbers does not change those of others.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ SYN = "tcp[tcpflags] & tcp-syn != 0"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What depended on random numbers, between h1 and h2."""
+class RandomOutcomes:
+    """Observations between h1 and h2 that depend on random numbers."""
 
     received: tuple[int, ...]
     ports: str
@@ -66,7 +66,7 @@ class Seen:
     address_space: str
 
 
-def look(net: Network) -> Seen:
+def observe(net: Network) -> RandomOutcomes:
     receiver = net["h2"].start(["python3", "-c", RECEIVE])
     net.run_until("3s")
     net["h1"].run(["python3", "-c", SEND])
@@ -82,7 +82,7 @@ def look(net: Network) -> Seen:
     address_space = net["h1"].run("cat /proc/self/maps | tail -3").output
     sequence_numbers = tuple(re.findall(r"seq (\d+)", capture.output))
     assert len(sequence_numbers) >= 16
-    return Seen(received, ports, sequence_numbers, drawn, address_space)
+    return RandomOutcomes(received, ports, sequence_numbers, drawn, address_space)
 
 
 def single(hosts: int, **words: object) -> Topology:
@@ -90,26 +90,26 @@ def single(hosts: int, **words: object) -> Topology:
 
 
 @pytest.fixture(scope="module")
-def undisturbed() -> Seen:
+def undisturbed() -> RandomOutcomes:
     with Network(single(3), seed=1) as net:
-        return look(net)
+        return observe(net)
 
 
 @pytest.mark.parametrize("size", [8, 8000])
 @pytest.mark.parametrize("node", ["h1", "h3", "root"])
 def test_a_program_that_draws_more_changes_nothing(
-    start: Start, undisturbed: Seen, node: str, size: int
+    start: Start, undisturbed: RandomOutcomes, node: str, size: int
 ) -> None:
     net = start(single(3), seed=1)
     program = net.root if node == "root" else net[node]
     program.run(
         f"head -c {size} /dev/urandom | md5sum; mktemp; mktemp; cat /proc/sys/kernel/random/uuid"
     )
-    seen = look(net)
+    seen = observe(net)
     assert seen.received == undisturbed.received
     assert seen.ports == undisturbed.ports
     assert seen.sequence_numbers == undisturbed.sequence_numbers
-    if node != "h1":  # there, programs are counted
+    if node != "h1":  # in h1 itself, the number of started programs matters
         assert seen == undisturbed
 
 
@@ -125,18 +125,18 @@ def test_a_process_that_draws_more_changes_no_other_process(start: Start) -> Non
 
 
 def test_further_hosts_change_nothing(start: Start) -> None:
-    """As long as their packets do not pass the same ports."""
+    """This holds as long as their packets do not pass the same ports."""
     pair = single(2)
     others = Topology(
         nodes=(Host("a1"), Host("z1"), Switch("s0")),
         links=(link("a1", "s0", loss="5%", delay="2ms"), link("s0", "z1", rate="1Mbps")),
     )
     both = Topology(nodes=(*pair.nodes, *others.nodes), links=(*others.links, *pair.links))
-    assert look(start(both, seed=1)) == look(start(pair, seed=1))
+    assert observe(start(both, seed=1)) == observe(start(pair, seed=1))
 
 
 def test_a_plan_that_is_performed_in_parts_changes_nothing(
-    start: Start, undisturbed: Seen, monkeypatch: pytest.MonkeyPatch
+    start: Start, undisturbed: RandomOutcomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime, "PART", 3)
     net = Network(single(3), seed=1)
@@ -147,13 +147,15 @@ def test_a_plan_that_is_performed_in_parts_changes_nothing(
         assert progress == sorted(progress)
         assert {of for _, of in progress} == {len(net.plan)}
         assert progress[-1] == (len(net.plan), len(net.plan))
-        assert look(net) == undisturbed
+        assert observe(net) == undisturbed
 
 
-def test_other_traffic_changes_no_port(start: Start, undisturbed: Seen) -> None:
+def test_other_traffic_does_not_change_a_ports_losses(
+    start: Start, undisturbed: RandomOutcomes
+) -> None:
     net = start(single(3), seed=1)
     net["h3"].start("ping -c 600 -i 0.01 h2", merge_stderr=True)
-    seen = look(net)
+    seen = observe(net)
     assert (seen.ports, seen.drawn) == (undisturbed.ports, undisturbed.drawn)
 
 
@@ -170,15 +172,15 @@ def behind(queue: str) -> Topology:
 
 @pytest.mark.parametrize("queue", ["fq_codel", "sfq", "pie", "red"])
 def test_variants_of_a_network_see_the_same_losses(start: Start, queue: str) -> None:
-    one = look(start(behind("fifo"), seed=1))
-    other = look(start(behind(queue), seed=1))
+    one = observe(start(behind("fifo"), seed=1))
+    other = observe(start(behind(queue), seed=1))
     assert len(one.received) < 490
     assert other.received == one.received
     assert other.ports == one.ports
 
 
-def test_more_loss_includes_the_same_losses(start: Start) -> None:
-    """Also with jitter, which needs random numbers for the packets that arrive alone."""
+def test_a_higher_loss_rate_includes_the_same_losses(start: Start) -> None:
+    """With jitter, too, which draws random numbers only for packets that are not lost."""
 
     def received(**words: str) -> set[int]:
         topology = Topology(
@@ -189,20 +191,20 @@ def test_more_loss_includes_the_same_losses(start: Start) -> None:
         net["h1"].run(  # no lost request is repeated
             f"ip neigh replace 10.0.0.2 lladdr {net.port('h2-eth0').mac} dev h1-eth0"
         )
-        return set(look(net).received)
+        return set(observe(net).received)
 
     one = received(loss="2%", delay="2ms")
     assert received(loss="6%", delay="2ms") < one
     assert received(loss="2%", delay="2ms", jitter="1ms") == one
 
 
-def test_another_seed_changes_everything(start: Start, undisturbed: Seen) -> None:
-    other = look(start(single(3), seed=2))
+def test_another_seed_changes_everything(start: Start, undisturbed: RandomOutcomes) -> None:
+    other = observe(start(single(3), seed=2))
     for name in ("received", "ports", "sequence_numbers", "drawn", "address_space"):
         assert getattr(other, name) != getattr(undisturbed, name), name
 
 
-def test_an_experiment_that_is_repeated_in_one_machine_sees_other_losses(start: Start) -> None:
+def test_an_experiment_that_is_repeated_in_one_machine_has_other_losses(start: Start) -> None:
     net = start(shapes.single(2), seed=1)
 
     def received() -> str:

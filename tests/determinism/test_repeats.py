@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).parent / "experiment.py"
 
 
 def run(seed: int = 1, **environment: str) -> bytes:
-    """Everything that the experiment printed, in a process of its own."""
+    """Run the experiment in a new process; return its output."""
     paths = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, str(PROGRAM), str(seed)],
@@ -62,7 +62,7 @@ def under_load() -> Iterator[None]:
 
 
 def parts(output: bytes) -> dict[bytes, bytes]:
-    """What each program printed, by the line above it."""
+    """Split the output by program, using the line above each program's output."""
     found = output.split(b"\n=== ")[1:]
     return dict(part.split(b"\n", 1) for part in found)
 
@@ -93,7 +93,7 @@ def test_our_own_environment_changes_nothing() -> None:
 
 
 def test_installation_paths_change_no_random_number(tmp_path: Path) -> None:
-    """A machine makes the way to its working folder, in memory, before the network is there."""
+    """A machine makes the parents of its working folder, in memory, before it has a network."""
 
     def instants(folder: Path) -> str:
         folder.mkdir(parents=True)
