@@ -6,7 +6,7 @@ from dev.checks import CHECKS, Outcome, report, require_tools
 from dev.errors import DevError
 
 
-def test_what_failed_is_shown_in_full_before_the_summary() -> None:
+def test_failed_checks_are_shown_in_full_before_the_summary() -> None:
     outcomes = [
         Outcome("ruff check", 0, 0.1, ("All checks passed!",)),
         Outcome("mypy --strict", 1, 12.3, ("x.py:1: error: no", "Found 1 error")),
@@ -28,13 +28,13 @@ def test_a_tool_that_is_missing_is_an_error(tmp_path: Path) -> None:
         require_tools(tmp_path)
 
 
-def test_no_tool_is_missing_when_all_are_there(tmp_path: Path) -> None:
+def test_no_tool_is_missing_when_all_are_installed(tmp_path: Path) -> None:
     for _, command in CHECKS:
         (tmp_path / command[0]).touch()
     require_tools(tmp_path)
 
 
-def test_a_registry_out_of_reach_does_not_hide_what_the_other_checks_found(
+def test_an_unreachable_registry_does_not_hide_the_other_checks_results(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:

@@ -10,7 +10,7 @@ from dev.setup import PAGE, Scope
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_without_a_word_all_words_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_all_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     words = ["setup", "demo", "test", "check", "bench", "kernel", "ui", "wheel", "docs"]
@@ -18,12 +18,12 @@ def test_without_a_word_all_words_are_listed(capsys: pytest.CaptureFixture[str])
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 
 
-def test_a_word_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["tset"]) == 2
     assert "unknown command 'tset' (did you mean test?)" in capsys.readouterr().err
 
 
-def test_the_front_end_is_built_by_what_sets_up_and_its_size_is_said(
+def test_the_front_end_is_built_by_setup_and_its_size_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     done: list[Scope] = []
@@ -46,14 +46,14 @@ def test_an_interruption_leaves_one_line(
     assert capsys.readouterr().err == "dev: interrupted; run ./dev setup again to continue\n"
 
 
-def test_arguments_that_a_word_does_not_take_are_refused(
+def test_arguments_of_a_command_without_arguments_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert command.main(["check", "--fast"]) == 1
     assert capsys.readouterr().err == "dev: ./dev check takes no arguments: '--fast'\n"
 
 
-def test_an_unknown_benchmark_is_answered_with_those_there_are(
+def test_the_error_for_an_unknown_benchmark_lists_all_benchmarks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "start.py").write_text('"""A network starts in no time.\n\nMore."""\n')
@@ -64,10 +64,10 @@ def test_an_unknown_benchmark_is_answered_with_those_there_are(
     assert caught.value.hint.split() == ["start", "A", "network", "starts", "in", "no", "time."]
 
 
-def test_everything_that_there_is_to_read_is_there() -> None:
+def test_all_listed_documents_exist() -> None:
     assert [path for path, _ in command.DOCUMENTS if not (ROOT / path).exists()] == []
 
 
-def test_the_command_itself_lists_its_words() -> None:
+def test_the_program_lists_its_commands() -> None:
     done = subprocess.run([ROOT / "dev"], capture_output=True, text=True, check=True)
     assert done.stdout == command.usage() + "\n"

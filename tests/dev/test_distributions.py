@@ -1,4 +1,4 @@
-"""The scripts that try wanlab on fresh systems say what they lack before they start."""
+"""The scripts that test wanlab on fresh systems report missing requirements before they start."""
 
 from __future__ import annotations
 

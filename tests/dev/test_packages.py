@@ -26,16 +26,18 @@ linux-source-6.12 | 6.12.117-1~deb12u1 | http://archive.example bookworm-securit
 SOURCE = packages.KERNEL_SOURCE
 
 
-def test_what_dpkg_does_not_show_as_installed_is_missing() -> None:
+def test_packages_that_dpkg_does_not_show_as_installed_are_missing() -> None:
     names = ["bc", "iproute2", "kmod", "flex", "iperf3", "bison", "gcc"]
     assert packages.names_missing(names, DPKG) == ["kmod", "flex", "bison", "gcc"]
 
 
-def test_nothing_is_missing_when_all_is_there() -> None:
+def test_nothing_is_missing_when_all_packages_are_installed() -> None:
     assert packages.names_missing(["bc", "iperf3"], DPKG) == []
 
 
-def test_a_system_without_dpkg_is_judged_by_its_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dpkg_packages_are_recognised_by_their_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("shutil.which", lambda name, path=None: "/x" if name == "sh" else None)
     there = packages.Package("dash", "sh")
     wanted = [there, packages.Package("nowhere", "wanlab-nowhere"), packages.Package("f", "/no/x")]
@@ -44,7 +46,7 @@ def test_a_system_without_dpkg_is_judged_by_its_programs(monkeypatch: pytest.Mon
     assert packages.missing(libraries) == ["a"]
 
 
-def test_checks_of_the_page_install_what_node_needs_and_the_demo_does_not() -> None:
+def test_checks_of_the_page_install_node_and_the_demo_does_not() -> None:
     def names(**scope: bool) -> list[str]:
         return [package.name for package in packages.wanted(**scope)]
 
@@ -81,14 +83,14 @@ def test_the_source_is_installed_in_a_version_that_the_recipe_knows(
     assert packages.choose_version(SOURCE, versions, MADISON) == chosen
 
 
-def test_the_demo_of_a_kernel_that_is_there_needs_no_compiler() -> None:
+def test_the_demo_with_an_existing_kernel_needs_no_compiler() -> None:
     names = {package.name for package in packages.wanted(kernel=True, build=False, tests=False)}
     assert "iproute2" in names
     assert names & {"gcc", "flex", SOURCE} == set()
 
 
 @pytest.mark.parametrize("system", ["debian", "ubuntu"])
-def test_what_only_debian_has_is_asked_of_debian_only(
+def test_packages_that_only_debian_has_are_installed_on_debian_only(
     monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
     monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
@@ -103,8 +105,9 @@ def test_checks_of_style_need_neither_kernel_nor_its_tools() -> None:
     assert names <= {"python3-venv", "libatomic1"}
 
 
-def test_all_that_the_kernels_build_asks_for_gets_installed() -> None:
-    always_there = {"tar", "gzip", "mawk"}  # every Debian has them ("essential", or required)
+def test_all_packages_that_the_kernels_build_needs_are_installed() -> None:
+    # Every Debian has these packages ("essential" or "required").
+    always_there = {"tar", "gzip", "mawk"}
     wanted = {package.name for package in packages.TO_BUILD}
     assert set(PROGRAMS.values()) - always_there - wanted == set()
 
@@ -116,7 +119,7 @@ def test_packages_are_counted(number: int, text: str) -> None:
     assert packages.count(range(number)) == text
 
 
-def test_an_administrator_gets_one_line_to_type() -> None:
+def test_users_without_root_get_one_line_for_their_administrator() -> None:
     line = packages.install_command(["kmod", "flex"])
     assert "\n" not in line
     update, install = line.split(" && ")

@@ -50,7 +50,7 @@ def test_long_output_is_cut_outside_a_terminal() -> None:
     assert max(map(len, lines)) <= 100
 
 
-def test_on_a_terminal_one_line_is_written_over() -> None:
+def test_on_a_terminal_one_line_is_overwritten() -> None:
     stream, clock = Terminal(), Clock()
     progress = Progress("work", stream, clock)
     progress.take("one\n")
@@ -60,7 +60,7 @@ def test_on_a_terminal_one_line_is_written_over() -> None:
     assert stream.getvalue() == "\r\x1b[Kwork: 0 s  one\r\x1b[Kwork: done (3 s)\n"
 
 
-def test_what_is_done_at_once_is_not_worth_a_line() -> None:
+def test_a_command_that_ends_at_once_prints_no_line() -> None:
     stream, clock = io.StringIO(), Clock()
     progress = Progress("work", stream, clock)
     clock.now += 0.9
@@ -76,7 +76,7 @@ def test_output_may_come_in_pieces_of_any_size() -> None:
     assert progress.lines == ["10%", "100%", "done"]
 
 
-def test_a_command_that_fails_shows_the_end_of_what_it_said(tmp_path: Path) -> None:
+def test_the_end_of_a_failed_commands_output_is_shown(tmp_path: Path) -> None:
     program = "print(*range(100), sep='\\n'); raise SystemExit(3)"
     with pytest.raises(DevError) as caught:
         run("counting", [sys.executable, "-c", program], folder=tmp_path)
@@ -84,11 +84,11 @@ def test_a_command_that_fails_shows_the_end_of_what_it_said(tmp_path: Path) -> N
     assert caught.value.hint.split() == [str(number) for number in range(100 - TAIL_LINES, 100)]
 
 
-def test_a_command_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_command_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DevError, match="cannot start wanlab-nowhere: No such file"):
         run("it", ["wanlab-nowhere"], folder=tmp_path)
 
 
-def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
+def test_the_last_line_needs_no_newline(tmp_path: Path) -> None:
     program = "import sys; sys.stdout.write('a\\nb')"
     assert run_quietly("it", [sys.executable, "-c", program], folder=tmp_path) == (0, ["a", "b"])

@@ -14,9 +14,9 @@ from dev.setup import Missing
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What was done, in order, instead of doing it."""
+    """Replace the steps of setup by entries in a list, which is returned."""
     steps: list[str] = []
-    monkeypatch.setattr(setup, "ROOT", tmp_path)  # nobody else locks this folder
+    monkeypatch.setattr(setup, "ROOT", tmp_path)  # no other process locks this folder
     monkeypatch.setattr(packages, "install", lambda names, versions: steps.append(f"apt {names}"))
     monkeypatch.setattr(venv, "install", lambda *, development: steps.append("venv"))
     monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
@@ -64,7 +64,7 @@ def test_the_second_time_nothing_is_done_and_setup_says_so(
     assert capsys.readouterr().err.startswith("setup: nothing to do (")
 
 
-def test_the_demo_does_not_install_tools_for_a_kernel_that_is_there(
+def test_the_demo_does_not_install_build_tools_if_there_is_a_kernel(
     monkeypatch: pytest.MonkeyPatch, done: list[str]
 ) -> None:
     on_a_computer(monkeypatch, lacks=["gcc"], venv_is_made=True, image="kernel 6.12.1 (abc)")
@@ -102,7 +102,7 @@ def test_the_demo_needs_neither_the_page_nor_the_programs_of_the_tests(
 
 @pytest.fixture
 def failing_page(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> list[str]:
-    """A computer with everything but the page, where npm's registry is out of reach."""
+    """Simulate a computer where only the page is missing and npm's registry is out of reach."""
 
     def fail() -> None:
         raise DevError("npm ci failed (exit status 1): node npm-cli.js ci", "  ECONNREFUSED")
@@ -127,7 +127,7 @@ def test_tests_run_without_the_page_and_say_why_some_are_skipped(
     failing_page: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class StartedError(Exception):
-        """Instead of pytest."""
+        """Raised instead of starting pytest."""
 
     def become(words: list[str]) -> None:
         raise StartedError(*words)
@@ -143,14 +143,14 @@ def test_tests_run_without_the_page_and_say_why_some_are_skipped(
 
 
 @pytest.mark.parametrize("name", ["ui", "wheel"])
-def test_what_consists_of_the_page_does_not_go_on_without_it(
+def test_commands_that_need_the_page_fail_without_it(
     name: str, failing_page: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("dev.wheel.build")
     assert command.main([name]) == 1
 
 
-def test_the_tests_of_the_page_are_skipped_with_the_reason_that_there_is_none() -> None:
+def test_the_tests_of_a_missing_page_are_skipped_with_the_reason() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ui/test_pages.py"],
         cwd=ROOT,
@@ -164,12 +164,12 @@ def test_the_tests_of_the_page_are_skipped_with_the_reason_that_there_is_none() 
     assert "3 skipped" in ran.stdout
 
 
-def test_what_will_be_done_names_the_exact_command() -> None:
+def test_the_announcement_contains_the_exact_command() -> None:
     lines = Missing(packages=("kmod", "flex")).describe()
     assert lines[1].strip() == "apt-get install --no-install-recommends -y kmod flex"
 
 
-def test_nothing_missing_is_nothing_to_describe() -> None:
+def test_nothing_is_announced_if_nothing_is_missing() -> None:
     assert not Missing()
     assert Missing().describe() == []
 

@@ -13,20 +13,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("file", ["package.json", "package-lock.json", "src/App.tsx"])
-def test_a_changed_source_asks_for_a_new_build(folder: Path, file: str) -> None:
+def test_a_changed_source_requires_a_new_build(folder: Path, file: str) -> None:
     before = ui.source_stamp(folder)
     (folder / file).write_text("other")
     assert ui.source_stamp(folder) != before
 
 
-def test_a_renamed_source_asks_for_a_new_build(folder: Path) -> None:
+def test_a_renamed_source_requires_a_new_build(folder: Path) -> None:
     before = ui.source_stamp(folder)
     (folder / "src" / "App.tsx").rename(folder / "src" / "Page.tsx")
     assert ui.source_stamp(folder) != before
 
 
 @pytest.mark.parametrize("file", ["src/units.test.ts", "node_modules/vite/index.js"])
-def test_tests_and_packages_are_not_part_of_what_is_built(folder: Path, file: str) -> None:
+def test_changes_of_tests_and_packages_require_no_new_build(folder: Path, file: str) -> None:
     before = ui.source_stamp(folder)
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text("other")
@@ -41,7 +41,7 @@ def test_packages_are_installed_again_only_when_their_list_changed(folder: Path)
     assert ui.lock_stamp(folder) != before
 
 
-def test_the_size_is_that_of_compressed_texts_and_of_other_files_as_they_are(
+def test_the_size_counts_texts_compressed_and_other_files_as_they_are(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "index.js").write_text("a" * 100_000)
@@ -53,7 +53,7 @@ def test_the_size_is_that_of_compressed_texts_and_of_other_files_as_they_are(
 def test_npm_trusts_the_certificates_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A registry behind a proxy that signs with a certificate of its own is reached."""
+    """Otherwise a registry behind a proxy with its own certificate could not be reached."""
     monkeypatch.delenv(ui.CERTIFICATES_VARIABLE, raising=False)
     monkeypatch.setattr(ui, "node", lambda: tmp_path / "bin" / "node")
     monkeypatch.setattr(ui, "CERTIFICATES", tmp_path / "none.crt")

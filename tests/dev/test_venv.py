@@ -21,7 +21,7 @@ def test_equal_inputs_have_an_equal_stamp(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["pyproject.toml", "constraints.txt"])
-def test_the_stamp_changes_with_what_is_asked_for(checkout: Path, file: str) -> None:
+def test_the_stamp_changes_with_the_requirements(checkout: Path, file: str) -> None:
     before = stamp(checkout)
     (checkout / file).write_text("numpy==2.4.7\n")
     assert stamp(checkout) != before
@@ -44,13 +44,13 @@ def test_a_text_that_moves_from_one_file_to_the_other_changes_the_stamp(checkout
     assert stamp(checkout) != before
 
 
-def test_a_folder_without_a_stamp_is_not_whole(tmp_path: Path) -> None:
+def test_an_environment_without_a_stamp_is_incomplete(tmp_path: Path) -> None:
     assert venv.read_stamp(tmp_path) is None
     (tmp_path / venv.STAMP).write_text("abc")
     assert venv.read_stamp(tmp_path) == "abc"
 
 
-def test_pip_takes_the_constraints_and_the_tools_of_developers(tmp_path: Path) -> None:
+def test_pip_gets_the_constraints_and_the_developers_tools(tmp_path: Path) -> None:
     command = venv.pip_command(tmp_path, development=True)
     assert command[:4] == [str(tmp_path / "bin" / "python"), "-m", "pip", "install"]
     assert command[-4:] == ["-c", str(CONSTRAINTS), "-e", f"{ROOT}[dev]"]
