@@ -1,4 +1,4 @@
-"""`examples/traces/make.py` as its users run it."""
+"""Run `examples/traces/make.py` as its users do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links between Markdown files lead somewhere, and blocks of Python in them are Python."""
+"""Links between Markdown files work, and their code blocks of Python compile."""
 
 import ast
 import re
@@ -17,19 +17,19 @@ HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 
 def pages() -> list[Path]:
-    """All Markdown files of this checkout."""
+    """Return all Markdown files of this checkout."""
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*.md"))
     return sorted(path for path in found if not NOT_OURS & set(path.parts))
 
 
 def links(text: str) -> list[str]:
-    """Targets of all links, but for those in code."""
+    """Return the targets of all links outside code."""
     prose = CODE.sub("", FENCE.sub("", text))
     return LINK.findall(prose) + REFERENCE.findall(prose)
 
 
 def anchors(text: str) -> set[str]:
-    """What a link may name after `#`: headings, as web pages of repositories name them."""
+    """Return the anchors of all headings, in the form that GitHub gives them."""
     plain = (
         re.sub(r"[^\w\- ]", "", title.lower()) for title in HEADING.findall(FENCE.sub("", text))
     )
@@ -37,7 +37,7 @@ def anchors(text: str) -> set[str]:
 
 
 def problem_with(link: str, page: Path) -> str | None:
-    """Why a link leads nowhere; None if it leads somewhere, or out of this checkout."""
+    """Return why a link is broken; None if it works or leads to the web."""
     if re.match(r"[a-z]+:", link):
         return None
     place, _, anchor = link.partition("#")
@@ -52,14 +52,14 @@ def problem_with(link: str, page: Path) -> str | None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_no_link_is_broken(page: Path) -> None:
     found = links((ROOT / page).read_text("utf-8"))
     problems = (problem_with(link, ROOT / page) for link in found)
     assert [problem for problem in problems if problem] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_blocks_of_python_are_python(page: Path) -> None:
+def test_code_blocks_of_python_compile(page: Path) -> None:
     for language, block in FENCE.findall((ROOT / page).read_text("utf-8")):
         if language == "python":
             ast.parse(block, str(page))
@@ -86,7 +86,7 @@ def test_links_are_found_outside_code_only() -> None:
         ("there.md#gone", "there.md#gone: there is no such heading"),
     ],
 )
-def test_a_link_that_leads_nowhere_is_found(tmp_path: Path, link: str, problem: str | None) -> None:
+def test_a_broken_link_is_found(tmp_path: Path, link: str, problem: str | None) -> None:
     (tmp_path / "there.md").write_text("# What it is (not)\n")
     page = tmp_path / "page.md"
     page.write_text("## Here\n")

@@ -24,11 +24,11 @@ def test_the_first_program_runs(
     assert "3 packets transmitted, 3 received, 0% packet loss" in printed
     lines = iperf3_text.parse(printed[printed.index("Connecting to host") :])
     mbps = [line.bits_per_second / 1e6 for line in lines if not line.role]
-    # A tenth of the rate from the fifth second on; what was in the queue then has to leave first.
+    # The rate drops to a tenth in the fifth second, but the packets queued by then leave first.
     assert [rate > 80 for rate in mbps[:5]] == [True] * 5
     assert [rate < 20 for rate in mbps[-3:]] == [True] * 3
 
 
-def test_every_verb_is_named() -> None:
+def test_every_command_is_named() -> None:
     text = README.read_text()
     assert [verb for verb in VERBS if f"    wanlab {verb}" not in text] == []

@@ -1,4 +1,4 @@
-"""docs/record.md describes all of the format, and nothing else."""
+"""docs/record.md describes the whole format and nothing else."""
 
 import json
 import re
@@ -34,12 +34,12 @@ def test_every_unit_is_named() -> None:
         assert f"`{unit}`" in section("Tables")
 
 
-def test_the_version_is_the_one_described() -> None:
+def test_the_page_describes_the_current_version() -> None:
     assert f"This page describes format **{FORMAT}**." in PAGE
     assert f"\n| {FORMAT} | since" not in PAGE
     assert re.search(rf"^\| {FORMAT} \|", section("Versions of the format"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["pandas.read_parquet", "polars.read_parquet", "to_arrow"])
-def test_other_programs_are_told_how(name: str) -> None:
+def test_the_page_shows_how_to_read_a_record_with_other_programs(name: str) -> None:
     assert name in section("Reading one")

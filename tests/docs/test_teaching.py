@@ -1,4 +1,4 @@
-"""The program on the page for instructors runs as printed, and the page names what there is."""
+"""The program on the page for instructors runs as printed, and the units on the page exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "teaching.md"
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The program that the page prints."""
+    """Write the program that the page shows to a file."""
     found = re.findall(r"```python\n(# seeds.py:.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     assert len(found) == 1
     path = tmp_path / "seeds.py"
@@ -34,7 +34,7 @@ def table(program: Path, names: str) -> str:
     return done.stdout.decode()
 
 
-def test_every_student_has_a_seed_and_always_the_same(program: Path, tmp_path: Path) -> None:
+def test_every_student_always_gets_the_same_seed(program: Path, tmp_path: Path) -> None:
     names = "Ada Lovelace\nAnna Müller\n\nDoe, Jane\n"
     (tmp_path / "seeds.csv").write_text(table(program, names), encoding="utf-8")
     students = submissions.read_students(tmp_path / "seeds.csv")
@@ -44,7 +44,7 @@ def test_every_student_has_a_seed_and_always_the_same(program: Path, tmp_path: P
     assert table(program, names) == table(program, names)
 
 
-def test_the_units_that_the_page_names_are_there() -> None:
+def test_the_units_that_the_page_names_exist() -> None:
     text = PAGE.read_text(encoding="utf-8")
     named = set(re.findall(r"wanlab lab (?:show|start|run|check|hand-in) (\w+)", text)) - {"all"}
     assert named

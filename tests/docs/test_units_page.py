@@ -1,4 +1,4 @@
-"""docs/units.md and the example unit: what they say is what `wanlab lab new` writes."""
+"""Compare docs/units.md and the example unit with the output of `wanlab lab new`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def test_the_example_is_what_is_written_for_a_new_unit(tmp_path: Path) -> None:
+def test_the_example_is_the_template_of_a_new_unit(tmp_path: Path) -> None:
     new_unit.write("slow-link", tmp_path)
     assert files(ROOT / "examples" / "units") == files(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The page "Walk through wanlab in 30 minutes" is true: its commands print what it shows.
+"""The commands on the page "Walk through wanlab in 30 minutes" print what the page shows.
 
 pytest tests/docs/test_walkthrough.py --accept      writes today's output into the page
 """
@@ -31,7 +31,7 @@ class Session:
         self.shown: list[str] = []
 
     def transcript(self, folder: Path) -> list[str]:
-        """Run the command and return its output, with the typed lines where they were typed."""
+        """Run the command and return its output, with the typed lines at their prompts."""
         done = subprocess.run(
             self.command,
             shell=True,
@@ -64,7 +64,7 @@ def sessions_of(block: str) -> list[Session]:
 
 
 def agrees(shown: list[str], printed: list[str]) -> bool:
-    """Whether the output is what the page shows; a line "..." stands for any lines."""
+    """Return whether the output is as the page shows it; a line "..." stands for any lines."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == LEFT_OUT else re.escape(line) + r"\n" for line in shown
     )
@@ -72,7 +72,7 @@ def agrees(shown: list[str], printed: list[str]) -> bool:
 
 
 def accepted(session: Session, printed: list[str]) -> list[str]:
-    """The output as the page should show it: what it leaves out at the ends stays left out."""
+    """Return the new output for the page; parts left out at its ends stay left out."""
     shown = session.shown
     if shown == [LEFT_OUT]:
         return shown
@@ -84,7 +84,7 @@ def accepted(session: Session, printed: list[str]) -> list[str]:
 
 
 def blocks(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """The page's blocks, each with the text before it."""
+    """Yield the page's blocks, each with the text before it."""
     for match in BLOCK.finditer(text):
         yield match, text[: match.start()]
 
