@@ -1,4 +1,4 @@
-"""A part of what `./dev bench fidelity` measures: each figure is in the range that theory gives.
+"""Test a part of `./dev bench fidelity`: each figure is in the range that theory gives.
 
 The ranges stand where the figures are made (bench/effects). On virtual time a figure is the same in each
 run, so a test that passes once passes always, until a kernel changes.
@@ -37,15 +37,15 @@ def test_a_round_trip_takes_as_long_as_its_links() -> None:
 
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
 @pytest.mark.parametrize("by", ["tbf", "line"])
-def test_goodput_is_what_headers_allow(by: rates.By, wire: Wire) -> None:
+def test_goodput_is_the_rate_without_headers(by: rates.By, wire: Wire) -> None:
     assert unmet(rates.goodput(wire, rates.Limit(by, "20Mbps", "3s", "2s"))) == []
 
 
-def test_a_bucket_lets_its_burst_out_at_once_and_the_rest_at_its_rate() -> None:
+def test_a_token_bucket_sends_its_burst_at_once_and_the_rest_at_its_rate() -> None:
     assert unmet([*shapers.burst(), *shapers.latency(), *shapers.htb_rate()]) == []
 
 
-def test_what_is_measured_twice_is_equal() -> None:
+def test_repeated_measurements_are_equal() -> None:
     assert shapers.latency() == shapers.latency()
 
 
@@ -53,15 +53,15 @@ def test_jitter_follows_the_table_that_tc_sent() -> None:
     assert unmet(distributions.normal()) == []
 
 
-def test_losses_come_in_the_bursts_that_were_asked_for() -> None:
+def test_losses_come_in_bursts_of_the_requested_length() -> None:
     assert unmet(impairments.gilbert(seeds=[1])) == []
 
 
-def test_reno_gets_through_what_rounds_of_whole_packets_say() -> None:
+def test_the_throughput_of_reno_follows_the_model_of_rounds() -> None:
     assert unmet(losses.reno(losses.Path(10, 0.01, 100))) == []
 
 
-def test_a_small_buffer_fills_the_part_of_the_line_that_a_sawtooth_fills() -> None:
+def test_utilisation_with_a_small_buffer_is_that_of_a_sawtooth() -> None:
     assert unmet(buffers.filled("reno", 0.1, buffers.utilisation(0.1), window="50s")) == []
 
 

@@ -1,4 +1,4 @@
-"""docs/fidelity.md has the tables that the benchmark writes."""
+"""docs/fidelity.md contains the tables that the benchmark writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_each_group_has_its_table(group: str) -> None:
     assert rows(group)
 
 
-def test_there_are_figures_enough_and_what_is_not_met_has_a_section() -> None:
+def test_there_are_enough_figures_and_each_unmet_one_has_a_section() -> None:
     all_rows = [row for group in GROUPS for row in rows(group)]
     assert len(all_rows) >= 25
     assert [row for row in all_rows if "not met" in row] == []
@@ -33,7 +33,7 @@ def test_the_page_says_which_kernel_was_measured() -> None:
     assert re.search(r"kernel\s+manifest\s+`[0-9a-f]{64}`", TEXT)
 
 
-def test_a_refreshed_page_keeps_everything_else(tmp_path: Path) -> None:
+def test_refreshing_the_page_keeps_everything_else(tmp_path: Path) -> None:
     there = tmp_path / "page.md"
     there.write_text("before\n<!-- a -->\nold\n<!-- /a -->\nafter <!-- b -->\n<!-- /b -->\n")
     figure = near("x", "kernel", 2.0, 2.001, within=0.01, unit="ms")
@@ -44,7 +44,7 @@ def test_a_refreshed_page_keeps_everything_else(tmp_path: Path) -> None:
     )
 
 
-def test_another_kernel_is_compared_with_the_page_of_the_default_one(tmp_path: Path) -> None:
+def test_another_kernel_is_compared_with_the_default_kernels_page(tmp_path: Path) -> None:
     default, there = tmp_path / "fidelity.md", tmp_path / "kernels.md"
     default.write_text(page.markdown([near("x", "kernel", 2.0, 2.001, within=0.01, unit="ms")]))
     figures = [
@@ -84,6 +84,6 @@ def test_a_figure_with_a_flaw_is_not_met() -> None:
 
 
 def test_a_fraction_may_be_four_standard_deviations_off() -> None:
-    """Of 10,000 with 50 %, one is 0.5 %."""
+    """With 10,000 samples at 50 %, one standard deviation is 0.5 %."""
     figure = binomial("x", "qdisc", 0.5, 5200, 10_000)
     assert (figure.theory, figure.measured, figure.least, figure.most) == (50, 52, 48, 52)

@@ -1,4 +1,4 @@
-"""The formulas that docs/fidelity.md measures against, where they are known otherwise."""
+"""Check the formulas behind docs/fidelity.md against independently known values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from effects.impairments import correlated_distribution, correlated_loss
 from effects.losses import PATHS, RANDOM_LOSSES, Path, mathis_bps, pftk_bps, rounds_constant
 
 
-def test_a_buffer_of_one_product_or_more_fills_the_line() -> None:
+def test_a_buffer_of_at_least_one_bdp_fills_the_line() -> None:
     assert [utilisation(buffer) for buffer in (1.0, 2.0, 10.0)] == [1.0, 1.0, 1.0]
 
 
 def test_without_a_buffer_three_quarters_of_the_line_are_used() -> None:
-    """The mean of a sawtooth from a half to one."""
+    """This is the mean of a sawtooth between a half and one."""
     assert utilisation(0.0) == 0.75
 
 
@@ -27,7 +27,7 @@ def test_rounds_come_close_to_mathis_when_losses_are_rare() -> None:
 
 
 def test_pftk_without_timeouts_is_the_square_root_of_three_halves() -> None:
-    """A very long RTT makes timeouts of 200 ms nothing, very rare losses those that last."""
+    """With a long RTT and rare losses, timeouts of 200 ms and longer ones are negligible."""
     path = Path(rtt_ms=100_000, loss=1e-8, seconds=0)
     assert pftk_bps(path) / mathis_bps(path) == pytest.approx(1.5**0.5 / RANDOM_LOSSES, rel=0.001)
 
@@ -36,8 +36,8 @@ def test_pftk_is_below_mathis() -> None:
     assert [path for path in PATHS if pftk_bps(path) >= mathis_bps(path)] == []
 
 
-def test_correlated_losses_are_as_often_as_dice_say() -> None:
-    """4,000,000 throws of netem's rule, a half and 10 %; see the standard deviations."""
+def test_the_rate_of_correlated_losses_agrees_with_a_simulation() -> None:
+    """Compare with netem's rule, applied to 4,000,000 random numbers at 10 % and 50 %."""
     dice = np.random.default_rng(1)
     fresh = dice.random((1000, 4000))
     last, below = fresh[0], np.zeros(2)
@@ -54,7 +54,7 @@ def test_a_distribution_function_goes_from_0_to_1() -> None:
     assert (np.diff(f) >= -1e-9).all()
 
 
-def test_distances_of_samples_are_those_that_one_can_see() -> None:
+def test_kolmogorov_smirnov_distances_of_obvious_samples_are_right() -> None:
     four = np.array([0.1, 0.2, 0.3, 0.4])
     assert ks_distance(four, four) == 0.0
     assert ks_distance(four, four + 1) == 1.0
@@ -62,7 +62,7 @@ def test_distances_of_samples_are_those_that_one_can_see() -> None:
     assert ks_distance_to(four, lambda x: x) == pytest.approx(0.6)
 
 
-def test_jains_index_is_1_for_equals_and_one_nth_for_a_tyrant() -> None:
+def test_jains_index_is_1_for_equal_flows_and_one_nth_for_a_single_one() -> None:
     assert jain([3.0, 3.0, 3.0]) == 1.0
     assert jain([5.0, 0.0, 0.0, 0.0]) == 0.25
 
