@@ -1,4 +1,4 @@
-"""The gallery's own units: well-formed, measurable, and described by the pages in docs/gallery."""
+"""The gallery's units are well-formed, can be measured, and match the pages in docs/gallery."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_a_unit_is_well_formed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_in_a_unit_is_from_memory(name: str) -> None:
+def test_every_number_in_a_unit_has_a_source(name: str) -> None:
     for path in (UNITS / name).iterdir():
         if path.is_file():
             assert "from memory" not in path.read_text(encoding="utf-8")
 
 
-def test_the_pages_say_what_the_units_and_their_measurements_say() -> None:
+def test_the_pages_agree_with_the_units_and_their_measurements() -> None:
     quick, full = pages.measured_units(DOCS, units()), pages.measured_units(DOCS, units(), FULL)
     assert (DOCS / pages.INDEX).read_text(encoding="utf-8") == pages.index_page(
         units(), quick, full
@@ -70,15 +70,15 @@ def test_the_pages_say_what_the_units_and_their_measurements_say() -> None:
 
 
 @pytest.mark.machine
-def test_a_unit_gives_a_number_of_the_predicted_size_in_a_short_run() -> None:
+def test_a_short_run_of_a_unit_gives_a_number_of_the_predicted_size() -> None:
     result = find("mathis").experiment.run(cache=False, loss="1%", seconds=20)
-    assert 1.4 < result["goodput"] < 5.7  # half and twice Mathis' formula
+    assert 1.4 < result["goodput"] < 5.7  # between half and twice Mathis' formula
     assert result.metrics["goodput"].unit == "Mbit/s"
     assert result["retransmitted"] > 10
 
 
-def test_a_cause_stands_only_where_something_differs() -> None:
-    """A cause is found in the records of a run that differs; it is no excuse in advance."""
+def test_a_cause_is_given_only_for_results_that_differ() -> None:
+    """A cause is found in the records of a run that differs; it must not be claimed in advance."""
     measured = pages.measured_units(DOCS, units())
     stale = [
         f"{unit.name}: {each.prediction.claim}"

@@ -46,20 +46,22 @@ def ms(mean: float, half: float | None = None) -> Estimate:
     return Estimate(mean, half, "ms")
 
 
-def test_all_predictions_that_hold_make_it_agree(unit: GalleryUnit) -> None:
+def test_a_unit_agrees_if_all_predictions_hold(unit: GalleryUnit) -> None:
     judgement = judge(unit, measured(ms(20), ms(40)))
     assert judgement.verdict == AGREES
     assert judgement.causes == ()
     assert judgement.predictions[1].measured == Estimate(2.0, None, "")
 
 
-def test_what_differs_for_a_known_cause_differs_because(unit: GalleryUnit) -> None:
+def test_a_result_that_differs_for_a_known_cause_has_the_verdict_differs_because(
+    unit: GalleryUnit,
+) -> None:
     judgement = judge(unit, measured(ms(20), ms(60)))
     assert judgement.verdict == DIFFERS
     assert judgement.causes == ("The moon was full.",)
 
 
-def test_what_differs_without_a_cause_is_not_reproduced(unit: GalleryUnit) -> None:
+def test_a_result_that_differs_without_a_cause_is_not_reproduced(unit: GalleryUnit) -> None:
     assert judge(unit, measured(ms(30), ms(60))).verdict == NOT_REPRODUCED
 
 
@@ -116,7 +118,7 @@ def test_every_mistake_in_a_unit_is_reported_at_once(tmp_path: Path) -> None:
     assert "there is no wrong.py" in message
 
 
-def test_an_unknown_unit_is_named_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_unit_suggests_the_nearest_one() -> None:
     with pytest.raises(WanlabError, match='the gallery has no "round-tripp"') as caught:
         find("round-tripp", UNITS)
     assert "did you mean round-trip" in str(caught.value)

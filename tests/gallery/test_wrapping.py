@@ -21,7 +21,7 @@ def test_tables_headings_figures_and_code_stay_as_they_are() -> None:
     assert wrapped(page, 10) == page
 
 
-def test_no_line_begins_with_what_would_make_it_a_list_or_break_code() -> None:
+def test_no_wrapped_line_begins_a_list_or_breaks_code() -> None:
     assert wrapped("a sum of a + b", 10) == "a sum of\na + b\n"
     assert wrapped("type `ab -c d` now", 12) == "type\n`ab -c d`\nnow\n"
 

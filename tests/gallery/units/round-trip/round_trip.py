@@ -1,4 +1,4 @@
-"""A ping over a link, as small as a unit of the gallery can be."""
+"""Ping over a link: the smallest possible unit of the gallery."""
 
 from wanlab import Design, Run, experiment, ping, shapes
 
@@ -10,6 +10,6 @@ from wanlab import Design, Run, experiment, ping, shapes
 def round_trip(run: Run, *, delay: str = "5ms") -> None:
     """Measure the RTT of one ping."""
     with run.network(shapes.minimal(delay=delay)) as net:
-        net["h1"].run("ping -c 1 h2")  # so that no address has to be resolved later
+        net["h1"].run("ping -c 1 h2")  # the first ping resolves addresses
         replies = ping.parse(net["h1"].run("ping -c 1 h2").output).replies
     run.metric("rtt", float(replies[0].time_ms or 0), "ms")
