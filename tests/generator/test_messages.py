@@ -1,4 +1,4 @@
-"""What is sent and set as bytes."""
+"""Test the encoding of messages and of socket options."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from wanlab.generator.messages import timeval
     [(0, (0, 0)), (1, (0, 1)), (1_500_000_000, (1, 500_000)), (1_999_999_585, (2, 0))],
 )
 def test_a_time_is_rounded_up_to_microseconds(nanoseconds: int, parts: tuple[int, int]) -> None:
-    """The kernel refuses a million of them (EDOM)."""
+    """The kernel refuses a value of a million microseconds (EDOM)."""
     assert struct.unpack("@ll", timeval(nanoseconds)) == parts

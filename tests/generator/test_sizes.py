@@ -1,4 +1,4 @@
-"""The generator draws from the distribution that was requested, and the same for the same seed."""
+"""The generator draws from the requested distribution, and repeatably for each seed."""
 
 import math
 from _random import Random
@@ -70,7 +70,7 @@ def test_arrivals_have_the_requested_rate() -> None:
     assert found == sorted(found) == arrivals(Random(1), 1000, 50_000_000_000)
 
 
-def test_quantities_are_those_of_the_rest_of_wanlab() -> None:
+def test_quantities_are_written_as_elsewhere_in_wanlab() -> None:
     assert (rate("1.5Mbps"), time("2.5ms"), size("64KiB")) == (1_500_000, 2_500_000, 65_536)
 
 

@@ -1,4 +1,4 @@
-"""The generator in a machine: every byte that was sent is accounted for, and a run repeats."""
+"""Test the generator in a machine: every byte sent is accounted for, and runs repeat."""
 
 from collections.abc import Iterator
 
@@ -32,33 +32,33 @@ def test_a_flow_of_a_size_carries_that_many_bytes(net: Network) -> None:
     found = run(net, "bulk h2 --bytes 300KB --flows 3 --congestion reno")
     assert [flow.bytes for flow in found.flows] == [300_000] * 3
     assert found.congestion == "reno"
-    # 900 kB and their headers at 20 Mbit/s take 0.38 s, handshake and way 0.03 s.
+    # 900 kB with headers take 0.38 s at 20 Mbit/s; the handshake and the path take 0.03 s.
     assert 0.38 < max(flow.completion_ns for flow in found.flows) / 1e9 < 0.6
 
 
 @pytest.mark.parametrize("kind", ["bulk h2 --bytes 3KB", "udp h2 --time 100ms"])
-def test_packets_carry_the_code_point_that_was_chosen(net: Network, kind: str) -> None:
+def test_packets_carry_the_chosen_code_point(net: Network, kind: str) -> None:
     dump = net["h2"].start("tcpdump -n -v -c 3 -i h2-eth0 src host h1 and ip[1] != 0")
     net.run_for("1s")
     net["h1"].run(f"wanlab-traffic {kind} --dscp 46")
     dump.wait()
-    assert dump.output.count("(tos 0xb8") == 3  # EF: 46, above the two bits of ECN
+    assert dump.output.count("(tos 0xb8") == 3  # EF is 46, shifted by the two bits of ECN
 
 
-def test_a_flow_of_some_time_ends_then_and_fills_the_link(net: Network) -> None:
+def test_a_flow_with_a_duration_ends_on_time_and_fills_the_link(net: Network) -> None:
     found = run(net, "bulk h2 --time 2s")
     (flow,) = found.flows
     assert 2.0 < flow.end_ns / 1e9 < 2.9
     assert found.goodput_bps == pytest.approx(20e6 * 1448 / 1514, rel=0.03)
 
 
-def test_a_flow_that_gets_through_after_its_time_ends_with_nothing(net: Network) -> None:
+def test_a_flow_whose_handshake_outlasts_its_duration_carries_nothing(net: Network) -> None:
     (flow,) = run(net, "bulk h2 --time 5ms").flows  # a round trip is 20 ms
     assert flow.bytes == 0
     assert 0.02 < flow.end_ns / 1e9 < 0.06
 
 
-def test_arrivals_keep_their_times_whatever_happens_to_other_flows(net: Network) -> None:
+def test_arrival_times_do_not_depend_on_other_flows(net: Network) -> None:
     words = "poisson h2 --load 5Mbps --time 2s --sizes exponential:20KB --seed"
     first, second, other = (run(net, f"{words} {seed}") for seed in (3, 3, 4))
     assert len(first.flows) > 30
@@ -68,7 +68,7 @@ def test_arrivals_keep_their_times_whatever_happens_to_other_flows(net: Network)
     assert list(times) == [flow.completion_ns for flow in first.flows]
 
 
-def test_a_request_is_answered_with_as_much_as_it_asks_for(net: Network) -> None:
+def test_a_reply_has_the_requested_size(net: Network) -> None:
     found = run(net, "request h2 --users 2 --count 3 --request 2KB --sizes 5KB --think 50ms")
     assert [flow.bytes for flow in found.flows] == [5000] * 6
     assert {flow.number for flow in found.flows} == {0, 1}
@@ -77,7 +77,7 @@ def test_a_request_is_answered_with_as_much_as_it_asks_for(net: Network) -> None
 
 def test_sources_are_silent_when_they_are_off(net: Network) -> None:
     found = run(net, "onoff h2 --time 2s --on 100ms --off 400ms --fixed")
-    # Five times 100 ms, and what waited then: less than half of what the link carries.
+    # Five times 100 ms and the queue's content: less than half of the link's capacity.
     assert 0.15 * 20e6 < found.goodput_bps < 0.5 * 20e6
 
 
@@ -87,7 +87,7 @@ def test_datagrams_are_counted_and_timed(net: Network) -> None:
     assert isinstance(found, Datagrams)
     assert (found.sent, found.datagrams, found.lost, found.late) == (100, 100, 0, 0)
     assert found.bytes == 120_000
-    # Twice 5 ms, and twice the packet at 20 Mbit/s less what the buckets let through at once.
+    # Twice 5 ms, plus the packet at 20 Mbit/s twice, less the burst that the buckets send at once.
     assert 10e6 <= found.least_delay_ns <= found.mean_delay_ns < 10.01e6
     assert found.last_ns - found.first_ns == pytest.approx(990e6, abs=1e5)
 
