@@ -1,4 +1,4 @@
-"""Writes what the kernel answers to one netlink dump, byte for byte: `dump.py tcp|qdisc FILE`."""
+"""Write the kernel's reply to a netlink dump to a file: `dump.py tcp|qdisc FILE`."""
 
 import socket
 import struct
