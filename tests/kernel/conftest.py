@@ -1,4 +1,4 @@
-"""Makes the recipe, which lies outside the package, importable, and provides small recipes."""
+"""Make the recipe importable, which lies outside the package, and provide small recipes."""
 
 import sys
 from pathlib import Path
@@ -43,7 +43,7 @@ A reason.
 
 @pytest.fixture
 def recipe_folder(tmp_path: Path) -> Path:
-    """A recipe with one option and one patch."""
+    """Write a recipe with one option and one patch."""
     folder = tmp_path / "kernel"
     (folder / "config").mkdir(parents=True)
     (folder / "patches").mkdir()

@@ -1,4 +1,4 @@
-"""A whole build, of a source that is a Makefile of ten lines instead of a kernel."""
+"""Test whole builds, with a Makefile of ten lines in place of the kernel's source."""
 
 import hashlib
 import io
@@ -32,8 +32,8 @@ linux:
 BROKEN = MAKEFILE + "\t@echo 'a.c:1:1: error: this is no C'; exit 1\n"
 
 
-class Place:
-    """A recipe, a source for it, and a cache, all in one temporary folder."""
+class BuildBench:
+    """A recipe, its source, and a cache, all in one temporary folder."""
 
     def __init__(self, folder: Path, recipe_folder: Path) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Place:
         path.write_text(path.read_text().partition("[[patch]]")[0])
 
     def recipe(self, makefile: str = MAKEFILE) -> Recipe:
-        """The recipe, knowing an archive with this Makefile."""
+        """Return the recipe with an archive that contains this Makefile."""
         source = self.folder / "linux-6.12.1.tar.xz"
         with tarfile.open(source, "w:xz") as members:
             text = makefile.replace("{counter}", str(self.counter))
@@ -63,22 +63,22 @@ class Place:
         return build_image(recipe, cache=self.cache, jobs=1, stream=io.StringIO())
 
     def builds(self) -> int:
-        """How often something was compiled."""
+        """Return how many times the source was compiled."""
         return self.counter.read_text().count("built")
 
-    def left(self) -> set[str]:
-        """What is in the cache beside its lock and its memory of sources."""
+    def cache_content(self) -> set[str]:
+        """Return the cache's content except its lock and its list of known sources."""
         return {path.name for path in self.cache.iterdir()} - {"lock", "sources.json"}
 
 
 @pytest.fixture
-def place(tmp_path: Path, recipe_folder: Path) -> Place:
-    return Place(tmp_path, recipe_folder)
+def place(tmp_path: Path, recipe_folder: Path) -> BuildBench:
+    return BuildBench(tmp_path, recipe_folder)
 
 
-def test_a_build_leaves_a_kernel_with_its_manifest_and_nothing_else(place: Place) -> None:
+def test_a_build_writes_a_kernel_and_its_manifest_and_nothing_else(place: BuildBench) -> None:
     image = place.build(place.recipe())
-    assert place.left() == {image.manifest_hash[:16]}
+    assert place.cache_content() == {image.manifest_hash[:16]}
     assert {path.name for path in image.folder.iterdir()} == {
         "linux",
         "config",
@@ -90,14 +90,14 @@ def test_a_build_leaves_a_kernel_with_its_manifest_and_nothing_else(place: Place
     assert json.loads((image.folder / "manifest.json").read_text()) == image.manifest
 
 
-def test_the_second_time_nothing_is_compiled(place: Place) -> None:
+def test_the_second_time_nothing_is_compiled(place: BuildBench) -> None:
     recipe = place.recipe()
     first = place.build(recipe)
     assert place.build(recipe) == first
     assert place.builds() == 1
 
 
-def test_a_finished_kernel_is_found_without_its_source(place: Place) -> None:
+def test_a_finished_kernel_is_found_without_its_source(place: BuildBench) -> None:
     recipe = place.recipe()
     image = place.build(recipe)
     (place.folder / "linux-6.12.1.tar.xz").unlink()
@@ -106,7 +106,7 @@ def test_a_finished_kernel_is_found_without_its_source(place: Place) -> None:
 
 
 def test_a_finished_kernel_is_found_when_the_compiler_is_gone(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: BuildBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = place.recipe()
     image = place.build(recipe)
@@ -118,7 +118,7 @@ def test_a_finished_kernel_is_found_when_the_compiler_is_gone(
 
 
 def test_another_compiler_makes_another_kernel(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: BuildBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = place.recipe()
     first = place.build(recipe)
@@ -127,7 +127,7 @@ def test_another_compiler_makes_another_kernel(
     assert place.build(recipe).manifest_hash != first.manifest_hash
 
 
-def test_a_kernel_cut_short_is_built_again_and_it_is_said(place: Place) -> None:
+def test_a_truncated_kernel_is_rebuilt_with_a_message(place: BuildBench) -> None:
     recipe = place.recipe()
     image = place.build(recipe)
     whole = image.path.read_bytes()
@@ -140,7 +140,7 @@ def test_a_kernel_cut_short_is_built_again_and_it_is_said(place: Place) -> None:
     assert place.builds() == 2
 
 
-def test_two_builds_at_once_compile_once(place: Place) -> None:
+def test_two_builds_at_once_compile_once(place: BuildBench) -> None:
     recipe = place.recipe()
     images: list[cache.Image] = []
     threads = [
@@ -154,30 +154,32 @@ def test_two_builds_at_once_compile_once(place: Place) -> None:
     assert place.builds() == 1
 
 
-def test_a_build_that_fails_leaves_its_log_and_says_where(place: Place) -> None:
+def test_a_failed_build_keeps_its_log_and_reports_its_path(place: BuildBench) -> None:
     with pytest.raises(BuildError) as raised:
         place.build(place.recipe(BROKEN))
     assert "a.c:1:1: error: this is no C" in raised.value.what
-    (log,) = place.left()
+    (log,) = place.cache_content()
     assert log.startswith("failed-")
     assert raised.value.hint == f"the whole log: {place.cache / log}"
 
 
-def test_an_option_that_vanished_stops_the_build_before_anything_is_compiled(place: Place) -> None:
+def test_a_build_stops_before_compiling_if_an_option_has_vanished(place: BuildBench) -> None:
     (place.recipe_folder / "config" / "x.config").write_text("# Pressure.\nCONFIG_PSI=y\n")
     with pytest.raises(BuildError, match=r"CONFIG_PSI=y became n   \(x.config:2: Pressure.\)"):
         place.build(place.recipe())
     assert not place.counter.exists()
 
 
-def test_an_interrupted_build_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_build_leaves_nothing(
+    place: BuildBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(build, "_collect", interrupt)
     with pytest.raises(KeyboardInterrupt):
         place.build(place.recipe())
-    assert place.left() == set()
+    assert place.cache_content() == set()
 
 
 BUILDER = """
@@ -198,8 +200,8 @@ sys.exit(command.main(["build"]))
 """
 
 
-def test_ctrl_c_in_a_real_build_leaves_nothing(place: Place) -> None:
-    """As a terminal and `./dev` send it: to the whole group, then SIGTERM, then impatience."""
+def test_ctrl_c_in_a_real_build_leaves_nothing(place: BuildBench) -> None:
+    """A terminal sends SIGINT to the group, `./dev` sends SIGTERM, and a user may press Ctrl-C again."""
     recipe = place.recipe(MAKEFILE.replace("@cp /bin/true linux", "@sleep 60"))
     (archive,) = recipe.archives
     words = (place.recipe_folder, recipe.source_paths[0], archive.version, archive.sha256)
@@ -222,24 +224,24 @@ def test_ctrl_c_in_a_real_build_leaves_nothing(place: Place) -> None:
     builder.send_signal(signal.SIGINT)
     told = builder.communicate()[1]
     place.cache = place.folder / "wanlab" / "kernels"
-    assert (builder.returncode, place.left()) == (130, set())
+    assert (builder.returncode, place.cache_content()) == (130, set())
     assert told.endswith("kernel: interrupted; nothing is left behind\n")
 
 
-def test_a_disk_that_is_full_is_said_before_anything_is_unpacked(place: Place) -> None:
+def test_a_full_disk_is_reported_before_anything_is_unpacked(place: BuildBench) -> None:
     with pytest.raises(BuildError, match="a build needs"):
         place.build(replace(place.recipe(), disk_bytes=1 << 62))
-    assert place.left() == set()
+    assert place.cache_content() == set()
 
 
-def test_the_configuration_is_checked_without_compiling(place: Place) -> None:
+def test_the_configuration_is_checked_without_compiling(place: BuildBench) -> None:
     recipe = place.recipe()
     text = configure(recipe, cache=place.cache, stream=io.StringIO())
     assert text == "CONFIG_NET=y\n"
-    assert place.left() == set()
+    assert place.cache_content() == set()
 
 
-def test_info_names_every_option_with_its_reason(place: Place) -> None:
+def test_info_lists_every_option_with_its_reason(place: BuildBench) -> None:
     recipe = place.recipe()
     image = place.build(recipe)
     lines = command.info_text(recipe, image).splitlines()
@@ -251,13 +253,13 @@ def test_info_names_every_option_with_its_reason(place: Place) -> None:
     assert [option["reason"] for option in described["options"]] == ["Sockets."]
 
 
-def test_info_says_when_there_is_no_kernel_yet(place: Place) -> None:
+def test_info_says_when_there_is_no_kernel_yet(place: BuildBench) -> None:
     text = command.info_text(place.recipe(), None)
     assert "kernel    not built yet" in text
 
 
 def test_an_error_of_the_command_line_is_one_message_and_a_status(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: BuildBench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "RECIPE_FOLDER", place.folder / "nowhere")
     assert command.main(["info"]) == 1

@@ -1,4 +1,4 @@
-"""Kernels in the cache are whole or not there; what is damaged is never used."""
+"""Kernels in the cache are complete or absent; damaged ones are never used."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ HASH = "0123456789abcdef" * 4
 
 @pytest.fixture
 def image(tmp_path: Path) -> Image:
-    """A stored kernel; its program is 4 bytes."""
+    """Store a kernel whose program has 4 bytes."""
     finished = tmp_path / "building-kernel" / "finished"
     finished.mkdir(parents=True)
     (finished / "linux").write_bytes(b"\x7fELF")
@@ -29,7 +29,7 @@ def test_a_stored_kernel_is_found_by_its_hash(tmp_path: Path, image: Image) -> N
     assert (found.folder.name, found.size_bytes, found.release) == (HASH[:16], 4, "6.12.1-wanlab")
 
 
-def test_no_kernel_is_found_where_there_is_none(tmp_path: Path) -> None:
+def test_an_empty_cache_has_no_kernel(tmp_path: Path) -> None:
     assert kernels.load(tmp_path, HASH) is None
 
 
@@ -39,7 +39,7 @@ def test_a_kernel_cut_short_is_refused(tmp_path: Path, image: Image) -> None:
     assert kernels.load(tmp_path, HASH) is None
 
 
-def test_a_kernel_with_another_byte_is_refused(image: Image) -> None:
+def test_a_kernel_with_a_changed_byte_is_refused(image: Image) -> None:
     image.path.write_bytes(b"\x7fELG")
     problem = "linux is not what was built (its sha256 differs)"
     assert kernels.problem_with(image.folder, HASH) == problem
@@ -77,7 +77,7 @@ def test_storing_replaces_a_damaged_kernel(tmp_path: Path, image: Image) -> None
     assert kernels.problem_with(image.folder, HASH) is None
 
 
-def test_the_next_build_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_the_next_build_removes_files_of_a_killed_one(tmp_path: Path) -> None:
     (tmp_path / "building-old" / "source").mkdir(parents=True)
     with kernels.building_folder(tmp_path) as folder:
         assert [path.name for path in tmp_path.iterdir()] == [folder.name]
@@ -91,7 +91,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cache_with_a_blank_in_its_path_is_refused(tmp_path: Path) -> None:
+def test_a_cache_with_a_space_in_its_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="contains a blank or colon"):
         kernels.prepare(tmp_path / "my cache")
 

@@ -1,4 +1,4 @@
-"""Fragments: every option has a reason, and none gets lost on the way into the kernel."""
+"""Test configuration fragments: every option has a reason, and none is lost in the build."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_every_kind_of_value_is_read_as_written(value: str) -> None:
         ("# CONFIG_A is not set\n", "a.config:1: this form of an option is not used here"),
     ],
 )
-def test_a_fragment_that_is_wrong_says_where(text: str, message: str) -> None:
+def test_an_error_in_a_fragment_names_its_line(text: str, message: str) -> None:
     with pytest.raises(BuildError) as raised:
         parse_fragment(text, "a.config")
     assert raised.value.what == message
@@ -64,24 +64,24 @@ def test_a_folder_without_fragments_is_refused(tmp_path: Path) -> None:
         load_fragments(tmp_path)
 
 
-def test_the_canonical_text_knows_neither_order_nor_reasons() -> None:
+def test_the_canonical_text_depends_neither_on_order_nor_on_reasons() -> None:
     one = parse_fragment("# r\nCONFIG_B=y\n# s\nCONFIG_A=n\n", "a.config")
     two = parse_fragment("# t\nCONFIG_A=n\n\n# u\nCONFIG_B=y\n", "b.config")
     assert canonical_text(one) == canonical_text(two) == "CONFIG_A=n\nCONFIG_B=y\n"
 
 
-def test_what_a_configuration_does_not_set_is_off() -> None:
+def test_an_option_that_is_not_set_is_off() -> None:
     text = '# CONFIG_SMP is not set\nCONFIG_NET=y\nCONFIG_HZ=250\nCONFIG_LOCALVERSION="-x"\n'
     assert parse_config(text) == {"NET": "y", "HZ": "250", "LOCALVERSION": '"-x"'}
 
 
-def test_options_that_changed_on_the_way_are_found_with_what_they_became() -> None:
+def test_options_that_the_build_changed_are_found_with_their_new_values() -> None:
     kept, gone, other, off = option("NET"), option("PSI"), option("HZ", "250"), option("SMP", "n")
     config = {"NET": "y", "HZ": "100"}
     assert vanished([kept, gone, other, off], config) == [(gone, "n"), (other, "100")]
 
 
-def test_an_option_asked_to_be_off_that_is_on_is_found() -> None:
+def test_an_option_that_is_on_although_it_should_be_off_is_found() -> None:
     assert vanished([option("SWAP", "n")], {"SWAP": "y"}) == [(option("SWAP", "n"), "y")]
 
 

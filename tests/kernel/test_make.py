@@ -1,4 +1,4 @@
-"""Running make: steps are counted, failures show the compiler's words, nothing outlives a build."""
+"""Running make counts steps, shows the compiler's errors, and leaves no processes behind."""
 
 import os
 import select
@@ -16,7 +16,7 @@ from kernelbuild.make import environment, run_make, terminated_as_interrupt
 
 
 def make(folder: Path, makefile: str) -> int:
-    """Run a Makefile as the kernel's would be; the number of steps it showed."""
+    """Run a Makefile as the kernel's is run; return the number of steps that it printed."""
     steps: list[None] = []
     (folder / "Makefile").write_text(makefile)
     run_make(
@@ -35,7 +35,7 @@ def test_lines_that_name_a_step_are_counted(tmp_path: Path) -> None:
     assert make(tmp_path, text) == 2
 
 
-def test_a_failure_shows_the_compilers_words_and_keeps_the_log(tmp_path: Path) -> None:
+def test_a_failure_shows_the_compilers_error_and_keeps_the_log(tmp_path: Path) -> None:
     text = "all:\n\t@echo 'x.c:1:2: error: expected ;' >&2; exit 3\n"
     with pytest.raises(BuildError) as raised:
         make(tmp_path, text)
@@ -43,7 +43,7 @@ def test_a_failure_shows_the_compilers_words_and_keeps_the_log(tmp_path: Path) -
     assert "x.c:1:2: error: expected ;" in (tmp_path / "build.log").read_text()
 
 
-def test_make_sees_nothing_of_ours_that_would_change_the_kernel(
+def test_make_gets_no_environment_variable_that_would_change_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("CFLAGS", "KCFLAGS", "ARCH", "LOCALVERSION", "MAKEFLAGS", "LANG"):
@@ -56,10 +56,10 @@ def test_make_sees_nothing_of_ours_that_would_change_the_kernel(
     }
 
 
-def test_programs_that_build_nothing_do_not_change_the_kernel(
+def test_installed_programs_that_the_build_does_not_need_do_not_change_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The configuration, which the image contains, would name the version of an installed rustc."""
+    """Otherwise the configuration in the image would contain the version of an installed rustc."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("rustc", "bindgen", "pahole"):
@@ -72,7 +72,7 @@ def test_programs_that_build_nothing_do_not_change_the_kernel(
     assert "1.2.3" not in (tmp_path / "versions").read_text()
 
 
-def test_an_interrupt_ends_make_and_what_it_started(tmp_path: Path) -> None:
+def test_an_interrupt_ends_make_and_its_children(tmp_path: Path) -> None:
     descriptors: list[int] = []
 
     def interrupt() -> None:
@@ -142,7 +142,7 @@ def test_a_killed_builder_takes_make_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_further_signals_do_not_disturb_the_tidying_up(first: signal.Signals) -> None:
+def test_further_signals_do_not_disturb_the_cleanup(first: signal.Signals) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     tidied = False
     with pytest.raises(KeyboardInterrupt), terminated_as_interrupt():
@@ -175,7 +175,7 @@ def test_a_signal_during_the_removal_of_a_finished_build_does_not_stop_it(
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
-    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup does this
     try:
         with terminated_as_interrupt():
             os.kill(os.getpid(), signal.SIGHUP)
@@ -184,5 +184,5 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
 
 def ended(descriptor: int) -> bool:
-    """Whether a process ends within ten seconds: its descriptor becomes readable then."""
+    """Return whether a process ends within ten seconds, which makes its descriptor readable."""
     return bool(select.select([descriptor], [], [], 10)[0])

@@ -1,4 +1,4 @@
-"""The manifest hash names a kernel: it changes with every input, and with nothing else."""
+"""The manifest hash identifies a kernel: it changes with every input, and with nothing else."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_the_hash_changes_with_source_compiler_linker_processor_and_builder(
         ("recipe.toml", "steps = 10", "steps = 11"),
     ],
 )
-def test_the_hash_does_not_change_with_words(
+def test_the_hash_does_not_change_with_comments_and_reasons(
     recipe_folder: Path, file: str, old: str, new: str
 ) -> None:
     before = hash_of(load_recipe(recipe_folder))

@@ -1,4 +1,4 @@
-"""Progress: one line on a terminal, a line per tenth elsewhere."""
+"""Progress is one line on a terminal, and a line per 10 % elsewhere."""
 
 import io
 
@@ -28,7 +28,7 @@ def run(stream: io.StringIO, steps: int, expected: int) -> str:
     return stream.getvalue()
 
 
-def test_without_a_terminal_there_is_a_line_per_tenth() -> None:
+def test_without_a_terminal_there_is_a_line_per_10_percent() -> None:
     lines = run(io.StringIO(), 100, 100).splitlines()
     assert len(lines) == 1 + 9
     assert lines[5] == "kernel: compiling  50%, 0:50 so far, about 0:50 left"

@@ -47,7 +47,7 @@ def test_the_newer_kernel_has_every_patch_under_the_same_number() -> None:
             assert f"[PATCH {patch.file[2:4]}/{len(old)}]" in header
 
 
-def test_all_algorithms_and_queues_of_the_course_are_asked_for() -> None:
+def test_all_algorithms_and_queues_of_the_course_are_enabled() -> None:
     asked = {
         option.name for option in load_recipe(REPOSITORY / "kernel").options if option.value == "y"
     }
@@ -97,7 +97,7 @@ def test_comments_and_blank_lines_in_the_series_are_skipped(recipe_folder: Path)
 @pytest.mark.parametrize(
     "text", ["format = 2\n", "format = 1\n", "format =\n", "format = 2\nkernel = 1\n"]
 )
-def test_a_recipe_of_another_form_is_refused(recipe_folder: Path, text: str) -> None:
+def test_a_recipe_of_another_format_is_refused(recipe_folder: Path, text: str) -> None:
     (recipe_folder / "recipe.toml").write_text(text)
     with pytest.raises(BuildError, match=r"recipe.toml"):
         load_recipe(recipe_folder)

@@ -1,4 +1,4 @@
-"""The source: an unknown archive is refused, a known one unpacked as far as needed, patches fit."""
+"""Test the source: unknown archives are refused, known ones unpacked and patched."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ FILES = (
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """A small source archive."""
+    """Make a small source archive."""
     path = tmp_path / "linux-6.12.1.tar.xz"
     with tarfile.open(path, "w:xz") as members:
         for name in FILES:
@@ -37,7 +37,7 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_no_build_needs_is_not_unpacked_but_every_kconfig_is(
+def test_only_files_that_the_build_needs_and_every_kconfig_are_unpacked(
     tmp_path: Path, archive: Path
 ) -> None:
     folder = tmp_path / "tree"
@@ -73,9 +73,7 @@ def test_a_known_archive_is_identified(tmp_path: Path, archive: Path, recipe_fol
     assert sources.identify(recipe, archive, tmp_path) == known
 
 
-def test_the_remembered_hash_is_that_of_the_file_as_it_is_now(
-    tmp_path: Path, archive: Path
-) -> None:
+def test_the_cached_hash_is_updated_when_the_file_changes(tmp_path: Path, archive: Path) -> None:
     first = sources.archive_hash(archive, tmp_path)
     assert sources.archive_hash(archive, tmp_path) == first
     archive.write_bytes(b"another")
@@ -83,7 +81,7 @@ def test_the_remembered_hash_is_that_of_the_file_as_it_is_now(
 
 
 def provided(recipe: Recipe, cache: Path, source: Path | None = None) -> tuple[Path, str]:
-    """And what was shown meanwhile."""
+    """Provide the archive; return its path and the progress that was shown."""
     shown = io.StringIO()
     return sources.provide_archive(recipe, source, cache, Progress(shown, 1)), shown.getvalue()
 
@@ -94,14 +92,14 @@ def test_a_missing_source_says_what_to_install(tmp_path: Path, recipe_folder: Pa
     assert "sudo apt-get install linux-source-6.12" in raised.value.hint
 
 
-def test_a_named_source_that_is_not_there_is_refused(tmp_path: Path, recipe_folder: Path) -> None:
+def test_a_named_source_that_does_not_exist_is_refused(tmp_path: Path, recipe_folder: Path) -> None:
     with pytest.raises(BuildError, match="there is no source archive /nowhere/x"):
         provided(load_recipe(recipe_folder), tmp_path, Path("/nowhere/x"))
 
 
 @dataclass
 class Packaged:
-    """A recipe whose archive is in a Debian package at a URL, and a place to keep it."""
+    """A recipe whose archive is in a Debian package at a URL, and a cache for it."""
 
     recipe: Recipe
     archive: Path
@@ -126,7 +124,7 @@ def packaged(
 
 
 def debian_package(files: bytes) -> bytes:
-    """deb(5): an `ar` archive, members at even places."""
+    """Make a Debian package: an `ar` archive whose members begin at even offsets (deb(5))."""
 
     def member(name: str, content: bytes) -> bytes:
         header = f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()
@@ -136,7 +134,7 @@ def debian_package(files: bytes) -> bytes:
     return b"!<arch>\n" + b"".join(member(*one) for one in inside)
 
 
-def test_a_source_that_is_not_here_is_fetched_once(packaged: Packaged) -> None:
+def test_a_missing_source_is_fetched_once(packaged: Packaged) -> None:
     path, shown = provided(packaged.recipe, packaged.cache)
     assert path.read_bytes() == packaged.archive.read_bytes()
     assert f"fetching {packaged.package.as_uri()}" in shown
@@ -145,7 +143,7 @@ def test_a_source_that_is_not_here_is_fetched_once(packaged: Packaged) -> None:
     assert sources.identify(packaged.recipe, path, packaged.cache).version == "6.12.1"
 
 
-def test_what_is_fetched_has_the_known_hash_or_is_not_kept(packaged: Packaged) -> None:
+def test_a_fetched_archive_is_kept_only_with_the_known_hash(packaged: Packaged) -> None:
     known = replace(packaged.recipe.archives[0], sha256="ab" * 32)
     with pytest.raises(BuildError) as raised:
         provided(replace(packaged.recipe, archives=(known,)), packaged.cache)
@@ -161,21 +159,23 @@ def test_what_is_fetched_has_the_known_hash_or_is_not_kept(packaged: Packaged) -
         (debian_package(b"no tar"), "truncated header"),
     ],
 )
-def test_what_is_no_package_is_told(packaged: Packaged, content: bytes, complaint: str) -> None:
+def test_a_file_that_is_no_package_is_refused(
+    packaged: Packaged, content: bytes, complaint: str
+) -> None:
     packaged.package.write_bytes(content)
     with pytest.raises(BuildError) as raised:
         provided(packaged.recipe, packaged.cache)
     assert complaint in raised.value.hint
 
 
-def test_an_address_where_nothing_is_is_told(packaged: Packaged) -> None:
+def test_an_address_without_a_file_is_reported(packaged: Packaged) -> None:
     packaged.package.unlink()
     with pytest.raises(BuildError, match="cannot be fetched") as raised:
         provided(packaged.recipe, packaged.cache)
     assert packaged.package.as_uri() in raised.value.hint
 
 
-def test_another_version_that_is_installed_is_taken_if_no_address_is_told(
+def test_without_an_address_another_installed_version_is_used(
     packaged: Packaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = tmp_path / "installed.tar.xz"
@@ -188,7 +188,7 @@ def test_another_version_that_is_installed_is_taken_if_no_address_is_told(
 def test_a_package_of_another_suite_is_fetched_with_apt_through_the_computers_mirror(
     packaged: Packaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program in place of apt-get notes its arguments and the list of sources."""
+    """A fake apt-get records its arguments and the list of sources."""
     programs, notes = tmp_path / "bin", tmp_path / "notes"
     programs.mkdir()
     (programs / "apt-get").write_text(
@@ -245,7 +245,7 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path: Path, recipe_folder: Pat
         ("linux-source-6.12", "6.12.200-1", "??5?????? /usr/src/linux.tar.xz", False),
     ],
 )
-def test_another_version_of_the_package_is_taken_if_the_package_manager_vouches_for_it(
+def test_another_version_is_used_if_the_package_manager_verifies_it(
     recipe_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     owner: str,

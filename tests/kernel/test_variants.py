@@ -1,4 +1,4 @@
-"""Variants: names, bases and patches are checked, kept, and inputs of the manifest."""
+"""Test variants: their names, bases and patches are checked and are inputs of the manifest."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ DIFF = "--- a/{file}\n+++ b/{file}\n@@ -1,2 +1,2 @@\n one\n-{old}\n+{new}\n"
 
 @pytest.fixture
 def two_kernels(recipe_folder: Path) -> Path:
-    """A recipe with two kernels; the newer one shares a patch and has an option of its own."""
+    """Write a recipe with two kernels; the newer one shares a patch and has another option."""
     path = recipe_folder / "recipe.toml"
     path.write_text(path.read_text() + SECOND_KERNEL)
     (recipe_folder / "patches-7.3").mkdir()
@@ -44,7 +44,7 @@ def two_kernels(recipe_folder: Path) -> Path:
 
 @pytest.fixture
 def patch(tmp_path: Path) -> Path:
-    """A patch without a message, as `git diff` makes it."""
+    """Write a patch without a message, as `git diff` makes it."""
     path = tmp_path / "faster.patch"
     path.write_text(DIFF.format(file="x", old="two", new="zwei"))
     return path
@@ -65,7 +65,7 @@ def test_each_kernel_has_its_source_its_patches_and_its_options(two_kernels: Pat
     }
 
 
-def test_a_newer_kernel_does_not_rename_an_older_one(
+def test_a_newer_kernel_does_not_change_the_hash_of_an_older_one(
     recipe_folder: Path, request: pytest.FixtureRequest
 ) -> None:
     (recipe_folder / "config" / "release.config").write_text(
@@ -121,7 +121,7 @@ def test_a_variant_is_another_kernel_with_each_of_its_inputs(
         ("fast", "6.13", 'there is no kernel "6.13" to start from'),
     ],
 )
-def test_a_variant_that_cannot_be_is_refused(
+def test_an_invalid_variant_is_refused(
     two_kernels: Path, tmp_path: Path, patch: Path, name: str, base: str, message: str
 ) -> None:
     with pytest.raises(BuildError) as raised:
@@ -130,7 +130,7 @@ def test_a_variant_that_cannot_be_is_refused(
     assert variant_names(tmp_path) == ()
 
 
-def test_a_variant_without_a_patch_or_with_none_to_read_is_refused(
+def test_a_variant_without_a_readable_patch_is_refused(
     two_kernels: Path, tmp_path: Path, patch: Path
 ) -> None:
     with pytest.raises(BuildError, match=r"fast differs in nothing from 6\.12"):
@@ -213,6 +213,6 @@ def test_the_list_says_which_kernels_are_built_and_which_are_of_an_older_recipe(
     ]
 
 
-def test_a_kernel_of_a_manifest_without_a_name_is_called_by_its_source(tmp_path: Path) -> None:
+def test_a_kernel_without_a_name_in_its_manifest_is_named_after_its_source(tmp_path: Path) -> None:
     manifest = {"inputs": {"source": {"package": "linux-source-6.12"}}}
     assert kernels.Image(folder=tmp_path, manifest=manifest).name == "6.12"

@@ -35,7 +35,7 @@ def recipe(recipe_folder: Path) -> Recipe:
 
 
 def rebuilt_as(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let a build come out as the image in a folder."""
+    """Make a build return the image in a folder."""
     manifest = json.loads((folder / "manifest.json").read_text())
     monkeypatch.setattr(
         verify, "build_image", lambda *_, **__: Image(folder=folder, manifest=manifest)
@@ -49,7 +49,7 @@ def test_the_recipes_own_image_is_recognised(
     assert verify_image(recipe, make_image(recipe, tmp_path / "image")) == []
 
 
-def test_an_image_with_other_bytes_is_not_the_recipes(
+def test_an_image_with_other_bytes_does_not_match_the_recipe(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rebuilt_as(monkeypatch, make_image(recipe, tmp_path / "rebuilt"))
