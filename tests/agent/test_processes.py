@@ -233,9 +233,8 @@ def test_a_process_inherits_only_its_three_streams(bench: Bench) -> None:
         number = bench.start("ls", "/proc/self/fd", stdin=stdin)
         assert bench.status(number) == 0
         inherited = {int(name) for name in bench.output(number).split()}
-        assert (
-            len(inherited - of_our_parent | {0, 1, 2}) == 4
-        )  # the last one is ls's own, for reading the folder
+        # The fourth is ls's own, for reading the folder.
+        assert len(inherited - of_our_parent | {0, 1, 2}) == 4
 
 
 def test_a_process_gets_the_requested_environment_and_folder(bench: Bench) -> None:
@@ -313,9 +312,8 @@ def test_a_process_that_leaves_its_terminal_gets_no_sighup(bench: Bench) -> None
 def test_input_for_a_terminal_that_no_process_has_open_is_dropped(bench: Bench) -> None:
     number = bench.start("true", terminal=[24, 80])
     pid = bench.processes._by_number[number].pid
-    os.waitid(
-        os.P_PID, pid, os.WEXITED | os.WNOWAIT
-    )  # the process has ended, but its end has not been reported yet
+    # Wait until the process has ended; its end has not been reported yet.
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     bench.processes.feed(number, b"too late\n")
     bench.processes.resize(number, 10, 10)
     assert bench.status(number) == 0
