@@ -1,12 +1,15 @@
-"""What every process finds in a machine."""
+"""Test the files that every process finds in a machine."""
 
 import os
+import sysconfig
 from pathlib import Path
+
+import pytest
 
 from wanlab.machine.compiled_modules import compile_ahead
 from wanlab.machine.guest_environment import guest_environment, programs, required_folders
 
-# Lines for Mininet's prompt, whose `source` looks on PATH, too.
+# These contain lines for Mininet's prompt, whose `source` also searches PATH.
 FOR_THE_PROMPT = {
     *("concurrent_diff_algo", "concurrent_same_algo"),
     *("concurrent_no_pacing", "concurrent_pacing"),
@@ -19,12 +22,24 @@ def test_every_program_names_its_interpreter() -> None:
     assert silent == FOR_THE_PROMPT
 
 
-def test_the_python_of_a_machine_is_ours(tmp_path: Path) -> None:
+def test_a_machine_uses_wanlabs_python(tmp_path: Path) -> None:
     script = tmp_path / "python"
     script.write_text(guest_environment({})["programs"]["wanlab-python"])
     script.chmod(0o755)
     with os.popen(f"{script} -c 'import sys; print(sys.prefix)'") as output:
         assert output.read().strip() in required_folders()
+
+
+def test_an_environment_may_have_a_link_to_the_packages_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packages below /tmp would be hidden otherwise, because a machine has a /tmp of its own."""
+    packages = tmp_path / "other" / "site-packages"
+    packages.mkdir(parents=True)
+    link = tmp_path / "site-packages"
+    link.symlink_to(packages)
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(link))
+    assert str(packages.resolve()) in required_folders()
 
 
 def test_packages_are_found_under_the_names_that_programs_import() -> None:

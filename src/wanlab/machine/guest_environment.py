@@ -11,6 +11,7 @@ The variables are the same on every computer, because the user's own would make 
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -82,4 +83,8 @@ def programs() -> dict[str, str]:
 
 def required_folders() -> list[str]:
     """Return the folders that the programs need, wherever they are: Python's and wanlab's."""
-    return list(dict.fromkeys([sys.base_prefix, sys.prefix, str(PACKAGE)]))
+    folders = [sys.base_prefix, sys.prefix, str(PACKAGE)]
+    packages = Path(sysconfig.get_path("purelib")).resolve()  # a link, where environments share it
+    if not any(packages.is_relative_to(Path(folder).resolve()) for folder in folders):
+        folders.append(str(packages))
+    return list(dict.fromkeys(folders))
