@@ -147,7 +147,7 @@ class AuthMiddleware:
         return response
 
     def _cookie_for(self, token: str) -> str | None:
-        """Return the cookie for a token, or None. It compares with all, in the same time for all."""
+        """Return the cookie for a token, or None. The comparison takes the same time for every token."""
         found = [cookie for known, cookie in self._tokens.items() if _is_same(token, known)]
         return found[0] if found else None
 
