@@ -86,7 +86,7 @@ class Branch:
     _packed_session: bytes = b""
 
     def keep_session(self, content: bytes) -> None:
-        """Keep the session file of its network, which ends."""
+        """Keep the session file of the branch's network, which ends."""
         self._packed_session = zlib.compress(content, 1)
 
     def session_content(self) -> bytes:
@@ -94,7 +94,7 @@ class Branch:
         return zlib.decompress(self._packed_session) if self._packed_session else b""
 
     def info(self) -> BranchInfo:
-        """Return it as browsers receive it."""
+        """Return the branch as browsers receive it."""
         return BranchInfo(
             id=self.id,
             name=self.name,
@@ -106,7 +106,7 @@ class Branch:
         )
 
     def _changed(self) -> str:
-        """Name the first change since the branch has left its parent."""
+        """Name the first change since the branch left its parent."""
         if self.parent is None:
             return ""
         done = [
