@@ -264,7 +264,7 @@ class Branches:
         )
         try:
             await asyncio.wrap_future(replayed)
-            replay.check_cancelled()  # after the last instant, its thread checks no more
+            replay.check_cancelled()  # after the last instant, the replay's thread checks no more
         except BaseException as error:
             worker.end()
             if folder is not None:
@@ -295,8 +295,8 @@ class Branches:
     def _make_folder(self) -> Path:
         """Make the folder for a branch's files; return its path.
 
-        It has the number of the newest branch, or the next that is free: folders of earlier sessions
-        may still be there.
+        The folder has the number of the newest branch, or the next free number, because folders of
+        earlier sessions may still exist.
         """
         parent = self._folder.path / FOLDER
         number = self._last_number
@@ -310,7 +310,7 @@ class Branches:
     def _replaying_network(
         self, recorded: RecordedSession, folder: Path | None, replay: RunningReplay
     ) -> Network:
-        """Return the network that replays a session when it is started. It reports its progress."""
+        """Return a network that replays a session when it is started, and reports its progress."""
         network = Network.replay(recorded, until=replay.progress.at_ns, folder=folder, record=True)
 
         def report(now_ns: int, until_ns: int | None) -> None:
@@ -327,15 +327,15 @@ class Branches:
     # -- in the loop ------------------------------------------------------------------------------
 
     def _push_progress(self, replay: RunningReplay, now_ns: int) -> None:
-        """Send all browsers how far a replay has come; ignored once that has ended."""
+        """Send a replay's progress to all browsers, unless the replay has ended."""
         if replay is not self._replay:
             return
         now_ns = max(now_ns, 0)  # negative before the network's clock starts
         passed_real_s = time.monotonic() - replay.began_real_s
         expected_real_s = replay.progress.expected_real_s
         source = self._branches.get(replay.progress.branch)
-        if source is not None:  # it may have been dropped
-            # How long the first part takes is known by now. The rest takes as long as it once did.
+        if source is not None:  # the branch may have been dropped
+            # The time of the first part is known by now. The rest takes as long as it did originally.
             left_real_s = source.costs.at(replay.progress.at_ns) - source.costs.at(now_ns)
             expected_real_s = passed_real_s + left_real_s
         replay.progress = msgspec.structs.replace(
