@@ -1,7 +1,7 @@
 """Breakpoints pause virtual time: "queue > 1 MB", "first loss", "10 s".
 
-A time is reached exactly. Queues and losses are looked at every millisecond of virtual time, and the
-pause comes at the first look at which they hold.
+A time is reached exactly. Queues and losses are checked every millisecond of virtual time, and time
+pauses at the first check that finds the condition true.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOSS = re.compile(r"(?:first\s+)?(?:loss|drop)(?:\s+(?:of|at)\s+(?P<port>\S+))?
 
 @dataclass(frozen=True)
 class Breakpoint:
-    """One of them: at a time, above a queue length, or at a loss; `port` is "" for any port."""
+    """A breakpoint at a time, above a queue length, or at a loss; `port` is "" for any port."""
 
     text: str
     time_ns: int | None = None
@@ -33,7 +33,7 @@ class Breakpoint:
 
     @property
     def reads_queues(self) -> bool:
-        """Whether queues must be read for it."""
+        """Whether queues must be read to check the breakpoint."""
         return self.time_ns is None
 
 
@@ -53,7 +53,7 @@ def parse_breakpoint(text: str) -> Breakpoint:
 
 
 class Breakpoints:
-    """Those that are set. Losses count from then on."""
+    """The breakpoints that are set. Losses count from the instant at which one is set."""
 
     def __init__(self) -> None:
         self._set: dict[str, Breakpoint] = {}
@@ -62,11 +62,11 @@ class Breakpoints:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of those that are set."""
+        """The texts of the breakpoints."""
         return tuple(self._set)
 
     def add(self, breakpoint_: Breakpoint, queues: Mapping[str, QueueReading]) -> None:
-        """Set one; `queues` are those of this instant."""
+        """Set a breakpoint; `queues` is the state of the queues at this instant."""
         if len(self._set) >= MAX_BREAKPOINTS and breakpoint_.text not in self._set:
             raise WanlabError(
                 f"there are {MAX_BREAKPOINTS} breakpoints already", "remove one first"
@@ -75,16 +75,16 @@ class Breakpoints:
         self._drops[breakpoint_.text] = {name: it.drops for name, it in queues.items()}
 
     def remove(self, text: str) -> None:
-        """Remove one, if it is set."""
+        """Remove a breakpoint, if it is set."""
         self._set.pop(" ".join(text.split()), None)
 
     @property
     def reads_queues(self) -> bool:
-        """Whether any of them needs the queues."""
+        """Whether queues must be read to check any breakpoint."""
         return any(one.reads_queues for one in self._set.values())
 
     def limit_ns(self, now_ns: int) -> int | None:
-        """Return for how long time may pass until the next look; None if nothing limits it."""
+        """Return how long time may pass until the next check; None if nothing limits it."""
         limits = [
             one.time_ns - now_ns
             for one in self._set.values()
@@ -95,7 +95,7 @@ class Breakpoints:
         return min(limits, default=None)
 
     def reached(self, before_ns: int, now_ns: int, queues: Mapping[str, QueueReading]) -> str:
-        """Return why time is to be paused now, or "". One that was reached is removed."""
+        """Return why time is to be paused now, or "". A breakpoint that was reached is removed."""
         for one in list(self._set.values()):
             if why := self._why(one, before_ns, now_ns, queues):
                 self.remove(one.text)
