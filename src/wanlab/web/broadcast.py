@@ -34,7 +34,7 @@ class Browser:
         )
 
     def send_encoded(self, text: bytes, *, is_droppable: bool = False) -> None:
-        """Queue an encoded message. If the queue is full, drop it or give the browser up."""
+        """Queue an encoded message. If the queue is full, drop the message or disconnect the browser."""
         if len(self._queue) >= MAX_QUEUED_MESSAGES:
             if is_droppable:
                 return
@@ -51,7 +51,7 @@ class Browser:
 
 
 class Broadcast:
-    """Everything that browsers are sent without asking goes through here."""
+    """Sends messages to browsers that they have not asked for."""
 
     def __init__(self) -> None:
         self.browsers: list[Browser] = []
