@@ -1,4 +1,4 @@
-"""Passes each connection to the process of its student, or serves it in the hub.
+"""Pass each connection to the process of its student, or serve it in the hub.
 
 The hub reads a connection until the header of the first request is complete. The cookie in this
 header identifies the student. URLs do not, so nobody can guess the URL of another student. The hub
@@ -72,7 +72,7 @@ class FrontProtocol(LimitedProtocol):
         try:
             request = _first_request(self._received)
         except h11.RemoteProtocolError:
-            self._serve_here()  # uvicorn finds the same error, and answers with it
+            self._serve_here()  # uvicorn finds the same error and sends the answer
             return
         if request is None:
             return  # LimitedProtocol closes the connection if the rest does not arrive in time
@@ -83,7 +83,7 @@ class FrontProtocol(LimitedProtocol):
             self._pass_on(serve)
 
     def _student_server(self, request: h11.Request) -> ServeConnection | None:
-        """Return what serves a connection with this first request; None if the hub does."""
+        """Return the function that serves a connection with this first request; None for the hub itself."""
         if _signs_in(request):
             return None
         lines = [value.decode("latin-1") for name, value in request.headers if name == b"cookie"]
