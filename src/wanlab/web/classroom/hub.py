@@ -55,7 +55,7 @@ class SavedStudent(msgspec.Struct):
 
 @dataclass
 class Seat:
-    """A student, and the process while there is one."""
+    """A student, with the student's process while it runs."""
 
     participant: Participant
     number: int
@@ -118,8 +118,8 @@ class Hub:
         return {self.roster.teacher_token: self.teacher_cookie, **dict(pairs)}
 
     def prepare(self) -> None:
-        """Load what all students' processes share; takes a few seconds."""
-        shutil.rmtree(self._temporary, ignore_errors=True)  # of a server that was killed
+        """Load the modules that all students' processes share, which takes a few seconds."""
+        shutil.rmtree(self._temporary, ignore_errors=True)  # left by a server that was killed
         try:
             self._temporary.mkdir(mode=0o711)
         except OSError as error:
@@ -133,7 +133,7 @@ class Hub:
     # -- connections ------------------------------------------------------------------------------
 
     def find_server(self, cookie: str) -> ServeConnection | None:
-        """Return what serves the connections with a cookie; None if it is no student's."""
+        """Return the function that serves connections with a cookie; None if it is no student's."""
         name = self._by_cookie.get(_digest(cookie))
         return None if name is None else partial(self._serve, self.seats[name])
 
@@ -252,7 +252,7 @@ def _hand_ins(folder: Path) -> Iterator[HandInFile]:
 
 
 def _temporary_folder(class_folder: Path) -> Path:
-    """Return the folder of the class in memory; the same for the next server of this class."""
+    """Return the folder in memory for the class; the next server of this class uses the same one."""
     digest = hashlib.sha256(os.fsencode(class_folder)).hexdigest()[:12]
     return MEMORY / f"wanlab-class-{os.getuid()}-{digest}"
 
