@@ -1,7 +1,7 @@
-"""What the hub and the process of a student send each other.
+"""Messages between the hub and the process of a student.
 
-Each message is one datagram of a socket pair (SOCK_SEQPACKET), at most MAX_BYTES long. Two have a file
-descriptor beside them: the connection of a browser, and a memory file with what is handed in.
+Each message is one datagram of a socket pair (SOCK_SEQPACKET), at most MAX_BYTES long. Two of them
+carry a file descriptor: the connection of a browser, and a memory file with a hand-in.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def receive(
 ) -> tuple[Message, int | None] | None:
     """Receive a message, and the descriptor beside it; None if the other side has ended.
 
-    BlockingIOError if there is none; WanlabError if it is not one of ours.
+    BlockingIOError if there is no message; WanlabError if it is not a valid one.
     """
     data, files, _, _ = socket.recv_fds(control, MAX_BYTES, 1)
     if not data:
