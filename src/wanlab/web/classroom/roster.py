@@ -109,7 +109,7 @@ def read_roster(folder: Path, limits: Limits) -> Roster:
 
 
 def write_links(roster: Roster, url: str) -> Path:
-    """Write the links of all into a file that only the teacher can read, and return its path."""
+    """Write all links to a file that only the teacher can read; return its path."""
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")
     rows.writerow(["role", "student", "token", "link"])
@@ -214,7 +214,7 @@ def _limits_of(student: Student, limits: Limits) -> Limits:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read, not even while it is written."""
+    """Write a file that no other user can read, not even while it is being written."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
