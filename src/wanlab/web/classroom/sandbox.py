@@ -1,7 +1,7 @@
 """The sandbox of a student's process. The student's networks inherit it.
 
-All students have the rights of one user, the teacher's. So each process gives up what it does not need:
-with Landlock it reads the computer's programs and its own folder only, writes its own folder only, opens
+All students have the rights of one user, the teacher's. So each process gives up rights that it does not need: with Landlock it reads only the computer's
+programs and its own folder, writes its own folder only, opens
 no TCP port, and neither traces nor signals other processes. If the hub runs as root, it can also be
 a user of its own.
 """
@@ -47,7 +47,7 @@ class StudentSandbox:
 
     def enter(self) -> None:
         """Restrict this process for good. It must have only one thread."""
-        os.setsid()  # out of the terminal's Ctrl-C, and a scheduling group of its own (autogroup)
+        os.setsid()  # unaffected by the terminal's Ctrl-C, and in a separate scheduling group (autogroup)
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         os.umask(0o077)
         os.nice(self.nice)
@@ -94,7 +94,7 @@ def readable_folders() -> tuple[Path, ...]:
 
 
 def needed_folders() -> tuple[Path, ...]:
-    """Return the folders without which no student's process starts."""
+    """Return the folders that a student's process needs in order to start."""
     return PACKAGE, Path(sys.prefix), find_image().program.parent
 
 
@@ -109,7 +109,7 @@ def _drop_capabilities() -> None:
 
 
 def _become(name: str, folders: Iterable[Path]) -> None:
-    """Give folders to a user, and the rights of root up for theirs."""
+    """Give folders to a user, and exchange the rights of root for the user's."""
     account = account_of(name)
     for folder in folders:
         os.chown(folder, account.pw_uid, account.pw_gid)
