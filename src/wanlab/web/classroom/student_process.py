@@ -22,7 +22,7 @@ SEND_BYTES = 1 << 20
 
 
 class StudentProcess:
-    """Starts at once. `on_end` is called in the loop when it has ended, however that was.
+    """Starts a student's process. `on_end` is called in the loop when it has ended for any reason.
 
     on_status    what the student does has changed
     on_ask       may a network start? returns the reason why not, or ""
@@ -61,16 +61,16 @@ class StudentProcess:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         assert self._process.pid is not None
         return self._process.pid
 
     def serve(self, connection: int, received: bytes) -> bool:
-        """Hand over a connection, whose descriptor stays ours; return whether that was possible."""
+        """Hand a copy of a connection's descriptor over; return whether that was possible."""
         return messages.send(self._control, Serve(received), [connection])
 
     def stop_network(self) -> None:
-        """Stop the network, and tell the student that the teacher did it."""
+        """Stop the network, with a message to the student that the teacher did so."""
         messages.send(self._control, StopNetwork())
 
     def _receive(self) -> None:
@@ -106,7 +106,7 @@ class StudentProcess:
 
     async def close(self) -> None:
         """End the process and its networks, and wait until it is gone."""
-        self._end()  # it ends with its socket
+        self._end()  # the process ends when its socket is closed
         await asyncio.to_thread(self._join)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
