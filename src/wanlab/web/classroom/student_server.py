@@ -54,7 +54,7 @@ class StudentSettings:
 def run(settings: StudentSettings, control: socket.socket) -> None:
     """Serve a student until the hub ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()  # what was loaded before the fork stays shared
+    gc.freeze()  # memory from before the fork remains shared
     try:
         settings.sandbox.enter()
         asyncio.run(_StudentServer(settings, control).serve())
@@ -143,7 +143,7 @@ class _StudentServer:
         """Ask the hub whether a network may start; WanlabError if not."""
         while not self._answers.empty():
             self._answers.get_nowait()
-        # The hub counts a network that it admits until it hears what became of it.
+        # The hub counts an admitted network until it learns whether that has started.
         self._last = None
         messages.send(self._control, Ask())
         try:
@@ -161,7 +161,7 @@ class _StudentServer:
         finally:
             os.close(file)
 
-    # -- what the student does --------------------------------------------------------------------
+    # -- the student's activity -------------------------------------------------------------------
 
     async def _watch(self) -> None:
         """Report changes to the hub, and keep the folder within its limit."""
@@ -183,7 +183,7 @@ class _StudentServer:
             await self._stop(self._limit.reason())
 
     async def _stop(self, reason: str) -> None:
-        """Stop the network, and say why."""
+        """Stop the network, and show the reason."""
         laboratory = self._laboratory
         if laboratory.session.is_stopped:
             return
