@@ -1,4 +1,4 @@
-"""Limits for connections that have not sent a request: anybody on this computer can open them.
+"""Limits for connections that have not sent a request, which any user of this computer can open.
 
 uvicorn waits for the header of a request without end, and each connection takes a descriptor. Here a
 header must arrive within HEADER_REAL_S, and of more than MAX_WAITING connections that wait for one
@@ -38,7 +38,7 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is complete that is still to be answered."""
+        """Whether the connection waits for the rest of a request."""
         if self.transport.get_protocol() is not self:  # a WebSocket by now
             return False
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
