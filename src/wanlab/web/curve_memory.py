@@ -43,7 +43,7 @@ class CurveMemory:
         }
 
     def until(self, time_s: float) -> CurveMemory:
-        """Return a memory of what had been sampled by an instant."""
+        """Return a memory with the samples up to an instant."""
         earlier = CurveMemory()
         earlier._units = dict(self._units)
         for key, samples in self._samples.items():
@@ -80,7 +80,7 @@ class CurveMemory:
 
 
 def thinned(column: SampleColumn) -> SampleColumn:
-    """Return a column with no more samples than are sent at once."""
+    """Return a column with at most as many samples as one message may have."""
     count = len(column.times_s)
     if count <= MAX_POINTS_SENT:
         return column
