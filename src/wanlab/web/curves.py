@@ -1,6 +1,6 @@
 """Live curves: everything that can be drawn is sampled all the time, and kept for a while.
 
-So a chart that is opened late shows what has passed. Samplers read at regular instants of the
+So a chart that is opened late shows the past. Samplers read at regular instants of the
 network's time, less often in large networks. New samples of what browsers draw are sent to them in
 batches. A rate needs the reading before, so the last reading of a batch is kept for the next.
 """
@@ -134,7 +134,7 @@ class Curves:
                     values = self._drops.get(curve.label, 0.0) + values
                     self._drops[curve.label] = float(values[-1])
                     self._note_drops(curve.label, times_s, values)
-                if kind != "throughput":  # the first was sent with the batch before
+                if kind != "throughput":  # the first sample was sent with the batch before
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:
