@@ -59,7 +59,7 @@ class History:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the file has the document as it is."""
+        """Whether the file has the current document."""
         return self.document == self.saved
 
     @property
