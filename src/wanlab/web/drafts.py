@@ -31,7 +31,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Drafts:
-    """Keeps the draft of this server. `offered` is the one that an earlier server left.
+    """Keeps the draft of this server. `offered` is the draft that an earlier server left.
 
     It stays on disk until it is restored or discarded.
     """
@@ -40,7 +40,9 @@ class Drafts:
         self._current = folder / "draft.json"
         self._offered = folder / "offered.json"
         if self._current.exists():
-            if self._offered.exists():  # not answered: keep it, in case somebody misses it
+            if (
+                self._offered.exists()
+            ):  # neither restored nor discarded: keep it in case it is needed
                 self._offered.replace(folder / f"draft-{time.time_ns()}.json")
             self._current.replace(self._offered)
         self.offered = _read(self._offered)
