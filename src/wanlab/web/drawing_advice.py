@@ -1,4 +1,4 @@
-"""Advice on a document without problems: what runs, but carries fewer packets than one expects."""
+"""Advice on valid documents whose network may carry fewer packets than one expects."""
 
 from __future__ import annotations
 
