@@ -1,4 +1,4 @@
-"""What `ip`, `ethtool`, `sysctl` and their like set in a terminal, and how a drawing has it.
+"""Translate settings made by `ip`, `ethtool`, `sysctl` and the like in terminals into a drawing.
 
 A document has words for the address, the MAC address and the MTU of a port, for the work of its NIC,
 for the default route of a host and for the routes of a router. Everything else becomes part of the
@@ -26,7 +26,7 @@ _START = "start command"
 
 
 def settings_of(line: str) -> list[str]:
-    """Return the commands of a line that ended well and set something in the kernel.
+    """Return the commands of a successful line that set something in the kernel.
 
     Only plain commands are known, without variables, pipes and loops. Of `a; b && c` the status says
     only that b and c ended well.
@@ -79,7 +79,7 @@ def subject_of(setting: str) -> str:
 
 @dataclass(frozen=True)
 class _Property:
-    """A word of a port, of a host or of a router, and its value. `port` is "" for a node's own."""
+    """A property of a port or node, and its value. `port` is "" for a property of the node."""
 
     port: str
     word: str
@@ -135,7 +135,7 @@ def _link_property(rest: Sequence[str]) -> _Property | None:
 
 
 def described(node: DrawnNode | None, setting: str, ports: Iterable[LivePort]) -> NodeSetting:
-    """Return a setting with where the drawing would have it; "" if nowhere."""
+    """Return a setting with its place in the drawing, which is "" if there is none."""
     if node is None:
         return NodeSetting(node="", line=setting, drawn_as="")
     if node.kind == "controller":
@@ -155,7 +155,7 @@ def _port(name: str, node: DrawnNode, ports: Iterable[LivePort]) -> LivePort | N
 def with_settings(
     document: Document, node: DrawnNode, settings: Sequence[str], ports: Sequence[LivePort]
 ) -> Elements:
-    """Return a node and its links as the settings make them."""
+    """Return a node and its links with the settings applied."""
     options = dict(node.options)
     links = {link.id: link for link in document.links}
     changed: set[str] = set()
@@ -164,7 +164,7 @@ def with_settings(
     addressed = {one.port for one in properties if one.word == "ip"}
     for setting in settings:
         if _removes_addresses(setting, addressed):
-            continue  # the one that is there now is drawn
+            continue  # the current address is drawn
         one = _property(setting, node, ports)
         port = _port(one.port, node, ports) if one is not None else None
         if one is None or (one.port and (port is None or port.link not in links)):
@@ -188,7 +188,7 @@ def with_settings(
 def _is_nodes_own(
     node: DrawnNode, one: _Property, port: LivePort, links: Iterable[DrawnLink]
 ) -> bool:
-    """Whether a host, whose first port this is, has the word itself."""
+    """Whether this is a host's first port, and the host itself has the property."""
     first = next((link.id for link in links if node.id in (link.a, link.b)), None)
     return node.kind == "host" and one.word in ("ip", "mac") and port.link == first
 
