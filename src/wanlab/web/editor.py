@@ -194,7 +194,7 @@ class DocumentEditor:
         *,
         seed: int | None = None,
     ) -> None:
-        """Replace the document by a topology; if that names no seed, by default it is `seed`."""
+        """Replace the document by a topology; `seed` is the default for a topology without a seed."""
         document = document_of(topology)
         chosen = document.preferences
         if seed is not None and chosen.seed == DocumentPreferences().seed:
