@@ -59,8 +59,8 @@ def words_of(event: PacketEvent) -> str:
 class EventSteps:
     """Steps to events. Lives in the network's thread.
 
-    A trace that has been begun stays, because ending one takes up to 4 ms of virtual time: the kernel
-    waits until nobody uses it any more.
+    A trace is not ended after a step, because that takes up to 4 ms of virtual time: the kernel waits
+    until the trace is no longer in use.
     """
 
     def __init__(self, network: Network, ports: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class EventSteps:
         network = self._network
         end_ns, end_real_s = network.now_ns + MAX_STEP_NS, time.monotonic() + MAX_STEP_REAL_S
         sampling.sample()
-        finder.found()  # what has happened until now
+        finder.found()  # events up to now
         while network.now_ns < end_ns and time.monotonic() < end_real_s:
             network.run_to_next_event(end_ns - network.now_ns)
             sampling.sample()
