@@ -136,7 +136,7 @@ class WorkingFolder:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it, so that nobody ever reads half of it."""
+    """Write a file through a temporary one beside it, so that a half-written file is never read."""
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
     number, name = tempfile.mkstemp(dir=path.parent, prefix=".wanlab-", suffix=".part")
     try:
