@@ -1,4 +1,4 @@
-"""The gallery in the browser: published figures are run in a process of their own, one at a time."""
+"""The gallery in the browser: published figures are run in a separate process, one at a time."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class GalleryRuns:
         self._push(GalleryPush(running=self._running, progress=self._progress))
 
     def cancel(self) -> None:
-        """Stop running a figure; what was measured is cached for the next time."""
+        """Stop running a figure; its measurements so far are cached."""
         if self._process is not None:
             self._is_cancelled = True
             with contextlib.suppress(ProcessLookupError):
@@ -156,7 +156,7 @@ class GalleryRuns:
 
 
 def _prediction(prediction: Prediction) -> GalleryPrediction:
-    """Return a prediction of which nothing was measured."""
+    """Return a prediction without a measurement."""
     from wanlab.gallery import pages
 
     band = pages.band(prediction)
