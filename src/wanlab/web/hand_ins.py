@@ -1,4 +1,4 @@
-"""Hands work in to the teacher of a class: the script of a unit, and the typed commands."""
+"""Hand work in to the teacher of a class: the script of a unit, and the typed commands."""
 
 from __future__ import annotations
 
