@@ -195,7 +195,9 @@ class Laboratory:
             return protocol.CommandReply(command.id, result)
         except WanlabError as error:
             return protocol.CommandRefusal(command.id, error_body(error))
-        except Exception as error:  # a mistake of ours: the page must not wait for ever
+        except (
+            Exception
+        ) as error:  # an internal error must be answered too, or the page would wait for ever
             traceback.print_exc()
             what = f"wanlab has failed: {type(error).__name__}: {error}"
             hint = "please report this with what the server has printed"
@@ -286,7 +288,7 @@ class Laboratory:
         self.session.note_edit(self.editor.document)
 
     def _why_busy(self) -> str:
-        """Return why the running network cannot be left now; "" if it can."""
+        """Return why the running network cannot be replaced by a branch now; "" if it can."""
         if self.lessons.is_checking:
             return "a lesson is being checked: wait until that is done"
         if self.measurements.records.recording is not None:
@@ -412,7 +414,7 @@ class Laboratory:
         return path
 
     async def _start_lesson_at(self, command: commands.LessonCommand, by: str) -> None:
-        """Perform the steps of a unit before one of them, and run what they leave."""
+        """Perform the steps of a unit before a given step, and run the resulting network."""
         lessons, clock = self.lessons, self.editor.document.preferences.clock
         if command.step is None:
             raise WanlabError("no step was named")
