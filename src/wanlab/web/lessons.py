@@ -126,7 +126,7 @@ class Lessons:
         )
 
     def _find(self, name: str) -> Unit:
-        """Return a unit with what its seed draws: that of the student in a class, or the document's."""
+        """Return a unit with the values of the student's seed in a class, or else of the document's."""
         return unit_file.for_seed(catalog.find(name), self._seed)
 
     @property
@@ -190,12 +190,12 @@ class Lessons:
     def plan(self, document: Document, topology: Topology) -> RunPlan:
         """Return how to run the network of the open unit."""
         assert self.unit is not None
-        # A check of this network expects what its seed draws, also if the seed changes later.
+        # A check of this network expects the values of its seed, even if the seed changes later.
         self.unit = unit = self._with_seed(self.unit)
         folder, clock, rules = self.unit_folder(unit), document.preferences.clock, self._rules
         seed = self._seed
         if unit.draws:
-            _install(folder, [unit])  # the seed may be another one than when the unit was opened
+            _install(folder, [unit])  # the seed may have changed since the unit was opened
 
         def make() -> Network:
             return network_of(
@@ -343,10 +343,10 @@ class Lessons:
     async def report(self, name: str) -> None:
         """Begin to make the report of a unit.
 
-        A process of its own performs all steps: that takes minutes, and can be cancelled.
+        A separate process performs all steps, which takes minutes and can be cancelled.
         """
         unit = catalog.find(name)
-        if self._rules.is_class:  # it performs the solution
+        if self._rules.is_class:  # the report performs the solution
             raise WanlabError("in a class, reports are made by the teacher")
         if self._worker is not None:
             raise WanlabError(f"a report of {self._reported_unit} is being made", "cancel it first")
