@@ -20,7 +20,7 @@ async def _always() -> None:
 
 @dataclass(frozen=True)
 class ClassRules:
-    """What holds for a student's laboratory in a class, and for no other.
+    """Rules for a student's laboratory in a class.
 
     seed            of the networks of units; None: as the page says
     memory_bytes    of a network; None: as much as it needs
@@ -42,9 +42,9 @@ class ClassRules:
 
 
 class FolderLimit:
-    """A limit for the size of a folder, which is looked at from time to time.
+    """A limit for the size of a folder, which is measured from time to time.
 
-    A folder above the limit can be used to delete files: then it may not grow any further.
+    A folder above the limit can still be used for deleting files, but it may not grow further.
     """
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
@@ -75,13 +75,13 @@ class FolderLimit:
 
 
 def _used_bytes(folder: Path) -> int:
-    """Return the size of a folder on disk; that of the limit's double if it has too many files."""
+    """Return the size of a folder on disk, or twice the limit if it has too many files."""
     used_bytes = files = 0
     pending = [str(folder)]
     while pending:
         try:
             entries = list(os.scandir(pending.pop()))
-        except OSError:  # removed in the meantime, or without the right to be read
+        except OSError:  # removed in the meantime, or not readable
             continue
         files += len(entries)
         if files > MAX_FILES:
