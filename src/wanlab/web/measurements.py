@@ -38,7 +38,7 @@ class BegunCapture:
 class Measurements:
     """Carries out the commands for curves, records and captures.
 
-    `document_name` returns what the document is called, for the provenance of records.
+    `document_name` returns the name of the document, for the provenance of records.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Measurements:
         await self.update_curves()
 
     async def update_curves(self) -> None:
-        """Send browsers what at least one of them draws."""
+        """Send browsers the quantities that at least one of them draws."""
         series = [one for browser in self._broadcast.browsers for one in browser.series]
         await self._with_curves(lambda curves: curves.watch(series))
 
