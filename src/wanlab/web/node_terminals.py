@@ -31,7 +31,7 @@ class NodeTerminals:
     """The terminals of the running network.
 
     `running` returns its worker and plan, and raises WanlabError if there is none; `on_change` is
-    called when browsers are to hear of the terminals.
+    called when browsers need the new state of the terminals.
     """
 
     def __init__(self, running: Callable[[], Running], on_change: Callable[[], None]) -> None:
