@@ -220,7 +220,7 @@ class Pacer:
     def end_slice(self, now_ns: int, real_s: float) -> bool:
         """End a slice and return whether to check which programs are busy."""
         since_check_s = real_s - self._checked_real_s
-        if self.state is _REAL:  # time passes anyway; the check is only for what browsers show
+        if self.state is _REAL:  # time passes anyway; the check is only for the display in browsers
             self._slice_ns = MAX_PACED_SLICE_NS
             return since_check_s > CHECK_ON_REAL_CLOCK_REAL_S
         if not self._has_read_keys(now_ns):
@@ -255,7 +255,7 @@ class Pacer:
 
 
 class ClockMeter:
-    """Measures how fast the network's clock runs, and decides how often browsers hear of it."""
+    """Measures how fast the network's clock runs, and decides how often browsers are informed."""
 
     def __init__(self, now_ns: int, real_s: float) -> None:
         self.is_moving = False
