@@ -1,4 +1,4 @@
-"""The packets of a capture file, as the page lists them.
+"""List the packets of a capture file for the page.
 
 Reads pcapng (draft-ietf-opsawg-pcapng) as `Capture` and Wireshark write it, and the older pcap of
 `tcpdump -w`. Times are on the network's clock if the file says when that was 0, and otherwise since
@@ -94,7 +94,7 @@ class CaptureFileReader:
                 section = _Section(order=">" if data[position + 8 : position + 12] == _BIG else "<")
             kind, length = struct.unpack_from(f"{section.order}II", data, position)
             if length < 12 or position + length > len(data):
-                return  # it is being written
+                return  # the file is still being written
             body = data[position + 8 : position + length - 4]
             position += length
             if kind == _SECTION:
