@@ -30,7 +30,7 @@ def described_change(document: Document, before: DrawnLink | None, after: DrawnL
 
 
 def described_plug(document: Document, id_: str, *, is_up: bool) -> str:
-    """Return that a link was unplugged, or plugged in again."""
+    """Describe that a link was unplugged, or plugged in again."""
     link = next((one for one in document.links if one.id == id_), None)
     name = _link_name(document, link) if link is not None else id_
     return f"{name} {'plugged in' if is_up else 'unplugged'}"
