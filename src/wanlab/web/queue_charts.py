@@ -1,4 +1,4 @@
-"""Opens the chart of a queue in the browser when the course's `plot_q.sh` draws it in a terminal."""
+"""Open the chart of a queue in the browser when the course's `plot_q.sh` draws it in a terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class QueueCharts:
         session.terminals.list.on_command.append(self.note)
 
     def note(self, terminal: Terminal, command: TypedCommand) -> None:
-        """Take a command that has begun or ended."""
+        """Note a command that has begun or ended."""
         if command.status is not None or not self._session.is_running:
             return
         ports = {port.name for port in self._session.snapshot().ports}
