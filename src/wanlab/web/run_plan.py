@@ -67,7 +67,7 @@ class RunPlan:
 
 
 def meaning(document: Document) -> tuple[object, ...]:
-    """Return what of a document decides how its network behaves; positions do not."""
+    """Return the parts of a document that decide how its network behaves, so not positions."""
     nodes = tuple(
         (node.id, node.kind, node.name, _without_cosmetics(node.options)) for node in document.nodes
     )
