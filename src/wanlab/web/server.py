@@ -114,7 +114,7 @@ def lock_folder(state_folder: Path) -> Iterator[TextIO]:
 
 
 def write_address(file: TextIO, url: str) -> None:
-    """Let a second server say where this one is."""
+    """Write this server's address for a second server to report."""
     with _reporting_failures(file.name):
         # Without the buffer of `file`: on a full disk every later use would fail again.
         os.write(file.fileno(), f"{url}\n".encode())
@@ -195,7 +195,7 @@ def configuration(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Con
 
 
 class SignallessServer(uvicorn.Server):
-    """A server that leaves signals to us."""
+    """A server that does not handle signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -206,7 +206,7 @@ class SignallessServer(uvicorn.Server):
 def signals_that_end(
     server: uvicorn.Server, running: Callable[[], str], what_ends: str
 ) -> Iterator[None]:
-    """Let signals end a server. `running` returns what would end with it, or ""."""
+    """Let signals end a server. `running` describes what would end with it, or returns ""."""
     loop = asyncio.get_running_loop()
     asked_at = -CONFIRM_WITHIN_REAL_S
 
@@ -236,7 +236,7 @@ def signals_that_end(
 def open_in_browser(url: str, state_folder: Path) -> None:
     """Open the address in a browser meanwhile, through a page that only this user can read.
 
-    Everybody on this computer can see the arguments of processes, and so the token.
+    All users of this computer can see the arguments of processes, so these must not contain the token.
     """
     page = state_folder / "open.html"
     asyncio.get_running_loop().run_in_executor(None, _open_through, page, url)
