@@ -171,8 +171,7 @@ class NetworkSession:
         return f"starting {count:,} nodes" if count > 1 else "starting"
 
     async def recorded_so_far(self) -> bytes:
-        """Return the session file of the running network, after everything was noted that goes with
-        it."""
+        """Return the session file of the running network once all of its events are noted."""
 
         def record(network: Network) -> bytes:
             for call in self.every:
@@ -186,7 +185,7 @@ class NetworkSession:
     ) -> tuple[NetworkWorker, Future[Network]]:
         """Start a network that replays a branch; return the worker, and a future of the network.
 
-        It stands still until `switch` goes on with it.
+        Its time stands still until `switch` continues with it.
         """
         replayed: Future[Network] = Future()
 
@@ -279,7 +278,7 @@ class NetworkSession:
     # -- in the network's thread ------------------------------------------------------------------
 
     def _in_loop(self, call: Callable[[Argument], None]) -> Callable[[Argument], None]:
-        """Return a function that has `call` called in the loop, and does not wait for it."""
+        """Return a function that schedules `call` in the loop and does not wait for it."""
 
         def schedule(argument: Argument) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
