@@ -30,7 +30,7 @@ STALLED = (
 
 
 class SessionClock:
-    """The clock of one running network after the other.
+    """The clock of the running network; the object is reused for the next network.
 
     current_worker   returns the worker of the network that starts, runs or ends; None if there is none
     running_worker   returns the worker; WanlabError if the network is not running
@@ -56,7 +56,7 @@ class SessionClock:
 
     @property
     def tempo(self) -> Tempo:
-        """How time is to pass, also in the next network."""
+        """The tempo, which also holds for the next network."""
         return self._clock.tempo
 
     def snapshot(self) -> protocol.ClockPush:
@@ -94,7 +94,7 @@ class SessionClock:
         self.push()
 
     def check_stall(self) -> None:
-        """Tell browsers if time ceases to pass although it should, or passes again."""
+        """Send browsers a message if time stops passing although it should, or passes again."""
         is_stalled = bool(self.snapshot().stalled)
         if is_stalled != self._was_stalled:
             self._was_stalled = is_stalled
