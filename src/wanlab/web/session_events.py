@@ -1,7 +1,7 @@
 """The events of a session, for the time line: commands, changes, drops, markers, pauses.
 
-An event that goes on (a command that runs, a series of drops) is sent again, under its number, when
-more is known of it.
+An event that lasts (a running command, a series of drops) is sent again under its number when more is
+known of it.
 """
 
 from __future__ import annotations
