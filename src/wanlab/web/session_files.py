@@ -12,7 +12,7 @@ from .run_plan import RunPlan
 
 
 class SessionFiles:
-    """The first run is recorded in `file`, and the others in files with numbers beside it.
+    """Chooses session files: `file` for the first run, and files with numbers beside it for others.
 
     Without a file, sessions are kept without one, for branches.
     """
@@ -26,7 +26,7 @@ class SessionFiles:
         self._runs += 1
         file = self._file
         if file is None:
-            return clock != "real"  # it could not be replayed
+            return clock != "real"  # such a session could not be replayed
         return file if self._runs == 1 else file.with_name(f"{file.stem}-{self._runs}{file.suffix}")
 
     def recorded(self, plan: RunPlan) -> RunPlan:
