@@ -24,7 +24,7 @@ PortsChange = Callable[[Network], PortReadings]
 
 
 class SessionLinks:
-    """The links of one running network after the other.
+    """The links of the running network; the object is reused for the next network.
 
     call   performs a call in the network's thread; WanlabError if the network is not running
     show   tells browsers of the ports, and of the links that are unplugged
@@ -71,13 +71,13 @@ class SessionLinks:
         self._ports, self._reader = None, None
 
     def update(self, readings: PortReadings) -> None:
-        """Tell browsers what has changed by itself, or in terminals."""
+        """Send browsers the changes that the network or terminals have made."""
         if self._ports is not None and self._ports.update(readings):
             self._changed_ns = readings.now_ns
             self._push(is_explained=False)
 
     def names_of(self, link: str) -> tuple[str, str]:
-        """Return the names of the two ports of a link. WanlabError if it is not running."""
+        """Return the names of the two ports of a link. WanlabError if the network has no such link."""
         return self._live_ports().names_of(link)
 
     def set_by_tc(self, link: str) -> dict[End, Options]:
@@ -86,7 +86,7 @@ class SessionLinks:
         return self._live_ports().set_by_tc(link)
 
     async def keep_tc(self, link: str) -> None:
-        """Note that the settings of `tc` at a link are drawn now."""
+        """Note that the drawing now has the settings of `tc` at a link."""
         readings = await self._perform(lambda network: None)
         self._live_ports().set_drawn(self.names_of(link), readings)
         self._changed_ns = readings.now_ns
@@ -154,7 +154,7 @@ class SessionLinks:
         return self._ports
 
     async def _perform(self, change: Callable[[Network], None]) -> PortReadings:
-        """Perform a change, and return the ports as they are then."""
+        """Perform a change, and return the new state of the ports."""
         reader = self._reader
 
         def perform(network: Network) -> PortReadings:
