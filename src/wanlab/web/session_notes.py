@@ -1,4 +1,4 @@
-"""Notes in the live branch what happens in the running network, and tells browsers of it."""
+"""Note events of the running network in the live branch, and send them to browsers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .transcripts import TerminalRecord
 
 
 class SessionNotes:
-    """Writes to `branch`: what the running network records, or the last one has recorded."""
+    """Writes to `branch`, which is the running network's branch, or the last network's."""
 
     def __init__(self, broadcast: Broadcast) -> None:
         self._broadcast = broadcast
@@ -91,7 +91,7 @@ class SessionNotes:
         *,
         is_explained: bool,
     ) -> None:
-        """Note ports that have changed; `is_explained`: another event says what has."""
+        """Note changed ports, unless `is_explained`, which means that another event describes the change."""
         if self.branch is None:
             return
         for event in port_changes(before, after, at_ns):
