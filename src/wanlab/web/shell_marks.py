@@ -20,7 +20,7 @@ ENVIRONMENT = {"WANLAB_MARKS": "1"}
 SHELL_ENVIRONMENT = {
     **ENVIRONMENT,
     "PS0": r"\e]633;E;$(HISTTIMEFORMAT= history 1)\a",
-    # The programs that are started here do not inherit these two: Mininet's nodes have shells, too.
+    # Programs do not inherit these two variables, because Mininet's nodes have shells as well.
     "PROMPT_COMMAND": r"""printf '\e]633;D;%d\a' "$?"; export -n PS0 PROMPT_COMMAND""",
 }
 INTERRUPT = b"\x03"
@@ -72,7 +72,7 @@ class ShellMarks:
         self._pending = b""
 
     def read(self, data: bytes, now_ns: int = 0) -> Iterator[TypedCommand]:
-        """Take output of an instant; yield commands that have begun or ended, or opened a prompt."""
+        """Read the output of an instant; yield commands that have begun or ended, or opened a prompt."""
         self._pending += data
         while mark := _MARK.search(self._pending):
             self._add(self._pending[: mark.start()])
