@@ -1,4 +1,4 @@
-"""What virtual time allows and no live network does: packets in flight, steps to events, breakpoints."""
+"""Functions that only virtual time allows: packets in flight, steps to events, breakpoints."""
 
 from __future__ import annotations
 
