@@ -1,4 +1,4 @@
-"""Which steps of a lesson are done: a step is done when its effect is there, however it was reached.
+"""Find out which steps of a lesson are done. A step is done when its effect exists, however achieved.
 
 CommandSteps    steps in terminals: the command has run and ended as it should
 CanvasSteps     steps on the canvas: the action was performed, or what it draws is drawn
@@ -47,7 +47,7 @@ class CommandSteps:
         """By step: the places and lines of it that have been done."""
 
     def begun(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
-        """Return the steps that a command has done by beginning."""
+        """Return the steps that are done when a command begins."""
         step = self._step_for(place, command.line, done)
         if step is None or not step.waits_for_enter:
             return []
@@ -61,7 +61,7 @@ class CommandSteps:
         return self._fulfil(step, place, command.line, done)
 
     def ended(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
-        """Return the steps that a command has done by ending."""
+        """Return the steps that are done when a command has ended."""
         step = self._step_for(place, command.line, done)
         finished = list(self._ended_servers(place, command.line, done))
         if step is None or not _succeeded(step, command):
@@ -80,7 +80,7 @@ class CommandSteps:
     def _step_for(self, place: str, line: str, done: Collection[int]) -> Step | None:
         """Return the step that a line belongs to: the first that is not done.
 
-        A line that comes a second time belongs to a later step only after a step in between.
+        A repeated line belongs to a later step only if a step in between has been done.
         """
         last_done: int | None = None
         for step in self._fitting(place, line):
@@ -137,7 +137,7 @@ def _says_all(step: Step, command: TypedCommand) -> bool:
 
 
 def _plain(line: str) -> str:
-    """Return a line without what makes no difference; in a machine everybody is root."""
+    """Return a line without irrelevant parts such as `sudo`: in a machine everybody is root."""
     return " ".join(line.split()).removeprefix("sudo ")
 
 
@@ -165,7 +165,7 @@ class CanvasSteps:
                 if any(word != "look" for word in step.do):
                     all_done.add(step.n)
             elif any(word in DRAWN for word in step.do):
-                break  # what later steps draw is compared once this is drawn
+                break  # drawings of later steps are compared only once this one is drawn
         return [step.n for step in self._steps if step.n in all_done and step.n not in done]
 
     def _note_event(self, event: Event, done: Collection[int]) -> None:
