@@ -1,4 +1,4 @@
-"""Watches a student's actions in the open lesson, and marks the steps that they complete."""
+"""Watch a student's actions in the open lesson, and mark the steps that they complete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StepWatch:
     # -- terminals --------------------------------------------------------------------------------
 
     def note_command(self, terminal: Terminal, command: TypedCommand) -> None:
-        """Take a command that was typed, and has begun or ended."""
+        """Note a typed command that has begun or ended."""
         if not self._begin_unit():
             return
         place = place_of(terminal, command)
@@ -82,12 +82,12 @@ class StepWatch:
     # -- the canvas -------------------------------------------------------------------------------
 
     def note(self, *events: Event) -> None:
-        """Take actions on the canvas; without any, the document may have changed."""
+        """Note actions on the canvas; a call without any means that the document may have changed."""
         if self._begin_unit():
             self._mark(self._canvas.note(events, self._document(), self._done))
 
     def note_performed(self, command: commands.Command, result: object) -> None:
-        """Take a command of a browser that was carried out."""
+        """Note a browser's command that was carried out."""
         self.note(*self._events(command, result))
 
     def _events(self, command: commands.Command, result: object) -> list[Event]:
