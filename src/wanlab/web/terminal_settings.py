@@ -1,4 +1,4 @@
-"""Remembers the settings that terminals make in a running network, for the drawing."""
+"""Remember the settings that terminals make in a running network, for the drawing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TerminalSettings:
             self._broadcast.push(self.snapshot())
 
     def note(self, terminal: Terminal, command: TypedCommand) -> None:
-        """Take a command that has ended well."""
+        """Note a command that has succeeded."""
         if command.status != 0 or not self._session.is_running:
             return
         place, line = terminal.node, command.line
@@ -62,7 +62,7 @@ class TerminalSettings:
             self._broadcast.push(self.snapshot())
 
     def take(self, command: commands.TakeSettingsCommand, by: str) -> None:
-        """Draw a node as it was set in terminals."""
+        """Draw a node with its settings from terminals."""
         node = self._node(command.node)
         lines = self._settings.get(command.node, {})
         ports = self._session.snapshot().ports
