@@ -43,7 +43,7 @@ class Viewer:
         self._has_ended = False
 
     def add_output(self, data: bytes) -> None:
-        """Queue output for the browser. If it is too far behind, give it up."""
+        """Queue output for the browser. If the browser is too far behind, disconnect it."""
         if len(self._unsent) + len(data) > MAX_BEHIND_BYTES:
             self.is_behind = True
             self._unsent.clear()
@@ -111,7 +111,7 @@ class Terminal:
         folder: str | None = None,
         environment: dict[str, str] | None = None,
     ) -> TerminalRecord:
-        """Start its program. Browsers hear of the terminal only then, so they can type at once."""
+        """Start the terminal's program. Browsers see the terminal only then, so they can type at once."""
         opened_ns = network.now_ns
         early: list[bytes] = []
         process = start(
@@ -134,7 +134,7 @@ class Terminal:
         for now_ns, data in record.transcript.timed():
             self._scrollback += data
             for _ in self.marks.read(data, now_ns):
-                pass  # the time line shows it already
+                pass  # the time line already shows this command
         self._received_bytes = record.transcript.written_bytes
         self._credited_bytes = record.credited_bytes()
         self._attach(worker, network, record)
@@ -144,7 +144,7 @@ class Terminal:
     def _attach(
         self, worker: NetworkWorker, network: Network, record: TerminalRecord
     ) -> Callable[[bytes], None]:
-        """Take the output of its program from now on; return what takes it."""
+        """Receive the program's output from now on; return the function that receives it."""
         process = record.process
 
         def on_output(data: bytes) -> None:
@@ -222,7 +222,7 @@ class Terminal:
         self._update_credit()
 
     def _update_credit(self) -> None:
-        """Let the program print on, up to a window beyond the fastest viewer."""
+        """Let the program print up to a window beyond the fastest viewer."""
         acknowledged = [
             viewer.acknowledged_bytes for viewer in self._viewers if not viewer.is_behind
         ]
@@ -237,7 +237,7 @@ class Terminal:
             self._grant_credit(more_bytes)
 
     def make_viewers_return(self) -> None:
-        """End all views; their browsers connect again, to what has this name then."""
+        """End all views; their browsers reconnect to the terminal that then has this name."""
         for viewer in self._viewers:
             viewer.is_behind = True
             viewer.add_output(b"")
@@ -301,7 +301,7 @@ class TerminalList:
         ]
 
     def replace_all(self, terminals: Iterable[Terminal]) -> None:
-        """Have other terminals from now on, some of them with the names of earlier ones."""
+        """Replace all terminals; new ones may have the names of earlier ones."""
         before, self._open = self._open, {}
         for terminal in terminals:
             self._add(terminal)
