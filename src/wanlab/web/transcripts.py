@@ -1,4 +1,4 @@
-"""The output of a terminal with its instants: to show an earlier state, and to continue from it."""
+"""Keep the output of a terminal with its instants, to show an earlier state and to continue from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Transcript:
         del self._chunks[:count]
 
     def until(self, time_ns: int) -> Transcript:
-        """Return what had been written by an instant."""
+        """Return the output up to an instant."""
         with self._lock:
             count = bisect.bisect_right(self._chunks, time_ns, key=lambda chunk: chunk[0])
             earlier = Transcript(self._chunks[:count])
@@ -51,7 +51,7 @@ class Transcript:
 
     @property
     def written_bytes(self) -> int:
-        """How much has been written in all."""
+        """The total number of bytes written."""
         return self.dropped_bytes + self._kept_bytes
 
     def timed(self) -> list[tuple[int, bytes]]:
@@ -88,11 +88,11 @@ class TerminalRecord:
     credits: list[tuple[int, int]] = field(default_factory=list)
 
     def is_open_at(self, time_ns: int) -> bool:
-        """Return whether it was open at an instant."""
+        """Return whether the terminal was open at an instant."""
         return self.opened_ns <= time_ns and (self.closed_ns is None or self.closed_ns > time_ns)
 
     def credited_bytes(self) -> int:
-        """Return how much its program may have printed beyond the first window."""
+        """Return how many bytes its program may print beyond the first window."""
         return self.credits[-1][1] if self.credits else 0
 
     def until(self, time_ns: int) -> TerminalRecord:
@@ -109,7 +109,7 @@ class TerminalRecord:
         )
 
     def recorded(self) -> RecordedTerminal:
-        """Return it as browsers receive it."""
+        """Return the terminal as browsers receive it."""
         return RecordedTerminal(
             id=self.name,
             node=self.node,
