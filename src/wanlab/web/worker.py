@@ -4,8 +4,8 @@
                                           <-- callbacks <--
 
 A network must not be used by two threads at once, and letting time pass blocks for as long as that
-takes. So everything that is done to the network is a call in a queue, carried out between two
-slices of time; a waiting call cuts the current slice short. Keys for a program need no such pause:
+takes. So every action on the network is a call in a queue, carried out between two slices of time;
+a waiting call cuts the current slice short. Keys for a program need no such pause:
 they are passed on during a slice, and also while a call itself lets time pass, as the check of a
 lesson does.
 
@@ -35,8 +35,9 @@ from .pacer import REPORT_REAL_S, Clock, ClockMeter, Pacer, Tempo
 Result = TypeVar("Result")
 STALLED_REAL_S = 2.0
 IDLE_REAL_S = 1.0
-# How long a running call may take when the network is to end, and then how long its end may take
-# (stop commands). After that the machine is killed: it has too much to do at one instant.
+# When the network is to end, a running call may take the first time, and the end itself (stop
+# commands) the second. After that the machine is killed, because it has too much to do at one
+# instant.
 LEAVE_REAL_S = 3.0
 END_REAL_S = 30.0
 
@@ -116,7 +117,7 @@ class NetworkWorker:
         self._thread.start()
 
     def submit(self, call: Callable[[Network], Result]) -> Future[Result]:
-        """Have `call` carried out in the thread; it may let time pass.
+        """Queue `call` for the thread; the call may let time pass.
 
         The future fails with NetworkStopped if the network ends before the call is done.
         """
@@ -158,7 +159,7 @@ class NetworkWorker:
 
     @property
     def stalled_real_s(self) -> float:
-        """For how many seconds a slice has run without time passing.
+        """The number of seconds that a slice has run without time passing.
 
         Virtual time cannot pass while a program computes without a pause.
         """
@@ -266,9 +267,11 @@ class NetworkWorker:
                 finally:
                     self._on_leaving(network)
                 self._is_closing = True
-                network.on_time = None  # its stop commands take the time that they need
+                network.on_time = None  # stop commands may take as long as they need
         except (MachineError, NetworkStopped) as error:
-            if self._life is Life.RUNNING:  # otherwise it was killed because it did not end
+            if (
+                self._life is Life.RUNNING
+            ):  # otherwise the machine was killed because it did not end
                 cause = error
         except BaseException as error:
             cause = error
@@ -397,7 +400,7 @@ class NetworkWorker:
 
 
 def _settle(future: Future[Result], call: Callable[[Network], Result], network: Network) -> None:
-    """Carry out a call for its future. What ends the network is raised again."""
+    """Carry out a call and set its future. Raise again an exception that ends the network."""
     try:
         future.set_result(call(network))
     except MachineError as error:
