@@ -83,7 +83,7 @@ class FrontProtocol(LimitedProtocol):
             self._pass_on(serve)
 
     def _student_server(self, request: h11.Request) -> ServeConnection | None:
-        """Return the function that serves a connection with this first request; None for the hub itself."""
+        """Return how to serve a connection with this first request; None if the hub serves it."""
         if _signs_in(request):
             return None
         lines = [value.decode("latin-1") for name, value in request.headers if name == b"cookie"]
