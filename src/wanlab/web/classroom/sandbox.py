@@ -1,7 +1,7 @@
 """The sandbox of a student's process. The student's networks inherit it.
 
-All students have the rights of one user, the teacher's. So each process gives up rights that it does not need: with Landlock it reads only the computer's
-programs and its own folder, writes its own folder only, opens
+All students have the rights of one user, the teacher's. So each process gives up rights that it
+does not need: with Landlock it reads only the computer's programs and its own folder, writes its own folder only, opens
 no TCP port, and neither traces nor signals other processes. If the hub runs as root, it can also be
 a user of its own.
 """
@@ -47,7 +47,7 @@ class StudentSandbox:
 
     def enter(self) -> None:
         """Restrict this process for good. It must have only one thread."""
-        os.setsid()  # unaffected by the terminal's Ctrl-C, and in a separate scheduling group (autogroup)
+        os.setsid()  # unaffected by the terminal's Ctrl-C; a separate scheduling group (autogroup)
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         os.umask(0o077)
         os.nice(self.nice)
