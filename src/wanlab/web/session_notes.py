@@ -91,7 +91,7 @@ class SessionNotes:
         *,
         is_explained: bool,
     ) -> None:
-        """Note changed ports, unless `is_explained`, which means that another event describes the change."""
+        """Note changed ports; `is_explained`: another event describes the change."""
         if self.branch is None:
             return
         for event in port_changes(before, after, at_ns):
