@@ -111,7 +111,7 @@ class Terminal:
         folder: str | None = None,
         environment: dict[str, str] | None = None,
     ) -> TerminalRecord:
-        """Start the terminal's program. Browsers see the terminal only then, so they can type at once."""
+        """Start the program. Browsers see the terminal only then, so that they can type at once."""
         opened_ns = network.now_ns
         early: list[bytes] = []
         process = start(
