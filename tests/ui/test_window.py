@@ -214,7 +214,7 @@ def test_the_clock_stays_in_its_row_and_is_not_cut_off_at_1024_pixels(
     student.types(student.opens_terminal("h1"), "sleep 100")
     student.page.locator(".clock-moving").wait_for()
     assert _place_of_clock(student)[1::2] == idle[1::2]
-    assert idle[3] < idle[1], "the button of the theme is in the first row"
+    assert idle[3] < idle[1], "the theme button is in the first row"
     student.picture("a command runs")
     student.page.set_viewport_size({"width": 1024, "height": 768})
     student.page.get_by_label("Time passes").wait_for()
