@@ -1,9 +1,9 @@
 """The sandbox of a student's process. The student's networks inherit it.
 
-All students have the rights of one user, the teacher's. So each process gives up rights that it
-does not need: with Landlock it reads only the computer's programs and its own folder, writes its own folder only, opens
-no TCP port, and neither traces nor signals other processes. If the hub runs as root, it can also be
-a user of its own.
+All students have the rights of one user, the teacher's. So each process gives up rights that it does
+not need: with Landlock it reads only the computer's programs and its own folder, writes only to its
+own folder, opens no TCP port, and neither traces nor signals other processes. If the hub runs as
+root, a process can also run as a separate user.
 """
 
 from __future__ import annotations
