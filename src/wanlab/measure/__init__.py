@@ -1,4 +1,4 @@
-"""Measuring: samplers that read counters and events, and pure parsers of what they read."""
+"""Measuring: samplers that read counters and events, and pure parsers of their data."""
 
 from . import iperf3, iperf3_text, ping, traffic
 from .captures import Capture

@@ -1,11 +1,11 @@
 """Capture the packets that pass ports, in both directions, into a file for Wireshark.
 
-The kernel copies each packet into a ring at the instant it passes (`agent.packets`); here they become
-a pcapng file, in order of time over all ports. An outgoing packet is captured when its port begins to
-send it, an incoming one when its last bit has arrived.
+The kernel copies each packet into a ring at the instant it passes (`agent.packets`). This module writes
+the packets of all ports to a pcapng file, in order of time. An outgoing packet is captured when its port
+begins to send it, an incoming one when its last bit has arrived.
 
-Times are those of the machine's clock, as `date` and `tcpdump` show it there. On virtual time that
-clock starts at 2026-01-01 00:00:00 UTC at boot; the file's comment says when the network's clock was 0.
+Times are those of the machine's clock, as `date` and `tcpdump` show it there. On virtual time that clock
+is 2026-01-01 00:00:00 UTC at boot. A comment in the file says at which time the network's clock was 0.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ class Capture:
 
     @property
     def is_over(self) -> bool:
-        """Whether no more packets will be written: there are enough, or nobody reads them."""
+        """Whether no more packets will be written: `max_packets` is reached, or the reader has gone."""
         has_enough = self._max_packets is not None and sum(self._counts) >= self._max_packets
         return has_enough or self._writer is None
 
     def _clock_words(self, beginning: Beginning) -> str:
-        """Describe the clock that the times in the file are from."""
+        """Describe the clock of the times in the file."""
         assert self._network is not None
         if self._network.clock == "real":
             return "real clock"
@@ -174,13 +174,13 @@ class Capture:
             return
         batch = sorted(self._batch, key=_time) if len(self._ports) > 1 else self._batch
         self._batch = []
-        room = self._max_bytes - writer.bytes_written - STATISTICS_ROOM * len(self._ports)
+        free_bytes = self._max_bytes - writer.bytes_written - STATISTICS_BYTES * len(self._ports)
         fitting = len(batch)
-        if self._left_out or sum(len(packet[4]) + 48 for packet in batch) > room:
+        if self._left_out or sum(len(packet[4]) + 48 for packet in batch) > free_bytes:
             fitting = 0
             while not self._left_out and fitting < len(batch):
-                room -= len(batch[fitting][4]) + 48
-                if room < 0:
+                free_bytes -= len(batch[fitting][4]) + 48
+                if free_bytes < 0:
                     break
                 fitting += 1
         wanted = fitting
@@ -191,7 +191,7 @@ class Capture:
         try:
             writer.write(batch[:fitting])
             assert self._file is not None
-            self._file.flush()  # for those who read the file while it grows
+            self._file.flush()  # for programs that read the file while it grows
         except BrokenPipeError:  # Wireshark was closed
             self._writer = None
             return
@@ -205,8 +205,8 @@ class Capture:
         if self._writer is None:
             return []
         assert self._file is not None
-        for place, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
-            self._writer.add_statistics(place, self._last_ns, count + dropped, dropped)
+        for interface, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
+            self._writer.add_statistics(interface, self._last_ns, count + dropped, dropped)
         if self._stream is None:
             self._file.close()
         else:
@@ -228,7 +228,8 @@ class Capture:
         return {}
 
 
-STATISTICS_ROOM = 64
+STATISTICS_BYTES = 64
+"""Space in the file that is kept free for the statistics of each port."""
 
 
 def _time(packet: Packet) -> int:
@@ -254,7 +255,7 @@ def packets_in(data: bytes, interface: int) -> list[Packet]:
 
 
 def _with_tag(data: bytes, position: int, status: int, packet: bytes) -> bytes:
-    """Put the VLAN tag, which the kernel keeps beside a packet, back behind the addresses."""
+    """Return the packet with its VLAN tag, which the kernel stores separately, after the addresses."""
     tag, kind = _TAG.unpack_from(data, position + _TAG_AT)
     kind = kind if status & _VLAN_TYPE_VALID else _VLAN_TYPE
     inserted = struct.pack("!HH", kind, tag & 0xFFFF)

@@ -20,7 +20,7 @@ Rows = list[tuple[object, ...]]
 Array = NDArray[Any]
 Columns = dict[str, Iterable[object]]
 
-# How the values of a member are converted, by the word behind its type.
+# Conversions of the values of a member, by the word after its type.
 SCALES: dict[str, Callable[[Array], Array]] = {
     "flag": lambda values: values != 0,
     "octets": lambda values: values.astype(np.int64) * 8,  # a rate in bytes, in bit
@@ -63,7 +63,7 @@ class Structure:
             raise PeerError(f"the kernel sent {len(part)} bytes of {self.name}: too few")
 
     def positions(self, names: Sequence[str]) -> list[tuple[int, int]]:
-        """Return where those of the named members that exist begin and end, in bytes."""
+        """Return the begin and end offsets in bytes of the named members that exist."""
         positions, start = [], 0
         for name in self.dtype.names or ():
             end = start + self.dtype[name].itemsize

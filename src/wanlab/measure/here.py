@@ -1,8 +1,7 @@
 """Read counters from inside a machine, for `wanlab top` and `plot_q.sh`.
 
-A sampler reads from outside, at scheduled instants; a program inside the machine can read whenever it
-likes. The nodes are those that have a namespace in /run/netns, and "root", where the switches and their
-ports are.
+A sampler reads from outside, at scheduled instants. A program inside the machine can read at any time.
+The nodes are those with a namespace in /run/netns, and "root", which holds the switches and their ports.
 
     with LocalView() as here:
         for node in here.snapshot():
@@ -119,17 +118,17 @@ class LocalView:
         raise AssertionError
 
     def node_of(self, port: str) -> str:
-        """Return the node that has a port; if several have one of this name, prefer our own node."""
-        having = {
+        """Return the node that has a port; if several do, this program's node, or WanlabError."""
+        candidates = {
             node.name: node
             for node in self.snapshot()
             if port in {link.name for link in node.ports}
         }
         own = self._own_node()
-        if own in having or len(having) == 1:
-            return own if own in having else next(iter(having))
-        if having:
-            raise WanlabError(f"several nodes have a port {port}: {', '.join(having)}")
+        if own in candidates or len(candidates) == 1:
+            return own if own in candidates else next(iter(candidates))
+        if candidates:
+            raise WanlabError(f"several nodes have a port {port}: {', '.join(candidates)}")
         known = [
             link.name for node in self.snapshot() for link in node.ports if not link.is_loopback
         ]
@@ -148,7 +147,7 @@ class LocalView:
     def _namespace(self, node: str) -> Path:
         return Path(INIT) if node == ROOT else self._folder / node
 
-    # -- asking the kernel ------------------------------------------------------------------------
+    # -- netlink requests -------------------------------------------------------------------------
 
     def _links(self, node: str) -> bytes:
         body = netlink_link.request_body()

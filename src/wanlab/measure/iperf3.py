@@ -1,8 +1,8 @@
 """Parse the JSON that `iperf3 -J` prints, of clients and servers, TCP and UDP.
 
-One run has streams (-P), each a row per interval (-i); with --bidir there are streams both ways.
-What a row holds depends on who prints it: only the sender of a TCP stream knows its window, its RTT
-and its retransmissions, only the receiver of a UDP stream its losses. Unknown values
+One run has streams (-P), each with a row per interval (-i); with --bidir there are streams in both
+directions. The values of a row depend on the side that prints it: only the sender of a TCP stream knows
+its window, its RTT and its retransmissions, only the receiver of a UDP stream its losses. Unknown values
 are None.
 
 iperf3 reports failures inside its JSON. A run that failed before its first interval is an error
@@ -20,7 +20,7 @@ from wanlab.record import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """One connection of the test; `number` is what iperf3 calls its socket."""
+    """One connection of the test; `number` is the number of its socket in iperf3's output."""
 
     number: int
     local_host: str
@@ -90,7 +90,7 @@ class Iperf3:
     def table(self, *, start_s: float = 0.0) -> Table:
         """Return the intervals as columns with the names of `Interval`; the test began at `start_s`.
 
-        Columns without any value (the window of a UDP stream) are left out.
+        Columns without any value (such as the window of a UDP stream) are left out.
         """
         rows = [asdict(interval) for interval in self.intervals]
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
@@ -104,7 +104,7 @@ class Iperf3:
         return Table.of(known, {"bits_per_second": "bit/s"})
 
 
-# The JSON, as far as it is read here.
+# The parts of the JSON that are read.
 
 
 class _Connected(msgspec.Struct):

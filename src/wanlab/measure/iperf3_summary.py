@@ -1,7 +1,7 @@
 """The numbers of one iperf3 test, whether it was printed as text or as JSON.
 
-Text is what a terminal shows, and rounded as printed; of a server that ran several tests it is the
-last one. JSON (-J) also knows round-trip times and each stream.
+Numbers from text are rounded as printed. If a server ran several tests, they are those of the last one.
+JSON (-J) also has round-trip times and the numbers of each stream.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Iperf3Summary:
 
 
 def summarize(output: str) -> Iperf3Summary:
-    """Summarize the last test in what iperf3 printed, as text or JSON."""
+    """Summarize the last test in the output of iperf3, as text or JSON."""
     start = output.find("{")
     return _from_json(output[start:]) if start >= 0 else _from_text(output)
 

@@ -41,7 +41,7 @@ class IntervalReport:
     jitter_ms: float | None = None
     lost_packets: int | None = None
     packets: int | None = None
-    """These three are printed by the receiver of UDP."""
+    """Like `jitter_ms` and `lost_packets`, printed by the receiver of UDP."""
 
 
 def parse(text: str) -> list[IntervalReport]:

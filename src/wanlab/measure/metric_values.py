@@ -1,4 +1,4 @@
-"""The parts that all metrics share: their source and their value."""
+"""The types that all metrics share: their source, their value, and their readers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SHOWN_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that a run is judged by, with its unit."""
+    """A number that characterizes a run, with its unit."""
 
     value: float
     unit: str = ""
@@ -56,20 +56,20 @@ Extractor = Callable[[StepOutput], Metric]
 
 @dataclass(frozen=True)
 class MetricReader:
-    """A name of the language: which arguments and paths it takes, and how its numbers are read."""
+    """A name of the language: its arguments and paths, and the function that reads its numbers."""
 
     build: Callable[[str | None, str], Extractor]
     """Make the extractor for an argument (None without brackets) and a path ("receiver.mbps")."""
     paths: Sequence[str] | None = ("",)
-    """The known paths; None if any path will do."""
+    """The known paths; None if any path is allowed."""
     takes_argument: bool = False
     needs_argument: bool = False
 
     def extractor(self, text: str, argument: str | None, path: str) -> Extractor:
         if argument is not None and not (self.takes_argument or self.needs_argument):
-            raise WanlabError(f'"{text}" takes nothing in brackets')
+            raise WanlabError(f'"{text}" has no argument in brackets')
         if self.needs_argument and not argument:
-            raise WanlabError(f'"{text}" needs something in brackets')
+            raise WanlabError(f'"{text}" needs an argument in brackets')
         if self.paths is None and not path:
             raise WanlabError(f'"{text}" does not name a value')
         if self.paths is not None and path not in self.paths:

@@ -1,4 +1,4 @@
-"""The metric language: one expression names one number in what programs leave behind.
+"""The metric language: one expression names one number in the output of programs.
 
     ping.mean_ms                      of the output of a step or program, as ping printed it
     iperf3.receiver.mbps              of iperf3's text or JSON (-J)
@@ -86,7 +86,7 @@ def parse_run_metric(text: str) -> RunExtractor:
 
 
 def depends_on_host_speed(text: str) -> bool:
-    """Tell whether, on the real clock, the metric also measures how fast this computer is."""
+    """Whether, on the real clock, the metric also depends on the speed of this computer."""
     text = text.strip()
     return bool(_MEASUREMENTS.fullmatch(text)) and not _FACTS.fullmatch(text)
 

@@ -29,24 +29,24 @@ def request(kind: int, body: bytes) -> bytes:
 
 
 def messages(dump: bytes, kind: int) -> Iterator[bytes]:
-    """Yield the bodies of the messages of one whole dump; each must be of the given kind."""
+    """Yield the bodies of the messages of one whole dump; each must have this kind."""
     offset = 0
     while offset + _HEADER.size <= len(dump):
-        length, found_kind, flags, _, _ = _HEADER.unpack_from(dump, offset)
+        length, message_kind, flags, _, _ = _HEADER.unpack_from(dump, offset)
         if length < _HEADER.size or offset + length > len(dump):
             break
         body = dump[offset + _HEADER.size : offset + length]
-        if found_kind in (_ERROR, _DONE):
+        if message_kind in (_ERROR, _DONE):
             _refuse_failure(body)
         if flags & _INTERRUPTED:
             raise PeerError("the list changed while the kernel dumped it", "read it again")
-        if found_kind == _DONE:
+        if message_kind == _DONE:
             return
-        if found_kind == _OVERRUN:
+        if message_kind == _OVERRUN:
             raise PeerError("the kernel lost messages of a dump")
-        if found_kind != kind:
+        if message_kind != kind:
             raise PeerError(
-                f"the kernel sent a message of kind {found_kind} in a dump of kind {kind}"
+                f"the kernel sent a message of kind {message_kind} in a dump of kind {kind}"
             )
         yield body
         offset += _aligned(length)

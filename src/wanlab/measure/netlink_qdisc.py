@@ -1,7 +1,7 @@
 """Parse the kernel's answer to RTM_GETQDISC: the counters of every queue, without running tc.
 
-The messages are those of include/uapi/linux/{rtnetlink,gen_stats,pkt_sched}.h of Linux 6.12; what
-single kinds count beyond that is in queue_state.
+The messages are those of include/uapi/linux/{rtnetlink,gen_stats,pkt_sched}.h of Linux 6.12. Counters of
+single kinds are in queue_state.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_qdisc(message: bytes, device: str) -> QdiscCounters:
 def read_class(message: bytes, device: str) -> QdiscCounters | None:
     """Parse one message of a dump of classes.
 
-    Returns None for those that count nothing, such as the one that stands for tbf's child.
+    Returns None for classes that count nothing, such as the one that stands for tbf's child.
     """
     fields = netlink.attributes(message[_TCMSG.size :])
     counts = _STATS_QUEUE in netlink.attributes(fields.get(_TCA_STATS2, b""))
@@ -73,7 +73,7 @@ def _counters(message: bytes, device: str) -> QdiscCounters:
     try:
         kind = netlink.text(fields[_TCA_KIND])
         statistics = netlink.attributes(fields[_TCA_STATS2])
-        # A flow of SFQ or FQ_CoDel, which is shown as a class, does not count what has left it.
+        # A flow of SFQ or FQ_CoDel, which is shown as a class, does not count the packets it has sent.
         total_bytes, packets = _BASIC.unpack_from(statistics.get(_STATS_BASIC, _NOTHING))
         queue = _QUEUE.unpack_from(statistics[_STATS_QUEUE])
         if _STATS_PKT64 in statistics:

@@ -25,7 +25,7 @@ from .traces import FREED, LEFT, QUEUED, EventSampler
 RECEIVED = "net/netif_receive_skb"
 ETHERNET_BYTES = 14
 RARELY_NS = 3600 * 10**9
-"""Interval of samplings that are read on demand, because a regular sample is an event of its own."""
+"""The interval of samplings that are read on demand. (A regular sample would be an event, too.)"""
 MAX_FILTER_PORTS = 20
 """The kernel's filters are limited in length; with more ports it reports all interfaces."""
 
@@ -40,7 +40,7 @@ _KINDS: dict[str, PacketEventKind] = {
 
 @dataclass(frozen=True)
 class PacketEvent:
-    """What happened to a packet at a port. `address` is that of the packet in memory."""
+    """An event of a packet at a port. `address` is that of the packet in memory."""
 
     time_ns: int
     kind: PacketEventKind
@@ -49,7 +49,7 @@ class PacketEvent:
     size_bytes: int
     """With its Ethernet header."""
     reason: str = ""
-    """Why it was dropped."""
+    """The kernel's reason for a drop."""
 
 
 class PacketEvents(EventSampler):
@@ -121,7 +121,7 @@ class PacketEvents(EventSampler):
 
 
 class KernelEvents(EventSampler):
-    """Counts the events of one kind, such as "tcp/tcp_probe", under a condition of the kernel."""
+    """Counts the events of one kind, such as "tcp/tcp_probe", that pass a filter of the kernel."""
 
     def __init__(self, event: str, condition: str = "") -> None:
         super().__init__()

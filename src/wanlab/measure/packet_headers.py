@@ -1,7 +1,7 @@
-"""The headers of packets that pass the links of a network, to name what the trace has seen.
+"""Captures the headers of packets on the links of a network, to describe the packets of a trace.
 
-One ring for each namespace holds the packets of all its interfaces. A link needs only one of its ends
-to be in one of them, because packets are captured there in both directions.
+One ring for each namespace holds the packets of all its interfaces. For a link, one of its ends is
+enough, because packets are captured there in both directions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .readings import Beginning, Reading, Source, Stream, interface_numbers
 HEADER_BYTES = 128
 RING_BYTES = 4 << 20
 MAX_NAMESPACES = 40
-"""Each takes a ring of the machine's memory."""
+"""Each needs a ring in the machine's memory."""
 MAX_KEPT = 20_000
 
 # struct tpacket3_hdr, and the struct sockaddr_ll behind it (see `captures`).
@@ -108,7 +108,7 @@ class PacketHeaders:
         return new
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
-        return []  # what was lost has no name on the canvas, which is all that it is for
+        return []  # lost packets only lack a description on the canvas
 
     def tables(self) -> dict[str, Table]:
         return {}

@@ -30,7 +30,7 @@ _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
 class PcapngFile:
-    """A file being written; `bytes_written` is its size so far."""
+    """A file that is being written; `bytes_written` is its size so far."""
 
     def __init__(self, file: BinaryIO, program: str, comment: str) -> None:
         self._file = file

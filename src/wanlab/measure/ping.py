@@ -1,4 +1,4 @@
-"""Parse what ping (iputils) prints.
+"""Parse the output of ping (iputils).
 
     PING 10.0.0.3 (10.0.0.3) 56(84) bytes of data.
     64 bytes from 10.0.0.3: icmp_seq=1 ttl=64 time=20.1 ms
@@ -8,7 +8,7 @@
     rtt min/avg/max/mdev = 20.074/20.074/20.074/0.000 ms
 
 Every line must be known, and there must be as many replies as the summary counts (or none, as with -q
-and -f): a text that was cut short is an error, never a shorter result.
+and -f). So a truncated text is an error, never a shorter result.
 """
 
 import re

@@ -42,11 +42,11 @@ class PortConditions:
     queue: str = ""
     """The kind of the queue; "" for the default one."""
     limit_bytes: int | None = None
-    """Of the queue before a tbf."""
+    """The limit of the queue of a tbf."""
 
 
 class ConditionsReader:
-    """Reads the conditions of ports; no time passes. Their interfaces may not be replaced."""
+    """Reads the conditions of ports; no time passes. Interfaces must not be replaced meanwhile."""
 
     def __init__(self, network: Network, ports: Sequence[str]) -> None:
         self._network = network
@@ -78,7 +78,7 @@ def _counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, Qd
 
 
 def conditions_of(qdiscs: Iterable[QdiscCounters]) -> PortConditions:
-    """Return what the qdiscs and classes of one port do together."""
+    """Return the combined conditions of the qdiscs and classes of one port."""
     rates: list[int] = []
     delay_ns = jitter_ns = 0
     arriving, duplicated, corrupted = 1.0, 0.0, 0.0

@@ -1,8 +1,8 @@
-"""The queue of a port: what waits before the bottleneck, without the delay line.
+"""The queue of a port: the packets that wait before the bottleneck, without the delay line.
 
 A port may have several qdiscs, one below the other, and the kernel counts a packet in each qdisc that
-holds it. The queue is what waits before the bottleneck: in shapers and AQMs, but not in netem, whose
-packets are in flight on an emulated wire.
+holds it. The packets before the bottleneck are those in shapers and AQMs, but not those in netem, which
+are in flight on an emulated wire.
 
     netem 1:  ----- tbf 2: ----- codel 3:          a qdisc's own share is its backlog without that
     5 MB            3 MB         2.9 MB            of the qdiscs below it: 2, 0.1 and 2.9 MB
@@ -43,7 +43,7 @@ class PortQueue:
 
 
 class QdiscPosition(Protocol):
-    """Where a qdisc hangs in the tree of its port."""
+    """The position of a qdisc in the tree of its port."""
 
     @property
     def kind(self) -> str: ...

@@ -60,7 +60,7 @@ def sent_through(network: Network, ports: Sequence[str]) -> dict[str, Sent]:
 class Ports(Readings):
     """Sample bytes, packets, drops and errors of ports, into table "port".
 
-    rx is what came in through the port, tx what left through it.
+    rx counts packets that came in through the port, tx those that left through it.
     """
 
     def __init__(self, *ports: str) -> None:

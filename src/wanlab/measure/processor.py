@@ -1,8 +1,8 @@
 """Sample the kernel's counters of its processors: /proc/net/softnet_stat and /proc/stat.
 
-On virtual time, computing takes no time, so CPU times mean nothing: a little is counted where a timer
-tick happens to meet a program. Counts are exact: interrupts, context switches, processes started. On
-the real clock, CPU times are real as well.
+On virtual time, computing takes no time, so CPU times have no meaning: a little is counted if a program
+runs at a timer tick. Counts of interrupts, context switches and started processes are exact. On the real
+clock, CPU times are real as well.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def packets_received(network: Network) -> int:
 
 
 class Softnet(Readings):
-    """Sample what each processor did with received packets, into table "softnet".
+    """Sample counters of received packets of each processor, into table "softnet".
 
-    packets; drops, because the queue before the stack was full; squeezes, when one round of NAPI
-    did not suffice.
+    packets; drops because the queue before the stack was full; squeezes, when one round of NAPI did not
+    suffice.
     """
 
     def prepare(self, network: Network) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of what programs print or write: ping, iperf3, JSON, and numbers in any text."""
+"""Metrics of the output of programs: ping, iperf3, JSON, and numbers in any text."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _iperf3(file: str | None, path: str) -> Extractor:
 
 
 def _jain(argument: str | None, path: str) -> Extractor:
-    """The index that a script printed; of several flows, the index of their throughputs."""
+    """Read the index that a script printed; for several flows, compute it from their throughputs."""
 
     def extract(step: StepOutput) -> Metric:
         if len(step.outputs) > 1:

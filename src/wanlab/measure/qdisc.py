@@ -1,8 +1,8 @@
 """The counters of a qdisc, as the kernel and tc both report them.
 
-A qdisc that shapes keeps its packets in itself or in a child; the kernel counts a packet in every
+A qdisc that shapes keeps its packets in itself or in a child, and the kernel counts a packet in every
 qdisc that holds it. With netem (1:) above tbf (2:) the queue before the bottleneck is the backlog of
-2:, and the backlog of 1: is that plus what is in flight on the emulated wire (see port_queue).
+2:. The backlog of 1: also has the packets in flight on the emulated wire (see port_queue).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class QdiscCounters(NamedTuple):
     marks: int
     """Packets marked with ECN's CE by red, choke, sfb, (fq_)codel, fq, (fq_)pie, cake; else 0."""
     xstats: Octets = b""
-    """What only this kind counts, as the kernel's structure (see queue_state)."""
+    """The counters that only this kind has, as the kernel's structure (see queue_state)."""
     options: Octets = b""
-    """What it was set to, as netlink attributes."""
+    """Its settings, as netlink attributes."""
 
     def row(self) -> dict[str, str | int]:
         """Return the counters that every kind has, as a row of a table."""

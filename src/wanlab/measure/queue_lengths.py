@@ -43,6 +43,6 @@ class QueueReader:
                 if name is not None:
                     qdiscs.setdefault(name, []).append(netlink_qdisc.read_qdisc(message, name))
         return {
-            name: QueueReading(port_queue(found).backlog_bytes, sum(one.drops for one in found))
-            for name, found in qdiscs.items()
+            name: QueueReading(port_queue(counters).backlog_bytes, sum(q.drops for q in counters))
+            for name, counters in qdiscs.items()
         }

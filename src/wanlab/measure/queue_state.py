@@ -1,8 +1,8 @@
 """The counters that only single kinds of queues and classes have.
 
-The structures are those of include/uapi/linux/pkt_sched.h (struct tc_KIND_xstats) of Linux 6.12, and of
-7.3 for what 6.12 lacks; names here carry units. What they lack cannot be sampled: RED's average queue,
-for one, is not in them.
+The structures are those of include/uapi/linux/pkt_sched.h (struct tc_KIND_xstats) of Linux 6.12, or of
+7.3 if 6.12 lacks them. Names here have units. Only values in these structures can be sampled; RED's
+average queue, for example, is not among them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ CLASSES = {
 }
 CLASSFUL = ("htb", "hfsc", "drr", "qfq", "prio", "ets")
 WITH_FLOWS = ("sfq", "fq_codel")
-"""Qdiscs whose classes are the flows that they hold at the moment."""
+"""Qdiscs whose classes are their current flows."""
 
 _HTB_PARMS, _HTB_RATE64, _HTB_CEIL64 = 1, 6, 7
 _HTB_OPT = struct.Struct("=8xI8xI12xI")  # of tc_htb_opt: both rates, and the level
@@ -103,7 +103,7 @@ SETTINGS = {
 
 
 def class_settings(kind: str, options: bytes) -> tuple[int, ...]:
-    """Return what a class was set to, in the order of SETTINGS."""
+    """Return the settings of a class, in the order of SETTINGS."""
     fields = netlink.attributes(options)
     if kind == "htb":
         rate, ceil, level = _HTB_OPT.unpack_from(fields[_HTB_PARMS])

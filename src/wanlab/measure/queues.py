@@ -22,7 +22,7 @@ class Queues(Readings):
     Counters that only one kind has are in a table of that kind, such as "qdisc_codel". Classes (HTB,
     HFSC, DRR, QFQ) are in "class" and "class_htb", ...
 
-    flows: also sample the classes of SFQ and FQ_CoDel, which are the flows that they hold.
+    flows: also sample the classes of SFQ and FQ_CoDel, which are their current flows.
     """
 
     def __init__(self, *ports: str, flows: bool = False) -> None:
@@ -42,9 +42,9 @@ class Queues(Readings):
     def tables(self) -> dict[str, Table]:
         tables = _Tables()
         devices = list(self._devices.values())
-        for time_ns, place, part in self.readings:
+        for time_ns, index, part in self.readings:
             for kind, message in netlink.dumps(part):
-                device = devices[place].get(netlink_qdisc.interface_of(message))
+                device = devices[index].get(netlink_qdisc.interface_of(message))
                 if device is None:
                     continue
                 if kind == netlink_qdisc.RTM_NEWTCLASS:

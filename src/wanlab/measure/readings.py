@@ -10,9 +10,9 @@ from wanlab.network import Network
 from wanlab.record import Table
 
 Source = Sequence[object]
-"""What the agent reads at each sample; see `agent.counters`."""
+"""A description of a counter that the agent reads at each sample; see `agent.counters`."""
 Stream = dict[str, object]
-"""What the agent follows between samples; see `agent.watches`."""
+"""A description of events that the agent collects between samples; see `agent.watches`."""
 
 
 class Reading(NamedTuple):
@@ -26,7 +26,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Beginning:
-    """When sampling began, and what the agent reported of a sampler's streams."""
+    """The time at which sampling began, and the agent's descriptions of a sampler's streams."""
 
     time_ns: int
     """On the clock of the tables."""
@@ -36,10 +36,10 @@ class Beginning:
 
 
 class Sampler(Protocol):
-    """Says which counters to read, and makes tables of the readings."""
+    """States which counters to read, and makes tables of the readings."""
 
     def prepare(self, network: Network) -> None:
-        """Prepare before any time passes; raise WanlabError for what cannot be sampled."""
+        """Prepare before any time passes; raise WanlabError if something cannot be sampled."""
         ...
 
     def sources(self) -> Sequence[Source]: ...
@@ -53,7 +53,7 @@ class Sampler(Protocol):
         ...
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
-        """Finish; `lost` counts the events lost of each stream. Return warnings."""
+        """Finish, and return warnings. `lost` is the number of lost events of each stream."""
         ...
 
     def tables(self) -> dict[str, Table]: ...

@@ -33,7 +33,10 @@ PROGRESS_NS = 100_000_000
 
 
 class Sampling:
-    """Read all samplers at the same instants. Time 0 of the tables is when this object was made."""
+    """Reads all samplers at the same instants.
+
+    The times in the tables count from the creation of this object.
+    """
 
     def __init__(
         self, network: Network, samplers: Sequence[Sampler], *, every: str | int = "10ms"
@@ -62,7 +65,7 @@ class Sampling:
         self._watch: CounterWatch | None = None
         self._offset_ns = 0
 
-    # -- from here to there -----------------------------------------------------------------------
+    # -- begin and end ----------------------------------------------------------------------------
 
     def __enter__(self) -> Sampling:
         self.begin()
@@ -144,7 +147,7 @@ class Sampling:
                 self.end()
 
     def flush(self) -> None:
-        """Hand everything read so far to the samplers, to look at while sampling goes on."""
+        """Pass all readings so far to the samplers, to use them while sampling continues."""
         if self._watch is not None:
             self._watch.flush()
 

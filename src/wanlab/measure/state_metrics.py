@@ -1,4 +1,4 @@
-"""Metrics of a network's state: what `tc -j qdisc show` and `sysctl` print.
+"""Metrics of a network's state, from the output of `tc -j qdisc show` and `sysctl`.
 
 netem.loss_percent    tbf.rate_mbps    kind(fq_codel).exists    sysctl.value
 """
@@ -38,7 +38,7 @@ _UNITS = {
     "_bytes": "B",
     "_packets": "packets",
 }
-"""By the end of an option's name."""
+"""The units of options, by the end of their names."""
 
 
 def _qdisc_reader(kind: str, options: Mapping[str, Callable[[Options], float]]) -> MetricReader:
@@ -57,7 +57,7 @@ def _kind(kind: str | None, path: str) -> Extractor:
 
 
 def _sysctl(argument: str | None, path: str) -> Extractor:
-    """The last number of `name = 10240 87380 16777216`: of buffer sizes, the maximum."""
+    """Read the last number of `name = 10240 87380 16777216`, which is the maximum of buffer sizes."""
 
     def extract(step: StepOutput) -> Metric:
         numbers = re.findall(r"-?\d+(?:\.\d+)?", step.output.rpartition("=")[2])
@@ -72,7 +72,7 @@ def _qdiscs(output: str) -> list[dict[str, object]]:
     try:
         qdiscs = json.loads(output)
     except ValueError:
-        raise WanlabError(f"this is not what tc -j prints: {beginning(output)}") from None
+        raise WanlabError(f"this is not the output of tc -j: {beginning(output)}") from None
     return [qdisc for qdisc in qdiscs if isinstance(qdisc, dict)]
 
 
@@ -99,7 +99,7 @@ def _number(value: object) -> float:
 
 
 def _tbf_limit_bytes(options: Options) -> float:
-    """Return the limit, which tc prints as such or as the time that sending it takes (in us)."""
+    """Return the limit in bytes; tc prints it in bytes, or as the time to send it in us."""
     if "limit" in options:
         return _number(options["limit"])
     seconds = _number(options["lat"]) / 1e6

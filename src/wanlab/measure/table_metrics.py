@@ -36,7 +36,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
 
 
 def parse(text: str) -> TableExtractor | None:
-    """Parse `mean(tcp.rtt_us, node=h1)`; return None if it has not this form."""
+    """Parse `mean(tcp.rtt_us, node=h1)`; return None if the text does not have this form."""
     match = _EXPRESSION.fullmatch(text.strip())
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Parse what `tc -s -j qdisc show` prints."""
+"""Parse the output of `tc -s -j qdisc show`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MARK_NAMES = ("marked", "ecn_mark", "ce_mark")
 
 @dataclass(frozen=True)
 class TcQdisc:
-    """One qdisc as tc prints it: its counters, and what only its kind has, by tc's names."""
+    """One qdisc as tc prints it: its counters, and those of its kind, by tc's names."""
 
     counters: QdiscCounters
     details: Mapping[str, object]
-    """What only this kind counts."""
+    """The counters that only this kind has."""
     options: Mapping[str, object]
-    """What it was set to."""
+    """Its settings."""
 
     @property
     def tins(self) -> list[dict[str, object]]:
@@ -51,7 +51,7 @@ _POSITION = {*_Qdisc.__struct_fields__, "refcnt", "offloaded", "invisible", "ing
 
 
 def parse(text: str | bytes, *, device: str = "") -> list[TcQdisc]:
-    """Parse the output of tc; `device` is the one that tc was called for and does not repeat.
+    """Parse the output of tc; `device` is the argument of tc, which then does not print the device.
 
     Raises WanlabError if it is not the output of `tc -s -j qdisc show`, or shows no qdisc.
     """

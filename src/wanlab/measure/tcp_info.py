@@ -142,7 +142,7 @@ def decode(dump: bytes) -> list[TcpSocket]:
 
 
 def ends(message: bytes) -> TcpEnds:
-    """Parse only what identifies the connection, and keep the rest as raw attributes."""
+    """Parse only the fields that identify the connection; the rest stays as raw attributes."""
     family, *_, ports, source, target, _, cookie, _, _, _, _, _ = _unpacked(message)
     fields = netlink.attributes(message[_MESSAGE.size :])
     return TcpEnds(
@@ -166,19 +166,19 @@ def columns(infos: Sequence[bytes]) -> dict[str, Any]:
     kinds = {"B": "u1", "H": "<u2", "I": "<u4", "Q": "<u8"}
     dtype = np.dtype([(name, kinds[kind]) for name, kind in zip(names, _FORMATS, strict=False)])
     whole = np.frombuffer(b"".join(info[: layout.size] for info in infos), dtype=dtype)
-    found: dict[str, Any] = {name: whole[name].astype(np.int64) for name in names}
-    found["state"] = [_name(STATES, number) for number in found["state"].tolist()]
-    found["congestion_state"] = [
-        _name(CONGESTION_STATES, number) for number in found["congestion_state"].tolist()
+    values: dict[str, Any] = {name: whole[name].astype(np.int64) for name in names}
+    values["state"] = [_name(STATES, number) for number in values["state"].tolist()]
+    values["congestion_state"] = [
+        _name(CONGESTION_STATES, number) for number in values["congestion_state"].tolist()
     ]
-    if "ecn_flags" in found:
-        modes = found["ecn_flags"] & _ECN_MODE
-        found["ecn_mode"] = [ECN_MODES[number] for number in modes.tolist()]
+    if "ecn_flags" in values:
+        modes = values["ecn_flags"] & _ECN_MODE
+        values["ecn_mode"] = [ECN_MODES[number] for number in modes.tolist()]
     for name in _RATES:
-        if name in found:
+        if name in values:
             # Unlimited is all ones: -1 once it is a number with a sign.
-            found[name] = np.where(found[name] < 0, 0, 8 * found[name])
-    return _completed(found)
+            values[name] = np.where(values[name] < 0, 0, 8 * values[name])
+    return _completed(values)
 
 
 def decode_info(data: bytes) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _completed(info: dict[str, Any]) -> dict[str, Any]:
     info["snd_wscale"], info["rcv_wscale"] = scales & 0xF, scales >> 4
     info["app_limited"] = flags & 1
     if "ecn_flags" in info:
-        # Mode, whether the option was seen, and what of AccECN does not get through.
+        # The mode, whether the option was seen, and which parts of AccECN the path drops.
         info["accecn_fail_mode"] = info.pop("ecn_flags") >> 4 & 0xF
     info["snd_cwnd_bytes"] = info["snd_cwnd_packets"] * info["snd_mss_bytes"]
     info["in_flight_packets"] = (
@@ -297,7 +297,7 @@ def address_text(family: int, data: bytes) -> str:
     if family == socket.AF_INET:
         return socket.inet_ntop(family, data[:4])
     if family == socket.AF_INET6:
-        # A server that listens for both kinds has its IPv4 connections mapped: they are the same.
+        # A server that listens for both families sees IPv4 addresses mapped to IPv6.
         if data.startswith(_MAPPED):
             return socket.inet_ntop(socket.AF_INET, data[12:16])
         return socket.inet_ntop(family, data)

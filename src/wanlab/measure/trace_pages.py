@@ -1,13 +1,13 @@
 """Parse the pages of the kernel's trace ring and the events in them.
 
     page    | time u64 | length, flags u64 | event | event | ...                4096 bytes
-    event   | type 5 bits, time since the one before 27 bits | data ... |
+    event   | type 5 bits, time since the previous event 27 bits | data ... |
 
-`type` 1 to 28 is the length of the data in words; 0 has the length in the first word; 29 is padding, 30
-carries more time, 31 the whole time (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c of Linux
-6.12). The kernel describes the layout of the data as text (the "format" of each event).
+`type` 1 to 28 is the length of the data in words. 0: the length is in the first word; 29: padding; 30:
+the high bits of a long time; 31: the whole time (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c
+of Linux 6.12). The kernel describes the layout of the data as text (the "format" of each event).
 
-All pages are walked in parallel with numpy: the n-th event of every page at once.
+All pages are parsed in parallel with numpy: the n-th event of every page at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class EventFormat:
     number: int
     dtype: np.dtype[Any]
     texts: frozenset[str]
-    """Fields of text behind the fixed part; the field holds its offset and length."""
+    """Fields with text, which is after the fixed part; the field holds its offset and length."""
     symbols: Mapping[int, str]
     """The names that the kernel prints for values."""
 
@@ -86,7 +86,7 @@ def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]
         raise PeerError(f"the kernel sent {len(data)} bytes of trace, not whole pages")
     octets = np.frombuffer(data, dtype=np.uint8)
     starts, times = _walk(octets.view("<u4").reshape(-1, PAGE_WORDS))
-    # The number of an event's format stands at its beginning.
+    # The data of an event begins with the number of its format.
     numbers = octets.view("<u2")[starts // 2] if len(starts) else starts
     found = {}
     for name, form in formats.items():
@@ -105,7 +105,7 @@ def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]
 
 
 def _walk(pages: Array) -> tuple[Array, Array]:
-    """Return where the data of each event begins, and its time, in the order of the ring."""
+    """Return the offset of the data of each event, and its time, in the order of the ring."""
     stamps = pages[:, 0].astype(np.uint64) | pages[:, 1].astype(np.uint64) << np.uint64(32)
     ends = HEADER_WORDS + (pages[:, 2] & LENGTH_MASK).astype(np.int64) // 4
     rows = np.nonzero(ends > HEADER_WORDS)[0]
@@ -139,7 +139,10 @@ def _walk(pages: Array) -> tuple[Array, Array]:
 
 
 def _texts(data: bytes, starts: Array, locations: Array) -> list[str]:
-    """Decode texts behind the fixed part of events: offset in the low half, length in the high."""
+    """Decode texts after the fixed part of events.
+
+    `locations` have the offset of a text in the low 16 bits and its length in the high ones.
+    """
     begins = starts + (locations & 0xFFFF)
     lengths = locations >> 16
     known: dict[bytes, str] = {}

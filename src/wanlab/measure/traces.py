@@ -1,7 +1,7 @@
-"""Trace events: every one of them, rather than samples.
+"""Samplers that record every event instead of reading counters at intervals.
 
-These are used like any other sampler. The kernel's trace points record each event with its time on the
-network's clock; the records are fetched in between, while time stands still.
+They are used like any other sampler. The kernel's trace points record each event with its time on the
+network's clock. The agent fetches the records repeatedly, while time stands still.
 
     Acks              tcp:tcp_probe, at the start of tcp_rcv_established(): a segment arrived
     Retransmissions   tcp:tcp_retransmit_skb
@@ -47,7 +47,7 @@ class EventSampler:
         self._shift_ns = 0
 
     def prepare(self, network: Network) -> None:
-        """Every kernel of ours has these trace points."""
+        """All of wanlab's kernels have these trace points."""
 
     def sources(self) -> Sequence[Source]:
         return []
@@ -153,8 +153,10 @@ class OfNodes(EventSampler):
 
 
 class Acks(OfNodes):
-    """Every segment that an established TCP socket of some nodes gets, with the sender's state before
-    it is taken into account. Table "ack"."""
+    """Trace every segment that an established TCP socket of some nodes receives, into table "ack".
+
+    Each row has the sender's state before it processes the segment.
+    """
 
     def events(self) -> dict[str, str]:
         return {"tcp/tcp_probe": ""}
@@ -191,7 +193,7 @@ class Retransmissions(OfNodes):
     def process(self, found: dict[str, Events]) -> None:
         events = found["tcp/tcp_retransmit_skb"]
         fields = events.fields
-        # IPv4 is there in both forms; here it is brought into one that has the ports, too.
+        # IPv4 addresses are there in both forms; the IPv6 form is used for all of them.
         flows = [
             flow_name(
                 address_text(socket.AF_INET6, bytes(local)),
@@ -219,7 +221,7 @@ def _numbers(values: Array) -> Array:
 
 
 def _flows(local: Array, remote: Array) -> list[str]:
-    """Names of flows from struct sockaddr_in or sockaddr_in6 of both ends."""
+    """Return the names of flows from struct sockaddr_in or sockaddr_in6 of both ends."""
     known: dict[tuple[bytes, bytes], str] = {}
     found = []
     for ends in zip(local.tolist(), remote.tolist(), strict=True):
@@ -237,7 +239,7 @@ def _end(raw: bytes) -> tuple[str, int]:
 
 
 def _local(flow: str) -> str:
-    """The address of the end that sends."""
+    """Return the address of the sender of a flow."""
     return flow.partition(" > ")[0].rpartition(":")[0].strip("[]")
 
 
@@ -289,9 +291,9 @@ class Sojourns(EventSampler):
         times = np.concatenate([before.since_ns, *(self.times_ns(e) for e, _ in kinds)])
         none = np.zeros(len(left.order) + len(freed.order), dtype=np.int64)
         size = np.concatenate([before.size, queued.fields["len"].astype(np.int64), none])
-        number = {name: place for place, name in enumerate(self._ports)}
-        places = np.array([number[name] for name in queued.texts["name"]], dtype=np.int64)
-        port = np.concatenate([before.port, places, none])
+        index_of = {name: index for index, name in enumerate(self._ports)}
+        indexes = np.array([index_of[name] for name in queued.texts["name"]], dtype=np.int64)
+        port = np.concatenate([before.port, indexes, none])
         reason = np.concatenate(
             [
                 np.zeros(len(address) - len(freed.order), dtype=np.int64),
@@ -305,17 +307,17 @@ class Sojourns(EventSampler):
         next_kind = np.append(kind[sort][1:], -1)
         since, until = times[sort], np.append(times[sort][1:], 0)
 
-        def those(which: Array) -> _Packets:
+        def packets(which: Array) -> _Packets:
             chosen = sort[which]
             return _Packets(address[chosen], since[which], size[chosen], port[chosen], until[which])
 
-        self._left.append(those(is_queued & same & (next_kind == 1)))
+        self._left.append(packets(is_queued & same & (next_kind == 1)))
         was_dropped = is_queued & same & (next_kind == 2)
         names = self.symbols(FREED)
         reasons = np.append(reason[sort][1:], 0)[was_dropped].tolist()
-        self._dropped.append((those(was_dropped), [names.get(r, str(r)) for r in reasons]))
+        self._dropped.append((packets(was_dropped), [names.get(r, str(r)) for r in reasons]))
         self._unmatched += int(np.count_nonzero(is_queued & same & (next_kind == 0)))
-        self._waiting = those(is_queued & ~same)
+        self._waiting = packets(is_queued & ~same)
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         warnings = list(super().ended(lost))
@@ -338,7 +340,7 @@ class Sojourns(EventSampler):
         if len(dropped.address):
             columns, order = self._columns(dropped)
             reasons = [reason for _, part in self._dropped for reason in part]
-            columns["reason"] = [reasons[place] for place in order.tolist()]
+            columns["reason"] = [reasons[index] for index in order.tolist()]
             tables["queue_drop"] = Table.of(columns)
         return tables
 
@@ -347,7 +349,7 @@ class Sojourns(EventSampler):
         order = np.lexsort((packets.since_ns, packets.until_ns))
         columns: Columns = {
             "time_ns": packets.until_ns[order],
-            "device": [self._ports[place] for place in packets.port[order].tolist()],
+            "device": [self._ports[index] for index in packets.port[order].tolist()],
             "packet_bytes": packets.size[order],
             "sojourn_ns": (packets.until_ns - packets.since_ns)[order],
         }

@@ -1,4 +1,4 @@
-"""Parse the JSON that `wanlab-traffic ... --json` prints.
+"""Parse the output of `wanlab-traffic ... --json`.
 
 server = net["h2"].run("wanlab-traffic serve -D")
 output = net["h1"].run("wanlab-traffic poisson h2 --load 50Mbps --time 10s --json").output
