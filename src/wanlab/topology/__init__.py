@@ -1,4 +1,4 @@
-"""What a network is: frozen data, shapes, addresses by rule, checks, and files."""
+"""Networks as frozen data: the model, shapes, addresses by rule, checks, and files."""
 
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import QUEUE_KINDS, check, ensure

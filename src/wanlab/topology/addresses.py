@@ -11,7 +11,7 @@
 These are Mininet's rules. (Its MACs follow this rule with `mn --mac` and are random without it; here
 they are always fixed.) If a file gives a host a number, it replaces the host's position, as in
 MiniEdit. Explicit values are kept. Ports of routers, and the second and later ports of a host, get
-no address: which networks a router joins is a decision of the topology's author.
+no address: the author of the topology decides which networks they join.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def resolve(topology: Topology) -> Topology:
 def number_nodes(topology: Topology) -> Topology:
     """Give each node without a number its position among the nodes of its kind.
 
-    Controllers have no number, and neither have they in MiniEdit's files.
+    Controllers have no number, as in MiniEdit's files.
     """
     counters = {Host: count(1), Switch: count(1), Router: count(1)}
 
@@ -129,7 +129,7 @@ def _with_prefix(ip: str | None, ip_base: str) -> str | None:
 
 
 def _mac(mac: str | None) -> str | None:
-    """Return a MAC address; one of zeros means none."""
+    """Return the MAC address; None if all its digits are zeros."""
     return None if mac is not None and mac.replace(":", "").strip("0") == "" else mac
 
 

@@ -1,7 +1,7 @@
 """Find all problems of a topology at once, each with its position.
 
-`check` never raises and never stops at the first problem. A problem's position is that in the file
-("links[2].dest", "line 7"), or the node or link ("link h1-s1") for a topology made in Python.
+`check` never raises and never stops at the first problem. The position of a problem is a place in the
+file ("links[2].dest", "line 7"), or the node or link ("link h1-s1") if the topology was made in Python.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from wanlab.units import format_rate, format_time
 MAX_BRIDGE_PORTS = 1023  # net/bridge/br_private.h: BR_PORT_BITS; number 0 is not used
 MAX_PORT_NUMBER = 2**16 - 1  # two bytes of an automatic MAC
 MAX_RATE_BPS = 10**13
-# tbf keeps the time that a burst of two packets takes in 32 bits, with units of 64 ns (pkt_sched.h).
+# tbf stores the duration of a burst of two packets in 32 bits, in units of 64 ns (pkt_sched.h).
 MAX_BURST_NS = 2**32 * 64
 FRAME_HEADER_BYTES, DEFAULT_MTU = 14, 1500
 MAX_QUEUE_BYTES = 2**32 - 1  # tc takes limits of 32 bits
@@ -87,7 +87,7 @@ def ensure(topology: Topology) -> Topology:
 
 
 def accept(topology: Topology, problems: Sequence[Problem], file: str) -> Topology:
-    """Return a topology that was read from a file, if neither the file nor the topology has a problem.
+    """Return a topology that was read from a file; raise TopologyError if either has a problem.
 
     A field that could not be read is reported once, not again for the default that replaces it.
     """
@@ -112,7 +112,7 @@ class _Findings:
 
     def add(self, path: str, thing: str, what: str, hint: str = "") -> None:
         problem = Problem(self.topology.source.place(path) or thing, what, hint)
-        if problem not in self._known:  # a fault of both directions is one fault
+        if problem not in self._known:  # the same problem in both directions counts once
             self._known.add(problem)
             self.problems.append(problem)
 
@@ -200,7 +200,7 @@ def _check_conditions(report: Report, port: Port, direction: str) -> None:
 
 
 def _check_rate_fits_packets(report: Report, port: Port) -> None:
-    """Two packets must be sent within the longest time that the shaper can express."""
+    """Report a rate at which two packets take longer than the longest time that the shaper can store."""
     mtu = port.mtu or DEFAULT_MTU
     lowest_bps = -(-2 * (mtu + FRAME_HEADER_BYTES) * 8 * 10**9 // MAX_BURST_NS)
     for _, state in port.conditions.states():
@@ -266,9 +266,9 @@ def _faults_of_schedule(conditions: Conditions) -> Iterator[tuple[str, str, str]
         yield what, "schedule_repeat_ns", f"at least {format_time(shortest_ns)}"
     first, *others = conditions.states()
     for at_ns, state in (first, *others):
-        place = f"the schedule at {format_time(at_ns)}"
+        position = f"the schedule at {format_time(at_ns)}"
         for what, _, hint in _faults(replace(state, trace=None, trace_once=False)):
-            yield f"{place}: {what}", "schedule", hint or "see the values before it"
+            yield f"{position}: {what}", "schedule", hint or "see the values before it"
     if first[1].rate_bps is None and any(state.rate_bps is not None for _, state in others):
         what = "the schedule changes the rate of a link that has none at first"
         hint = "give the link a rate, or the schedule one at 0s"
@@ -321,21 +321,24 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
         report("queue", "a queue has no effect on a link without rate", hint)
 
 
-# What must be unique
+# Unique names, numbers and addresses
 
 
 def _check_names_are_unique(findings: _Findings) -> None:
-    """Switches and their ports share one namespace, that of the machine; other nodes have their own."""
+    """Report names that occur twice.
+
+    Switches and their ports share the machine's root namespace; each other node has its own.
+    """
     topology = findings.topology
-    seen = _Seen()
+    node_names = _Owners()
     for index, node in enumerate(topology.nodes):
-        if first := seen.before(node.name, str(node)):
+        if first := node_names.claim(node.name, str(node)):
             what = f'the name "{node.name}" is taken by another node, {first}'
             findings.of_node(index)("name", what, "give each node its own name")
     switches = {switch.name for switch in topology.switches}
-    interfaces, numbers = _Seen(), _Seen()
+    interfaces, numbers = _Owners(), _Owners()
     for name in switches:
-        interfaces.before(("", name), f"switch {name}")
+        interfaces.claim(("", name), f"switch {name}")
     known = {node.name for node in topology.nodes if is_name(node.name)}
     numbered = addresses.number_ports(topology)
     for index, link in enumerate(numbered.links):
@@ -345,17 +348,17 @@ def _check_names_are_unique(findings: _Findings) -> None:
             report = findings.of_link(index)
             field = f"{end}_port"
             scope = "" if port.node in switches else port.node
-            if first := interfaces.before((scope, port.name), f"{port.node} in {link}"):
+            if first := interfaces.claim((scope, port.name), f"{port.node} in {link}"):
                 what = f'the port name "{port.name}" of {port.node} is taken by {first}'
                 report(field, what, "give each port its own name")
-            if first := numbers.before((port.node, port.number), str(link)):
+            if first := numbers.claim((port.node, port.number), str(link)):
                 what = f"port {port.number} of {port.node} is taken by {first}"
                 report(field, what, "give each port of a node its own number")
             check_name(report, field, port.name or "")
 
 
 def _check_addresses_agree(findings: _Findings) -> None:
-    """Compare what a host and its first port say, and look for hosts without an address."""
+    """Report hosts that differ from their first port, and hosts for which there is no address."""
     topology = addresses.number_ports(addresses.number_nodes(findings.topology))
     for index, host in enumerate(topology.nodes):
         if isinstance(host, Host):
@@ -380,7 +383,7 @@ def _check_base_has_address(report: Report, host: Host, ip_base: str) -> None:
 
 
 def _check_switch_ports(findings: _Findings) -> None:
-    """Refuse more ports than a bridge can have."""
+    """Report bridges with more ports than Linux allows."""
     counts = Counter(port.node for link in findings.topology.links for port in link.ports)
     for index, node in enumerate(findings.topology.nodes):
         if isinstance(node, Switch) and node.kind == "bridge":
@@ -391,13 +394,13 @@ def _check_switch_ports(findings: _Findings) -> None:
                 findings.of_node(index)("name", what, hint)
 
 
-class _Seen:
+class _Owners:
     """The first owner of each key."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, str] = {}
 
-    def before(self, key: Hashable, owner: str) -> str:
+    def claim(self, key: Hashable, owner: str) -> str:
         """Return the first owner of the key; if it has none, record `owner` and return ""."""
         if key in self._first:
             return self._first[key]

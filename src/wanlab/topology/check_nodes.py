@@ -22,7 +22,7 @@ FAIL_MODES = ("secure", "standalone")
 DATAPATHS = ("kernel", "user")
 SCHEDULERS = ("cfs", "rt")
 
-# Interfaces that are there already, and the folders in /proc/sys/net/*/conf that are none.
+# Interfaces that always exist, and the folders in /proc/sys/net/*/conf that are not interfaces.
 RESERVED_NAMES = ("lo", "all", "default", "teql0", "ovs-system", "bonding_masters")
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -60,7 +60,7 @@ def check_node(report: Report, node: Node, topology: Topology) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Tell whether a name can be that of a node, and so of a network interface."""
+    """Whether a node, and so a network interface, can have this name."""
     return _NAME.fullmatch(name) is not None and len(name) <= MAX_NAME_LENGTH
 
 

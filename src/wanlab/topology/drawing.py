@@ -2,7 +2,7 @@
 
     {"nodes": [{"id": "n1", "kind": "host", "name": "h1", "x": 100, "y": 100, "options": {...}}],
      "links": [{"id": "l1", "a": "n1", "b": "n2", "options": {...both directions...},
-                "a_options": {...the port at a, and what leaves through it...}, "b_options": {...}}],
+                "a_options": {...the port at a, and the direction from a...}, "b_options": {...}}],
      "labels": [{"id": "t1", "text": "...", "x": 0, "y": 0}],
      "frames": [{"id": "f1", "text": "...", "x": 0, "y": 0, "width": 200, "height": 100, "colour": ""}],
      "preferences": {"name": "", "ip_base": "10.0.0.0/8", "clock": "virtual", "wire": "mtu", "seed": 1,
@@ -13,7 +13,7 @@ switch that reports to the collector of the preferences has `"sflow": true` (or 
 one that speaks the OpenFlow versions of the preferences has no "protocols". Labels, frames and
 preferences for which a topology has no field are in its `extra`, so every file format keeps them.
 
-A drawing may have mistakes: `read_drawing` reads what it can and reports the rest.
+A drawing may have mistakes: `read_drawing` reads everything that it can and reports the rest.
 """
 
 from __future__ import annotations
@@ -320,9 +320,11 @@ class _Reader:
             {key: frame[key] for key in CanvasFrame.__annotations__} for frame in self._frames
         ]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
-        kept = {key: value for key, value in self._preferences["extra"].items() if key != "kernel"}
+        unchanged = {
+            key: value for key, value in self._preferences["extra"].items() if key != "kernel"
+        }
         return {
-            **kept,
+            **unchanged,
             **({"application": changed} if changed else {}),
             **({"labels": labels} if labels else {}),
             **({"frames": frames} if frames else {}),

@@ -1,4 +1,4 @@
-"""What several elements of a topology have in common although it should be unique.
+"""Warnings of addresses, datapath IDs and ports that several nodes share.
 
 Such a network can be built, and labs about address conflicts, anycast, NAT and route hijacking need it.
 So these are warnings, not problems.
@@ -38,7 +38,8 @@ def duplicate_warnings(topology: Topology) -> Iterator[str]:
 
 
 def listening_address(controller: Controller) -> tuple[str, int] | None:
-    """Return where a controller of ours, or the relay to one outside, listens in the machine."""
+    """Return the address in the machine at which our controller, or the relay to an outside one,
+    listens."""
     if controller.is_ours:
         return controller.address, controller.port
     return ("127.0.0.1", controller.port) if controller.kind == "outside" else None

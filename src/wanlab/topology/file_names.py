@@ -1,6 +1,6 @@
-"""How the files of other programs' topologies end.
+"""The endings of the names of other programs' topology files.
 
-It imports nothing, as the command line looks at names whenever it starts.
+This module imports nothing, because the command line uses it whenever it starts.
 """
 
 CONTAINERLAB, GNS3 = "containerlab", "GNS3"
@@ -12,7 +12,7 @@ YAML = (".yml", ".yaml")
 
 
 def program_by_name(name: str) -> str:
-    """Return the other program whose topology a file is by its name; "" if it is none's."""
+    """Return the other program that writes files with such a name; "" if there is none."""
     for program, endings in FOREIGN.items():
         if name.lower().endswith(endings):
             return program

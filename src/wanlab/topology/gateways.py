@@ -1,8 +1,8 @@
 """Finds default routes that the kernel will not accept.
 
-A gateway must be in one of the host's own networks. One that is not is a mistake in most drawings, and
-the task in a lab about repairing a network, so it is a warning: Mininet and MiniEdit start such a host
-without a default route, and so does the plan.
+A gateway must be in one of the host's own networks. Another gateway is usually a mistake, but it may be
+the task of a lab about repairing a network. So it is a warning, and the host starts without a default
+route, as in Mininet and MiniEdit.
 """
 
 from __future__ import annotations

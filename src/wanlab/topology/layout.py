@@ -1,4 +1,4 @@
-"""Place the nodes of a picture, for topologies without positions.
+"""Computes positions for the nodes of topologies that have none.
 
     a chain of switches and routers    from left to right; hosts at its ends to the left and right,
                                        other hosts below
@@ -37,7 +37,7 @@ def arranged(topology: Topology) -> Topology:
 
 
 def node_positions(topology: Topology) -> dict[str, Point]:
-    """Return the position of every node by name, in pixels; the topmost and the leftmost are at 0."""
+    """Return the position of every node by name, in pixels; the smallest coordinates are 0."""
     neighbours: dict[str, list[str]] = {
         node.name: [] for node in topology.nodes if not isinstance(node, Controller)
     }

@@ -1,9 +1,9 @@
-"""Links that deliver packets when a recorded link did: Mahimahi's trace files.
+"""Links that deliver packets at the times of a recorded link: Mahimahi's trace files.
 
 A file has one line for each delivery opportunity: the time in ms from the beginning at which
 OPPORTUNITY_BYTES could pass (Netravali et al., Mahimahi, USENIX ATC 2015). Several lines with the
-same time are several opportunities. The trace repeats after its last line, with times counted from
-there, unless the link has `trace_once`: then nothing passes any more.
+same time are several opportunities. After its last line the trace repeats, with times counted from
+there. If the link has `trace_once`, it delivers nothing after the last line.
 
     trace="lte.trace"        a file; in a topology file, relative to its folder
     trace="1 1 2 5 9"        the times themselves
@@ -65,7 +65,7 @@ def read_trace(words: object) -> LinkTrace:
 
 
 def is_numbers(text: str) -> bool:
-    """Tell whether a text is a trace itself, rather than the name of a file."""
+    """Whether a text is a trace itself, rather than the name of a file."""
     return _NUMBERS.fullmatch(text) is not None
 
 
@@ -85,7 +85,7 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
         if not is_number or int(digits) > MAX_MS:
             raise WanlabError(
                 f'{name}, line {number}: "{line[:40]}" is not a time in ms',
-                "each line of a trace is a whole number: when a packet could pass",
+                "each line of a trace is a whole number, the time at which a packet could pass",
             )
         time_ms = int(digits)
         if time_ms < last_ms:

@@ -1,4 +1,4 @@
-"""Finds loops of switches in which nothing stops broadcasts."""
+"""Finds loops of switches in which broadcasts circulate for ever."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections import Counter
 from .model import Switch, Topology
 
 STORM_PACKETS_PER_S = 100
-"""That a switch in a loop sends to its controller: Open vSwitch's least limit."""
+"""The limit of packets that a switch in a loop sends to its controller: Open vSwitch's lowest one."""
 STORM_BURST_PACKETS = 1000
 
 
 def unprotected_loops(topology: Topology, *, with_silent: bool = False) -> list[list[str]]:
-    """Return the names of the switches of each part of the network that has such a loop.
+    """Return, for each part of the network with such a loop, the names of its switches.
 
     With `with_silent`, switches that forward nothing without a controller count, too: they may get one.
 
     A switch with the spanning tree protocol stops every loop that it is in, because the others pass
-    its messages on. What is left without those switches is cut back to its loops: a switch with a
-    single link to the others is in none.
+    its messages on. So these switches are removed first. Then switches with at most one link to the
+    remaining ones, which are in no loop, are removed repeatedly.
     """
     neighbours: dict[str, Counter[str]] = {
         switch.name: Counter()
@@ -44,7 +44,8 @@ def storm_settings(name: str, topology: Topology) -> list[str]:
     """Return columns of Open vSwitch's table Controller for a switch; none if it is in no such loop.
 
     In a storm, a switch sends each copy of a broadcast to its controller, which computes for each. Real
-    controllers are slow and switches drop what is too much; on virtual time nobody is ever too slow.
+    controllers are slow, so switches drop most of these packets. On virtual time a controller is never
+    too slow, so the rate is limited instead.
     """
     loops = unprotected_loops(topology, with_silent=True)
     if not any(name in names for names in loops):
@@ -56,7 +57,7 @@ def storm_settings(name: str, topology: Topology) -> list[str]:
 
 
 def loop_warnings(topology: Topology, *, with_silent: bool = False) -> list[str]:
-    """Return a warning for each of these parts."""
+    """Return a warning for each part of the network with an unprotected loop."""
     return [
         f"the switches {', '.join(names)} form a loop and none of them speaks STP: a broadcast "
         "circulates for ever (give one of them stp, or remove a link)"

@@ -67,7 +67,7 @@ class Host(Node):
     in_root: bool = False
     """Whether its ports are in the machine's root namespace, like a switch's."""
     default_route: str | None = None
-    """A gateway ("10.0.0.254"), or what `ip route add default` takes ("via 10.0.0.254 dev h1-eth0")."""
+    """A gateway ("10.0.0.254"), or words for `ip route add default` ("via 10.0.0.254 dev h1-eth0")."""
     private_directories: tuple[tuple[str, str | None], ...] = ()
     """(mount point, folder that keeps the content); without a folder the content is temporary."""
     vlan_interfaces: tuple[tuple[str, int], ...] = ()
@@ -101,7 +101,7 @@ class SFlow:
     _: KW_ONLY
     header_bytes: int = 128
     sampling: int = 400
-    """One packet in this many is sampled."""
+    """One of `sampling` packets is sampled."""
     polling_s: int = 30
     """The interval between reports of counters."""
 
@@ -129,8 +129,8 @@ class Switch(Node):
     protocols: tuple[str, ...] = ()
     """The OpenFlow versions that it speaks: ("OpenFlow10", "OpenFlow13"). Empty: all."""
     fail_mode: str | None = None
-    """Without a controller it learns by itself ("standalone") or forwards nothing ("secure"). None:
-    secure if it has controllers."""
+    """The behaviour without a controller: "standalone" learns by itself, "secure" forwards nothing.
+    None: "secure" if it has controllers."""
     datapath: str = "kernel"
     """Where packets are forwarded: "kernel", or "user" (a user-space process)."""
     listen_port: int | None = None
@@ -175,7 +175,7 @@ class Controller(Node):
 
 
 def is_in_root(node: Node) -> bool:
-    """Tell whether a node's ports are in the machine's root namespace."""
+    """Whether a node's ports are in the machine's root namespace."""
     return isinstance(node, Switch | Controller) or (isinstance(node, Host) and node.in_root)
 
 
@@ -193,7 +193,7 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What happens to packets that leave through a port."""
+    """The conditions for packets that leave through a port."""
 
     rate_bps: int | None = None
     delay_ns: int = 0
@@ -213,7 +213,7 @@ class Conditions:
     trace_once: bool = False
     """Whether the link stops at the end of the trace; otherwise the trace repeats."""
     schedule: Schedule | None = None
-    """How rate, delay, jitter and loss change over time."""
+    """Changes of rate, delay, jitter and loss over time."""
     schedule_repeat_ns: int | None = None
     """The schedule repeats after this time, from the initial conditions above."""
 
@@ -293,7 +293,7 @@ class Topology:
     nodes: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
     kernel: str = ""
-    """The kernel that it asks for ("7.3"), unless the network is given another; "": any."""
+    """The kernel to run on ("7.3"), unless the user names another one; "": any."""
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 
@@ -340,6 +340,6 @@ class Topology:
             for port in link.ports:
                 ports.setdefault(port.node, []).append(port)
         return {
-            name: tuple(sorted(found, key=lambda port: (port.number is None, port.number or 0)))
-            for name, found in ports.items()
+            name: tuple(sorted(of_node, key=lambda port: (port.number is None, port.number or 0)))
+            for name, of_node in ports.items()
         }

@@ -27,7 +27,7 @@ _EXAMPLE = 'as in {"tso": "off", "coalescing": "50us"}'
 
 @dataclass(frozen=True, kw_only=True)
 class Nic:
-    """What a NIC does; None is decided by rule."""
+    """The settings of a NIC; None is decided by rule."""
 
     tso: bool | None = None
     gro: bool | None = None
@@ -43,7 +43,7 @@ BY_RULE = Nic()
 
 
 def read_nic(words: object) -> Nic:
-    """Return the NIC of {"tso": "off", "coalescing": "50us"}; raise WanlabError if it has none."""
+    """Return the NIC of words such as {"tso": "off", "coalescing": "50us"}, or raise WanlabError."""
     if isinstance(words, Nic):
         nic = words
     elif isinstance(words, Mapping):
@@ -72,7 +72,7 @@ def nic_words(nic: Nic) -> dict[str, str]:
 
 
 def problems_of(nic: Nic) -> Iterator[WanlabError]:
-    """Yield what no NIC can do."""
+    """Yield an error for each setting that no NIC can have."""
     coalescing_ns = nic.coalescing_ns
     if coalescing_ns is None:
         return

@@ -2,7 +2,7 @@
 
 In memory their names are absolute. A saved topology file uses relative names for files below its own
 folder, so that the folder can be moved. A topology that must be self-contained, such as the one in a
-record's provenance, has their content instead of their names.
+record's provenance, has the content of these files instead of their names.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _schedule(rows: Iterable[tuple[str, object]], name: str) -> Schedule:
             raise WanlabError(
                 f"{name}, {position}: {format_time(change.at_ns)} is not after "
                 f"{format_time(changes[-1].at_ns)}",
-                "order changes by time, and write what changes at the same time as one change",
+                "order changes by time, and write conditions that change together as one change",
             )
         changes.append(change)
     if not changes:

@@ -4,9 +4,9 @@
     linear(k, n)      s1 - s2 - ... - sk, each with n hosts
     tree(depth, fanout)                         torus(x, y, n)
     ring(k, n)        s1 - s2 - ... - sk - s1   fat_tree(k)      of k pods, with k**3 / 4 hosts
-    waxman(k, seed)   k switches at random places, linked with a probability that falls with distance
+    waxman(k, seed)   k switches at random positions, linked with a probability that falls with distance
 
-Those with loops (torus, ring, fat_tree, waxman) have switches that use STP.
+Shapes with loops (torus, ring, fat_tree, waxman) have switches that use STP.
 
     dumbbell(pairs=2)                           parking_lot(hops=2)
 
@@ -33,7 +33,7 @@ from wanlab.errors import WanlabError, did_you_mean
 from wanlab.topology.model import MAX_NODES, Host, Link, Port, Switch, Topology
 from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
-MAX_WAXMAN_SWITCHES = 1000  # all pairs are looked at
+MAX_WAXMAN_SWITCHES = 1000  # the time grows with the number of pairs
 MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
 
@@ -82,7 +82,7 @@ def tree(depth: int = 1, fanout: int = 2, **words: Unpack[ConditionWords]) -> To
     hosts: list[str] = []
     switches = ["s1"]
     links: list[Link] = []
-    branch = [("s1", fanout)]  # each switch from the root down, and how many children it lacks
+    branch = [("s1", fanout)]  # each switch from the root down, and the number of missing children
     while branch:
         switch, missing = branch.pop()
         if missing == 0:
@@ -187,16 +187,16 @@ def fat_tree(k: int = 4, **words: Unpack[ConditionWords]) -> Topology:
     links += [link(edges[index // half], host, **words) for index, host in enumerate(hosts)]
     width = FAT_TREE_STEP * len(hosts)
     rows = (cores, aggregations, edges, hosts)
-    places = {
+    positions = {
         name: (width * (index + 0.5) / len(row), FAT_TREE_ROW * level)
         for level, row in enumerate(rows)
         for index, name in enumerate(row)
     }
     switches = [
-        Switch(name, dpid=f"{number:x}", stp=True, x=places[name][0], y=places[name][1])
+        Switch(name, dpid=f"{number:x}", stp=True, x=positions[name][0], y=positions[name][1])
         for number, name in enumerate([*cores, *aggregations, *edges], 1)
     ]
-    nodes = (*(Host(name, x=places[name][0], y=places[name][1]) for name in hosts), *switches)
+    nodes = (*(Host(name, x=positions[name][0], y=positions[name][1]) for name in hosts), *switches)
     return Topology(name=f"fat_tree,{k}", nodes=nodes, links=tuple(links))
 
 
@@ -206,7 +206,7 @@ WAXMAN_STEP = 160.0
 
 
 def waxman(k: int = 10, seed: int = 1, **words: Unpack[ConditionWords]) -> Topology:
-    """Return k switches at random places of a square, with a host each.
+    """Return k switches at random positions in a square, with a host each.
 
     Two switches are linked with the probability beta * exp(-distance / (alpha * diagonal)), with
     alpha = beta = 0.4; each is linked at least to the nearest of those before it, so that the network
@@ -217,17 +217,17 @@ def waxman(k: int = 10, seed: int = 1, **words: Unpack[ConditionWords]) -> Topol
         raise WanlabError(f"waxman,{k} has more than {MAX_WAXMAN_SWITCHES} switches")
     random = Random(seed)
     side = WAXMAN_STEP * math.sqrt(k) * 1.3
-    places = [(random.uniform(0, side), random.uniform(0, side)) for _ in range(k)]
+    positions = [(random.uniform(0, side), random.uniform(0, side)) for _ in range(k)]
     links = [link(f"h{i}", f"s{i}", **words) for i in _to(k)]
     for i in range(1, k):
-        far = [math.dist(places[i], places[j]) for j in range(i)]
+        far = [math.dist(positions[i], positions[j]) for j in range(i)]
         nearest = far.index(min(far))
         for j, distance in enumerate(far):
             chance = WAXMAN_BETA * math.exp(-distance / (WAXMAN_ALPHA * side * math.sqrt(2)))
             if random.random() < chance or j == nearest:
                 links.append(link(f"s{j + 1}", f"s{i + 1}", **words))
-    hosts = [Host(f"h{i + 1}", x=x, y=y + 75) for i, (x, y) in enumerate(places)]
-    switches = [Switch(f"s{i + 1}", x=x, y=y, stp=True) for i, (x, y) in enumerate(places)]
+    hosts = [Host(f"h{i + 1}", x=x, y=y + 75) for i, (x, y) in enumerate(positions)]
+    switches = [Switch(f"s{i + 1}", x=x, y=y, stp=True) for i, (x, y) in enumerate(positions)]
     return Topology(name=f"waxman,{k},{seed}", nodes=(*hosts, *switches), links=tuple(links))
 
 
@@ -297,7 +297,7 @@ def _refuse_too_many(shape: str, nodes: int) -> None:
 
 
 def _nodes_of_tree(depth: int, fanout: int) -> int:
-    """Count the nodes of a tree, as long as there are not too many."""
+    """Count the nodes of a tree; stop when there are too many."""
     nodes = level = 1
     for _ in range(depth):
         level *= fanout

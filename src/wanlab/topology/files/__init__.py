@@ -17,7 +17,7 @@ from wanlab.topology.references import seen_from
 FORMATS = {".mn": "mn", ".json": "mn", ".yaml": "yaml", ".yml": "yaml"}
 TEXTS = {**FORMATS, ".py": "mininet_script", ".svg": "svg"}
 WRITTEN = {**TEXTS, ".pdf": "pdf"}
-"""A Mininet program and a picture cannot be read back."""
+"""The formats that can be written. A Mininet program and a picture cannot be read back."""
 
 
 def load(path: str | Path) -> Topology:

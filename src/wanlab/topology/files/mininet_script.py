@@ -1,7 +1,7 @@
 """Export a topology as a program for Mininet's Python API, as MiniEdit does. The program runs with
 Mininet itself and with `wanlab python`. The format cannot be read back.
 
-Mininet's API cannot express an AQM, trunks or a NIC: the program lists what it leaves out in its first
+Mininet's API cannot express an AQM, trunks or a NIC. The program lists such omissions in its first
 lines, and again when it runs.
 """
 
@@ -83,7 +83,7 @@ def dump(topology: Topology) -> str:
 
 
 class _Script:
-    """Writes the program; collects in `left_out` what Mininet cannot express."""
+    """Writes the program; `left_out` lists the features that Mininet cannot express."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology

@@ -12,10 +12,10 @@ without a unit in microseconds (as in `tc`); `speedup` is the rate of the ends a
 
 To lose nothing, each node and link is written as MiniEdit would write it, and then corrected twice:
 
-1.  Keys that the model has no field for, and values in another spelling ("x": "150", "loss": 0),
-    come back from `extra`, as long as they still mean what the model says.
-2.  What MiniEdit cannot express (two directions that differ, a router's addresses) goes under the
-    key "wanlab" of the options, in the words of our YAML format. MiniEdit preserves that key.
+1.  Keys without a field in the model, and values in another spelling ("x": "150", "loss": 0), are
+    restored from `extra`, as long as they still agree with the model.
+2.  Values that MiniEdit cannot express (two directions that differ, a router's addresses) are stored
+    under the key "wanlab" of the options, in the words of our YAML format. MiniEdit preserves that key.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def load(
 
 
 def dump(topology: Topology) -> str:
-    """Return the text that MiniEdit would save."""
+    """Return the text of the topology as MiniEdit would save it."""
     entry = _write_file(addresses.number_nodes(ensure(topology)))
     return json.dumps(entry, sort_keys=True, indent=4, separators=(",", ": "))
 
@@ -233,7 +233,7 @@ def _write(
 
 
 def _pieces(extra: Mapping[str, object]) -> list[Entry]:
-    """Return the extra fields all together (they may depend on each other), then one by one."""
+    """Return all extra fields together (they may depend on each other), and then one by one."""
     if not extra:
         return []
     opts = plain.mapping_in(extra, "opts")
@@ -243,7 +243,7 @@ def _pieces(extra: Mapping[str, object]) -> list[Entry]:
 
 
 def _remainder(complete: Entry, incomplete: Entry) -> Entry:
-    """Return what turns `incomplete` into `complete`; a value of None removes its key."""
+    """Return the fields that turn `incomplete` into `complete`; a value of None removes its key."""
     added = {key: value for key, value in complete.items() if incomplete.get(key) != value}
     return {**added, **dict.fromkeys(incomplete.keys() - complete.keys())}
 
@@ -471,7 +471,7 @@ def _write_link(link: Link) -> Entry:
 
 
 def _packets_alone(queue: Queue | None) -> int | None:
-    """Return the limit if it is the queue's only field, which is all that MiniEdit can express."""
+    """Return the limit if it is the queue's only field; MiniEdit can express no other."""
     packets = queue.limit_packets if queue else None
     return packets if queue == Queue(limit_packets=packets) else None
 

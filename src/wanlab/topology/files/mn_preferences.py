@@ -94,5 +94,5 @@ def _sflow(fields: Fields) -> SFlow | None:
 
 
 def _is_on(fields: Fields, key: str) -> bool:
-    """Tell whether a check box, which MiniEdit writes as "0" or "1", is ticked."""
+    """Whether a check box, which MiniEdit writes as "0" or "1", is ticked."""
     return fields.word(key) == "1"

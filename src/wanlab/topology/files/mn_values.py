@@ -27,7 +27,7 @@ def read_rate(megabits: object) -> int:
 
 @dataclass(frozen=True)
 class NetemDelay:
-    """What may stand in the field of a delay: netem's words "10ms 2ms 25% distribution normal"."""
+    """The content of a delay field: netem's words, such as "10ms 2ms 25% distribution normal"."""
 
     delay_ns: int = 0
     jitter_ns: int = 0
@@ -36,7 +36,7 @@ class NetemDelay:
 
 
 def read_delay(text: object) -> NetemDelay:
-    """Parse a delay, and netem's words behind it (tc-netem(8))."""
+    """Parse a delay, and netem's words after it (tc-netem(8))."""
     match = _NETEM_DELAY.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         return NetemDelay(read_time(text))

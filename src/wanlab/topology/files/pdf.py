@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PIXELS_PER_INCH = 96
 POINTS_PER_PIXEL = 72 / PIXELS_PER_INCH
 METADATA = {"Creator": "wanlab", "CreationDate": None}
-"""Without the date, the same topology gives the same bytes."""
+"""The file has no date, so that the same topology gives the same bytes."""
 
 
 def dump(topology: Topology) -> bytes:

@@ -1,5 +1,5 @@
-"""What is in the picture of a topology: its nodes at their positions, or arranged by rule, and the
-conditions of each link. `svg` and `pdf` draw it.
+"""The picture of a topology as shapes: its nodes at their positions, or arranged by rule, and the
+conditions of each link. `svg` and `pdf` draw the shapes.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ FRAME_COLOURS = {
     "purple": "#7a4fb5",
 }
 FRAME_TEXT = (8, 18)
-"""Where the text of a frame begins, from its upper left corner."""
+"""The offset of the text of a frame from its upper left corner."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How elements of a kind look. `stroke` "" is no line, `fill` "" nothing inside."""
+    """The look of elements of a kind. `stroke` "" means no line, `fill` "" means transparent."""
 
     fill: str = ""
     stroke: str = ""
     width: float = 1.0
     dashes: tuple[float, ...] = ()
     size: float = 12.0
-    """Of a text."""
+    """The size of a text in pixels."""
     is_bold: bool = False
     is_centred: bool = True
     opacity: float = 1.0
-    """Of the inside."""
+    """The opacity of the inside."""
 
 
 STYLES = {
@@ -58,7 +58,7 @@ STYLES = {
     "router": Style("#fdf1dc", "#a86a00"),
     "controller": Style("#fbe5e3", "#c4473d"),
 }
-"""They suit light and dark pages: what is drawn directly on the page is visible on both."""
+"""Colours that are visible on light and on dark pages."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ Shape = Segment | Box | Circle | Text
 
 @dataclass(frozen=True)
 class Picture:
-    """The part of the plane that is drawn, in pixels (y grows downwards), and what is in it."""
+    """Shapes, and the part of the plane that the picture shows, in pixels (y grows downwards)."""
 
     left: float
     top: float

@@ -193,7 +193,7 @@ def read_words(item: Fields, base: Conditions) -> Conditions:
 
 
 def _require_unit(word: str, value: object) -> object:
-    """Turn a number into a text, so that "rate: 10" is refused; only Python may pass plain bit/s."""
+    """Turn a number into a text, so that "rate: 10" is refused: only Python may pass plain bit/s."""
     if isinstance(value, Mapping):
         return {key: _require_unit(key, member) for key, member in value.items()}
     if word == "schedule" and isinstance(value, list):

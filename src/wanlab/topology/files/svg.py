@@ -35,7 +35,7 @@ def dump(topology: Topology) -> str:
 
 
 def _rules(style: Style) -> Iterator[str]:
-    """Yield what the attributes of an element do not say."""
+    """Yield the CSS declarations of a style."""
     if style.stroke or style.dashes:
         yield f"stroke-width: {style.width:g}"
     if style.stroke:
@@ -57,10 +57,10 @@ def _element(shape: Shape) -> str:
         case Segment(_, x1, y1, x2, y2):
             return f'<line {kind} x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>'
         case Box(_, x, y, width, height, rounding, colour):
-            own = f' fill="{colour}" stroke="{colour}"' if colour else ""
+            colours = f' fill="{colour}" stroke="{colour}"' if colour else ""
             return (
                 f'<rect {kind} x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
-                f'rx="{rounding:g}"{own}/>'
+                f'rx="{rounding:g}"{colours}/>'
             )
         case Circle(_, x, y, radius):
             return f'<circle {kind} cx="{x:g}" cy="{y:g}" r="{radius:g}"/>'

@@ -1,4 +1,4 @@
-"""wanlab's own format for topologies, in YAML: short, with units, and able to say everything.
+"""wanlab's own format for topologies, in YAML: short, with units, and complete.
 
     name: two sites
     ip_base: 10.0.0.0/8
@@ -22,10 +22,10 @@
         a_port: {ip: 10.0.2.254/24, mtu: 9000}
 
 A node begins with its kind (host, switch, router, controller); its other fields are those of the
-classes in `wanlab.topology.model`. A link's words are those of `wanlab.topology.words`, and a port
-takes number, name, ip, mac, speed and mtu, a switch's port also vlan and trunks, any other nic, its
-NIC: `{tso: off, gro: on, coalescing: 50us}`. A router takes `frr`
-(the text of a frr.conf) or `frr_file` (its path). `extra` keeps what another format said.
+classes in `wanlab.topology.model`. A router has `frr` (the text of a frr.conf) or `frr_file` (its path).
+A link's words are those of `wanlab.topology.words`. A port has number, name, ip, mac, speed and mtu; a
+switch's port also vlan and trunks, any other port also nic: `{tso: off, gro: on, coalescing: 50us}`.
+`extra` keeps fields of other formats.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def load(
 ) -> Topology:
     """Return the topology that a YAML text describes.
 
-    Other files that it names are looked for beside `file`, or in `folder`. `fill_placeholders`
+    Names of other files in it are relative to the folder of `file`, or to `folder`. `fill_placeholders`
     replaces the placeholders of an experiment's topology by their values.
     """
     try:

@@ -1,10 +1,10 @@
-"""Import topologies of other programs, as far as they map.
+"""Import topologies of other programs, as far as wanlab has the same features.
 
     containerlab   `*.clab.yml`, or any YAML file with its fields
     GNS3           `*.gns3`, and portable projects (`*.gns3project`)
 
-What does not map becomes a note for the user: nothing is dropped silently. Files that a topology
-names, such as a `frr.conf`, are read if they are beside it.
+Every other feature becomes a note for the user: nothing is dropped silently. Files that a topology
+names, such as a `frr.conf`, are read if they are in its folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLAB_FIELDS = re.compile(r"^topology:\s*(#.*)?$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Imported:
-    """A topology of another program, and what of it did not map."""
+    """A topology of another program, and notes about everything that was not imported."""
 
     program: str
     topology: Topology
@@ -41,7 +41,7 @@ class Imported:
 
 
 def program_of(name: str, text: str = "") -> str:
-    """Return the program whose topology this is, by the file's name or its text; "" if it is none."""
+    """Return the program that wrote a topology, by the file's name or its text; "" if it is unknown."""
     if program := program_by_name(name):
         return program
     is_yaml = name.lower().endswith(YAML)
@@ -49,7 +49,7 @@ def program_of(name: str, text: str = "") -> str:
 
 
 def import_file(path: Path) -> Imported:
-    """Import the topology in a file. WanlabError if it is none, or cannot be read."""
+    """Import the topology in a file. WanlabError if the file has none, or cannot be read."""
     data = read_input(path)
     if is_archive(path.name):
         return _import_archive(data, path)
@@ -66,11 +66,11 @@ def import_file(path: Path) -> Imported:
 
 
 def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -> Imported:
-    """Import the topology in a text. WanlabError if it is none, or cannot be read."""
+    """Import the topology in a text. WanlabError if the text is not one of a known program."""
     program = program_of(name, text)
     if not program:
         raise WanlabError(
-            f"{name} is no topology of containerlab or GNS3",
+            f"{name} is not a topology of containerlab or GNS3",
             "their files end in .clab.yml, .gns3 or .gns3project",
         )
     if program == CONTAINERLAB:
@@ -109,7 +109,7 @@ def _with_host_addresses(topology: Topology) -> Topology:
 
 
 def _with_port_names(topology: Topology) -> Topology:
-    """Name the ports that would have too long a name by rule."""
+    """Name the ports whose automatic names would be too long."""
     names = FittingNames()
     numbered = number_ports(topology).links
     for link in numbered:
@@ -130,7 +130,7 @@ def _with_port_names(topology: Topology) -> Topology:
 
 
 def _grouped(notes: list[Problem]) -> tuple[Problem, ...]:
-    """Join the places of notes that say the same."""
+    """Merge notes that differ only in their positions."""
     places: dict[Problem, list[str]] = {}
     for note in notes:
         places.setdefault(replace(note, place=""), []).append(note.place)

@@ -3,12 +3,12 @@
     linux, and other kinds of hosts    a host; a router if it has a routing program or forwards
     bridge, ovs-bridge                 a switch: a bridge, or Open vSwitch
     any other kind                     a router of Linux: images of vendors cannot run here
-    exec                               addresses, routes and MTUs where it says so, otherwise start
+    exec                               addresses, routes and MTUs; other commands become start
                                        commands
     binds of a frr.conf                the configuration of a router
     links of two nodes                 links, with the names of their ports
 
-A node's fields are those of its own, of its group, of its kind, and the defaults, in this order.
+The value of a node's field is the first of: its own, that of its group, that of its kind, the default.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ HOSTS = {
 }
 COMPUTER = "host"
 OUTSIDE = {"host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"}
-"""Ends of a brief link that are no nodes."""
+"""Ends of a link in the short form that are not nodes."""
 PAIRS = ("veth", "veth-stitch")
 _ROUTING_IMAGE = re.compile(r"frr|bird|gobgp|quagga|openbgpd|holo|vyos|freertr", re.IGNORECASE)
 _FORWARDS = re.compile(r"net[./]ipv4[./](ip_forward|conf[./]all[./]forwarding)\s*=\s*1")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::?[=-]([^}]*))?\}")
 _POSITION = ("graph-posX", "graph-posY")
 SILENT = {"kind", "group", "labels", "image"}
-"""Fields that have their own notes, or that carry nothing to take over."""
+"""Fields that have their own notes, or nothing to import."""
 
 Data = Mapping[str, Any]
 
 
 @dataclass
 class _Node:
-    """A node of the file, and what it becomes."""
+    """A node of the file, and the node that it becomes."""
 
     name: str
     fields: Data
@@ -59,7 +59,7 @@ class _Node:
 
 
 def read(text: str, name: str, read_file: ReadFile) -> tuple[Topology, list[Problem]]:
-    """Return the topology, and notes about what did not map."""
+    """Return the topology, and notes about everything that was not imported."""
     return _Reader(text, name, read_file).read()
 
 
@@ -69,14 +69,16 @@ class _Reader:
         self._read_file = read_file
         self._notes: list[Problem] = []
         if "{{" in text:
-            raise WanlabError(f"{name} is a Go template", "import what containerlab makes of it")
+            raise WanlabError(
+                f"{name} is a Go template", "import the file that containerlab generates"
+            )
         try:
             data = parse_yaml(self._with_defaults(text), name, allow_references=True).data
         except InputError as error:
             raise WanlabError(str(error)) from None
         topology = data.get("topology") if isinstance(data, Mapping) else None
         if not isinstance(data, Mapping) or not isinstance(topology, Mapping):
-            raise WanlabError(f"{name} is no topology of containerlab", 'it lacks "topology"')
+            raise WanlabError(f"{name} is not a topology of containerlab", 'it lacks "topology"')
         self._data, self._topology = data, topology
         self._names = FittingNames()
         self._nodes: dict[str, _Node] = {}
@@ -173,7 +175,7 @@ class _Reader:
         return Router(name, x=x, y=y)
 
     def _set_up(self, node: _Node) -> None:
-        """Give a node what its fields say, and note the rest."""
+        """Apply the fields of a node, and note those that cannot be applied."""
         missing = [key for key in node.fields if key not in SILENT | {"exec", "binds", "sysctls"}]
         labels = node.fields.get("labels")
         if isinstance(labels, Mapping) and any(key not in _POSITION for key in labels):
@@ -289,7 +291,7 @@ class _Reader:
     # -- positions --------------------------------------------------------------------------------
 
     def _annotated(self) -> dict[str, object]:
-        """Take over positions and texts that the extension for VS Code has stored beside the file."""
+        """Import positions and texts that the extension for VS Code has stored in a second file."""
         text = self._read_file(f"{self._file.rpartition('/')[2]}.annotations.json")
         try:
             data = json.loads(text) if text else {}

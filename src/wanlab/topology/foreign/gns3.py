@@ -8,7 +8,7 @@
     filters of links                 delay, jitter, loss and corruption, in both directions
     texts, rectangles and ellipses   labels and frames on the canvas
 
-Addresses are those that the project has stored: of VPCS (`startup.vpc`) and of Docker nodes
+Addresses are those stored in the project: of VPCS (`startup.vpc`) and of Docker nodes
 (`etc/network/interfaces`).
 """
 
@@ -31,12 +31,12 @@ from wanlab.topology.model import Conditions, Host, Link, Node, Port, Router, Sw
 from wanlab.topology.words import read_conditions
 
 MIN_REVISION = 5
-"""Of GNS3 2.0: earlier projects are of another format."""
+"""The revision of GNS3 2.0. Earlier projects have another format."""
 GUESTS = {"docker", "qemu", "virtualbox", "vmware", "traceng", "vpcs"}
 ROUTERS = {"dynamips", "iou"}
 FILTERS = ("delay", "packet_loss", "corrupt")
 TILE = 60
-"""Positions in a project are those of upper left corners; a symbol is about as large as this."""
+"""The approximate size of a symbol. (Positions in a project are those of upper left corners.)"""
 DEFAULT_VLAN = 1
 _ROUTER_SYMBOL = re.compile(
     r"router|firewall|fortinet|asa|pfsense|vyos|mikrotik|csr|juniper|gateway"
@@ -59,14 +59,14 @@ class _Node:
 
 
 def read(text: str, name: str, read_file: ReadFile) -> tuple[Topology, list[Problem]]:
-    """Return the topology, and notes about what did not map."""
+    """Return the topology, and notes about everything that was not imported."""
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise WanlabError(f"{name} is no project of GNS3: {error}") from None
+        raise WanlabError(f"{name} is not a project of GNS3: {error}") from None
     topology = data.get("topology") if isinstance(data, Mapping) else None
     if not isinstance(topology, Mapping):
-        raise WanlabError(f"{name} is no project of GNS3", 'it lacks "topology"')
+        raise WanlabError(f"{name} is not a project of GNS3", 'it lacks "topology"')
     revision = data.get("revision")
     if not isinstance(revision, int) or revision < MIN_REVISION:
         raise WanlabError(f"{name} is a project of GNS3 1", "open it in GNS3 2 and save it")
@@ -158,16 +158,16 @@ class _Reader:
 
     def _note_properties(self, node: _Node) -> None:
         if node.kind == "docker":
-            kept = [
+            ignored = [
                 key
                 for key in ("start_command", "environment", "extra_hosts", "extra_volumes")
                 if node.properties.get(key)
             ]
-            if kept:
-                self._note(node.name, f"not taken over: {', '.join(kept)}")
+            if ignored:
+                self._note(node.name, f"not taken over: {', '.join(ignored)}")
 
     def _read_vpcs(self, node: _Node, id_: str) -> None:
-        """Take over the address that a VPCS has stored: `ip ADDRESS[/BITS] [GATEWAY] [BITS]`."""
+        """Import the stored address of a VPCS: `ip ADDRESS[/BITS] [GATEWAY] [BITS]`."""
         text = self._read_file(f"project-files/vpcs/{id_}/startup.vpc")
         text = text or str(node.properties.get("startup_script") or "")
         for line in text.splitlines():
@@ -196,25 +196,25 @@ class _Reader:
             node.node = replace(node.node, default_route=gateway)
 
     def _read_interfaces(self, node: _Node, id_: str) -> None:
-        """Take over what Debian's /etc/network/interfaces of a Docker node says."""
+        """Import the addresses of a Docker node from its /etc/network/interfaces (Debian's format)."""
         text = self._read_file(f"project-files/docker/{id_}/etc/network/interfaces") or ""
-        adapter, found = 0, dict[str, str]()
+        adapter, options = 0, dict[str, str]()
         for line in [*text.splitlines(), "iface"]:
             words = line.split("#")[0].split()
             if words[:1] == ["iface"]:
-                self._end_interface(node, adapter, found)
-                found = {}
+                self._end_interface(node, adapter, options)
+                options = {}
                 if len(words) > 1:
                     adapter = int(re.sub(r"\D", "", words[1]) or 0)
                 if words[3:4] == ["dhcp"]:
                     self._note(node.name, f"{words[1]} asks DHCP for its address", "give it one")
             elif len(words) > 1 and words[0] not in ("auto", "allow-hotplug"):
-                found[words[0]] = " ".join(words[1:])
+                options[words[0]] = " ".join(words[1:])
 
-    def _end_interface(self, node: _Node, adapter: int, found: dict[str, str]) -> None:
-        address, _, bits = found.pop("address", "").partition("/")
-        bits = found.pop("netmask", "") or bits or "24"
-        gateway = found.pop("gateway", "")
+    def _end_interface(self, node: _Node, adapter: int, options: dict[str, str]) -> None:
+        address, _, bits = options.pop("address", "").partition("/")
+        bits = options.pop("netmask", "") or bits or "24"
+        gateway = options.pop("gateway", "")
         if address and ":" not in address:
             try:
                 node.addresses[adapter] = f"{address}/{prefix_length(bits)}"
@@ -222,7 +222,7 @@ class _Reader:
                 self._note(node.name, error.what)
         if gateway and isinstance(node.node, Host):
             node.node = replace(node.node, default_route=gateway)
-        for key, value in found.items():
+        for key, value in options.items():
             self._note(node.name, f'"{key} {value}" is not taken over')
 
     # -- links ------------------------------------------------------------------------------------

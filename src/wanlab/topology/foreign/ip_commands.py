@@ -1,6 +1,6 @@
-"""What the `ip` commands of a node's setup say that a topology can say itself.
+"""Turns the `ip` commands of a node's setup into fields of a topology.
 
-A command that becomes an address, a route or an MTU is drawn and checked; any other one stays a
+A command becomes an address, a route or an MTU, which is drawn and checked. Any other command stays a
 start command.
 """
 
@@ -27,10 +27,10 @@ class NodeSetup:
     routes: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     needless: list[str] = field(default_factory=list)
-    """Commands that have nothing to do here."""
+    """Commands that have no effect in wanlab."""
 
     def read(self, command: str, *, is_router: bool) -> None:
-        """Take over a command."""
+        """Apply a command, or keep it as a start command."""
         try:
             words = shlex.split(command)
         except ValueError:

@@ -10,13 +10,13 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class FittingNames:
-    """Gives each name of a topology one that Linux allows, and that no other has."""
+    """Maps each name of a topology to a unique one that Linux allows."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def fit(self, name: str) -> str:
-        """Return the name itself if it can stay."""
+        """Return the name itself if possible, or else a similar one."""
         fitting = name if is_name(name) and name not in RESERVED_NAMES else fitted(name)
         number = 2
         candidate = fitting
