@@ -41,7 +41,7 @@ export function Charts() {
 
 const READABLE_HEIGHT = 300;
 
-/** A chart needs more room than a terminal does. */
+/** A chart needs more space than a terminal. */
 function makeRoom(): void {
   if (useView.getState().dockHeight < READABLE_HEIGHT) useView.setState({ dockHeight: READABLE_HEIGHT });
 }
@@ -100,7 +100,7 @@ interface QuantitiesProps {
   onChange: (kinds: readonly SeriesKind[]) => void;
 }
 
-/** The time range of all charts, and the branch that is drawn beside. */
+/** The time range of all charts, and the choice of a branch to compare with. */
 export function TimeRange() {
   const seconds = useCharts((state) => state.seconds);
   return (
@@ -163,13 +163,13 @@ function Live() {
 }
 
 interface PanelsProps {
-  /** Who watches the samples. */
+  /** The name under which this view subscribes to samples. */
   owner: string;
   kinds: readonly SeriesKind[];
   ports: readonly LivePort[];
   ids: ReadonlySet<string> | null;
   flows: readonly string[] | null;
-  /** Whether all panels are one below the other. */
+  /** Whether all panels are stacked in one column. */
   isStacked?: boolean;
 }
 
