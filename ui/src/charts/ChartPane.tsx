@@ -9,7 +9,7 @@ import { isOfFlows } from "./chosen";
 import { flowTitles } from "./paths";
 import { changeChart, useChartTabs, type ChartChoice } from "./tabs";
 
-/** A chart in a pane: several quantities of several ports and flows, one below the other. */
+/** A chart in a pane: quantities of several ports and flows, stacked. */
 export function ChartPane({ id }: { id: string }) {
   const choice = useChartTabs((state) => state.charts[id]);
   if (choice === undefined) return <p className="empty">This chart has been closed.</p>;
@@ -93,7 +93,7 @@ function PortList({ id, ports, shown }: { id: string; ports: readonly string[] |
 function FlowList({ id, flows }: { id: string; flows: readonly string[] | null }) {
   const ports = useRunning((state) => state.run.ports);
   const nodes = useDocument((state) => state.nodes);
-  // As they are when the list is opened.
+  // The ports and flows at the time when the list is opened.
   const [known] = useState(() => [
     ...new Set(KINDS.filter(isOfFlows).flatMap((kind) => [...tables[kind].columns.values()].map(({ flow }) => flow))),
   ]);
