@@ -1,6 +1,6 @@
 import { branchInView, compareWith, useBranches } from "../stores/branches";
 
-/** Which other branch is drawn in every chart; nothing as long as there is only one branch. */
+/** Choose another branch to draw in every chart; hidden as long as there is only one branch. */
 export function CompareChoice() {
   const branches = useBranches((state) => state.branches);
   const compared = useBranches((state) => state.compared);
