@@ -119,7 +119,7 @@ function drawn(
   return { looks: [...looks, ...otherLooks], unit: curves.length > 0 ? unit : (others[0]?.unit ?? unit), data: sideBySide(rows, otherRows) };
 }
 
-/** The curves of the watched series; the table also has those that were watched before. */
+/** The curves of the watched series; the table also has series that were watched earlier. */
 function curvesOf(
   kind: SeriesKind,
   tables: Tables,
