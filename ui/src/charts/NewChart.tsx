@@ -3,7 +3,7 @@ import { useSelection } from "../stores/selection";
 import { portsOf } from "./chosen";
 import { openChart } from "./tabs";
 
-/** The button that opens a chart beside the terminals: of the ports of what is selected. */
+/** The button that opens a chart of the selection's ports beside the terminals. */
 export function NewChart() {
   const ports = useRunning((state) => state.run.ports);
   const isRunning = useRunning((state) => state.run.phase === "running");
