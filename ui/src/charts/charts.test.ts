@@ -48,7 +48,7 @@ it("two branches are drawn in one chart, and a time that one of them lacks is no
   ]);
 });
 
-it("what there is no room for is left out, but never a peak", () => {
+it("what there is no space for is left out, but never a peak", () => {
   const times = Array.from({ length: 30_000 }, (_, row) => row);
   const values = times.map((row) => (row === 12_345 ? 99 : 1));
   const [thin, kept] = rowsBetween(times, [values], 0, Infinity);
