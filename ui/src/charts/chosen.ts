@@ -13,14 +13,14 @@ export function portsOf(selected: ReadonlySet<string>, ports: readonly LivePort[
   return ofSelection.length ? ofSelection : [...ports];
 }
 
-/** The series of these ports. Flows belong to no port: those of all hosts, to be chosen by their path. */
+/** The series of these ports. Flows belong to no port, so all hosts' flows are watched and filtered by path. */
 export function seriesOf(kinds: readonly SeriesKind[], ports: readonly LivePort[]): WatchedSeries[] {
   return kinds.flatMap((kind) =>
     FLOW_KINDS.includes(kind) ? [{ kind, port: "" }] : ports.map((port) => ({ kind, port: port.name })),
   );
 }
 
-/** Whether a quantity is one of flows. */
+/** Whether a quantity belongs to flows, not to ports. */
 export function isOfFlows(kind: SeriesKind): boolean {
   return FLOW_KINDS.includes(kind);
 }
