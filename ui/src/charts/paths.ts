@@ -1,4 +1,4 @@
-/** Which flows pass an element of the network: those on whose shortest path it is. */
+/** Find the flows that pass an element of the network, which is then on their shortest path. */
 import type { LivePort } from "../protocol";
 
 /** A TCP flow, by the addresses of its two ends: "10.0.0.1:5201 > 10.0.0.3:41234". */
