@@ -1,4 +1,4 @@
-/** Charts in tabs beside terminals: what each shows. They outlive a reload, as the tabs do. */
+/** The content of charts in tabs beside terminals. It survives a reload, as the tabs do. */
 import { create } from "zustand";
 import { createJSONStorage, persist } from "zustand/middleware";
 import { onPush } from "../connection";
@@ -27,7 +27,7 @@ export const useChartTabs = create<ChartTabs>()(
   }),
 );
 
-/** Open a chart in a tab of its own. */
+/** Open a chart in a new tab. */
 export function openChart(choice: ChartChoice): void {
   showTab(chartTab(added(choice)));
 }
