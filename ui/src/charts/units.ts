@@ -26,7 +26,7 @@ export function scaleFor(size: number, unit: string): Scale {
 
 export function valueText(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined) return "–";
-  // What is rounded to the next prefix gets it: 999.6 Mbit/s is "1 Gbit/s".
+  // A value that is rounded up to the next prefix gets that prefix: 999.6 Mbit/s is "1 Gbit/s".
   const scale = scaleFor(Number(value.toPrecision(3)), unit);
   return `${digits(value / scale.factor)} ${scale.unit}`.trim();
 }
