@@ -1,4 +1,4 @@
-/** What charts show: the branch on the page up to the instant that is shown, and a branch to compare. */
+/** The content of charts: the shown branch up to the shown instant, and a branch to compare. */
 import { branchInView, branchOf, useBranches } from "../stores/branches";
 import { tablesOf, type Tables } from "../stores/samples";
 
