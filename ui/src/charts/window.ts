@@ -17,7 +17,7 @@ export function rowsBetween(times_s: readonly number[], columns: readonly (reado
   return thinned(times_s, columns, first, end, Math.ceil(count / MAX_ROWS));
 }
 
-/** Two tables in one. A time that only one of them has is no gap in the other. */
+/** Merge two tables. A time that only one of them has is not a gap in the other. */
 export function sideBySide(a: Data, b: Data): Data {
   const curves = (data: Data) => data.slice(1).map((values) => ({ times_s: data[0], values: values as readonly Value[] }));
   return joined([...curves(a), ...curves(b)]);
