@@ -26,7 +26,7 @@ export function total(grades: readonly GradeRow[]): { points: number; of: number
   return { points: sum((grade) => grade.points), of: sum((grade) => grade.of) };
 }
 
-/** Whether a network of the student takes resources. */
+/** Whether a network of the student uses resources. */
 export function isRunning(student: StudentRow): boolean {
   return ["starting", "running", "stopping"].includes(student.phase);
 }
@@ -41,7 +41,7 @@ export function ago(lastSeenS: number | null, nowS: number): string {
   return new Date(lastSeenS * 1000).toLocaleDateString();
 }
 
-/** A number without digits that say nothing: 7.5, 10. */
+/** A number without trailing zeros: 7.5, 10. */
 export function short(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
