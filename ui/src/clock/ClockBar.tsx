@@ -56,7 +56,7 @@ function RunsChoice({ always }: { always: boolean }) {
   );
 }
 
-/** From slow motion to as fast as possible. */
+/** The speed slider, from slow motion to as fast as possible. */
 function SpeedSlider({ pace, wanted }: { pace: Pace; wanted: number }) {
   const at = stopFor(pace, wanted);
   const title = stopTitle(at);
