@@ -19,7 +19,7 @@ export function speedText(speed: number): string {
   return `×${Math.round(speed)}`;
 }
 
-/** The stops of the speed slider; behind the last one is "as fast as possible". */
+/** The stops of the speed slider; "as fast as possible" comes after the last one. */
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20] as const;
 
 /** The stop nearest to a speed. */
