@@ -183,7 +183,7 @@ export function Canvas() {
           event.stopPropagation();
           startLinkAt(node, event);
         } else if (isSelecting && !useSelection.getState().ids.has(node)) {
-          // React Flow does not know those that are selected and not elements, so it would keep them.
+          // React Flow does not know selected nodes that are not elements, so it would keep them.
           if (isMany && event.button === 0) selectOnly(event, { id: node });
         }
       }}
@@ -231,7 +231,7 @@ export function Canvas() {
           popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
         }}
         onMoveStart={(event) => {
-          if (event !== null) leaveFit(); // otherwise it was moved by a program
+          if (event !== null) leaveFit(); // without an event, a program has moved the canvas
         }}
         nodesDraggable={isSelecting}
         elementsSelectable={isSelecting}
@@ -377,7 +377,7 @@ function farLinkAt(point: { x: number; y: number }, zoom: number): string | null
   return linkNear(point, zoom, links, new Map(Object.values(nodes).map(({ id, x, y }) => [id, { x, y }])));
 }
 
-/** Where a context menu opens. From the keyboard there is no point: then at the element. */
+/** Where a context menu opens: at the pointer, or at the element if it was opened by key. */
 function pointOf(event: MouseEvent): [number, number] {
   if (event.clientX !== 0 || event.clientY !== 0) return [event.clientX, event.clientY];
   const frame = (event.target as Element).getBoundingClientRect();
@@ -390,7 +390,7 @@ function colourOf(node: AnyFlow): string {
   return `var(--${kind === "switch" && options.kind === "ovs" ? "ovs" : kind})`;
 }
 
-/** Whether a node is outside the window: otherwise the overview would only cover what it shows. */
+/** Whether a node is outside the window; otherwise the overview would only hide the nodes it shows. */
 function useIsOutside(drawn: readonly AnyFlow[]): boolean {
   const { left, top, right, bottom } = useMemo(() => boundsOf(drawn), [drawn]);
   const [wide, high] = [TILE.width / 2, TILE.height / 2];
@@ -413,11 +413,11 @@ function useFitted(revision: number): void {
   }, [opened, revision === 0]);
 }
 
-/** Fit the drawing again when panes take room from the canvas, or give it back. */
+/** Fit the drawing again when panes make the canvas smaller or larger. */
 function useKeptInView(isOutside: boolean): void {
   const [width, height] = [useStore((state) => state.width), useStore((state) => state.height)];
   const before = useRef({ width, height, isOutside });
-  // Before the window is painted, so that nothing is seen or clicked at its old place.
+  // Before the window is painted, so that no element is seen or clicked at its old place.
   useLayoutEffect(() => {
     const { current: last } = before;
     const isFirst = last.width === 0;
