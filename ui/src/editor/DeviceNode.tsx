@@ -71,7 +71,7 @@ function Badge({ id }: { id: string }) {
   );
 }
 
-/** That commands in terminals have set something here, which the drawing does not have. */
+/** A badge for settings made by commands in terminals that the drawing does not have. */
 function SettingsMark({ id }: { id: string }) {
   const lines = useRunning(useShallow((state) => state.settings.filter(({ node }) => node === id).map(({ line }) => line)));
   if (lines.length === 0) return null;
