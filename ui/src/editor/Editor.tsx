@@ -65,7 +65,7 @@ function Zoom() {
   );
 }
 
-/** Small networks to begin with. */
+/** Small example networks. */
 const TEMPLATES = [
   { title: "Two hosts", shape: "minimal" },
   { title: "A bottleneck", shape: "dumbbell,pairs=2,rate=10Mbps,delay=20ms" },
@@ -85,7 +85,7 @@ function Empty() {
       <h2>The canvas is empty</h2>
       <p>Choose a host or a switch on the left, then click where to place it.</p>
       <p>Connect two nodes with the link tool. Then press Run.</p>
-      {/* Out of the way of a click that places a node. */}
+      {/* Not where a click would place a node. */}
       <p className="empty-starts" style={isPlacing ? { visibility: "hidden" } : undefined}>
         <button type="button" className="button" onClick={() => showSide("lesson")}>
           Start a lab
