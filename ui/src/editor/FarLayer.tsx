@@ -20,7 +20,7 @@ import { useAttention, type Nearby } from "./nearby";
 import { problemsById } from "./problems";
 
 const LOADS = { used: "#2f86d6", busy: "#d88a00", full: "#d2452f" } as const;
-/** Smaller, icons and names cannot be recognised. */
+/** Below this scale, icons and names cannot be recognised. */
 const ICONS_FROM = 0.3;
 const NAMES_FROM = 0.4;
 const NAME_SIZE = 15;
@@ -62,7 +62,7 @@ export function FarLayer({ scene }: { scene: Scene }) {
   return <canvas ref={canvas} className="far-layer" aria-hidden="true" />;
 }
 
-/** A function that draws with the next frame, however often it is called before. */
+/** Return a function that draws once with the next frame, however often it is called before. */
 function useRequest(draw: () => void): () => void {
   const frame = useRef(0);
   const latest: RefObject<() => void> = useRef(draw);
