@@ -14,7 +14,7 @@ import { problemText, useProblemsOf } from "./problems";
 
 /** Distances, in pixels of the canvas, from the middle of a tile to the name of its port. Below a tile are its own texts. */
 const [NAME_AT, NAME_BELOW_AT] = [62, 84];
-/** A line that leaves its tile with at least this sine of the angle downwards leaves it below. */
+/** A line leaves its tile below if the sine of its downward angle is at least this. */
 const DOWNWARD = 0.55;
 /** Width in pixels in which a click hits a line. */
 const HIT_WIDTH = 18;
