@@ -185,7 +185,7 @@ export function distributeSelected(axis: "x" | "y"): void {
   moveTo(distributed(placed(selectedIds()), axis), "Distribute");
 }
 
-/** Place the selected nodes anew; if fewer than two are selected, all nodes. */
+/** Arrange the selected nodes; if fewer than two are selected, all nodes. */
 export function arrange(layout: Layout): void {
   const { nodes, links } = useDocument.getState();
   const selected = selectedIds().filter((id) => id in nodes);
@@ -206,7 +206,7 @@ interface Clip {
   nodes: DrawnNode[];
   links: DrawnLink[];
   labels: DrawnLabel[];
-  /** Missing in what an earlier version has copied. */
+  /** Missing in text that an earlier version has copied. */
   frames?: DrawnFrame[];
 }
 
@@ -249,7 +249,7 @@ function readClip(text: string): Clip | null {
   }
 }
 
-/** Options that must be unique. Copies get their own values by rule. */
+/** Options that must be unique. Copies get automatic values. */
 const OWN_OPTIONS = ["ip", "mac", "dpid"];
 const OWN_PORT_OPTIONS = ["ip", "mac", "name", "number"];
 
