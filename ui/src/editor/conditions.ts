@@ -68,7 +68,7 @@ function same(a: unknown, b: unknown): boolean {
 
 const BETWEEN = " · ";
 
-/** What `tc` has set at the ends of a link, where that is not what is drawn. */
+/** The settings of `tc` at the ends of a link that differ from the drawing. */
 export type SetByTc = Partial<Record<"a" | "b", Readonly<Record<string, unknown>> | null>>;
 
 /** The text beside the line ("10Mbps · 20ms"): for both directions, or for each. */
