@@ -25,18 +25,18 @@ describe("names", () => {
 });
 
 describe("a link's directions", () => {
-  test("what is set for both stands at the link", () => {
+  test("what is set for both directions is stored at the link", () => {
     const link = withValue(LINK, "both", "rate", "10Mbps");
     expect(link.options).toEqual({ rate: "10Mbps" });
     expect(valueOf(link, "a", "rate").value).toBe("10Mbps");
   });
-  test("what is set for one leaves the other as it was", () => {
+  test("what is set for one direction does not change the other", () => {
     const link = withValue(withValue(LINK, "both", "rate", "10Mbps"), "a", "rate", "1Mbps");
     expect([link.options, link.a_options, link.b_options]).toEqual([{}, { rate: "1Mbps" }, { rate: "10Mbps" }]);
     expect(valueOf(link, "both", "rate").differs).toBe(true);
     expect(withValue(link, "b", "rate", "1Mbps").options).toEqual({ rate: "1Mbps" });
   });
-  test("what is taken away from one stays for the other", () => {
+  test("what is removed from one direction stays for the other", () => {
     const link = withValue(withValue(LINK, "both", "loss", "1%"), "b", "loss", undefined);
     expect([link.options, link.a_options, link.b_options]).toEqual([{}, { loss: "1%" }, {}]);
   });
@@ -68,7 +68,7 @@ describe("geometry", () => {
     expect(aligned(things, "bottom").map(({ y }) => y)).toEqual([20, 20, 20]);
     expect(distributed(things, "x").map(({ x }) => x)).toEqual([0, 50, 100]);
   });
-  test("a free place is near the wanted one, and free", () => {
+  test("a free position is found near the wanted one", () => {
     expect(freePlace({ x: 0, y: 0 }, [])).toEqual({ x: 0, y: 0 });
     const found = freePlace({ x: 0, y: 0 }, [{ x: 0, y: 0 }]);
     expect(Math.hypot(found.x, found.y)).toBeCloseTo(80);
