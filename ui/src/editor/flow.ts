@@ -1,4 +1,4 @@
-/** Convert the document to React Flow's nodes and edges. What did not change stays the same object. */
+/** Convert the document to React Flow's nodes and edges. Unchanged elements stay the same objects. */
 import { Position, type Edge, type Node as FlowNode } from "@xyflow/react";
 import type { DrawnFrame, DrawnLabel, DrawnLink, DrawnNode } from "../protocol";
 import type { ById } from "../stores/document";
