@@ -38,7 +38,7 @@ it("on a circle neighbours are side by side", () => {
   expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThan(3);
 });
 
-it("forces put linked nodes nearer than others, and do the same each time", () => {
+it("forces put linked nodes nearer than others, with the same result each time", () => {
   const at = placed(TREE, "force");
   const length = (a: string, b: string) => Math.hypot(at.get(a)!.x - at.get(b)!.x, at.get(a)!.y - at.get(b)!.y);
   expect(Math.max(...TREE.map(([a, b]) => length(a, b)))).toBeLessThan(length("h1", "h4"));
