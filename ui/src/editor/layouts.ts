@@ -9,7 +9,7 @@ export type Edge = readonly [string, string];
 const [STEP_X, STEP_Y] = [120, 110];
 type Graph = ReadonlyMap<string, readonly string[]>;
 
-/** Place nodes anew, around the middle of where they are. */
+/** Arrange nodes around the centre of their current positions. */
 export function laidOut(nodes: readonly Placed[], edges: readonly Edge[], layout: Layout): Placed[] {
   const graph = graphOf(nodes, edges);
   const points = { grid: inGrid, circle: onCircle, tree: asTree, force: byForce }[layout](nodes, graph);
@@ -172,7 +172,7 @@ function byForce(nodes: readonly Placed[], graph: Graph): Map<string, Point> {
   return new Map(ids.map((id, at) => [id, points[at]!]));
 }
 
-/** How near nodes push each other away. */
+/** The force with which near nodes push each other away. */
 function pushes(points: readonly Point[]): Point[] {
   const moves = points.map((): Point => ({ x: 0, y: 0 }));
   const size = 3 * LENGTH;
