@@ -1,4 +1,4 @@
-/** How a link shows its traffic. */
+/** The appearance of a link by its traffic. */
 import type { DrawnLink } from "../protocol";
 import type { Traffic } from "../stores/traffic";
 import { valueAt, type SetByTc } from "./conditions";
