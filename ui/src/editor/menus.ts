@@ -162,7 +162,7 @@ export function arranging(): readonly MenuEntry[] {
   ];
 }
 
-/** Places the selected nodes anew, or all of them. */
+/** Arranges the selected nodes, or all of them. */
 export function layoutMenu(): MenuEntry {
   return {
     title: "Arrange",
