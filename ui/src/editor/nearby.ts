@@ -1,4 +1,4 @@
-/** Which nodes and links of a large network are elements of the page.
+/** Decide which nodes and links of a large network are elements of the page.
  *
  *  An element costs far more than a drawing on a canvas. In a network of more than MANY nodes, elements are
  *  what is visible and large enough to read, and what the pointer or the focus needs. `FarLayer` draws the rest.
@@ -15,7 +15,7 @@ import { useTool } from "./tool";
 export const MANY = 150;
 /** Below this zoom, texts at lines are too small to read. */
 export const TEXTS_FROM = 0.6;
-/** With more visible nodes than this, they are drawn whatever the zoom is. */
+/** More visible nodes than this are drawn on the canvas at any zoom. */
 const MAX_ELEMENTS = 300;
 /** Nodes outside the window that are elements, because a link leads to them. */
 const MAX_LINK_ENDS = 150;
@@ -39,7 +39,7 @@ interface Viewport {
   transform: readonly [number, number, number];
 }
 
-/** The nodes under the pointer and with the focus; they are elements however far away they are seen. */
+/** The nodes under the pointer and with the focus, which are elements at any zoom. */
 export const useAttention = create<{ hovered: string | null; focused: string | null }>(() => ({
   hovered: null,
   focused: null,
