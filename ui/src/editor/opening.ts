@@ -1,4 +1,4 @@
-/** What a double click or Enter on a node does. */
+/** The action of a double click or Enter on a node. */
 import { useDocument } from "../stores/document";
 import { isRunning } from "../stores/running";
 import { select } from "../stores/selection";
