@@ -1,4 +1,4 @@
-/** Conditions of common kinds of links. Delays are one way. They are typical values, to start with. */
+/** Conditions of common kinds of links. Delays are one way. They are typical values to start from. */
 
 export const NO_CONDITIONS = { rate: null, delay: null, jitter: null, loss: null };
 
