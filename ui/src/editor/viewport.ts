@@ -30,7 +30,7 @@ const duration = () => (calm.matches ? 0 : SLOW_MS);
 
 /** Whether the drawing has been fitted to the window, and has not been zoomed or moved since. */
 let isFitted = false;
-/** Where somebody had zoomed and moved the canvas to, and in which size of it, before panes took its room. */
+/** The user's zoom and position, and the canvas's size, before panes made the canvas smaller. */
 let before: ({ viewport: Viewport } & Size) | null = null;
 
 export function fit(): void {
@@ -56,13 +56,13 @@ export function fitAgain(was: Size, hidesSome: boolean): void {
   }
 }
 
-/** Note that somebody has zoomed or moved the canvas. */
+/** Note that the user has zoomed or moved the canvas. */
 export function leaveFit(): void {
   isFitted = false;
   before = null;
 }
 
-/** Whether all that is drawn is inside a canvas of this size, zoomed and moved like this. */
+/** Whether the whole drawing is visible in a canvas of this size at this zoom and position. */
 function showsAll({ x, y, zoom }: Viewport, { width, height }: Size): boolean {
   const { nodes, labels, frames } = useDocument.getState();
   const [wide, high] = [(TILE.width / 2) * zoom, (TILE.height / 2) * zoom];
