@@ -2,7 +2,7 @@ import { Dialog } from "../layout/Dialog";
 import { closeDialog, useDialogs } from "../layout/dialogs";
 import { useDocument } from "../stores/document";
 
-/** What of another program's topology did not map. */
+/** The parts of another program's topology that have no counterpart. */
 export function ImportDialog() {
   const imported = useDialogs((state) => state.imported);
   const count = useDocument(({ nodes }) => Object.keys(nodes).length);
