@@ -95,7 +95,7 @@ export async function findFile(name: string): Promise<string | null> {
   const matches = (await everything("", 4)).filter((file) => fits(file.path));
   matches.sort((a, b) => b.changed_at_s - a.changed_at_s);
   if (matches[0]) return matches[0].path;
-  // A name with its folder at home in front of it.
+  // A name that begins with the home folder.
   return wantedParts.length > 1 ? findFile(wantedParts.slice(1).join("/")) : null;
 }
 
