@@ -52,7 +52,7 @@ export async function newDocument(): Promise<boolean> {
   return replaceDocument({ do: "new" });
 }
 
-/** Say what of another program's topology did not map. */
+/** Show which parts of another program's topology have no counterpart. */
 function showImported(imported: ImportedFile | null): void {
   if (imported === null) return;
   if (imported.notes.length === 0) toast("good", `Imported from ${imported.program}`);
