@@ -1,4 +1,4 @@
-/** The gallery: published figures, what was measured of them here, and the one that is being run. */
+/** The gallery: published figures, their measurements here, and the figure that is being run. */
 import { create } from "zustand";
 import { onPush } from "../connection";
 import type { Gallery } from "../protocol";
@@ -23,6 +23,6 @@ export async function readGallery(): Promise<void> {
 onPush("gallery", ({ running, progress }) => {
   const { running: before, isRead } = useGallery.getState();
   useGallery.setState({ running, progress });
-  // What has ended may have left a result.
+  // A run that has ended may have written a result.
   if (before !== "" && running === "" && isRead) void readGallery();
 });
