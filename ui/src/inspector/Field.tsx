@@ -34,7 +34,7 @@ interface TextProps extends Common {
   value: string;
   onChange: (value: string) => void;
   check?: Check;
-  /** What an empty field means: "10.0.0.1/8 (automatic)". */
+  /** The default that an empty field stands for: "10.0.0.1/8 (automatic)". */
   placeholder?: string | undefined;
   suggestions?: readonly string[];
   lines?: number;
