@@ -111,7 +111,7 @@ export function LinkForm({ link }: { link: DrawnLink }) {
   );
 }
 
-/** What `tc` has set in the running network, and a button that takes it over into the drawing. */
+/** The settings of `tc` in the running network, and a button that copies them into the drawing. */
 function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly [string, string] }) {
   const tc = useTc(link.id);
   const ends = [
@@ -134,7 +134,7 @@ function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly
   );
 }
 
-/** What one or several links do to packets. */
+/** The conditions of one or several links. */
 export function Conditions({ links, names }: { links: readonly DrawnLink[]; names?: readonly [string, string] }) {
   const [direction, setDirection] = useState<Direction>("both");
   const isRunning = useRunning((state) => state.run.phase === "running");
@@ -194,7 +194,7 @@ interface DirectionsProps {
   onChoose: (direction: Direction) => void;
 }
 
-/** Which direction the fields below are about. */
+/** Choose the direction to which the fields below apply. */
 function Directions({ names: [from, to], chosen, onChoose }: DirectionsProps) {
   const directions = [
     ["both", "both ways"],
