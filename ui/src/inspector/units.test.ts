@@ -8,7 +8,7 @@ function isWrong(check: units.Check, texts: readonly string[]) {
   for (const text of texts) expect([text, check(text) !== ""]).toEqual([text, true]);
 }
 
-describe("a field takes what wanlab's units take", () => {
+describe("a field accepts the texts that wanlab's units accept", () => {
   test("rates", () => {
     isRight(units.rate, ["10Mbps", "1gbit", "1.5 Mbit/s", "100kb/s", "9600bps"]);
     isWrong(units.rate, ["10", "10MBps", "-1Mbps", "fast", "Mbps", ""]);
