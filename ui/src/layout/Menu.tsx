@@ -114,7 +114,7 @@ function items(box: HTMLElement | null): HTMLElement[] {
   return all.filter((item) => item.closest('[role="menu"]') === box);
 }
 
-/** Move a menu so far that all of it is visible. */
+/** Move a menu until all of it is visible. */
 function keepInWindow(box: HTMLElement): void {
   const frame = box.getBoundingClientRect();
   const dx = Math.min(0, window.innerWidth - 4 - frame.right);
