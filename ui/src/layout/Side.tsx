@@ -57,7 +57,7 @@ export function Side() {
   );
 }
 
-/** The lessons in a panel of their own, on the left. */
+/** The lessons in a separate panel on the left. */
 export function LessonPanel() {
   const { isLessonPinned, lessonWidth } = useView();
   if (!isLessonPinned) return null;
