@@ -12,7 +12,7 @@ export interface Question {
 
 interface Dialogs {
   shown: DialogName | null;
-  /** What of another program's topology did not map. */
+  /** The parts of another program's topology that have no counterpart. */
   imported: ImportedFile | null;
   question: (Question & { answer: (id: string | null) => void }) | null;
 }
