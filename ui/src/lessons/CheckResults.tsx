@@ -5,7 +5,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Texts that stand for no value. */
+/** Texts that mean that there is no value. */
 const NO_VALUE = ["", "-", "any"];
 
 /** The results of a check, with a hint for each part that lost points. */
