@@ -76,7 +76,7 @@ function drawFigures(element: HTMLElement, figures: readonly string[]): void {
   }
 }
 
-/** What a figure is called: the section that it is in, and the texts in it. */
+/** The accessible name of a figure: its section, and the texts in it. */
 function figureName(figure: HTMLElement): string {
   const texts = [...figure.querySelectorAll("text")].map((text) => text.textContent?.trim()).filter(Boolean);
   return `Figure: ${texts.join(", ")}`;
