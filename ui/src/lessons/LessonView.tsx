@@ -77,7 +77,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
   );
 }
 
-/** Moves the lessons to a panel of their own on the left, and back. */
+/** Moves the lessons to a separate panel on the left, and back. */
 function Pin() {
   const isPinned = useView((state) => state.isLessonPinned);
   return (
@@ -95,7 +95,7 @@ function Pin() {
 
 const READABLE_WIDTH = 420;
 
-/** Widen the side panel, because lessons need more room than properties. */
+/** Widen the side panel, because lessons need more space than properties. */
 function widenSide(): void {
   const { isLessonPinned, sideWidth } = useView.getState();
   if (!isLessonPinned && sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
