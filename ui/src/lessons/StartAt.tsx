@@ -46,7 +46,7 @@ export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => vo
   );
 }
 
-/** What is being performed, and a way to stop it. */
+/** The step that is being performed, and a button to stop it. */
 export function Starting({ unit }: { unit: string }) {
   const { starting, open_unit } = useLessons();
   if (starting === "" || open_unit !== unit) return null;
