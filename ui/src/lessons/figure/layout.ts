@@ -61,7 +61,7 @@ function read(graph: Graph, flow: Flow, measure: Measure): FlowLayout {
   return fitted({ nodes, groups, edges });
 }
 
-/** Make room for the titles of groups, which dagre does not know, so that nothing is cut off. */
+/** Add space for the titles of groups, which dagre does not know, so that they are not cut off. */
 function fitted(parts: Omit<FlowLayout, "width" | "height">): FlowLayout {
   const places: Place[] = [
     ...parts.nodes,
