@@ -35,14 +35,14 @@ describe("every lesson", () => {
     }
   });
 
-  it.each(lessons)("$name: no formula is wrong, none is left as text", ({ text }) => {
+  it.each(lessons)("$name: all formulas are valid, and none is left as text", ({ text }) => {
     const { html } = read(text, "/x");
     expect(html).not.toContain("temml-error");
     const code = /<(pre|code|annotation|button|span class="prompt")[\s\S]*?<\/(pre|code|annotation|button|span)>/g;
     expect(html.replace(code, "").replace(/<[^>]*>/g, "")).not.toMatch(/\$[^$]*\$/);
   });
 
-  it.each(lessons)("$name: each command has its button, each answer its lid", ({ text }) => {
+  it.each(lessons)("$name: each command has a button, and each answer is hidden", ({ text }) => {
     const { html, commands } = read(text, "/x");
     const blocks = text.match(/^[ >]*```console$[\s\S]*?^[ >]*```$/gm) ?? [];
     const lines = blocks.flatMap((block) => block.split("\n").slice(1, -1));
