@@ -22,7 +22,7 @@ export interface Page {
 }
 
 const COMMAND = /^(?:(mininet)>|([A-Za-z]\w*)?\$) (.+)$/;
-/** Commands of a shell outside the laboratory that this page can do. */
+/** Commands of a shell outside the laboratory that this page can perform. */
 const OUTSIDE = /^wanlab lab (start|check)\b/;
 const ANSWER = /^<details><summary>(.*?)<\/summary>$/;
 
