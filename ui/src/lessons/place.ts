@@ -1,4 +1,4 @@
-/** Where the reader is: the lesson, and how far each one is scrolled. Kept in this browser. */
+/** The reader's position: the shown lesson, and how far each lesson is scrolled. Kept in this browser. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
