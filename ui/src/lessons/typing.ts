@@ -22,7 +22,7 @@ export async function typeFor(place: string, line: string): Promise<boolean> {
 }
 
 async function atPrompt(): Promise<string | null> {
-  // Also one that was started by hand, with `sudo mn`; it belongs to another network than the canvas.
+  // This can be a prompt of `sudo mn`, which belongs to another network than the canvas.
   const prompts = useRunning.getState().terminals.filter((one) => one.at_mininet && one.status === null);
   const started = prompts.find((one) => one.node !== PROMPT) ?? prompts[0];
   return started?.id ?? openTerminal(PROMPT);
