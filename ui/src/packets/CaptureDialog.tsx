@@ -10,7 +10,7 @@ const LENGTHS: readonly [number, string][] = [
   [256, "256 bytes"],
 ];
 
-/** Which packets of a port to capture, and how much of each. */
+/** Choose which packets of a port to capture, and how many bytes of each. */
 export function CaptureDialog() {
   const port = useCapture((state) => state.port);
   const [filter, setFilter] = useState("");
