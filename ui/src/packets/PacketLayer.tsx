@@ -157,7 +157,7 @@ function cross(pen: CanvasRenderingContext2D, { x, y }: Point, alpha: number): v
 
 const LEGEND_MS = 500;
 
-/** Which flow has which colour, and what a student sees; below it, what the last packets are. */
+/** The legend: the colours of flows and the meaning of the dots, and below it the last packets. */
 export function PacketLegend() {
   const hasAny = usePackets((state) => state.hasAny);
   const leftOut = usePackets((state) => state.leftOut);
