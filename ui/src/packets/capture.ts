@@ -1,4 +1,4 @@
-/** Begin and end captures of the packets of a port. */
+/** Start and stop captures of the packets of a port. */
 import { create } from "zustand";
 import { perform } from "../connection";
 import { showDialog } from "../layout/dialogs";
