@@ -1,9 +1,8 @@
 /**
  * Packets in flight, as the server traces them in slow motion: where each is at an instant.
  *
- * A packet waits in the queue of its port, then moves along the link until it has been received. When
- * it will be is not known before it has happened, so it is predicted from the link's delay, and put
- * right when the server knows. All times are on the network's clock.
+ * A packet waits in the queue of its port, then moves along the link until it has been received. The instant of arrival is unknown beforehand, so it is predicted from the link's delay and corrected
+ * when the server reports it. All times are on the network's clock.
  */
 import type { TracedPacket } from "../protocol";
 
@@ -18,7 +17,7 @@ export interface Flight {
   packet: TracedPacket;
   /** The delay of its link in its direction. */
   delay_ns: number;
-  /** The real time, in ms, at which this page has heard of its end. */
+  /** The real time, in ms, at which the server reported its end to this page. */
   endedAt_ms: number | null;
 }
 
@@ -48,7 +47,7 @@ export function spotOf({ packet, delay_ns, endedAt_ms }: Flight, now_ns: number,
 const HUES = [212, 28, 140, 340, 270, 175, 52, 0, 300, 95];
 const numbers = new Map<string, number>();
 
-/** The colour of a flow; the same as long as the page is open. */
+/** The colour of a flow, which does not change while the page is open. */
 export function colourOf(flow: string, isDark: boolean): string {
   if (flow === "") return isDark ? "#9aa4ae" : "#75808b";
   let number = numbers.get(flow);
