@@ -7,7 +7,7 @@ import { useRunning } from "../stores/running";
 import type { Flight } from "./flights";
 
 const MAX_FLIGHTS = 3000;
-/** The picture is this far behind, so that what it shows is known. */
+/** The picture is delayed by this much, so that it shows only known events. */
 const LAG_REAL_S = 0.15;
 
 /** Changed in place, because packets move many times a second. */
