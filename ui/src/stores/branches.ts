@@ -1,4 +1,4 @@
-/** The session's branches, what has happened in them, and which instant of which branch is shown.
+/** The session's branches, their events, and the shown instant and branch.
  *
  *      useBranches((state) => state.shown)     null: the network as it is now
  *      showInstant("b1", 2.5e9)                look at an earlier instant, from what was recorded
@@ -15,7 +15,7 @@ export interface Instant {
 }
 
 interface Branches extends Pick<BranchesPush, "branches" | "live" | "replay" | "refusal"> {
-  /** By branch, in the order of their instants. */
+  /** Events by branch, in the order of their instants. */
   events: Readonly<Record<string, readonly SessionEvent[]>>;
   shown: Instant | null;
   /** The branch whose curves are drawn beside those of the shown one. */
@@ -41,7 +41,7 @@ export function endOf(branch: BranchInfo, live: string | null, now_ns: number): 
   return branch.id === live ? now_ns : branch.end_ns;
 }
 
-/** The branch that is on the page: the shown one, the live one, or after Stop the last. */
+/** The branch on the page: the one chosen, the live one, or after Stop the last one. */
 export function branchInView({ shown, live, branches }: Pick<Branches, "shown" | "live" | "branches">): string | null {
   return shown?.branch ?? live ?? branches.at(-1)?.id ?? null;
 }
@@ -87,7 +87,7 @@ async function fetchEvents(branch: string): Promise<void> {
 onPush("branches", ({ branches, live, replay, refusal }) => {
   const known = new Set(branches.map(({ id }) => id));
   const before = useBranches.getState();
-  // A session that begins has one branch, called as the first one of the session before.
+  // A new session has one branch, with the same id as the first branch of the last session.
   const isNew = branches.length === 1 && live === null && before.live === null && useRunning.getState().run.phase !== "running" && branches[0]?.end_ns === 0;
   useBranches.setState(({ events, shown, compared }) => ({
     branches,
