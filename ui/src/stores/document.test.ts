@@ -14,14 +14,14 @@ function opens(revision: number): DocumentPush {
   return { push: "document", revision, document, changes: null, by: "", label: "", undo: null, redo: null };
 }
 
-it("every document that is opened is a new one, and leaves its file's name to the server", () => {
+it("every opened document counts as new, and its file name comes from the server", () => {
   listeners.get("document")?.(opens(1));
   listeners.get("file")?.({ push: "file", path: "a.mn", name: "a.mn", is_saved: true });
   expect(useDocument.getState().opened).toBe(1);
   listeners.get("document")?.(opens(2));
   listeners.get("document")?.(opens(3));
   expect(useDocument.getState()).toMatchObject({ revision: 3, opened: 3, path: "a.mn", fileName: "a.mn" });
-  // Said again, after the connection was lost.
+  // The server repeats this push after the connection was lost.
   listeners.get("document")?.(opens(3));
   expect(useDocument.getState().opened).toBe(3);
 });
