@@ -4,7 +4,7 @@ import { onPush } from "../connection";
 import type { DraftPush, RunPush } from "../protocol";
 import { toast } from "./toasts";
 
-/** What an earlier server had not saved; null if there is nothing. */
+/** Unsaved work of an earlier server; null if there is none. */
 export const useDraft = create<{ draft: DraftPush | null }>(() => ({ draft: null }));
 
 onPush("draft", (draft) => useDraft.setState({ draft: draft.name === null ? null : draft }));
