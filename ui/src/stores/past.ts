@@ -44,7 +44,7 @@ function drawing(links: readonly DrawnLink[]): DocumentPush {
 }
 
 let hide: () => void = () => undefined;
-/** The branch that is drawn: the live one, or the last that was. */
+/** The branch that is drawn: the live one, or the last live one. */
 let drawn: string | null = null;
 
 useBranches.subscribe(({ shown, events, live }, before) => {
