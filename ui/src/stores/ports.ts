@@ -1,4 +1,4 @@
-/** Names and addresses of ports: as planned from the document and, while it runs, as they are. */
+/** Names and addresses of ports: those of the document, or while the network runs the current ones. */
 import { create } from "zustand";
 import { useShallow } from "zustand/react/shallow";
 import { onPush } from "../connection";
@@ -24,7 +24,7 @@ export function usePort(link: string, end: "a" | "b"): LivePort | undefined {
   return live ?? planned;
 }
 
-/** What `tc` has set at the ends of a link of the running network, where that is not what is drawn. */
+/** The settings of `tc` at the ends of a link of the running network that differ from the drawing. */
 export function tcOf(ports: Ports, link: string): { a: LivePort["tc"]; b: LivePort["tc"] } {
   return { a: ports[`${link} a`]?.tc ?? null, b: ports[`${link} b`]?.tc ?? null };
 }
