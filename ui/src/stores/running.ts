@@ -19,7 +19,7 @@ interface Running {
   records: RecordsPush;
   captures: CapturesPush["ports"];
   breakpoints: readonly string[];
-  /** What commands in terminals have set. */
+  /** The settings made by commands in terminals. */
   settings: readonly NodeSetting[];
   /** Ports of the running network by link and end: "l1 a"; while an earlier instant is shown, as they
    *  were then. */
@@ -61,20 +61,20 @@ export const useRunning = create<Running>(() => ({
 
 let past: Pick<Running, "ports" | "linksDown"> | null = null;
 
-/** Have ports and links as they were at an earlier instant; null: as they are. */
+/** Set ports and links to their state at an earlier instant, or with null to the current state. */
 export function showPast(shown: Pick<Running, "ports" | "linksDown"> | null): void {
   past = shown;
   showRun(lastRun);
 }
 
-/** Of the last network that ran. */
+/** Ports of the last network that ran. */
 let lastPorts: RunPush["ports"] = [];
 let lastRun = useRunning.getState().run;
 
 function showRun(pushed: RunPush): void {
   lastRun = pushed;
   if (pushed.ports.length > 0) lastPorts = pushed.ports;
-  // What was recorded of a network that has been stopped has its ports.
+  // Recordings of a network that has been stopped refer to its ports.
   const run = past !== null && pushed.ports.length === 0 ? { ...pushed, ports: lastPorts } : pushed;
   const ports = Object.fromEntries(run.ports.map((port) => [`${port.link} ${port.end}`, port]));
   useRunning.setState({
@@ -96,7 +96,7 @@ onPush("breakpoints", ({ breakpoints, reached }) => {
 });
 onPush("captures", ({ ports }) => useRunning.setState({ captures: ports }));
 
-// What ran is unknown once the server has gone; a new connection begins with all of it.
+// The state of the network is unknown without the server; a new connection begins with all of it.
 useConnection.subscribe(({ status }) => {
   if (status !== "lost" && status !== "refused") return;
   useRunning.setState(({ run, clock }) => ({
