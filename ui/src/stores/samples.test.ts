@@ -8,7 +8,7 @@ function column(port: string, times_s: number[], values: (number | null)[]): Sam
   return { kind: "queue", port, flow: "", unit: "B", times_s, values };
 }
 
-it("curves share their instants, and what one lacks is null", () => {
+it("curves share their instants, and missing values are null", () => {
   const table = emptyTable();
   addTo(table, [column("s1-eth1", [1, 2], [10, 20]), column("s1-eth2", [1, 2], [5, 6])]);
   addTo(table, [column("s1-eth1", [2, 3, 4], [21, 30, 40]), column("h1-eth0", [3], [7])]);
@@ -21,7 +21,7 @@ it("curves share their instants, and what one lacks is null", () => {
   });
 });
 
-it("an instant between those that are there is put between them", () => {
+it("an instant between existing ones is inserted between them", () => {
   const table = emptyTable();
   addTo(table, [column("a", [1, 3], [1, 3])]);
   addTo(table, [column("b", [2], [2])]);
