@@ -18,7 +18,7 @@ export interface Curve {
   port: string;
   flow: string;
   unit: string;
-  /** Beside `times_s` of its table. */
+  /** The values at `times_s` of its table. */
   values: Value[];
 }
 
@@ -31,9 +31,9 @@ export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt
 /** Older rows are dropped: an hour at ten a second. */
 const MAX_ROWS = 36_000;
 export type Tables = Readonly<Record<SeriesKind, Table>>;
-/** Of the live branch. */
+/** The tables of the live branch. */
 export const tables: Tables = emptyTables();
-/** Of branches that are not live, as far as they were fetched. */
+/** Fetched tables of branches that are not live. */
 const recorded = new Map<string, { tables: Tables; fetched: Set<string> }>();
 /** The branch whose samples are in `tables`. */
 let liveBranch: string | null = null;
@@ -69,7 +69,7 @@ export function watch(owner: string, series: readonly WatchedSeries[]): void {
   request();
 }
 
-/** Fetch what the server has kept of these series, unless that has been done for this run. */
+/** Fetch the server's samples of these series, unless they were already fetched for this run. */
 export async function fetchHistory(series: readonly WatchedSeries[]): Promise<void> {
   const wanted = series.filter((one) => !fetched.has(`${one.kind} ${one.port}`));
   if (wanted.length === 0) return;
@@ -78,7 +78,7 @@ export async function fetchHistory(series: readonly WatchedSeries[]): Promise<vo
   if (columns !== null) take(columns);
 }
 
-/** Fetch what was recorded of these series in a branch that is not live, unless that has been done. */
+/** Fetch the recorded samples of these series in a branch that is not live, unless already fetched. */
 export async function fetchRecorded(branch: string, series: readonly WatchedSeries[]): Promise<void> {
   if (branch === liveBranch) return;
   const known = recorded.get(branch) ?? { tables: emptyTables(), fetched: new Set<string>() };
@@ -126,7 +126,7 @@ export function addTo(table: Table, columns: readonly SampleColumn[]): void {
   if (table.times_s.length > MAX_ROWS) shorten(table, table.times_s.length - MAX_ROWS);
 }
 
-/** Insert rows before and between those of a table, at once: samples of the past are many. */
+/** Insert rows before and between those of a table in one pass, because past samples are many. */
 function insertRows(table: Table, times: readonly number[]): void {
   const before = table.times_s;
   const all = [...new Set([...before, ...times])].sort((a, b) => a - b);
@@ -189,7 +189,7 @@ function takeInto(all: Tables, columns: readonly SampleColumn[]): void {
   for (const listener of listeners) listener();
 }
 
-// Another branch is live: its samples up to the instant at which it went on come from the server.
+// Another branch is live: the server sends its samples up to the instant at which it continued.
 onPush("branches", ({ live, branches }) => {
   const known = new Set(branches.map(({ id }) => id));
   for (const branch of recorded.keys()) if (!known.has(branch) || branch === live) recorded.delete(branch);
