@@ -36,7 +36,7 @@ export function useWatchedTraffic(): void {
     const request = () => {
       if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
     };
-    // An instant of the past brings its ports, with which this begins again.
+    // At a past instant there are other ports, with which this begins again.
     request();
     const endings = [
       onSamples(request),
