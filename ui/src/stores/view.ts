@@ -14,7 +14,7 @@ interface View {
   sideTab: SideTab;
   isSideOpen: boolean;
   sideWidth: number;
-  /** Whether lessons have a panel of their own on the left. */
+  /** Whether lessons have a separate panel on the left. */
   isLessonPinned: boolean;
   lessonWidth: number;
   showsAddresses: boolean;
@@ -65,7 +65,7 @@ export function showSide(sideTab: SideTab): void {
   useView.setState({ sideTab, isSideOpen: true });
 }
 
-/** Give the lessons a panel of their own on the left, or put them back beside the properties. */
+/** Move the lessons to a separate panel on the left, or back beside the properties. */
 export function pinLesson(isLessonPinned: boolean): void {
   useView.setState({ isLessonPinned, isSideOpen: true, sideTab: isLessonPinned ? "properties" : "lesson" });
   if (isLessonPinned) useView.setState({ sideWidth: PROPERTIES_WIDTH });
