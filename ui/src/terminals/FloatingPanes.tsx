@@ -13,7 +13,7 @@ export function FloatingPanes() {
 }
 
 const STEP = 20;
-/** So much of it stays within the window. */
+/** How much of a pane stays within the window. */
 const VISIBLE = 80;
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowLeft: [-1, 0],
@@ -28,7 +28,7 @@ function Floating({ pane, frame, isActive }: { pane: Pane; frame: Frame; isActiv
   latest.current = frame;
   const place = (change: Partial<Frame>) =>
     rearrange((state) => placed(state, pane.id, inWindow({ ...latest.current, ...change })));
-  // The browser resizes it at its corner.
+  // The browser lets the user resize it at its corner.
   useEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
