@@ -5,7 +5,7 @@ import { move, show, subject, type Pane, type TabId } from "./panes";
 import { closeTab, rearrange, showTab, useTabs } from "./tabs";
 import { useIsTogether } from "./TypeTogether";
 
-// With xterm.js, which is not needed before the first terminal.
+// Contains xterm.js, which is not needed before the first terminal.
 const TerminalPane = lazy(() => import("./TerminalPane").then((module) => ({ default: module.TerminalPane })));
 
 const ChartPane = lazy(() => import("../charts/ChartPane").then((module) => ({ default: module.ChartPane })));
@@ -17,7 +17,7 @@ interface Props {
   isActive: boolean;
   isAlone: boolean;
   style?: CSSProperties;
-  /** What stands beside the tabs. */
+  /** The content beside the tabs. */
   children?: ReactNode;
 }
 
@@ -124,7 +124,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         {kind === "terminal" && <span className={`mark mark-${mark}`} aria-hidden="true" />}
         {title}
       </button>
-      {/* For the mouse. With the keyboard, Del closes a tab; a list of tabs may hold nothing else. */}
+      {/* Only for the mouse: the Del key closes a tab, and a list of tabs may contain only tabs. */}
       <span className="tab-close" aria-hidden="true" title={`Close ${title} (Del)`} onClick={() => closeTab(tab)}>
         ✕
       </span>
