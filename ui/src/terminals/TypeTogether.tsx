@@ -9,7 +9,7 @@ export const useTogether = create<{ isOpen: boolean; chosen: ReadonlySet<string>
   chosen: new Set(),
 }));
 
-/** Whether what is typed goes to a terminal together with others. */
+/** Whether typed keys go to this terminal together with others. */
 export function useIsTogether(id: string): boolean {
   return useTogether(({ isOpen, chosen }) => isOpen && chosen.has(id));
 }
@@ -20,7 +20,7 @@ export function TogetherButton() {
   const alive = useRunning((state) => state.terminals.filter(({ status }) => status === null).length);
   const toggle = () => {
     const { terminals } = useRunning.getState();
-    // All of them at first: the ones to leave out are quickly clicked.
+    // All terminals are chosen at first; those to leave out are quickly clicked.
     const chosen = new Set(terminals.filter(({ status }) => status === null).map(({ id }) => id));
     useTogether.setState({ isOpen: !isOpen, chosen });
   };
