@@ -7,7 +7,7 @@ const [MIN_SIZE, MAX_SIZE] = [8, 32];
 
 interface Font {
   size: number;
-  /** Without a size, the default. */
+  /** Set the size; without one, the default. */
   set: (size?: number) => void;
 }
 
