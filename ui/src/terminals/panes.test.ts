@@ -5,18 +5,18 @@ const [a, b, c] = [terminalTab("1"), terminalTab("2"), terminalTab("3")];
 const three = [a, b, c].reduce(add, NO_PANES);
 const seen = (state: Panes) => state.panes.map((pane) => [pane.tabs.join(), pane.front]);
 
-it("what is added stands behind what is in front; what is shown comes to the front", () => {
+it("what is added comes behind the front tab; what is shown comes to the front", () => {
   expect(seen(three)).toEqual([[`${a},${b},${c}`, a]]);
   expect(seen(show(three, c))).toEqual([[`${a},${b},${c}`, c]]);
   expect(seen(add(three, b))).toEqual(seen(three));
 });
 
-it("where a tab in front is closed its neighbour is in front; the last one leaves an empty pane", () => {
+it("closing the front tab brings its neighbour to the front; the last tab leaves an empty pane", () => {
   expect(seen(close(show(three, b), b))).toEqual([[`${a},${c}`, c]]);
   expect(seen([a, b, c].reduce(close, three))).toEqual([["", null]]);
 });
 
-it("a tab that is split off stands right of where it was, and its pane goes with it", () => {
+it("a tab that is split off goes to a new pane on the right, and its old empty pane disappears", () => {
   const split = splitOff(three, b);
   expect(seen(split)).toEqual([
     [`${a},${c}`, a],
@@ -62,7 +62,7 @@ it("all stand side by side, and then in one pane again", () => {
   expect(seen(tile(tile(three)))).toEqual([[`${a},${b},${c}`, a]]);
 });
 
-it("a pane below another is in its column, and heads it when the other is closed", () => {
+it("a pane below another is in its column, and becomes the top one when the other is closed", () => {
   const below = splitOff(splitOff(three, b, true), c);
   const columns = (state: Panes) => columnsOf(state).map((column) => column.map((pane) => pane.tabs.join()));
   expect(columns(below)).toEqual([[a, b], [c]].map((column) => [...column]));
@@ -70,7 +70,7 @@ it("a pane below another is in its column, and heads it when the other is closed
   expect(columns(close(below, b))).toEqual([[a], [c]]);
 });
 
-it("a pane floats, is no column, and is docked on the right", () => {
+it("a floating pane is not a column, and is docked again on the right", () => {
   const frame = { x: 1, y: 2, width: 300, height: 200 };
   const floating = floatOff(three, b, frame);
   expect(floating.panes.at(-1)).toEqual({ id: 2, tabs: [b], front: b, float: frame });
@@ -79,7 +79,7 @@ it("a pane floats, is no column, and is docked on the right", () => {
   expect(seen(close(floating, b))).toEqual([[`${a},${c}`, a]]);
 });
 
-it("columns keep the widths that they were given", () => {
+it("columns keep their widths", () => {
   const wide = resized(splitOff(three, b), "wide", new Map([[1, 300], [2, 100]]));
   expect(wide.panes.map((pane) => pane.wide)).toEqual([300, 100]);
   expect(close(wide, a).panes.map((pane) => pane.wide)).toEqual([300, 100]);
