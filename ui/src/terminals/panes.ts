@@ -20,7 +20,7 @@ export interface Pane {
   front: TabId | null;
   /** Whether it is below the pane before it, in the same column. */
   isBelow?: boolean;
-  /** Its part of the column's height, and its column's of the width; 1 unless it was resized. */
+  /** Its share of the column's height, and its column's share of the width; 1 unless resized. */
   high?: number;
   wide?: number;
   float?: Frame;
@@ -137,7 +137,7 @@ export function placed(state: Panes, id: number, float: Frame): Panes {
   return changed(state, id, (pane) => ({ ...pane, float }));
 }
 
-/** Give panes these parts of the height of their column, or columns (by their first pane) of the width. */
+/** Set panes' shares of the height of their column, or columns' (by their first pane) of the width. */
 export function resized(state: Panes, side: "high" | "wide", sizes: ReadonlyMap<number, number>): Panes {
   return { ...state, panes: state.panes.map((pane) => (sizes.has(pane.id) ? { ...pane, [side]: sizes.get(pane.id)! } : pane)) };
 }
@@ -156,7 +156,7 @@ export function move(state: Panes, tab: TabId, pane: number): Panes {
 /** From this many tabs on, two are in a column. */
 const PAIRS_FROM = 4;
 
-/** Give each tab a pane of its own; if there are several panes, put all tabs into one. */
+/** Give each tab a separate pane; if there are several panes, put all tabs into one. */
 export function tile(state: Panes): Panes {
   const tabs = state.panes.flatMap((pane) => pane.tabs);
   if (!tabs.length) return state;
