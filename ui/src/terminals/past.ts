@@ -1,4 +1,4 @@
-/** A terminal as it was at an earlier instant: what was recorded of its output, on a screen of its own. */
+/** A terminal at an earlier instant: its recorded output on a separate screen. */
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import type { RecordedTerminal } from "../protocol";
@@ -13,7 +13,7 @@ import { columnsOf } from "./session";
 const MAX_DRAWN = 256 << 10;
 
 interface Fetched {
-  /** Up to this instant everything is known. */
+  /** All output up to this instant is known. */
   until_ns: number;
   terminals: Promise<readonly RecordedTerminal[]>;
 }
@@ -24,7 +24,7 @@ useBranches.subscribe(({ live }, before) => {
   if (live !== before.live) fetched.clear();
 });
 
-/** What was recorded of the terminals of a branch up to an instant. */
+/** The recordings of a branch's terminals up to an instant. */
 export function recordsOf({ branch, at_ns }: Instant): Promise<readonly RecordedTerminal[]> {
   const known = fetched.get(branch);
   if (known !== undefined && known.until_ns >= at_ns) return known.terminals;
@@ -114,7 +114,7 @@ export class PastScreen {
 
   private fit(): void {
     const size = this.place.clientWidth > 40 ? this.fitting.proposeDimensions() : undefined;
-    // As wide as what the program has printed to: lines that were edited wrap at its width.
+    // The width of the original screen, because edited lines wrap there.
     if (size !== undefined) this.terminal.resize(columnsOf(this.id) ?? size.cols, size.rows);
   }
 }
