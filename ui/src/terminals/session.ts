@@ -23,7 +23,7 @@ const RETRY_MS = 500;
 /** Close codes after which to reconnect: the connection was lost, or this page was too slow. All others
  *  mean that the terminal has ended. */
 const RECONNECT_CODES = [1006, 1013];
-/** What a terminal sends by itself: attributes, positions, modes, sizes, colours, settings, focus. */
+/** Answers that a terminal sends by itself: attributes, positions, modes, sizes, colours, focus. */
 const ANSWER = /^\x1b(?:\[[?>=]?[\d;]*(?:\$y|[cRnt])|\[[IO]|\]\d|[P_^])/;
 const MATCH_STYLE = {
   matchBackground: "#7a5d00",
@@ -98,7 +98,7 @@ export class Session {
       onPush("state", ({ terminals }) => {
         if (terminals.terminals.some((one) => one.id === id)) this.connect();
       }),
-      // A branch goes on in a terminal that had ended.
+      // A branch continues in a terminal that had ended.
       onPush("terminals", ({ terminals }) => {
         const isAlive = terminals.some((one) => one.id === id && one.status === null);
         if (isAlive && useConnection.getState().status === "open") this.connect();
