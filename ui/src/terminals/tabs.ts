@@ -21,7 +21,7 @@ interface Tabs extends panes.Panes {
 }
 
 export const useTabs = create<Tabs>()(
-  // Which terminal is where outlives a reload; what has ended meanwhile is removed by `updateTerminals`.
+  // Positions of terminals survive a reload; `updateTerminals` removes those that ended meanwhile.
   persist((): Tabs => ({ ...panes.NO_PANES, known: {}, wantsFocus: null }), {
     name: "wanlab.panes",
     storage: createJSONStorage(() => sessionStorage),
@@ -61,7 +61,7 @@ export function closeTab(tab: TabId): void {
   }
 }
 
-/** Give the focus to what is in front of the pane that was used last. */
+/** Focus the front tab of the pane that was used last. */
 export function focusFront(): void {
   const { panes: all, active } = useTabs.getState();
   const front = all.find((pane) => pane.id === active)?.front ?? null;
@@ -88,7 +88,7 @@ function updateTerminals(terminals: readonly TerminalInfo[]): void {
 if (useConnection.getState().status === "open") updateTerminals(useRunning.getState().terminals);
 onPush("terminals", () => void updateShown());
 
-/** While an earlier instant is shown, have tabs for the terminals that were open then, too. */
+/** While an earlier instant is shown, also have tabs for the terminals that were open then. */
 async function updateShown(): Promise<void> {
   const { shown } = useBranches.getState();
   const { terminals } = useRunning.getState();
