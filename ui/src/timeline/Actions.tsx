@@ -7,7 +7,7 @@ import { toast } from "../stores/toasts";
 import { neighbour } from "./layout";
 import { TextDialog } from "./TextDialog";
 
-/** What can be done at the instant that is shown. */
+/** The actions at the shown instant. */
 export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number }) {
   const shown = useBranches((state) => state.shown);
   const live = useBranches((state) => state.live);
