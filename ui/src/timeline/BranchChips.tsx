@@ -7,7 +7,7 @@ import { compareWith, showBranch, useBranches } from "../stores/branches";
 import { branchTitle } from "./layout";
 import { TextDialog } from "./TextDialog";
 
-/** The branches: which one is shown, which runs, and what else can be done with each. */
+/** The branches: which one is shown, which one runs, and the actions on each. */
 export function BranchChips({ inView }: { inView: string }) {
   const branches = useBranches((state) => state.branches);
   const [renamed, setRenamed] = useState<BranchInfo | null>(null);
