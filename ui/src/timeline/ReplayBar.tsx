@@ -3,7 +3,7 @@ import { perform } from "../connection";
 import type { BranchReplay } from "../protocol";
 import { costText } from "./Actions";
 
-/** A replay that is underway: how far it has come, and how to end it. */
+/** A running replay: its progress, and a button to cancel it. */
 export function ReplayBar({ replay }: { replay: BranchReplay }) {
   const { at_ns, now_ns, passed_real_s, expected_real_s } = replay;
   const left_s = Math.max(0, expected_real_s - passed_real_s);
