@@ -7,7 +7,7 @@ import { BranchChips } from "./BranchChips";
 import { ReplayBar } from "./ReplayBar";
 import { Track } from "./Track";
 
-/** The session as a line under the canvas: what was done and what happened, along virtual time. */
+/** The session as a line under the canvas: actions and events along virtual time. */
 export function Timeline() {
   const isWanted = useView((state) => state.showsTimeline);
   const branches = useBranches((state) => state.branches);
