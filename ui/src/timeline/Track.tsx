@@ -8,9 +8,9 @@ const NO_EVENTS: readonly SessionEvent[] = [];
 const BAR_HEIGHT = 13;
 const LANE_HEIGHT = 9;
 const AXIS_HEIGHT = 15;
-/** So near to the end of the live branch, the handle goes back to now. */
+/** Within this distance of the live branch's end, the handle snaps back to now. */
 const NOW_PX = 5;
-/** Room for a text in a bar. */
+/** The smallest width of a bar with a text. */
 const LETTER_PX = 6.2;
 const MIN_END_NS = 1e9;
 const BIG_STEPS = 10;
