@@ -1,8 +1,8 @@
-/** Where things stand on the time line. All functions are pure; x is in pixels. */
+/** Positions on the time line. All functions are pure; x is in pixels. */
 import type { BranchInfo, SessionEvent } from "../protocol";
 
 export const MARGIN = 12;
-/** Rows of commands; those of more terminals share the last. */
+/** The number of rows of commands; further terminals share the last row. */
 export const MAX_ROWS = 3;
 
 export interface Scale {
@@ -48,13 +48,13 @@ export function tickText(at_ns: number, step_ns: number): string {
   return `${+(at_ns / 1e6).toFixed(3)} ms`;
 }
 
-/** How far an arrow key goes: a nice part of the session, at least a millisecond. */
+/** How far an arrow key moves: a round fraction of the session, at least a millisecond. */
 export function stepNs(end_ns: number): number {
   const wanted = end_ns / 250;
   for (let power = 1e6; ; power *= 10) for (const nice of NICE) if (nice * power >= wanted) return nice * power;
 }
 
-/** The events that are drawn and gone to with a key: those with words of their own. */
+/** The events that are drawn and that keys go to: those with a description. */
 export function isShown(event: SessionEvent): boolean {
   return event.kind === "drop" || event.text !== "";
 }
@@ -64,7 +64,7 @@ export function isFailed({ status, is_interrupted }: SessionEvent): boolean {
   return !is_interrupted && status !== null && status !== 0;
 }
 
-/** What an event is, in one line. */
+/** Describe an event in one line. */
 export function eventText(event: SessionEvent): string {
   switch (event.kind) {
     case "command":
@@ -84,7 +84,7 @@ export function neighbour(events: readonly SessionEvent[], at_ns: number, way: 1
   return way > 0 ? shown.find((event) => event.at_ns > at_ns) : shown.findLast((event) => event.at_ns < at_ns);
 }
 
-/** What happened last at or before an instant, in words; "" if nothing has. */
+/** Describe the last event at or before an instant; "" if there is none. */
 export function lastText(events: readonly SessionEvent[], at_ns: number): string {
   const shown = events.filter(isShown);
   const last = shown.findLast((event) => event.at_ns <= at_ns);
@@ -101,7 +101,7 @@ export interface Bar {
   width: number;
 }
 
-/** Commands as bars, a row for each terminal. Those that begin at the same pixel are one. */
+/** Commands as bars, a row for each terminal. Commands that begin at the same pixel share a bar. */
 export function barsOf(events: readonly SessionEvent[], scale: Scale, end_ns: number): { bars: Bar[]; rows: number } {
   const rows = new Map<string, number>();
   const drawn = new Set<string>();
