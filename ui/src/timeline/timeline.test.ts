@@ -28,7 +28,7 @@ function event(change: Partial<SessionEvent>): SessionEvent {
 const S = 1e9;
 const scale = { width: 1000 + 2 * MARGIN, end_ns: 10 * S };
 
-it("an instant and its place are each other's inverse, and the ends are kept", () => {
+it("an instant and its position are converted to each other, within the ends of the line", () => {
   expect(xOf(2.5 * S, scale)).toBe(MARGIN + 250);
   expect(instantAt(MARGIN + 250, scale)).toBe(2.5 * S);
   expect(instantAt(0, scale)).toBe(0);
@@ -43,11 +43,11 @@ it("ticks are at round times, from a minute on at whole minutes", () => {
   expect(tickText(20e6, 5e6)).toBe("0.02 s");
 });
 
-it("an arrow key goes a nice part of the session", () => {
+it("an arrow key moves by a round fraction of the session", () => {
   expect([0, 1 * S, 10 * S, 600 * S].map(stepNs)).toEqual([1e6, 5e6, 50e6, 5 * S]);
 });
 
-it("commands have a row for each terminal, and run on to the end until they have ended", () => {
+it("commands have a row for each terminal, and running ones extend to the end", () => {
   const events = [
     event({ at_ns: 1 * S, until_ns: 3 * S, terminal: "t1" }),
     event({ at_ns: 2 * S, terminal: "t2" }),
@@ -62,12 +62,12 @@ it("commands have a row for each terminal, and run on to the end until they have
   expect(rows).toBe(2);
 });
 
-it("of events of a kind at one pixel one is drawn, and of a change that another explains nothing", () => {
+it("only one of several events of a kind at a pixel is drawn, and no change that another event explains", () => {
   const events = [0, 1, 2].map((at_ns) => event({ kind: "drop", at_ns, until_ns: at_ns + 1, where: "s1-eth1", count: 1 }));
   expect(marksOf([...events, event({ kind: "port", text: "" })], scale)).toHaveLength(1);
 });
 
-it("events have words, and keys go from one to the next", () => {
+it("events have descriptions, and keys go from one to the next", () => {
   const [a, b] = [event({ at_ns: 1 * S, where: "h1", text: "false", status: 1 }), event({ at_ns: 2 * S, kind: "drop", where: "s1-eth1", count: 4 })];
   expect(eventText(a!)).toBe("h1: false (status 1)");
   const server = event({ where: "h2", text: "iperf3 -s", status: 1, is_interrupted: true });
@@ -80,7 +80,7 @@ it("events have words, and keys go from one to the next", () => {
   expect(lastText([a!], 0)).toBe("");
 });
 
-it("links and ports are as they were at an instant", async () => {
+it("links and ports have their state at an instant", async () => {
   const { pastAt } = await import("../stores/past");
   const link = (delay: string): DrawnLink => ({ id: "l1", a: "n1", b: "n2", options: { delay }, a_options: {}, b_options: {} });
   const port = (is_up: boolean): LivePort => ({ link: "l1", end: "a", node: "n1", name: "h1-eth0", mac: "", addresses: [], is_up, tc: null });
@@ -93,7 +93,7 @@ it("links and ports are as they were at an instant", async () => {
   const delays = [0, 10, 25, 40].map((at_ns) => pastAt(events, at_ns).links[0]?.options["delay"]);
   expect(delays).toEqual(["1ms", "2ms", "3ms", "3ms"]);
   expect([29, 30].map((at_ns) => pastAt(events, at_ns).linksDown.has("l1"))).toEqual([false, true]);
-  // In a branch without these changes.
+  // Now in a branch without these changes.
   expect(pastAt([], 25, events).links[0]?.options["delay"]).toBe("1ms");
   expect([29, 30].map((at_ns) => pastAt(events, at_ns).ports["l1 a"]?.is_up)).toEqual([true, false]);
 });
