@@ -36,7 +36,7 @@ def family(ancestor: int) -> list[int]:
         if fields:
             children.setdefault(int(fields[PARENT]), []).append(pid)
     descendants = list(children.get(ancestor, []))
-    for pid in descendants:  # the list grows meanwhile
+    for pid in descendants:  # the loop extends the list
         descendants += children.get(pid, [])
     return descendants
 

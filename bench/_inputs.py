@@ -90,7 +90,7 @@ OPTIONS = (
     *("--ipbase 10.0.0.0/8", "--seed 7 --wire gso", "--clock real --memory 4GB"),
     *("--topo tree,2,2 --link tc,bw=10,delay=5ms", "--line-rate 1Gbps"),
 )
-# What readers stumble over: signs, huge numbers, control characters, quotation, other formats.
+# Texts that parsers tend to mishandle: signs, huge numbers, control characters, quotes, other formats.
 ODD = (
     *("-1", "0", "1e308", "99999999999999999999999", "NaN", "Infinity", "0x10", "1_000", "٣"),
     *("", " ", "\0", "\x1b[2J", "\ufeff", "\u2028", "\ud7ff", "é" * 40, "x" * 5000),
@@ -129,7 +129,7 @@ ODD = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input: `share` of all, how one is made, and how it is read."""
+    """A kind of input: its share of all inputs, and the functions that make and read one."""
 
     share: int
     make: Callable[[Random], bytes]
@@ -140,7 +140,7 @@ class Kind:
 
 
 def changed_text(numbers: Random, text: str) -> bytes:
-    """Return a text with some changes, or hardly anything of it."""
+    """Return a text after a few random changes."""
     for _ in range(numbers.choice((1, 1, 2, 3, 8))):
         start = numbers.randrange(len(text) + 1)
         end = min(len(text), start + numbers.choice((0, 1, 2, 5, 20)))
@@ -167,7 +167,7 @@ def changed_text(numbers: Random, text: str) -> bytes:
 
 
 def _with_other_word(numbers: Random, text: str) -> str:
-    """Replace a word by another one of the text, or by an odd one, so that the form stays."""
+    """Replace a word by another one of the text, or by an odd one; the structure stays."""
     words = text.replace(",", " ").replace("}", " ").replace("]", " ").split()
     if not words:
         return numbers.choice(ODD)
@@ -176,7 +176,7 @@ def _with_other_word(numbers: Random, text: str) -> str:
 
 
 def changed_data(numbers: Random, data: Any) -> Any:
-    """Return JSON data with another value, key or kind somewhere."""
+    """Return JSON data with one value, key or type changed at a random position."""
     if isinstance(data, dict) and data and numbers.random() < 0.93:
         key = numbers.choice(list(data))
         if numbers.random() < 0.08:
@@ -210,7 +210,7 @@ def _make_mn(numbers: Random) -> bytes:
 
 
 def _read_topology(data: bytes, name: str) -> None:
-    """Read a topology, draw it, and plan it as far as that does not take long."""
+    """Read a topology, write it as a document, and plan it if it is small."""
     topology = loads(data.decode(errors="replace"), name)
     document_of(topology)
     if len(topology.nodes) <= MAX_NODES_PLANNED:
@@ -254,7 +254,7 @@ def _read_in_file(read: Callable[[object], object], name: str) -> Callable[[byte
 
 def _read_options(data: bytes, folder: Path) -> None:
     arguments = data.decode(errors="replace").split()
-    with contextlib.suppress(ValueError):  # how it refuses; `mn` prints it
+    with contextlib.suppress(ValueError):  # refuses an option; `mn` prints the message
         split(arguments)
     netParse(arguments[-1] if arguments else "")
 
@@ -270,7 +270,7 @@ def _good_record() -> Path:
 
 
 def _make_record(numbers: Random) -> bytes:
-    """Return which part of a record is damaged, and the damaged part."""
+    """Return the name of a part of a record, a newline, and the damaged content of that part."""
     names = ("provenance.json", "qdisc.parquet", "raw/ping.txt")
     name = numbers.choice(names)
     content = (_good_record() / name).read_bytes()

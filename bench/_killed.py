@@ -1,4 +1,4 @@
-"""The inside of `kill.py`: starts a program in fresh namespaces, kills it, and looks what is left."""
+"""The inside of `kill.py`: starts a program in new namespaces, kills it, and reports what is left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS = ("/tmp", "/dev/shm", "/run")
 WORK, HOME, OUTPUT = Path("/tmp/work"), Path("/tmp/home"), Path("/tmp/output")
 HANG_S = 90.0
 SECOND_CTRL_C_S = 2.0
-TERMINATE_S = 15.0  # a program may go on without a guest process
+TERMINATE_S = 15.0  # a program may continue without a guest process
 GRACE_S = 15.0  # a worker gives its run time to end
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 WANLAB = [sys.executable, "-m", "wanlab.cli"]
@@ -69,7 +69,7 @@ PROGRAMS: dict[str, tuple[list[str], float]] = {
 
 def main(kill: dict[str, Any]) -> dict[str, Any]:
     mount_folders()
-    for number in (signal.SIGINT, signal.SIGHUP):  # which a shell's background ignores
+    for number in (signal.SIGINT, signal.SIGHUP):  # ignored in the background of a shell
         signal.signal(number, signal.SIG_DFL)
     arguments, watched_s = PROGRAMS[kill["program"]]
     before = mounts()
@@ -120,7 +120,7 @@ def main(kill: dict[str, Any]) -> dict[str, Any]:
 
 
 def mount_folders() -> None:
-    """Empty folders for everything that may be written, and a working folder."""
+    """Mount empty folders where programs may write, and create a working folder."""
     for folder in FOLDERS:
         subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -136,7 +136,7 @@ def mount_folders() -> None:
 
 @contextlib.contextmanager
 def commands(program: str) -> Iterator[int]:
-    """Standard input: for a prompt more commands than it can carry out."""
+    """Yield a descriptor for standard input; for a prompt, it has more commands than can be run."""
     if program != "mn":
         yield subprocess.DEVNULL
         return
@@ -183,8 +183,8 @@ def find_target(target: str, victim: subprocess.Popen[bytes], delay_s: float) ->
     while victim.poll() is None and time.monotonic() < deadline:
         kernels = [pid for pid, _ in processes() if is_kernel(pid) and not is_kernel(parent(pid))]
         guests = [pid for pid, _ in processes() if is_kernel(pid) and is_kernel(parent(pid))]
-        if found := kernels if target == "kernel" else guests:
-            return found[len(found) // 2]
+        if candidates := kernels if target == "kernel" else guests:
+            return candidates[len(candidates) // 2]
         time.sleep(0.01)
     return None
 
@@ -218,7 +218,7 @@ def await_end(victim: subprocess.Popen[bytes], number: signal.Signals) -> int:
     """Wait until the program has ended; return 1 if it hangs."""
     began = time.monotonic()
     more = [(SECOND_CTRL_C_S, signal.SIGINT), (SECOND_CTRL_C_S + 1, signal.SIGINT)]
-    # Where the command gets the first Ctrl-C, or a question is asked, the user presses it again.
+    # If the command receives the first Ctrl-C, or a question is asked, the user presses it again.
     repeats = more if number == signal.SIGINT else []
     repeats.append((TERMINATE_S, signal.SIGTERM))
     while victim.poll() is None and time.monotonic() - began < HANG_S:
@@ -249,20 +249,20 @@ def tracebacks(program: str, output: str) -> dict[str, int]:
 
 
 def processes() -> list[tuple[int, str]]:
-    """Return pid and command line of all other processes but those that have ended."""
-    found = []
+    """Return pid and command line of all other processes, without zombies."""
+    running = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             with contextlib.suppress(OSError):
                 state = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
                 if state not in "ZX":
                     words = (path / "cmdline").read_bytes().replace(b"\0", b" ")
-                    found.append((int(path.name), words[:100].decode(errors="replace")))
-    return found
+                    running.append((int(path.name), words[:100].decode(errors="replace")))
+    return running
 
 
 def notes(*, may_be_left: bool) -> list[str]:
-    """Return the notes of machines that should not be there, or that `wanlab clean` leaves."""
+    """Return the notes of machines that remain; if they may, those that `wanlab clean` leaves."""
     folder = HOME / ".cache" / "wanlab" / "runs"
     left = [str(path) for path in folder.glob("*")] if folder.is_dir() else []
     if left and may_be_left:

@@ -1,6 +1,6 @@
 """Run Mininet for comparison, isolated from the rest of the computer.
 
-Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever they belong to. So it runs in
+Mininet's cleanup kills processes by name and deletes logs in /tmp, whoever owns them. So it runs in
 its own PID, mount and network namespaces, with its own /tmp.
 """
 
@@ -46,7 +46,7 @@ def mininet_version() -> str:
 
 
 def row_of(ours: Sequence[Any], theirs: Sequence[Any]) -> dict[str, Any]:
-    """Return a table row with the fastest run of each side, and how they compare.
+    """Return a table row with the fastest run of each side, and the ratio of their times.
 
     A run is a dataclass with `whole_s`.
     """

@@ -1,7 +1,7 @@
 """ns-3 for comparison: the wheel of PyPI's package `ns3`, and our programs against its libraries.
 
 The wheel is unpacked into a folder of the cache, never installed; only its headers and libraries are
-used. The programs in bench/ns3 are compiled there, again when they have changed.
+used. The programs in bench/ns3 are compiled there, and compiled again after a change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION = "3.44.post0"
 SOURCES = Path(__file__).parent / "ns3"
 MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 ALSO_NEEDED = ("stats", "bridge", "antenna", "mobility")
-"""Modules that those are linked with."""
+"""Modules that MODULES need when a program is linked."""
 
 
 class NoNs3Error(Exception):
@@ -32,7 +32,7 @@ class NoNs3Error(Exception):
 
 @dataclass(frozen=True)
 class Ns3Run:
-    """What a program of ns-3 printed, a number in each line, and what it used."""
+    """The numbers that a program of ns-3 printed, one in each line, and the resources it used."""
 
     numbers: list[int]
     wall_s: float
@@ -99,10 +99,10 @@ class Ns3:
             return program
         release = VERSION.partition(".post")[0]
         libraries = [f"-lns{release}-{module}" for module in (*MODULES, *ALSO_NEEDED)]
-        compile_it = ["g++", "-std=c++20", "-O2", f"-I{self._folder / 'ns3' / 'include'}"]
-        find_them = [f"-L{self._libraries}", f"-Wl,-rpath,{self._libraries}"]
+        compiler = ["g++", "-std=c++20", "-O2", f"-I{self._folder / 'ns3' / 'include'}"]
+        library_paths = [f"-L{self._libraries}", f"-Wl,-rpath,{self._libraries}"]
         done = subprocess.run(
-            [*compile_it, str(source), "-o", str(program), *find_them, *libraries],
+            [*compiler, str(source), "-o", str(program), *library_paths, *libraries],
             capture_output=True,
             text=True,
             check=False,

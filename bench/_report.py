@@ -30,12 +30,12 @@ VERDICTS = {
 class Report:
     """The report of one benchmark; make it before anything is measured.
 
-    `kernel` is the name of the kernel to boot; by default it is that of WANLAB_KERNEL, or the default.
+    `kernel` is the name of the kernel to boot. If it is empty, WANLAB_KERNEL decides.
     """
 
     def __init__(self, name: str, kernel: str = "") -> None:
         self.more: dict[str, Any] = {}
-        """Added to the JSON as it is."""
+        """Further entries of the JSON."""
         self._name = name
         self._tables: dict[str, Table] = {}
         self._image = find_image(kernel)

@@ -3,7 +3,7 @@
 This is the drop-tail case of Lab 18: one flow through a port with a tbf of 1 Gbit/s and a buffer of ten
 bandwidth-delay products. The delay of 20 ms is either before the bottleneck (`before`: netem orphans
 packets, so the queue fills even in a kernel with backpressure) or on the way back (`after`: only the
-wire is between the sender and the queue). Since Linux 4.19 the second case shows 22 ms instead of about
+wire is between the sender and the queue). Since Linux 4.19, the second case shows 22 ms instead of about
 200 ms on virtual Ethernet pairs, because TCP Small Queues counts the switch's queue as the sender's own.
 
     rtt_ms          median and maximum of the sender's smoothed RTT, without the first ten seconds

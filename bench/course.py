@@ -1,11 +1,11 @@
 """Every starting state fails its check, every solution passes, every wrong one fails with its hint.
 
 This holds for all variants of all exercises and problems, or of the units that are named. Each case has
-a network of its own; `-j` runs several at once. A solution's own measurements last 2 s here, while
+a separate network; `-j` runs several at once. The iperf3 tests in a solution last 2 s here, while
 `wanlab lab run` performs them in full length.
 
     case      the unit, and what was graded: the starting state, a solution, or a wrong solution
-    right     whether the grade is as it should be
+    right     whether the grade is the expected one
     points    points given, of all points
     wall_s    real time; cases that run at the same time slow each other down
 """
@@ -49,7 +49,7 @@ def main() -> int:
         if (rights := [row["right"] for row in table.rows if row["kind"] == kind])
     }
     for kind, total in report.more["totals"].items():
-        report.note(f"{kind}: {total['right']} of {total['of']} as they should be")
+        report.note(f"{kind}: {total['right']} of {total['of']} as expected")
     rights = [row["right"] for row in table.rows]
     return report.finish(is_met=all(rights) if rights else None)
 

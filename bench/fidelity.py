@@ -1,9 +1,9 @@
-"""Delays, rates, losses, queues and windows are what was configured and what theory says.
+"""Delays, rates, losses, queues and windows agree with their configuration and with theory.
 
 Groups, each a file of effects/ with its theory at the top:
 
     delays         RTT against the links' delays                    within 10 us
-    rates          goodput against what headers allow               within 0.1 %
+    rates          goodput against the rate without headers         within 0.1 %
     shapers        tbf's burst, rate and latency, HTB's rate
     distributions  netem's jitter: distribution, correlation
     impairments    netem's loss, duplicates, corruption, reordering
@@ -15,8 +15,8 @@ Groups, each a file of effects/ with its theory at the top:
 
 Every figure has a theoretical value, a measured value, and a range that follows from theory; the claim
 holds if all measured values are in their ranges. Figures depend on the kernel and the seeds, and not on
-how fast or busy the computer is. `--table` writes them into docs/fidelity.md; those of another kernel
-(`--kernel 7.3`) into docs/fidelity-kernels.md, beside the default kernel's.
+how fast or busy the computer is. `--table` writes them into docs/fidelity.md. With another kernel
+(`--kernel 7.3`), it writes them into docs/fidelity-kernels.md, beside those of the default kernel.
 """
 
 from __future__ import annotations

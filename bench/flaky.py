@@ -98,7 +98,7 @@ def run_once(digests: Digests, failures: list[str]) -> float:
 
 @contextmanager
 def busy(is_busy: bool) -> Iterator[None]:
-    """Keep all CPUs busy with other processes, if asked."""
+    """Keep all CPUs busy with other processes, if `is_busy`."""
     count = BURNERS_PER_CPU * len(os.sched_getaffinity(0)) if is_busy else 0
     spin = [sys.executable, "-c", "while True: pass"]
     burners = [subprocess.Popen(spin) for _ in range(count)]

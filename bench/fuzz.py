@@ -1,9 +1,9 @@
-"""Whatever stands in a file or an argument, wanlab answers with an error for its user, in time.
+"""wanlab accepts any file or argument, or refuses it with an error for its user, in a short time.
 
-Inputs of each kind are made from good ones (`_inputs.py`) and read as wanlab reads them. All that may
-happen is that the input is accepted, or refused with a WanlabError.
+Inputs of each kind are made from valid ones by random changes (`_inputs.py`) and read as wanlab reads
+them. Each must be accepted, or refused with a WanlabError.
 
-    refused, accepted   of the inputs
+    refused, accepted   how many inputs were
     wrong               other exceptions (tracebacks), more than LIMIT_S of processor time, more than
                         MAX_BYTES of memory
 
@@ -40,7 +40,9 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--times", type=int, default=20_000)
     arguments.add_argument("--seed", type=int, default=1, help="seed of the inputs")
-    arguments.add_argument("--kinds", default=",".join(KINDS), help="of inputs")
+    arguments.add_argument(
+        "--kinds", default=",".join(KINDS), help="kinds of inputs, separated by commas"
+    )
     arguments.add_argument("--keep", type=Path, help="keep wrong inputs in FOLDER")
     options = arguments.parse_args()
     # Large numbers in an input must not take the computer's memory.
@@ -60,15 +62,17 @@ def main() -> int:
         counts = {verdict: outcome.counts[verdict] for verdict in ("refused", "accepted", "wrong")}
         slowest_s = round(outcome.slowest_s, 2)
         table.add(kind=name, number=times, **counts, slowest_s=slowest_s)
-        wrong += [{"kind": name, **what} for what in outcome.wrong.values()]
+        wrong += [{"kind": name, **failure} for failure in outcome.wrong.values()]
     report.more["wrong"] = wrong
-    for what in wrong:
-        report.note(f"{what['kind']}, seed {what['seed']}: {what['error']}\n{what['where']}")
+    for failure in wrong:
+        report.note(
+            f"{failure['kind']}, seed {failure['seed']}: {failure['error']}\n{failure['where']}"
+        )
     return report.finish(is_met=not wrong)
 
 
 class Outcome:
-    """What became of the inputs of one kind; of wrong ones that are alike, the first is kept."""
+    """The results of the inputs of one kind; of inputs that fail alike, the first is kept."""
 
     def __init__(self, name: str) -> None:
         self.counts: Counter[str] = Counter()

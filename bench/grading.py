@@ -1,15 +1,16 @@
-"""A class of 30 is graded in one command: each kind of work earns what it should, and copies are named.
+"""One command grades a class of 30: each kind of work earns the right points, and copies are named.
 
-The students hand in Lab 3, Exercise 2 and Problem 1, each with a seed of their own. With `--replay`,
-they hand in session files instead, in which the same commands were typed, at instants of their own.
+The students hand in Lab 3, Exercise 2 and Problem 1, each with a different seed. With `--replay`, they
+hand in session files instead, in which each has typed the same commands at different instants.
 
     right      all points
     partly     some of the points
     untouched  a script of comments, or a session in which nothing was changed: no points
     empty      a file without content, or a session in which nothing was typed: no points
-    wrapper    programs of its own before and over iperf3, ping and tc: no points, and they are named
-    bound      the same, put over the real ones by a bind mount (which is refused): no points, and the
+    wrapper    false programs before iperf3, ping and tc in PATH and in their files: no points, and the
                programs are named
+    bound      the same false programs, bind-mounted over the real ones (which is refused): no points,
+               and the programs are named
     edited     a hand-in of untouched work, then edited to show results of right work, or a session file
                edited in the same way: no points, and a note
     stolen     a search for the work of others, the solutions and the list of seeds, which runs what it
@@ -21,8 +22,8 @@ they hand in session files instead, in which the same commands were typed, at in
 
 The list of seeds has the columns of Moodle's and Canvas's exports, so that their tables are complete.
 
-    points     what the students of a kind have earned: least to most
-    wall_s     real time of everything; each_s: multiplied by -j and divided by the number of hand-ins
+    points     the points of the students of a kind: minimum to maximum
+    wall_s     real time of the command; each_s: multiplied by -j and divided by the number of hand-ins
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ KINDS = (
     *("right", "partly", "untouched", "wrapper", "right", "bound", "edited", "right", "stolen"),
     *("copied", "empty", "right", "broken", "partly", "nothing"),
 )
-"""Dealt out to the students in this order, over and over."""
+"""The students get these kinds in this order, repeatedly."""
 NAMES = (
     *("Ada", "Ben", "Chloé", "Dmitri", "Elif", "Farid", "Grace", "Håkon", "Inés", "Jun"),
     *("Kofi", "Lena", "Marek", "Nadia", "Olu"),
@@ -121,13 +122,13 @@ COLUMNS = ("unit", "kind", "students", "points", "of", "notes", "is_right")
 
 @dataclass(frozen=True)
 class Student:
-    """Somebody of the class, and what they hand in."""
+    """A student, and the kind of work that they hand in."""
 
     name: str
     seed: int
     kind: str
     neighbour: Student | None
-    """Whose work is copied: the last one before whose work is right."""
+    """The student whose work is copied: the previous one whose work is right."""
 
 
 def students(count: int) -> Iterator[Student]:
@@ -144,15 +145,15 @@ def students(count: int) -> Iterator[Student]:
         yield student
 
 
-def script_of(place: Path, unit: Unit, student: Student) -> str:
-    """Return what a student types for a unit. `place` is the folder of the class."""
+def script_of(class_folder: Path, unit: Unit, student: Student) -> str:
+    """Return the commands that a student types for a unit."""
     if student.kind == "copied":
         assert student.neighbour is not None
-        return script_of(place, unit, student.neighbour)
+        return script_of(class_folder, unit, student.neighbour)
     if student.kind in SCRIPTS:
         return SCRIPTS[student.kind]
     if student.kind == "stolen":
-        return STOLEN.format(place=place, unit=unit.name, folder=unit.folder.name)
+        return STOLEN.format(place=class_folder, unit=unit.name, folder=unit.folder.name)
     if student.kind == "broken":
         return MISTAKE
     text = PARTLY[unit.name] if student.kind == "partly" else RIGHT[unit.name]
@@ -171,7 +172,7 @@ def cure(unit: Unit, seed: int) -> str:
 
 
 def write_list(file: Path, the_class: Iterable[Student]) -> None:
-    """Write the list of seeds, with the columns by which Moodle and Canvas know their students."""
+    """Write the list of seeds, with the columns by which Moodle and Canvas identify students."""
     with file.open("w", encoding="utf-8", newline="") as text:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(["student", "seed", "Identifier", "ID", "SIS Login ID", "Section"])
@@ -181,13 +182,13 @@ def write_list(file: Path, the_class: Iterable[Student]) -> None:
             table.writerow([student.name, student.seed, identifier, 900 + number, login, "Lab A"])
 
 
-def write_work(place: Path, unit: Unit, student: Student, *, by_session: bool) -> None:
-    """Write what a student hands in, into the folder of the class."""
+def write_work(class_folder: Path, unit: Unit, student: Student, *, by_session: bool) -> None:
+    """Write a student's work into the folder of the class."""
     if student.kind == "nothing":
         return
-    own = place / "submissions" / student.name
+    own = class_folder / "submissions" / student.name
     own.mkdir(parents=True, exist_ok=True)
-    script = script_of(place, unit, student)
+    script = script_of(class_folder, unit, student)
     if student.kind == "edited" and not by_session:
         pack_edited(own / f"{unit.name}-seed{student.seed}.zip", unit, student, script)
         return
@@ -198,7 +199,7 @@ def write_work(place: Path, unit: Unit, student: Student, *, by_session: bool) -
     file = own / f"{unit.name}.wanlab"
     if student.kind == "copied":
         assert student.neighbour is not None
-        neighbour = place / "submissions" / student.neighbour.name
+        neighbour = class_folder / "submissions" / student.neighbour.name
         file.write_bytes((neighbour / file.name).read_bytes())
         return
     record(file, unit, student, script)
@@ -209,7 +210,7 @@ def write_work(place: Path, unit: Unit, student: Student, *, by_session: bool) -
 
 
 def pack_edited(file: Path, unit: Unit, student: Student, script: str) -> None:
-    """Pack a hand-in, and then exchange what its terminals have shown for a full grade."""
+    """Pack a hand-in, and then replace its transcript by one that shows a full grade."""
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
         home = Path(name)
         (home / hand_in.TRANSCRIPTS).mkdir()
@@ -227,8 +228,8 @@ def record(file: Path, unit: Unit, student: Student, script: str) -> None:
     """Record a session in which a student types a script, line by line, at instants of their own."""
     seeded = for_seed(unit, student.seed)
     pauses = random.Random(student.seed)
-    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as place:
-        home = Path(place)
+    with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
+        home = Path(name)
         student_files.install(home, [seeded])
         network = network_of(
             seeded, load(seeded.topology), home, seed=student.seed, clock="virtual"
@@ -250,23 +251,35 @@ def record(file: Path, unit: Unit, student: Student, script: str) -> None:
 # -- grading --------------------------------------------------------------------------------------
 
 
-def grade(place: Path, options: argparse.Namespace) -> tuple[float, list[dict[str, str]]]:
+def grade(class_folder: Path, options: argparse.Namespace) -> tuple[float, list[dict[str, str]]]:
     """Grade all hand-ins; return the real time, and the rows of grades.csv."""
-    command = [sys.executable, "-m", "wanlab.cli", "lab", "grade", str(place / "submissions")]
-    command += ["--seeds", str(place / "seeds.csv"), "--results", str(place / "grades")]
+    command = [
+        sys.executable,
+        "-m",
+        "wanlab.cli",
+        "lab",
+        "grade",
+        str(class_folder / "submissions"),
+    ]
+    command += [
+        "--seeds",
+        str(class_folder / "seeds.csv"),
+        "--results",
+        str(class_folder / "grades"),
+    ]
     command += ["-j", str(options.jobs), "--minutes", str(options.minutes)]
     command += ["--replay"] if options.replay else []
     began = time.monotonic()
     subprocess.run(command, stdout=sys.stderr, check=False)
     wall_s = time.monotonic() - began
-    with (place / "grades/grades.csv").open(encoding="utf-8", newline="") as file:
+    with (class_folder / "grades/grades.csv").open(encoding="utf-8", newline="") as file:
         return wall_s, list(csv.DictReader(file))
 
 
 def is_right(
     unit: str, kind: str, row: Mapping[str, str], copied: Container[str], thieves: Container[str]
 ) -> bool:
-    """Return whether a row of grades.csv is as it should be for this kind of work."""
+    """Whether a row of grades.csv is the expected one for this kind of work."""
     points, of = float(row["points"]), float(row["of"])
     if kind == "right":
         return points == of
@@ -281,22 +294,22 @@ def is_right(
     return points == 0 and row["student"] not in thieves
 
 
-def copies(place: Path) -> set[str]:
-    """Return the students whom alike.csv names."""
-    with (place / "grades/alike.csv").open(encoding="utf-8", newline="") as file:
+def copies(class_folder: Path) -> set[str]:
+    """Return the students that alike.csv names."""
+    with (class_folder / "grades/alike.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {row[key] for row in rows for key in ("first", "second")}
 
 
-def thieves(place: Path, the_class: Iterable[Student]) -> set[str]:
-    """Return the students whose report or page has an identifier of somebody else."""
-    found = set()
+def thieves(class_folder: Path, the_class: Iterable[Student]) -> set[str]:
+    """Return the students whose report or page contains an identifier from the list of seeds."""
+    exposed = set()
     for student in the_class:
-        own = [*(place / "grades/results").glob(f"{student.name}/*")]
-        own += (place / "grades/feedback").glob(f"{student.name}.html")
+        own = [*(class_folder / "grades/results").glob(f"{student.name}/*")]
+        own += (class_folder / "grades/feedback").glob(f"{student.name}.html")
         if any(IDENTIFIER in path.read_text(encoding="utf-8") for path in own):
-            found.add(student.name)
-    return found
+            exposed.add(student.name)
+    return exposed
 
 
 def main() -> int:
@@ -305,18 +318,18 @@ def main() -> int:
     the_class = list(students(options.students))
     units = [catalog.find(name) for name in options.unit]
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
-        place = options.keep or Path(name)
-        place.mkdir(parents=True, exist_ok=True)
-        write_list(place / "seeds.csv", the_class)
+        class_folder = options.keep or Path(name)
+        class_folder.mkdir(parents=True, exist_ok=True)
+        write_list(class_folder / "seeds.csv", the_class)
         began = time.monotonic()
         for unit in units:
             for student in the_class:
-                write_work(place, unit, student, by_session=options.replay)
+                write_work(class_folder, unit, student, by_session=options.replay)
         made_s = time.monotonic() - began
-        wall_s, rows = grade(place, options)
-        copied, stolen = copies(place), thieves(place, the_class)
-        pages = len(list((place / "grades/feedback").glob("*.html")))
-        files = list((place / "submissions").rglob("*.wanlab"))
+        wall_s, rows = grade(class_folder, options)
+        copied, stolen = copies(class_folder), thieves(class_folder, the_class)
+        pages = len(list((class_folder / "grades/feedback").glob("*.html")))
+        files = list((class_folder / "submissions").rglob("*.wanlab"))
         session_kb = max((file.stat().st_size for file in files), default=0) / 1000
     table = report.table("kinds", COLUMNS)
     are_right = []

@@ -1,16 +1,16 @@
-"""Whatever is killed, and whenever, nothing is left: no process, file, mount or socket.
+"""No kill, at any moment, leaves a process, a file, a mount or a socket behind.
 
-Each kill has PID, mount and network namespaces of its own, with empty /tmp, /dev/shm, /run and home
-folder. A program is started there, and at a random moment it gets a signal; then everything in the
-namespaces is compared with what was there before (`_killed.py`).
+Each kill has new PID, mount and network namespaces, with empty folders /tmp, /dev/shm, /run and home.
+A program is started there and gets a signal at a random moment. Then the content of the namespaces is
+compared with that before the start (`_killed.py`).
 
     program     exec, mn, python, lab, web, sweep, native (exec on the computer's kernel)
     target      wanlab's process, its process group, the kernel's process, or one guest process
-    left        what remains. After SIGKILL the note of the machine may, until `wanlab clean`
+    left        what remains. After SIGKILL, the note of the machine may remain until `wanlab clean`
     hangs       programs that had not ended 90 s after the signal
     tracebacks  of wanlab
     starts      tracebacks of Python itself, which was interrupted before it had loaded wanlab. They
-                are counted and are not wrong: no program in Python can prevent them
+                are counted, but are not failures: no program in Python can prevent them
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COUNTS = ("hits", "hangs", "left", "tracebacks", "starts")
 
 @dataclass(frozen=True)
 class Kill:
-    """What is killed, how, and when: as a fraction of the time that the program is watched."""
+    """A program, the process to kill, the signal, and the moment (a fraction of the watched time)."""
 
     program: str
     target: str
@@ -66,10 +66,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--times", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=1, help="seed of the random moments")
-    arguments.add_argument("--programs", default=",".join(PROGRAMS), help="of which to kill")
+    arguments.add_argument(
+        "--programs", default=",".join(PROGRAMS), help="programs, separated by commas"
+    )
     arguments.add_argument("--jobs", type=int, default=1, help="kills at the same time")
     options = arguments.parse_args()
-    # A shell's background job ignores Ctrl-C, and so would the programs that are to be killed by it.
+    # A background job of a shell ignores Ctrl-C, and the programs to kill would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report("kill")
     programs = options.programs.split(",")
@@ -83,7 +85,7 @@ def main() -> int:
             tallies[kill.program].add(outcome)
     except KeyboardInterrupt:
         pool.shutdown(cancel_futures=True)
-        report.note("interrupted: the table has what was done until now")
+        report.note("interrupted: the table shows the kills so far")
     table = report.table("kills", ("program", "times", *COUNTS, "gone_s"))
     for program, tally in tallies.items():
         counts = {name: tally.counts[name] for name in COUNTS}
@@ -107,7 +109,10 @@ def choose(times: int, seed: int) -> list[Kill]:
 
 
 def perform(kill: Kill, wrong: list[dict[str, object]]) -> dict[str, float] | None:
-    """Kill once. Return the counts, None if the program ended before; add what is wrong."""
+    """Perform a kill and append failures to `wrong`.
+
+    Return the counts, or None if the program had already ended.
+    """
     namespaces = NAMESPACES if os.geteuid() == 0 else ("--user", "--map-root-user", *NAMESPACES)
     inside = Path(__file__).with_name("_killed.py")
     done = subprocess.run(
@@ -120,9 +125,9 @@ def perform(kill: Kill, wrong: list[dict[str, object]]) -> dict[str, float] | No
     outcome = json.loads(done.stdout)
     if not outcome["was_running"]:
         return None
-    found = {key: outcome[key] for key in ("left", "hangs", "tracebacks") if outcome[key]}
-    if found:
-        wrong.append({**asdict(kill), **found, "output": outcome["output"]})
+    failures = {key: outcome[key] for key in ("left", "hangs", "tracebacks") if outcome[key]}
+    if failures:
+        wrong.append({**asdict(kill), **failures, "output": outcome["output"]})
         print(json.dumps(wrong[-1]), file=sys.stderr, flush=True)
     return {
         "hits": 1,

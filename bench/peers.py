@@ -1,4 +1,4 @@
-"""The same networks in wanlab, in ns-3 and in Mininet: what they cost, and what they say.
+"""The same networks in wanlab, ns-3 and Mininet: their costs and their results.
 
     bulk-RATE   one CUBIC flow of 10 s over a bottleneck with a round-trip time of 20 ms and a drop-tail
                 queue of one bandwidth-delay product; hosts have links of ten times the rate
@@ -68,7 +68,7 @@ print(json.loads(h1.cmd("iperf3 -J -C cubic -c", h2.IP(), "-t", seconds))
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run used, and the goodput that it saw."""
+    """The resources that a run used, and its goodput."""
 
     seconds: float
     wall_s: float
@@ -113,7 +113,7 @@ def _ns3(report: Report) -> Ns3 | None:
 
 
 def _runs(case: str, ns3: Ns3 | None, *, has_mininet: bool) -> Iterator[tuple[str, Cost | str]]:
-    """Yield what ran the case, with its cost or the reason why it did not."""
+    """Yield each program's name with its cost, or with the reason why it did not run the case."""
     wires: tuple[Wire, ...] = ("mtu", "gso")
     if case == "dctcp":
         yield "wanlab mtu", _dctcp()  # super-packets would be marked as a whole
@@ -181,7 +181,10 @@ def _dctcp() -> Cost:
 
 
 def _dctcp_topology() -> Topology:
-    """A queue marks every packet while it is longer than K: 65 packets at 10 Gbit/s, 20 at 1."""
+    """Return the network of figure 17.
+
+    A queue marks every packet while it is longer than K: 65 packets at 10 Gbit/s, 20 at 1 Gbit/s.
+    """
 
     def marked(packets: int) -> dict[str, Any]:
         threshold = packets * PACKET_BYTES
@@ -244,7 +247,7 @@ def _bulk_mininet(rate_bps: int) -> Cost | str:
 
 
 class _Meter:
-    """Measures what all our processes use while it is open."""
+    """Measures the resources that all our processes use during its body."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

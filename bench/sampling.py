@@ -8,7 +8,7 @@ too, without a claim.
     samplers       the samplers of the run; "none" for the run to compare with
     wall_s         real time of the fastest run; cpu_s: processor time of the machine's processes
     ratio          wall_s divided by that without samplers
-    identical      whether iperf3 printed the same, byte for byte; see docs/measurement.md
+    identical      whether iperf3 printed the same output, byte for byte; see docs/measurement.md
     rows           rows of all tables; file_mb: size of the captures
     record_90s_mb  estimated size of a record of 90 s, from the size of this one
 """

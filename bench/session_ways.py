@@ -1,17 +1,17 @@
-"""Sessions recorded in every way replay the same for another user, elsewhere, on another processor.
+"""Sessions of every kind replay identically for another user, in another folder, on another processor.
 
 Eleven sessions of 2 to 20 minutes of the network's time: with `wanlab exec`, `mn`, `python` and `lab
-start`, from Python, and a unit of the course gone through in Chromium. Each is replayed with
+start`, from Python, and a unit of the course performed in Chromium. Each is replayed with
 `wanlab replay --verify` in another folder and with an empty home; by the user `nobody` if the benchmark
 runs as root; and on a kernel that sees an XSTATE of another size (--xstate), as on another processor.
-tools/distributions/computer.sh replays what --keep has kept on computers that QEMU simulates.
+tools/distributions/computer.sh replays the files of --keep on computers that QEMU simulates.
 
     way              the command, or "Chromium"
-    network_s        of the network's time
+    network_s        length in seconds of the network's time
     first_real_s     real time of the recording (in Chromium: the pace of the student's script)
-    replay_real_s    of the replay
+    replay_real_s    real time of the replay
     file_kb          size of the session file
-    equal            it says the same, to the byte and to the nanosecond (claim)
+    equal            the output is the same, to the byte and to the nanosecond (claim)
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Recording:
 
 
 def recordings(folder: Path) -> Iterator[Recording]:
-    """Yield those that no browser is needed for; `{file}` is the session's file."""
+    """Yield the recordings that need no browser; `{file}` stands for the session's file."""
     (folder / "script.py").write_text(SCRIPT)
     session = ("--session", "{file}")
     shell = ("--", "bash", "-c")
@@ -148,7 +148,7 @@ def record_in_python(folder: Path, kept: Path) -> Session:
 
 
 def record_in_chromium(unit_name: str, kept: Path, report: Report) -> list[Session]:
-    """Go through a unit of the course in the browser; return the sessions of its networks."""
+    """Perform a unit of the course in the browser; return the sessions of its networks."""
     import course_ui
 
     program = find_chromium()
@@ -173,7 +173,7 @@ def record_in_chromium(unit_name: str, kept: Path, report: Report) -> list[Sessi
 
 
 def other_kernel(folder: Path, xstate: str | None) -> Path:
-    """Copy the kernel's image to where everybody can read it; on a processor with another XSTATE."""
+    """Copy the kernel's image to a folder that everybody can read; with `xstate`, simulate that size."""
     from test_xstate import compiled, simulate_processor
 
     image = folder / "image"
@@ -250,10 +250,12 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the session files there")
-    parser.add_argument("--unit", default="2", help="of the course, done in Chromium (2)")
     parser.add_argument(
-        "--xstate", metavar="BYTES", help="of the processor that replays (default: this one)"
+        "--keep", type=Path, metavar="FOLDER", help="keep the session files in FOLDER"
+    )
+    parser.add_argument("--unit", default="2", help="unit to perform in Chromium (2)")
+    parser.add_argument(
+        "--xstate", metavar="BYTES", help="size on the processor that replays (default: this one's)"
     )
     return parser.parse_args()
 

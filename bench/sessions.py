@@ -3,17 +3,17 @@
 A student works in three terminals: a command each 20 s of the network's time (ping, iperf3, tc, ls, a
 loop), Ctrl-C from time to time, and a link that is changed. The same is done with and without a session
 file, in turns; the fastest of the rounds counts. Then the session is replayed in another folder, and
-rewound to random instants, from which it goes on.
+rewound to random instants, from which it continues.
 
-    minutes            of the network's time
-    plain_real_s       without a session file
-    recorded_real_s    with one
-    cost               the second divided by the first, less 1: at most 0.05 (claim)
+    minutes            length in minutes of the network's time
+    plain_real_s       real time without a session file
+    recorded_real_s    real time with a session file
+    cost               recorded_real_s / plain_real_s - 1: at most 0.05 (claim)
     own_cpu_s          processor time of this process while recording, and without (plain_own_cpu_s)
     file_kb            size of the session file
     kb_per_hour        the same for an hour
-    replay_real_s      of a replay; equal: it says the same (claim)
-    rewinds, rewound_equal  rewinds to random instants, after which the rest is the same (claim)
+    replay_real_s      real time of a replay; equal: its output is the same (claim)
+    rewinds, rewound_equal  rewinds to random instants; the output after each is the same (claim)
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ COLUMNS = (
     *("minutes", "plain_real_s", "recorded_real_s", "cost", "plain_own_cpu_s", "own_cpu_s"),
     *("file_kb", "kb_per_hour", "replay_real_s", "equal", "rewinds", "rewound_equal", "is_met"),
 )
-Said = list[tuple[int, str, bytes]]
+Output = list[tuple[int, str, bytes]]
 
 
-def start(network: Network, said: Said) -> list[Process]:
+def start(network: Network, output: Output) -> list[Process]:
     """Start the terminals, and a server."""
 
     def show(name: str) -> Callable[[bytes], None]:
-        return lambda data: said.append((network.now_ns, name, data))
+        return lambda data: output.append((network.now_ns, name, data))
 
     network["h2"].start("iperf3 -s")
     return [
@@ -82,31 +82,31 @@ def make(folder: Path, session: Path | None) -> Network:
     return Network(topology, folder=folder, guest_folder="/home/lab", session=session or False)
 
 
-def perform(folder: Path, session: Path | None, seconds: int) -> tuple[float, float, Said]:
-    """Return the real time, the processor time of this process, and what was said."""
-    said: Said = []
+def perform(folder: Path, session: Path | None, seconds: int) -> tuple[float, float, Output]:
+    """Return the real time, the processor time of this process, and the output."""
+    output: Output = []
     with make(folder, session) as network:
         began, cpu = time.monotonic(), time.process_time()
-        work(network, start(network, said), seconds)
-        return time.monotonic() - began, time.process_time() - cpu, said
+        work(network, start(network, output), seconds)
+        return time.monotonic() - began, time.process_time() - cpu, output
 
 
 def rewind(folder: Path, seconds: int, times: int) -> bool:
-    """Return whether going on after rewinds gives what was said the first time."""
-    said: Said = []
+    """Whether the output after each rewind is that of the first time."""
+    output: Output = []
     instants = random.Random(1)
     with make(folder, folder / "rewind.wanlab") as network:
         network["h1"].start(
-            "ping -i 0.5 h2", on_output=lambda d: said.append((network.now_ns, "", d))
+            "ping -i 0.5 h2", on_output=lambda d: output.append((network.now_ns, "", d))
         )
         network.run_until(f"{seconds}s")
-        original = list(said)
+        original = list(output)
         for _ in range(times):
             instant_ns = instants.randrange(seconds * 10**9)
             network.rewind(instant_ns)
-            said.clear()
+            output.clear()
             network.run_until(f"{seconds}s")
-            if said != [each for each in original if each[0] > instant_ns]:
+            if output != [each for each in original if each[0] > instant_ns]:
                 return False
     return True
 
@@ -122,13 +122,13 @@ def main() -> int:
         seconds = options.minutes * 60
         equal = True
         for _ in range(options.rounds):
-            plain_s, plain_cpu_s, said = perform(folder / "work", None, seconds)
-            recorded_s, cpu_s, said_recorded = perform(folder / "work", file, seconds)
+            plain_s, plain_cpu_s, output = perform(folder / "work", None, seconds)
+            recorded_s, cpu_s, output_recorded = perform(folder / "work", file, seconds)
             plain.append(plain_s)
             plain_cpus.append(plain_cpu_s)
             recorded.append(recorded_s)
             cpus.append(cpu_s)
-            equal = equal and said == said_recorded
+            equal = equal and output == output_recorded
         began = time.monotonic()
         with Network.replay(file) as network:
             equal = equal and network.difference is None
@@ -157,11 +157,11 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=int, default=60, help="of the network's time (60)")
+    parser.add_argument("--minutes", type=int, default=60, help="length in network time (60)")
     parser.add_argument(
-        "--rounds", type=int, default=3, help="of each kind; the fastest counts (3)"
+        "--rounds", type=int, default=3, help="rounds of each kind; the fastest counts (3)"
     )
-    parser.add_argument("--rewinds", type=int, default=10, help="to random instants (10)")
+    parser.add_argument("--rewinds", type=int, default=10, help="rewinds to random instants (10)")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 """On the mtu wire losses follow theory; on the gso wire they are rarer, each a whole super-packet.
 
-A Reno flow on a path of 30 ms that loses 0.01 % of its packets and is not limited otherwise. Theory for
+A Reno flow uses a path of 30 ms that loses 0.01 % of the packets and has no other limit. Theory for
 random losses with every packet acknowledged (Linux counts acknowledged packets, not acknowledgements) is
 1.31 MSS/(RTT sqrt(p)) = 50.6 Mbit/s (Mathis, Semke, Mahdavi and Ott, 1997, table 1; 1.22 for periodic
 losses). The course's Lab 6 does this with super-packets, for 20 s, and shows 472 Mbit/s, because netem

@@ -90,7 +90,7 @@ def _finished(output: Path) -> int:
 
 
 def _killed(output: Path, common: Sequence[str], count: int, kills: int) -> float:
-    """Killed when 1/11, 2/11, ... of the runs are done."""
+    """Run a sweep that is killed when 1/11, 2/11, ... of its runs are done; return the real time."""
     began = time.monotonic()
     for number in range(1, kills + 1):
         process = subprocess.Popen(_sweep(output, common), stdout=subprocess.DEVNULL)
@@ -130,8 +130,8 @@ def _cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]
         )
 
     started = [start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")]
-    own = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "dask")]
-    started += [start("dask_worker", *own) for _ in range(2)]
+    worker_options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder / "dask")]
+    started += [start("dask_worker", *worker_options) for _ in range(2)]
     try:
         yield address, started[1:]
     finally:

@@ -33,7 +33,7 @@ from wanlab.topology.link_trace import OPPORTUNITY_BYTES, LinkTrace, read_trace
 MAKE = Path(__file__).resolve().parent.parent / "examples" / "traces" / "make.py"
 SECONDS = 25
 BUSY_MS = 1000
-"""From then on packets wait; before, the first packets find an empty queue."""
+"""From this time on, packets wait; the first packets find an empty queue."""
 OPPORTUNITY_BITS = OPPORTUNITY_BYTES * 8
 MAX_DEVIATION_US = 100.0
 MIN_TCP_SHARE = 0.95

@@ -1,17 +1,17 @@
-"""A system call, a page fault and a new process in a machine cost at most so much more than outside.
+"""In a machine, system calls, page faults and new processes cost limited multiples of their host costs.
 
 Each switch between a program and the machine's kernel is a switch between two processes of the computer.
-Programs that make many of them decide how long a run takes, not the packets. `traps.c` is compiled with
-`cc` and runs alternately on the computer and in a machine, on one processor; it counts cycles of the
-time stamp counter, because in a machine no time passes while a program runs. The fastest of many
+The number of these switches, and not of packets, decides how long a run takes. `traps.c` is compiled
+with `cc` and runs alternately on the computer and in a machine, on one processor. It counts cycles of
+the time stamp counter, because no time passes in a machine while a program runs. The fastest of many
 series counts, because a busy computer can only make a series slower.
 
     getppid            the cheapest system call
-    clock_gettime      of the C library; _raw is the system call
+    clock_gettime      the C library's function; _raw is the system call
     mmap_fault_munmap  one page: mapped, written to, unmapped
     fault              a page of a larger mapping is written to for the first time
     pipe_ping_pong     a byte to another process and back
-    fork_exit_wait     of a small process
+    fork_exit_wait     a small process: fork(), exit() and wait()
     exec_true          /bin/true, by posix_spawn(), until it has ended
     python             `python3 -c pass`, until it has ended
 
@@ -36,7 +36,7 @@ from _report import Report
 from wanlab import Network, Topology
 
 SOURCE = Path(__file__).with_suffix(".c")
-# Twice what was measured on a busy computer with 2 processors; on a quiet one most are a third of this.
+# Twice the ratios measured on a busy computer with 2 CPUs; on an idle one, most are a third of these.
 AT_MOST = {
     "getppid": 150.0,
     "clock_gettime": 3.0,
@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def _on_the_computer(command: list[str]) -> str:
-    # A machine's processes have no streams of the terminal's either.
+    # As in a machine, standard input and output are not a terminal.
     done = subprocess.run(
         command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )

@@ -1,1 +1,1 @@
-"""What `bench/fidelity.py` measures, a file for each group; tests/fidelity measures a part of it."""
+"""The effects that `bench/fidelity.py` measures, one file per group. tests/fidelity measures some."""

@@ -1,24 +1,26 @@
 """Active queue management: RED's drop curve, and the delays that CoDel and PIE aim at.
 
-RED drops with p_b = max_p (avg - min)/(max - min), but not independently: the number of packets from one
-drop to the next is uniform in 1 ... 1/p_b (Floyd, Jacobson 1993, method 2; red_mark_probability in
-include/net/red.h), which is 2 p_b/(1 + p_b) of all packets. Constant UDP above the rate finds the one
-average at which what is too much is dropped; compared are drops and the curve at the measured average.
-RED looks just before a packet is added, half a packet below the mean over time. From one drop to the
-next the queue grows by a packet, and its average too: the curve is good to half a packet of avg - min.
+RED drops with p_b = max_p (avg - min)/(max - min), but the drops are not independent: the number of
+packets from one drop to the next is uniform in 1 ... 1/p_b (Floyd, Jacobson 1993, method 2;
+red_mark_probability in include/net/red.h), so RED drops 2 p_b/(1 + p_b) of all packets. Constant UDP
+above the rate settles at the average queue at which RED drops exactly the excess. The figure compares
+the drops with the curve at the measured average. RED looks at the queue just before it adds a packet,
+when the queue is half a packet below its mean over time. From one drop to the next, the queue and its
+average grow by a packet, so the curve is accurate to half a packet of avg - min.
 
-PIE (RFC 8033) adds up how far the delay is from its target, so under constant overload the mean delay is
-the target, whatever the load. Under TCP its gains depend on its probability: when the queue grows, that
-is low and rises slowly; when the queue falls, it is high and falls fast. So the mean is above the
-target, the more the fewer flows there are.
+PIE (RFC 8033) sums up the difference between the delay and its target, so under constant overload, the
+mean delay is the target, whatever the load. Under TCP, its gains depend on its probability: while the
+queue grows, the probability is low and rises slowly; while the queue shrinks, it is high and falls
+fast. So the mean delay is above the target, and fewer flows have a higher mean.
 
-CoDel (RFC 8289) has a target for the least delay in an interval of 100 ms, not for the mean: it drops
-until the least delay is below 5 ms. Shown is the median of the least delays of all intervals. One flow
-that reduces its window empties the queue, so the more flows, the closer to the target.
+CoDel (RFC 8289) has a target for the minimum delay in an interval of 100 ms, not for the mean: it drops
+until the minimum is below 5 ms. The figure is the median of the minimum delays of all intervals. A
+single flow that reduces its window empties the queue; with more flows, the median is closer to the
+target.
 
-Both stand below a tbf here, which looks at its next packet by taking it out of them, and then waits for
-its tokens (qdisc_peek_dequeued). So they see of a packet's delay all but the last packet's time, and
-what really waits is one packet more than they aim at: 1.2 ms at 10 Mbit/s.
+Both are children of a tbf here. It looks at its next packet by taking it out of the child, and then
+waits for tokens (qdisc_peek_dequeued). So the child sees a packet's delay without the time of that last
+packet, and the real queue is one packet longer than the child's target: 1.2 ms at 10 Mbit/s.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ from .probes import FULL_FRAME_BYTES, acquaint, network, pair, receiver, sender
 RATE_BPS = 10_000_000
 FRAME_NS = FULL_FRAME_BYTES * 8 * 1_000_000_000 // RATE_BPS
 FRAME_MS = FRAME_NS / 1e6
-LEAST, MOST, PROBABILITY = 30_000, 90_000, 0.1
+MIN_BYTES, MAX_BYTES, PROBABILITY = 30_000, 90_000, 0.1
 RED_WORDS = (
-    f"limit 400000 min {LEAST} max {MOST} avpkt 1514 burst 33 probability {PROBABILITY} "
+    f"limit 400000 min {MIN_BYTES} max {MAX_BYTES} avpkt 1514 burst 33 probability {PROBABILITY} "
     f"bandwidth {RATE_BPS}bit"
 )
 SECONDS, SAMPLE_MS = 60, 5
@@ -57,7 +59,7 @@ def overload(child: str, load: float, seconds: int = SECONDS) -> tuple[float, fl
     with network(pair()) as net:
         net["h1"].run(_shape(child))
         address = acquaint(net, "h1", "h2")
-        receiver(net, "h2")  # where nobody listens, ICMP says so, and takes the place of a packet
+        receiver(net, "h2")  # without a receiver, ICMP errors would take the time of packets
         count = (seconds + 11) * 1_000_000_000 // interval_ns
         sender(net, "h1", address, count=count, interval_ns=interval_ns)
         net.run_for("10s")
@@ -71,14 +73,14 @@ def overload(child: str, load: float, seconds: int = SECONDS) -> tuple[float, fl
 def red(load: float) -> list[Figure]:
     mean, dropped = overload(f"red {RED_WORDS}", load)
     average = mean - FULL_FRAME_BYTES / 2
-    uniform = PROBABILITY * (average - LEAST) / (MOST - LEAST)
+    uniform = PROBABILITY * (average - MIN_BYTES) / (MAX_BYTES - MIN_BYTES)
     return [
         near(
             f"red, load {load:g}: drops at an average queue of {average / 1000:.1f} kB",
             "qdisc",
             100 * 2 * uniform / (1 + uniform),
             100 * dropped,
-            within=FULL_FRAME_BYTES / 2 / (average - LEAST),
+            within=FULL_FRAME_BYTES / 2 / (average - MIN_BYTES),
             unit="%",
             reason="half a packet of avg - min",
         )
@@ -100,7 +102,7 @@ def pie_overload(seconds: int = SECONDS) -> list[Figure]:
 
 
 def delays_ms(kind: str, flows: int, congestion: str, rtt_ms: int) -> npt.NDArray[np.float64]:
-    """Return the delay in a queue with TCP flows of some RTT, sampled every 5 ms."""
+    """Return the delays in ms of a queue with TCP flows of an RTT, sampled every 5 ms."""
     topology = Topology(
         nodes=(Host("h1"), Switch("s1"), Host("h2")),
         links=(
@@ -118,9 +120,9 @@ def delays_ms(kind: str, flows: int, congestion: str, rtt_ms: int) -> npt.NDArra
 
 
 def codel(flows: int, rtt_ms: int) -> list[Figure]:
-    found = delays_ms("codel", flows, "cubic", rtt_ms)
+    samples = delays_ms("codel", flows, "cubic", rtt_ms)
     per_interval = CODEL_INTERVAL_MS // SAMPLE_MS
-    whole = found[: len(found) // per_interval * per_interval].reshape(-1, per_interval)
+    whole = samples[: len(samples) // per_interval * per_interval].reshape(-1, per_interval)
     return [
         Figure(
             effect=f"codel, {flows} CUBIC: median of the minimum delays (target 5 ms and a packet)",

@@ -1,14 +1,14 @@
 """How large a buffer has to be: goodput of one flow against the buffer in bandwidth-delay products.
 
-Reno's window goes from half of its greatest, W = BDP + B, to W. While it is below BDP, the line is idle
-now and then; while it is above, packets wait, and a round takes w/C. With b = B/BDP, in units of
-BDP and of RTT, W = 1 + b and w0 = W/2; if w0 < 1, a cycle carries
+Reno's window w grows from W/2 to its maximum, W = BDP + B. While w is below the BDP, the line is idle at
+times. While w is above it, packets wait, and a round takes w/C. With b = B/BDP, and in units of BDP and
+RTT, W = 1 + b and w0 = W/2. If w0 < 1, a cycle carries
 
     (1 - w0^2)/2 in 1 - w0           while the line is not full (one packet more each round)
-    (W^2 - 1)/2 in (W^2 - 1)/2       while it is
+    (W^2 - 1)/2 in (W^2 - 1)/2       while the line is full
 
-so the share of the line that is used is (W^2 - w0^2)/2 / (1 - w0 + (W^2 - 1)/2); from b = 1 on it is 1
-(Appenzeller, Keslassy, McKeown 2004). CUBIC reduces to 0.7 W, so b = 0.43 suffices.
+so the utilisation of the line is (W^2 - w0^2)/2 / (1 - w0 + (W^2 - 1)/2). From b = 1 on, it is 1
+(Appenzeller, Keslassy, McKeown 2004). CUBIC reduces its window to 0.7 W, so b = 0.43 suffices.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MODEL = 0.02
 
 def utilisation(buffer_bdp: float) -> float:
     """Return the utilisation of a line by one Reno flow."""
-    most = 1 + buffer_bdp
-    least = most / 2
-    if least >= 1:
+    w_max = 1 + buffer_bdp
+    w_min = w_max / 2
+    if w_min >= 1:
         return 1.0
-    full = (most**2 - 1) / 2
-    return ((1 - least**2) / 2 + full) / (1 - least + full)
+    full = (w_max**2 - 1) / 2
+    return ((1 - w_min**2) / 2 + full) / (1 - w_min + full)
 
 
 def goodput_mbps(congestion: str, buffer_bdp: float, window: str) -> float:
@@ -48,8 +48,8 @@ def goodput_mbps(congestion: str, buffer_bdp: float, window: str) -> float:
     flow = Flow("h1", "h2", 0, congestion)
     with network(topology, sysctls=BUFFERS) as net:
         begin(net, [flow])
-        found = carried(net, [flow], settle="30s", window=window, every="10s")
-    return found.goodputs_bps[0] / 1e6
+        result = carried(net, [flow], settle="30s", window=window, every="10s")
+    return result.goodputs_bps[0] / 1e6
 
 
 def filled(congestion: str, buffer_bdp: float, theory: float, window: str = "150s") -> list[Figure]:

@@ -1,8 +1,8 @@
 """Delay: ping over links of a given delay, one and several.
 
-The worst of ten replies, for each of five delays, against twice the sum of the delays. ping prints whole
-microseconds, so an error of 0 is one below 1 us. A packet of 98 bytes takes 24 ns on each wire, and ping
-reads the clock itself.
+The figure compares the worst of ten replies, for each of five delays, with twice the sum of the links'
+delays. ping prints whole microseconds, so a reported error of 0 is an error below 1 us. A packet of 98
+bytes takes 24 ns on each wire, and ping reads the clock itself.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ MAX_ERROR_US = 10.0
 def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
     """Return the figure of the worst delay; the errors of the others are in its details."""
     expected = {delay: 2 * hops * parse_time(delay) / 1e6 for delay in DELAYS}
-    found = {
+    worst_rtts_ms = {
         delay: max(_round_trips_ms(wire, hops, delay), key=lambda rtt_ms: abs(rtt_ms - expected_ms))
         for delay, expected_ms in expected.items()
     }
-    errors_us = {delay: round(1000 * (found[delay] - expected[delay]), 3) for delay in DELAYS}
+    errors_us = {
+        delay: round(1000 * (worst_rtts_ms[delay] - expected[delay]), 3) for delay in DELAYS
+    }
     worst = max(DELAYS, key=lambda delay: abs(errors_us[delay]))
     links = "1 link" if hops == 1 else f"{hops} links"
     return [
@@ -35,7 +37,7 @@ def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
             effect=f"RTT over {links} of 1 to 250 ms, {wire} wire: worst case (links of {worst})",
             origin="qdisc",
             theory=expected[worst],
-            measured=found[worst],
+            measured=worst_rtts_ms[worst],
             least=expected[worst] - MAX_ERROR_US / 1e3,
             most=expected[worst] + MAX_ERROR_US / 1e3,
             unit="ms",

@@ -1,20 +1,22 @@
 """netem's delays: their distribution and their correlation.
 
-netem draws a 32-bit number r (net/sched/sch_netem.c, tabledist) and makes of it
+netem draws a 32-bit number r (net/sched/sch_netem.c, tabledist) and computes the delay from it:
 
     uniform    mu - sigma + r mod 2 sigma
     a table    mu + sigma * t[r mod n] / 8192, where tc sends the table t from NAME.dist
 
-so the theoretical distribution is the table's own, scaled: steps of sigma/8192 and no tail beyond four
-sigma. How far it is from what its name says is a second figure. Compared are delays of 20,000 packets:
+so the theoretical distribution is that of the table, scaled: it has steps of sigma/8192 and no tail
+beyond four sigma. A second figure compares it with the distribution that its name promises. The figures
+are computed from the delays of 20,000 packets:
 
     KS        the greatest distance of two distribution functions (Kolmogorov and Smirnov); two
               samples of one distribution differ by more than 1.95/sqrt(N) in 0.1 % of all cases
 
-Correlation: r is then (1 - rho) u + rho r', where u is a new random number and r' the one before.
-Of such numbers the first autocorrelation is rho and the standard deviation is sqrt((1 - rho)/(1 + rho))
-of what it was. But the modulus keeps their lowest digits only, and these are not correlated: unless
-2 sigma is close to 2^32 ns, netem's delays are independent, whatever correlation is requested.
+With a correlation, r is (1 - rho) u + rho r', where u is a new random number and r' is the previous r.
+The first autocorrelation of such numbers is rho, and their standard deviation is
+sqrt((1 - rho)/(1 + rho)) times that of u. But the modulus keeps only their lowest digits, which are not
+correlated: unless 2 sigma is close to 2^32 ns, netem's delays are independent, whatever correlation is
+requested.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ DELAY_MS, JITTER_MS = 50.0, 5.0
 TABLE_SCALE = 8192  # NETEM_DIST_SCALE
 KS_MOST = 1.95 / math.sqrt(COUNT)
 CORRELATION = 0.25
-# The longest that netem can count is 2^31 ns: nearly no modulus.
+# Close to netem's maximum of 2^31 ns, so that the modulus has almost no effect.
 LONG_JITTER_MS = 2140.0
 
 
@@ -52,9 +54,9 @@ def table(name: str) -> Floats:
 def standardised(conditions: dict[str, str], sigma_ms: float, mean_ms: float, count: int) -> Floats:
     """Return measured delays as multiples of sigma around the mean."""
     with network(pair(conditions)) as net:
-        found = probe(net, count=count, interval_ns=INTERVAL_NS, payload_bytes=100)
-    assert len(found) == count, "a packet was lost"
-    result: Floats = (found.delays_ns / 1e6 - mean_ms) / sigma_ms
+        received = probe(net, count=count, interval_ns=INTERVAL_NS, payload_bytes=100)
+    assert len(received) == count, "a packet was lost"
+    result: Floats = (received.delays_ns / 1e6 - mean_ms) / sigma_ms
     return result
 
 

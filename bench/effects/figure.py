@@ -1,8 +1,8 @@
-"""A figure: what theory says of an effect, what was measured, and how far apart they may be.
+"""A figure: the theoretical value of an effect, the measured value, and the accepted range.
 
-How far is stated by theory too: rounding, binomial intervals, the critical value of a test, or the range
-that a formula itself is good for. Nothing is widened until it fits; what does not fit has a
-section in docs/fidelity.md.
+The range follows from theory, too: from rounding, binomial intervals, the critical value of a test, or
+the accuracy of the formula itself. No range is widened until the measurement fits. A figure that does
+not fit has a section in docs/fidelity.md.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Origin = Literal["kernel", "qdisc", "model"]
-# Seeds are fixed, so a figure is outside in every run or in none, until a kernel draws other numbers.
-# Of some thirty random figures one in twelve tables would have one outside three sigma; one in five
-# hundred has one outside four.
+# Seeds are fixed, so a figure is outside its range in every run or in none, until a kernel draws other
+# numbers. With some thirty random figures, one table in twelve would have a figure outside three sigma;
+# one in five hundred has a figure outside four.
 SIGMAS = 4.0
 
 
@@ -31,7 +31,7 @@ class Figure:
     most: float
     unit: str = ""
     reason: str = ""
-    """Why `least` and `most` are what they are."""
+    """The reason for `least` and `most`."""
     flaws: str = ""
     """Other problems of the run: warnings, or packets that should not have been lost."""
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Case:
-    """Networks that are run together, and the figures that they give."""
+    """Networks that are run together, and the figures that they yield."""
 
     name: str
     measure: Callable[[], list[Figure]]

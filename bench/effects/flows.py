@@ -1,4 +1,4 @@
-"""TCP flows between nodes, and what they got through in a while."""
+"""TCP flows between nodes, and the data that they carry in an interval."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def of_data(table: Table, flow: Flow, node: str) -> Table:
     """Return the rows of the connection that carries data, not of iperf3's control connection."""
     port = f":{flow.port}"
     side = 1 if node == flow.sender else 0
-    own = table.where(node=node)
-    names = [name for name in own.distinct("flow") if name.split(" > ")[side].endswith(port)]
+    rows = table.where(node=node)
+    names = [name for name in rows.distinct("flow") if name.split(" > ")[side].endswith(port)]
     counter = "bytes_acked" if node == flow.sender else "bytes_received"
-    return own.where(flow=max(names, key=lambda name: max(own.where(flow=name)[counter])))
+    return rows.where(flow=max(names, key=lambda name: max(rows.where(flow=name)[counter])))
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What flows carried in some time, and the queues of one port by their handles."""
+    """The data that flows carried in an interval, and the samples of that time."""
 
     seconds: float
     received_bytes: tuple[int, ...]
@@ -86,7 +86,7 @@ def carried(
     queues: Sequence[str] = (),
     every: str = "1s",
 ) -> Carried:
-    """Let flows settle, then measure for some time."""
+    """Let flows settle for the time `settle`, then measure for the time `window`."""
     net.run_for(settle)
     nodes = list(dict.fromkeys(node for flow in flows for node in (flow.sender, flow.receiver)))
     sampling = Sampling(net, [Queues(*queues), Flows(*nodes)], every=every)
@@ -95,7 +95,9 @@ def carried(
     seconds = (net.now_ns - began_ns) / 1e9
     tables = sampling.tables()
     received = [of_data(tables["tcp"], flow, flow.receiver)["bytes_received"] for flow in flows]
-    return Carried(seconds, tuple(int(max(it)) - int(min(it)) for it in received), tables)
+    return Carried(
+        seconds, tuple(int(max(counter)) - int(min(counter)) for counter in received), tables
+    )
 
 
 def grown(table: Table, column: str) -> int:

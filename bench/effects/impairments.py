@@ -5,13 +5,14 @@ requested: netem loses a packet if r <= p 2^32, and with a correlation rho
 
     r = (1 - rho) u + rho r'        u new and uniform, r' the r before (get_crandom in sch_netem.c)
 
-so r keeps to the middle, and is small less often than u. The stationary distribution F of r / 2^32 is
-the fixed point of F(x) = E F((x - (1 - rho) u)/rho), found here on a grid; F(p) is how many are lost.
-The Gilbert model (`loss gemodel p r`) loses everything in its bad state: p/(p + r) of all packets, in
-bursts of 1/r.
+so r is closer to the middle than u, and is less often small. The stationary distribution F of r / 2^32
+is the fixed point of F(x) = E F((x - (1 - rho) u)/rho), computed here on a grid. F(p) is the fraction
+that is lost.
+The Gilbert model (`loss gemodel p r`) loses all packets in its bad state: p/(p + r) of all packets, in
+bursts of 1/r packets on average.
 
-Corruption changes one bit of the frame. Checksums find it wherever it is, or the address is not
-that of the receiver any more; but a changed source MAC address (6 bytes) harms nobody.
+Corruption changes one bit of the frame. A checksum detects it, or the frame no longer has the receiver's
+address. Only a change of the source MAC address (6 bytes) has no effect.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SOURCE_MAC_BYTES = 6
 
 @cache
 def correlated_distribution(rho: float) -> npt.NDArray[np.float64]:
-    """F on GRID + 1 points of [0, 1]."""
+    """Return F on GRID + 1 points of [0, 1]."""
     x = np.linspace(0, 1, GRID + 1)
     f = x.copy()
     for _ in range(60):
@@ -50,7 +51,7 @@ def correlated_distribution(rho: float) -> npt.NDArray[np.float64]:
         def integral(
             to: npt.NDArray[np.float64], area: npt.NDArray[np.float64] = area
         ) -> npt.NDArray[np.float64]:
-            """Of F from 0; F is 1 above 1."""
+            """Return the integral of F from 0 to `to`; F is 1 above 1."""
             inside: npt.NDArray[np.float64] = np.interp(to, x, area) + np.maximum(to - 1, 0)
             return inside
 
@@ -67,13 +68,13 @@ def correlated_loss(p: float, rho: float) -> float:
 class Sent:
     """The arrivals of all packets, seed after seed."""
 
-    came: npt.NDArray[np.int64]
+    arrivals: npt.NDArray[np.int64]
     """How often each packet arrived."""
     delays_ns: npt.NDArray[np.int64]
 
     @property
     def lost(self) -> npt.NDArray[np.bool_]:
-        result: npt.NDArray[np.bool_] = self.came == 0
+        result: npt.NDArray[np.bool_] = self.arrivals == 0
         return result
 
 
@@ -91,8 +92,8 @@ def send(
             net["h1"].run(command)
             runs.append(probe(net, count=PACKETS, interval_ns=0, payload_bytes=payload_bytes))
     return Sent(
-        np.concatenate([np.bincount(found.numbers, minlength=PACKETS) for found in runs]),
-        np.concatenate([found.delays_ns for found in runs]),
+        np.concatenate([np.bincount(run.numbers, minlength=PACKETS) for run in runs]),
+        np.concatenate([run.delays_ns for run in runs]),
     )
 
 
@@ -104,7 +105,7 @@ def loss() -> list[Figure]:
 def correlated() -> list[Figure]:
     missing = send({"loss": "10%", "loss_correlation": "25%"}).lost
     theory = correlated_loss(0.10, CORRELATION)
-    # Neighbours are alike, so fewer of them are independent: as AR(1), (1 + rho)/(1 - rho).
+    # Consecutive losses are correlated: as of AR(1), the variance is (1 + rho)/(1 - rho) times larger.
     spread = math.sqrt((1 + CORRELATION) / (1 - CORRELATION) * (1 - theory) / theory / COUNT)
     return [
         near(
@@ -152,7 +153,7 @@ def gilbert(seeds: Sequence[int] = SEEDS) -> list[Figure]:
 def duplicate() -> list[Figure]:
     sent = send({"duplicate": "2%"})
     assert not sent.lost.any(), "a packet was lost"
-    return [binomial("duplicate 2 %", "qdisc", 0.02, int(np.sum(sent.came == 2)), COUNT)]
+    return [binomial("duplicate 2 %", "qdisc", 0.02, int(np.sum(sent.arrivals == 2)), COUNT)]
 
 
 def corrupt() -> list[Figure]:

@@ -4,17 +4,17 @@
               (Mathis, Semke, Mahdavi, Ott 1997, table 1; 1.22 = sqrt(3/2) for periodic losses)
     PFTK      MSS / (RTT sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)), which counts
               timeouts too (Padhye, Firoiu, Towsley, Kurose 1998)
-    rounds    what Linux does, played with dice: windows of whole packets, one reduction for all losses
-              of a window, a round trip of recovery in which it does not grow, no timeouts
+    rounds    a simulation of Linux with random numbers: windows of whole packets, one reduction for all
+              losses of a window, a round trip of recovery without growth, no timeouts
 
-b is how many packets an acknowledgement stands for. Linux delays acknowledgements, but its window grows
-by the packets that are acknowledged, not by acknowledgements (tcp_cong_avoid_ai), so b = 1. T0 is the
-RTT and 200 ms (TCP_RTO_MIN; RFC 6298 has a second).
+b is the number of packets that one acknowledgement covers. Linux delays acknowledgements, but its window
+grows by the packets that are acknowledged, not by acknowledgements (tcp_cong_avoid_ai), so b = 1. T0 is
+the RTT plus 200 ms (TCP_RTO_MIN; RFC 6298 has one second).
 
-C is the limit for long windows. At p = 1 % a window is 13 packets, and playing rounds gives 1.19. PFTK
-takes every loss that three duplicate acknowledgements cannot show for a timeout; Linux has SACK, RACK
-and tail loss probes (RFC 2018, 8985) and nearly never times out. So Linux is never below PFTK, and the
-closer to it, the less T0 is to the RTT.
+C is the limit for large windows. At p = 1 %, a window is 13 packets, and the simulated rounds give 1.19.
+PFTK assumes a timeout for every loss that three duplicate acknowledgements cannot reveal. Linux has
+SACK, RACK and tail loss probes (RFC 2018, 8985) and almost never times out. So Linux is never below
+PFTK, and it is closer to PFTK if T0 is smaller in relation to the RTT.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from .probes import network
 RANDOM_LOSSES = 1.31
 MIN_RTO_S = 0.2
 MIN_WINDOW = 2
-# Theory as it stands in a book; rounds are what is really done, but for a few packets around a loss.
+# Accepted errors of textbook formulas, and of rounds, which differ from Linux only around a loss.
 BOOK, ROUNDS = 0.1, 0.03
-PLAYED_REDUCTIONS = 20_000
+SIMULATED_REDUCTIONS = 20_000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def rounds_constant(p: float) -> float:
     """Return C for windows of whole packets."""
     dice = random.Random(1)
     window, packets, rounds = 10, 0, 0
-    for _ in range(PLAYED_REDUCTIONS):
+    for _ in range(SIMULATED_REDUCTIONS):
         while dice.random() < (1 - p) ** window:
             packets += window
             rounds += 1
@@ -92,16 +92,16 @@ def reno(path: Path) -> list[Figure]:
     with network(shapes.single(2), sysctls=BUFFERS) as net:
         net.root.run(f"tc qdisc add dev s1-eth2 root netem {words}")
         begin(net, [flow])
-        found = carried(
+        result = carried(
             net, [flow], settle="10s", window=f"{path.seconds}s", queues=["s1-eth2"], every="10s"
         )
-    queue = found.queue(device="s1-eth2", kind="netem")
+    queue = result.queue(device="s1-eth2", kind="netem")
     drops = grown(queue, "drops")
-    timeouts = int(max(of_data(found.sampling["tcp"], flow, "h1")["total_rto"]))
-    goodput = found.goodputs_bps[0] / 1e6
+    timeouts = int(max(of_data(result.sampling["tcp"], flow, "h1")["total_rto"]))
+    goodput = result.goodputs_bps[0] / 1e6
     mathis, pftk = mathis_bps(path) / 1e6, pftk_bps(path) / 1e6
     rounds = mathis * rounds_constant(path.loss) / RANDOM_LOSSES
-    # N losses leave 1/(2 sqrt(N)) open, since goodput goes with 1/sqrt(p).
+    # N losses leave an uncertainty of 1/(2 sqrt(N)), because goodput is proportional to 1/sqrt(p).
     spread = SIGMAS / 2 / math.sqrt(drops)
 
     def figure(name: str, theory: float, least: float, most: float, reason: str) -> Figure:

@@ -1,6 +1,6 @@
-"""The tables of docs/fidelity.md: one for each group, between two marks that say which.
+"""The tables of docs/fidelity.md: one for each group, between two marks that name the group.
 
-Those of another kernel are in docs/fidelity-kernels.md, beside the default kernel's.
+Figures of other kernels are in docs/fidelity-kernels.md, beside those of the default kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def markdown(figures: Sequence[Figure]) -> str:
 
 
 def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PAGE) -> None:
-    """Write the tables of these groups between their marks in the page, and their origin."""
+    """Write the tables of these groups between their marks in the page, and the line on their origin."""
     text = page.read_text(encoding="utf-8")
     for name, figures in groups.items():
         text = _put(text, name, markdown(figures))
@@ -54,7 +54,7 @@ def compare(
     page: Path = KERNELS_PAGE,
     default_page: Path = PAGE,
 ) -> None:
-    """Write these groups' figures of another kernel beside those that the default kernel's page has."""
+    """Write the figures of another kernel beside the default kernel's, which `default_page` contains."""
     text = page.read_text(encoding="utf-8") if page.exists() else KERNELS_HEAD
     known = dict(_measured(default_page.read_text(encoding="utf-8")))
     head = f"| effect | theory | {DEFAULT_KERNEL} | {kernel} | accepted |\n|---|---|---|---|---|"
@@ -69,7 +69,7 @@ def compare(
 
 
 def _measured(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each effect of a page's tables with the cell of what was measured."""
+    """Yield each effect in a page's tables with the cell of its measured value."""
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and len(cells) == HEAD.splitlines()[0].count("|") - 1:

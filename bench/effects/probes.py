@@ -1,4 +1,4 @@
-"""UDP packets at fixed instants, and how long each of them took."""
+"""UDP packets at fixed instants, and the delay of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DRAIN = "6s"
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a receiver noted about each packet, in the order of arrival."""
+    """A receiver's record of each packet, in the order of arrival."""
 
     numbers: npt.NDArray[np.int64]
     sent_ns: npt.NDArray[np.int64]
@@ -36,14 +36,14 @@ class Arrivals:
 
     @property
     def delays_ns(self) -> npt.NDArray[np.int64]:
-        """Return the same in the order of sending."""
+        """The delay of each packet, in the order of sending."""
         order = np.argsort(self.numbers, kind="stable")
         return (self.received_ns - self.sent_ns)[order]
 
 
 @contextmanager
 def network(topology: Topology, *, wire: Wire = "mtu", **options: Any) -> Iterator[Network]:
-    """Run a network in a folder of its own."""
+    """Run a network in a temporary folder."""
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
         Network(topology, **{"wire": wire, "folder": folder, **options}) as net,
@@ -87,7 +87,7 @@ def sender(
 
 
 def arrivals(net: Network, process: Process, port: int = PORT) -> Arrivals:
-    """Stop a receiver; return what it noted."""
+    """Stop a receiver; return its record."""
     process.stop()
     rows = np.fromfile(net.folder / _file(port), dtype="=i8").reshape(-1, 3)
     return Arrivals(rows[:, 0], rows[:, 1], rows[:, 2])
@@ -104,7 +104,7 @@ def acquaint(net: Network, here: str, there: str) -> str:
 def probe(
     net: Network, *, count: int, interval_ns: int, payload_bytes: int = MAX_PAYLOAD_BYTES
 ) -> Arrivals:
-    """Send packets from h1 to h2; return what arrived."""
+    """Send packets from h1 to h2; return the receiver's record."""
     address = acquaint(net, "h1", "h2")
     receiving = receiver(net, "h2")
     sending = sender(

@@ -1,20 +1,21 @@
 """Rate: one TCP flow over a link of a given rate (tbf) or a port of a given speed (line).
 
-The flow is limited by its window and loses nothing; it is measured after slow start. Counters are read
-at many instants of virtual time; a rate is the slope of the straight line through them, so that it does
-not matter where in a packet the first and the last instant fall. Theory is what headers allow: tbf
-counts a frame without preamble, checksum and gap, so of each 1514 bytes 1448 are payload; on the line
-these count too, and it is 1448 of 1538. Beside the goodput, the JSON has
+The flow is limited by its window and loses nothing. It is measured after slow start. Counters are read
+at many instants of virtual time. A rate is the slope of the straight line through them, so it does not
+matter where in a packet the first and the last instant are. The theoretical goodput is the rate without
+headers: tbf counts a frame without preamble, checksum and gap, so 1448 of each 1514 bytes are payload.
+On the line these count, too, so the payload is 1448 of each 1538 bytes. Beside the goodput, the JSON has
 
-    segment        mean payload of a data segment; below 1448, a small window has cut some short, and the
-                   goodput is as much lower as the headers of the additional segments take
-    queue_error    what left the bottleneck's queue, against 1514 of 1514 or of 1538 bytes
-    ahead          bytes that have left the queue of a line but not arrived: a wire holds two packets,
-                   and what waits for it waits in the queue, where it is counted and can be managed
+    segment        mean payload of a data segment. If it is below 1448, a small window has shortened some
+                   segments, and the headers of the additional segments reduce the goodput
+    queue_error    relative error of the rate at which bytes left the bottleneck's queue, which counts
+                   1514 bytes of each frame
+    ahead          bytes that have left the queue of a line but not arrived: a wire holds two packets;
+                   all others wait in the queue, where they are counted and can be managed
     rounding       by how much tbf is too fast because it counts the time of a packet in whole ns,
                    rounded down (psched_l2t_ns in include/net/sch_generic.h): a frame of 1514 bytes
-                   takes 1211.2 ns at 10 Gbit/s, counted as 1211. Of super-packets it is less
-    lost           packets that the flow sent again meanwhile, and drops of all queues: must be 0
+                   takes 1211.2 ns at 10 Gbit/s, counted as 1211. For super-packets, it is less
+    lost           packets that the flow retransmitted, and drops of all queues: must be 0
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ WIRES: tuple[Wire, ...] = ("gso", "mtu")
 LINE_BYTES = 1538
 MAX_ERROR = 1e-3
 LINK_DELAY = "5ms"
-# More would queue for seconds at 1 Mbit/s: then ARP gives a neighbour up before its answer is through.
+# With a larger minimum, packets would wait for seconds at 1 Mbit/s, and ARP would give up before the
+# reply has arrived.
 MIN_WINDOW_BYTES = 1 << 15
 MAX_WINDOW_BYTES = 1 << 26
-# Two packets (on the mtu wire a third arrives while the card waits), and what else passed the queue:
-# ARP, the connection by which iperf3 agrees on the test.
+# Two packets (on the mtu wire, a third arrives while the NIC waits), and other packets that passed the
+# queue: ARP, and the control connection of iperf3.
 MAX_AHEAD_BYTES = {"gso": 140_000, "mtu": 9_600}
 SAMPLES = 200
 By = Literal["tbf", "line"]
@@ -77,7 +79,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Passed:
-    """What a flow carried."""
+    """The measurements of a flow."""
 
     payload_bps: float
     segment_bytes: float
@@ -118,16 +120,16 @@ def _flaws(wire: Wire, limit: Limit, passed: Passed) -> str:
     # The receiver's NIC delivers bulk traffic once per coalescing interval.
     coalesced_bytes = parse_rate(limit.rate) * COALESCE_NS // 8_000_000_000
     max_ahead_bytes = MAX_AHEAD_BYTES[wire] + (coalesced_bytes if wire == "mtu" else 0)
-    found = list(passed.warnings)
+    flaws = list(passed.warnings)
     if passed.lost_packets:
-        found.append(f"{passed.lost_packets} packets lost")
+        flaws.append(f"{passed.lost_packets} packets lost")
     if limit.by == "line" and passed.ahead_bytes > max_ahead_bytes:
-        found.append(f"{passed.ahead_bytes} bytes on the wire")
-    return "; ".join(found)
+        flaws.append(f"{passed.ahead_bytes} bytes on the wire")
+    return "; ".join(flaws)
 
 
 def _passed(wire: Wire, limit: Limit) -> Passed:
-    # Ten times what the path holds, so that the queue never runs empty; it never overflows either.
+    # Ten times the path's capacity, so that the queue never runs empty; it never overflows either.
     path_bytes = parse_rate(limit.rate) * 2 * parse_time(LINK_DELAY) // 8_000_000_000
     window_bytes = min(max(10 * path_bytes, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
     buffers = f"4096 131072 {4 * window_bytes}"
@@ -141,7 +143,7 @@ def _passed(wire: Wire, limit: Limit) -> Passed:
         sysctls={"net.ipv4.tcp_rmem": buffers, "net.ipv4.tcp_wmem": buffers},
         memory=(2 << 30) + 16 * window_bytes,
     ) as net:
-        net["h2"].start("iperf3 -s -4")  # Flows looks at IPv4
+        net["h2"].start("iperf3 -s -4")  # Flows samples IPv4
         net.run_for("500ms")
         net["h1"].start("iperf3 -c h2 -t 86400 -i 0")
         net.run_for(limit.settle)
@@ -168,7 +170,7 @@ def _passed(wire: Wire, limit: Limit) -> Passed:
 
 
 def _bottleneck(limit: Limit, limit_bytes: int) -> Link:
-    """Return a network whose link from s1 to h2 is limited by tbf or by the port itself."""
+    """Return a link from s1 to h2 that is limited by tbf or by the port itself."""
     queue = {"kind": "fifo", "limit": limit_bytes}
     if limit.by == "tbf":
         return link("s1", "h2", rate=limit.rate, delay=LINK_DELAY, queue=queue)

@@ -1,12 +1,12 @@
-"""tbf and HTB: what leaves at once, and when everything else leaves.
+"""tbf and HTB: the burst that leaves at once, and the times at which later packets leave.
 
-A token bucket that is full lets its burst out as fast as the line takes it, and the k-th frame when k
-frames less the burst fit into the rate. So the k-th of many packets that were sent at once leaves at
+A full token bucket releases its burst at line rate, and frame k when k frames minus the burst fit into
+the rate. So of many packets that are sent at once, packet k leaves at
 
     t(k) = (k L - B) 8 / R      of frames of L bytes, with a bucket of B bytes
 
-after the first one. `latency` is the longest that a packet waits for tokens; it
-makes the limit R latency / 8 + B (tc-tbf(8)). HTB counts likewise; its bucket is set small here.
+after the first one. `latency` is the maximum time that a packet waits for tokens; it sets the limit to
+R latency / 8 + B (tc-tbf(8)). HTB has the same kind of bucket, which is small here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def offsets_ns(command: str, count: int, interval_ns: int = 0) -> npt.NDArray[np
     """Return the arrival time of each packet, relative to the first."""
     with network(pair()) as net:
         net["h1"].run(command)
-        found = probe(net, count=count, interval_ns=interval_ns)
-    result: npt.NDArray[np.int64] = found.received_ns - found.received_ns[0]
+        received = probe(net, count=count, interval_ns=interval_ns)
+    result: npt.NDArray[np.int64] = received.received_ns - received.received_ns[0]
     return result
 
 
@@ -57,15 +57,15 @@ def latency() -> list[Figure]:
     words = f"rate {RATE_BPS}bit burst {2 * FULL_FRAME_BYTES} latency {LATENCY_MS}ms"
     with network(pair()) as net:
         net["h1"].run(f"tc qdisc add dev h1-eth0 root tbf {words}")
-        found = probe(net, count=200, interval_ns=FRAME_NS // 2)
-    most_ms = float(found.delays_ns.max()) / 1e6
+        received = probe(net, count=200, interval_ns=FRAME_NS // 2)
+    max_ms = float(received.delays_ns.max()) / 1e6
     frame_ms = FRAME_NS / 1e6
     return [
         Figure(
             effect="tbf, latency 50 ms: longest delay",
             origin="qdisc",
             theory=LATENCY_MS,
-            measured=most_ms,
+            measured=max_ms,
             least=LATENCY_MS - frame_ms,
             most=LATENCY_MS + 2 * frame_ms,
             unit="ms",

@@ -1,16 +1,16 @@
 """Shares of a link: classes of HTB, DRR and prio, fair queues, and flows that share one queue.
 
-Greedy UDP (more than there is) through classes or fair queues:
+Greedy UDP, which exceeds the rate, through classes or fair queues:
 
-    HTB        each class its rate; what is left over is shared in proportion to the quanta, and a class
-               that is alone may borrow all of it, up to its ceil
+    HTB        each class gets its rate; the remaining rate is shared in proportion to the quanta; a
+               class that is alone may borrow all of it, up to its ceil
     DRR, prio  bytes in proportion to the quanta; nothing for a lower band while a higher one has packets
     SFQ        an equal share for each flow, whatever it sends
-    FQ_CoDel   the same of TCP, whatever the algorithm and the round trip
+    FQ_CoDel   the same for TCP flows, whatever their algorithms and round trips
 
-Counted is what arrives in ten seconds. Deficits and queues are a few packets, so shares are good to a
-few packets in some thousand. Flows that share one drop-tail queue are equal only in the mean, and over
-long times: Jain's index (sum x)^2 / (n sum x^2) is 1 then.
+The packets that arrive in ten seconds are counted. Deficits and queues are a few packets, so shares are
+accurate to a few packets in some thousands. Flows that share one drop-tail queue are equal only on
+average over a long time: Jain's index (sum x)^2 / (n sum x^2) is then 1.
 """
 
 from __future__ import annotations
@@ -57,12 +57,15 @@ def rates_mbps(commands: Sequence[str], offered_mbps: Sequence[float]) -> list[f
             count = seconds * 1_000_000_000 // interval_ns
             sent.append(sender(net, "h1", address, count=count, interval_ns=interval_ns, port=port))
         net.run_for(f"{seconds}s")
-        found = [arrivals(net, it, port) for it, port in zip(receiving, ports, strict=True)]
-    began_ns = min(int(it.received_ns[0]) for it in found if len(it)) + SETTLE_S * 1_000_000_000
+        flows = [
+            arrivals(net, process, port) for process, port in zip(receiving, ports, strict=True)
+        ]
+    first_ns = min(int(flow.received_ns[0]) for flow in flows if len(flow))
+    began_ns = first_ns + SETTLE_S * 1_000_000_000
     ended_ns = began_ns + WINDOW_S * 1_000_000_000
     counts = [
-        int(np.count_nonzero((it.received_ns >= began_ns) & (it.received_ns < ended_ns)))
-        for it in found
+        int(np.count_nonzero((flow.received_ns >= began_ns) & (flow.received_ns < ended_ns)))
+        for flow in flows
     ]
     return [count * FULL_FRAME_BYTES * 8 / WINDOW_S / 1e6 for count in counts]
 
@@ -98,15 +101,17 @@ def shares(
     measured = rates_mbps(commands, offered)
     return [
         near(
-            f"{name}: flow {n + 1} of {len(offered)}, {asked:g} Mbit/s offered",
+            f"{name}: flow {n + 1} of {len(offered)}, {offered_mbps:g} Mbit/s offered",
             "qdisc",
             theory,
-            found,
+            mbps,
             within=PACKETS * RATE_BPS / 1e6 / theory if theory else 0,
             unit="Mbit/s",
             reason="packets, quanta",
         )
-        for n, (asked, theory, found) in enumerate(zip(offered, expected, measured, strict=True))
+        for n, (offered_mbps, theory, mbps) in enumerate(
+            zip(offered, expected, measured, strict=True)
+        )
     ]
 
 
@@ -143,7 +148,7 @@ def sfq() -> list[Figure]:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Return a network in which flows from several hosts share one port."""
+    """A network in which flows from several hosts share one port."""
 
     congestions: tuple[str, ...]
     rtts_ms: tuple[int, ...]
@@ -169,10 +174,10 @@ def shared(case: Sharing) -> tuple[list[float], float]:
     ]
     with network(topology, sysctls=BUFFERS) as net:
         begin(net, flows, apart="370ms")
-        found = carried(net, flows, settle=case.settle, window=case.window, every="10s")
+        result = carried(net, flows, settle=case.settle, window=case.window, every="10s")
         pings = ping.parse(net["h1"].run("ping -q -c 50 -i 0.1 r1").output)
     assert pings.mean_ms is not None
-    return [rate / 1e6 for rate in found.goodputs_bps], pings.mean_ms
+    return [rate / 1e6 for rate in result.goodputs_bps], pings.mean_ms
 
 
 GOODPUT_MBPS = RATE_BPS / 1e6 * 1448 / 1514

@@ -3,9 +3,9 @@
     udp_program.py send ADDRESS PORT BYTES COUNT INTERVAL_NS   INTERVAL_NS 0: all at once
     udp_program.py receive PORT FILE                           until it is interrupted
 
-A packet carries its number and when it was handed to the kernel. FILE gets, for each packet in the order
-of arrival, three 64-bit numbers: that number, that instant, and when the kernel received it (ns). Both
-ends are on one kernel, so their clocks are one.
+A packet carries its number and the time at which it was passed to the kernel. For each packet, in the
+order of arrival, FILE gets three 64-bit numbers: its number, the time of sending, and the time at which
+the kernel received it (ns). Both ends run on the same kernel, so they have the same clock.
 """
 
 from __future__ import annotations

@@ -6,15 +6,15 @@
                  loss, K = cbrt((W_max - W_0)/C), C = 0.4 (RFC 9438); 410/1024 in net/ipv4/tcp_cubic.c
     BBR          paces at 1.25, 0.75 and six times 1 of its bandwidth, about a round trip each; every
                  10 s it goes down to 4 packets for 200 ms to see the path's RTT (net/ipv4/tcp_bbr.c)
-    Vegas        keeps alpha = 2 to beta = 4 packets in the queue: whole ones, rounded down, beside the
-                 one that is passing, which is part of the RTT it takes for an empty queue's
-                 (net/ipv4/tcp_vegas.c)
+    Vegas        keeps alpha = 2 to beta = 4 packets in the queue. It counts whole packets, rounded
+                 down, without the packet that is being sent, whose time is part of the RTT that Vegas
+                 takes for that of an empty queue (net/ipv4/tcp_vegas.c)
 
-Reno and CUBIC run on a path that has a delay and no limit; when the window is large enough, the path
-loses everything for a moment, and from then on nothing, so the round trip is constant. Their windows
-are those of every acknowledgement (tcp_probe). They are paced: where a whole window comes in one burst,
-CUBIC, which looks at its curve once a tick, is ahead of it by a round trip. BBR and Vegas run through a
-bottleneck with room enough.
+Reno and CUBIC run on a path with a delay and without a limit. When the window is large enough, the path
+loses everything for a moment and nothing afterwards, so the round trip is constant. Their windows are
+read at every acknowledgement (tcp_probe). The flows are paced: if a whole window arrived in one burst,
+CUBIC, which evaluates its curve once per tick, would be ahead of the curve by a round trip. BBR and
+Vegas run through a bottleneck with a large buffer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 RTT_MS = 100
 DELAY_LINE = f"tc qdisc %s dev s1-eth2 root netem delay {RTT_MS}ms limit 1000000"
 CUBIC_C, CUBIC_BETA = 410 / 1024, 717 / 1024
-# A pace that never limits: it spreads a window over the round trip, instead of sending it in one burst.
+# This pace never limits a flow. It spreads a window over the round trip instead of sending one burst.
 PACED = "--fq-rate 10G"
 RATE_BPS, BOTTLENECK_RTT_MS = 10_000_000, 40
 
@@ -72,7 +72,7 @@ def after_a_loss(congestion: str, least_window: int, seconds: int) -> Epoch:
     again = recovering.index(False, lost)
     assert not any(recovering[again:]), "there was a second loss"
     acks = tables["ack"].where(flow=states["flow"][0])
-    # Between two samples it became open again: what is acknowledged from the second on, is after it.
+    # The state became open between two samples, so acknowledgements from the second on are after it.
     since = np.asarray(acks["time_ns"]) >= states["time_ns"][again]
     times_s = np.asarray(acks["time_ns"], dtype=float)[since] / 1e9
     windows = np.asarray(acks["snd_cwnd_packets"], dtype=float)[since]
@@ -85,7 +85,7 @@ def after_a_loss(congestion: str, least_window: int, seconds: int) -> Epoch:
 
 
 def _window(net: Network, flow: Flow) -> int:
-    """Return the current value; 0 while there is none."""
+    """Return the flow's current window in packets; 0 if there is none yet."""
     sampling = Sampling(net, [Flows(flow.sender)])
     sampling.sample()
     tables = sampling.tables()
@@ -93,7 +93,7 @@ def _window(net: Network, flow: Flow) -> int:
 
 
 def _lose(net: Network) -> None:
-    """Lose everything that arrives in a millisecond in which something arrives."""
+    """Lose all packets of one millisecond, the first in which packets arrive."""
     change = DELAY_LINE % "change"
     sampling = Sampling(net, [Queues("s1-eth2")])
     net.root.run(f"{change} loss 100%")
@@ -109,7 +109,7 @@ def _drops(sampling: Sampling) -> list[int]:
 
 
 def slow_start() -> list[Figure]:
-    """Return the window after each round trip; bursts of acknowledgements are far apart."""
+    """Measure the growth of the window per round trip: bursts of acknowledgements are far apart."""
     flow = Flow("h1", "h2", 0)
     with network(shapes.single(2), sysctls=BUFFERS) as net:
         net.root.run(DELAY_LINE % "add")
@@ -214,7 +214,7 @@ def bbr() -> list[Figure]:
     starts, ends = _begun(data, is_probing), _begun(data, ~is_probing)
     ends = ends[ends > starts[0]]
     times_s = np.asarray(state["time_ns"], dtype=float) / 1e9
-    # Between two probes, when it has found its pace again.
+    # Between two probes, after BBR has returned to its pace.
     quiet = (times_s >= starts[0] + 2) & (times_s < starts[1] - 0.5)
     gains = np.asarray(state["pacing_gain"], dtype=float)
     ups = _begun(state, quiet & (gains > 1.1))
