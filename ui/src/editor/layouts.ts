@@ -80,7 +80,7 @@ function depthsFrom(root: string, graph: Graph): Map<string, number> {
 }
 
 /** Trees side by side: each from its middle downwards, parents centred above their children. Links that
- *  make loops are not looked at. */
+ *  close loops are ignored. */
 function asTree(_: readonly Placed[], graph: Graph): Map<string, Point> {
   const points = new Map<string, Point>();
   let x = 0;
