@@ -9,8 +9,8 @@ let box: HTMLElement | null = null;
 const SLOW_MS = 180;
 export const MIN_ZOOM = 0.1;
 const MAX_FIT_ZOOM = 1.25;
-/** Room for the texts below nodes, and for the zoom buttons: below the drawing, or beside it if there is
- *  little height. */
+/** Space for the texts below nodes and for the zoom buttons, which are below the drawing, or beside it if
+ *  there is little height. */
 const AROUND = { top: "36px", left: "56px", right: "56px", bottom: "76px" } as const;
 const AROUND_LOW = { top: "14px", left: "112px", right: "24px", bottom: "32px" } as const;
 const LOW = 260;
@@ -38,9 +38,9 @@ export function fit(): void {
   fitIn(duration());
 }
 
-/** The canvas has another size than it was. A fitted drawing is fitted again; another one, if some of it is
- *  hidden that was seen, is made small enough, and put back when there is room again for all of it: also for
- *  what has been added meanwhile. */
+/** Adapt to a new size of the canvas. A fitted drawing is fitted again. Another drawing is made smaller if a
+ *  visible part of it would be hidden, and gets its old zoom back once there is enough space for all of it,
+ *  including elements added meanwhile. */
 export function fitAgain(was: Size, hidesSome: boolean): void {
   if (flow === null || box === null) return;
   if (isFitted) return fitIn(0);
