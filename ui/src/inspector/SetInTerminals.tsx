@@ -2,8 +2,8 @@ import { useShallow } from "zustand/react/shallow";
 import { perform } from "../connection";
 import { useRunning } from "../stores/running";
 
-/** What `ip`, `ethtool`, `sysctl` and their like have set at a node in terminals, or at one of its ports,
- *  and a button that takes it over into the drawing. */
+/** Settings that `ip`, `ethtool`, `sysctl` and the like have made in terminals at a node or one of its
+ *  ports, and a button that copies them into the drawing. */
 export function SetInTerminals({ node, port }: { node: string; port?: string }) {
   const settings = useRunning(
     useShallow((state) =>
