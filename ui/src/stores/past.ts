@@ -1,5 +1,5 @@
-/** The canvas as it was at the instant that is shown: links that were changed or unplugged since, and
- *  ports. The stores of the document and of the running network have these as long as it is shown. */
+/** The canvas at the shown instant: ports, and links that were changed or unplugged later. The stores of
+ *  the document and of the running network contain these while that instant is shown. */
 import type { DocumentPush, DrawnLink, LivePort, SessionEvent } from "../protocol";
 import { useBranches } from "./branches";
 import { show, useDocument } from "./document";
@@ -12,9 +12,9 @@ export interface Past {
   ports: Readonly<Record<string, LivePort>>;
 }
 
-/** What differs at an instant of a branch from what is drawn: of each link, the last change before it
- *  counts, and otherwise what the first change after it has replaced. `others` are the events of the
- *  branch that is drawn, if that is another one. */
+/** The differences between an instant of a branch and the drawing. A link's state is that of its last
+ *  change before the instant, or else the one that its first change afterwards replaced. `others` are the
+ *  events of the drawn branch, if that is another one. */
 export function pastAt(events: readonly SessionEvent[], at_ns: number, others: readonly SessionEvent[] = []): Past {
   const links = new Map<string, DrawnLink>();
   const ports = new Map<string, LivePort>();
