@@ -1,8 +1,9 @@
 /**
  * Packets in flight, as the server traces them in slow motion: where each is at an instant.
  *
- * A packet waits in the queue of its port, then moves along the link until it has been received. The instant of arrival is unknown beforehand, so it is predicted from the link's delay and corrected
- * when the server reports it. All times are on the network's clock.
+ * A packet waits in the queue of its port, then moves along the link until it has been
+ * received. The instant of arrival is unknown beforehand, so it is predicted from the link's delay and
+ * corrected when the server reports it. All times are on the network's clock.
  */
 import type { TracedPacket } from "../protocol";
 
