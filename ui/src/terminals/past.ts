@@ -45,8 +45,7 @@ export function isOpenAt({ opened_ns, closed_ns }: RecordedTerminal, at_ns: numb
   return opened_ns <= at_ns && (closed_ns === null || closed_ns > at_ns);
 }
 
-/** What to write to a screen that shows a terminal as at `from_ns` (-1: that is empty), for it to be as
- *  at `at_ns`. */
+/** The output to write so that a screen that shows `from_ns` (-1: an empty one) shows `at_ns`. */
 export function outputBetween({ output }: RecordedTerminal, from_ns: number, at_ns: number): string {
   const chunks = output.filter((chunk) => chunk.at_ns > from_ns && chunk.at_ns <= at_ns);
   let first = chunks.length;
