@@ -156,17 +156,17 @@ function Tools() {
       >
         Find
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own, on the right" onClick={() => void split(false)}>
+      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane on the right" onClick={() => void split(false)}>
         Split
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a pane of its own, below" onClick={() => void split(true)}>
+      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane below" onClick={() => void split(true)}>
         Below
       </button>
       <button
         type="button"
         className="icon-button"
         disabled={tab === null}
-        title="Move this tab to a window of its own above the page"
+        title="Move this tab to a floating window"
         onClick={() => tab !== null && rearrange((state) => floatOff(state, tab, FIRST_FRAME))}
       >
         Float
