@@ -13,7 +13,7 @@ export function NewChart() {
     openChart({ kinds: ["throughput", "queue"], ports: isChosen ? portsOf(ids, ports).map(({ name }) => name) : null, flows: null });
   };
   return (
-    <button type="button" className="icon-button" disabled={!isRunning} title="Open a chart of what is selected beside the terminals" onClick={open}>
+    <button type="button" className="icon-button" disabled={!isRunning} title="Open a chart of the selection beside the terminals" onClick={open}>
       + Chart
     </button>
   );
