@@ -109,7 +109,7 @@ function useClass(): { state: ClassState | null; problem: string; refresh: () =>
     const read = async () => {
       try {
         const response = await fetch("/api/class");
-        if (response.status === 403) throw new Error("this browser has no access any more: open the teacher's link again");
+        if (response.status === 403) throw new Error("this browser no longer has access: open the teacher's link again");
         if (!response.ok) throw new Error(`the server answers ${response.status}`);
         const next = (await response.json()) as ClassState;
         if (!isWanted) return;
