@@ -59,7 +59,7 @@ function Network({ student, onChanged }: { student: StudentRow; onChanged: () =>
   const [isStopping, setIsStopping] = useState(false);
   if (!isRunning(student)) return student.phase === "failed" ? <span className="class-chip class-chip-bad">failed</span> : <Nothing />;
   const stop = async () => {
-    if (!window.confirm(`Stop the network of ${student.name}? What runs in it ends; files are kept.`)) return;
+    if (!window.confirm(`Stop the network of ${student.name}? Its programs end; files are kept.`)) return;
     setIsStopping(true);
     try {
       await fetch(`/api/class/stop/${encodeURIComponent(student.name)}`, { method: "POST" });
