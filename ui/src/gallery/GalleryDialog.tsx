@@ -90,7 +90,7 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
           {cause}
         </p>
       ))}
-      {figure.figure !== "" && <img className="gallery-picture" src={`${address(figure.figure)}?of=${figure.runs}`} alt={`${figure.title}: published points and what was measured here`} />}
+      {figure.figure !== "" && <img className="gallery-picture" src={`${address(figure.figure)}?of=${figure.runs}`} alt={`${figure.title}: published points and measurements here`} />}
       <table className="gallery-predictions">
         <thead>
           <tr>
