@@ -157,7 +157,7 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
         </button>
       )}
       {(page?.steps.length ?? 0) > 1 && (
-        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Begin in the middle: the steps before are performed for you" onClick={() => setIsChoosing(true)}>
+        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Start at a later step: the earlier steps are performed for you" onClick={() => setIsChoosing(true)}>
           Start from step…
         </button>
       )}
