@@ -111,7 +111,7 @@ function LiveClock() {
           {statusText(clock)}
         </span>
         {slowness !== "" && (
-          <span className="clock-slow" title="So many packets take long to compute. Limit the rate of the link, or set its line rate.">
+          <span className="clock-slow" title="This many packets take long to compute. Limit the rate of the link, or set its line rate.">
             {slowness}
           </span>
         )}
