@@ -1,4 +1,4 @@
-"""Steps on the canvas are changes of a topology."""
+"""Test steps on the canvas, which change a topology."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_nodes_are_drawn_in_rows_with_their_links() -> None:
     assert [(link.a.node, link.b.node) for link in topology.links] == [("h1", "s1"), ("h2", "s1")]
 
 
-def test_what_is_drawn_already_stays_as_it_is() -> None:
+def test_nodes_that_are_already_drawn_do_not_change() -> None:
     topology = change_topology(Topology(), "draw", DRAWN)
     assert change_topology(topology, "draw", DRAWN) == topology
     more = change_topology(topology, "draw", {"hosts": ["h3"], "links": [["h3", "s1"]]})
     assert [node.name for node in more.nodes] == ["h1", "h2", "s1", "h3"]
 
 
-def test_an_empty_address_goes_by_the_rule() -> None:
+def test_an_empty_address_restores_the_automatic_one() -> None:
     topology = change_topology(Topology(), "draw", DRAWN)
     topology = change_topology(topology, "properties", {"h1": {"ip": "10.0.0.9/8"}})
     assert ip_of(topology, "h1") == "10.0.0.9/8"
@@ -65,7 +65,7 @@ def test_a_mistake_is_an_error_with_its_name(word: str, argument: object, messag
         change_topology(change_topology(Topology(), "draw", DRAWN), word, argument)
 
 
-def test_what_is_saved_is_what_was_drawn(tmp_path: Path) -> None:
+def test_a_saved_drawing_is_the_drawn_topology(tmp_path: Path) -> None:
     canvas = Canvas(tmp_path / "none.mn")
     for word, argument in (("new", True), ("draw", DRAWN), ("save", "a.mn")):
         canvas.perform(word, argument, lambda name: tmp_path / "folder" / name)

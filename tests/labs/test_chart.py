@@ -1,11 +1,11 @@
-"""The chart of text that plot_q.sh shows."""
+"""Test the text chart that plot_q.sh prints."""
 
 import pytest
 
 from wanlab.labs.scripts.chart import draw, peaks, readable
 
 
-def test_bars_grow_by_eighths_and_a_little_is_not_nothing() -> None:
+def test_bars_grow_by_eighths_and_small_values_are_visible() -> None:
     assert draw([0, 1, 40, 80, 160], seconds=4, width=40, height=2) == [
         "     160 B|    █",
         "         0| ▁▄██",
@@ -17,7 +17,7 @@ def test_an_empty_queue_has_no_bars() -> None:
     assert draw([0, 0], seconds=1, width=40, height=2)[:2] == ["       0 B|", "         0|"]
 
 
-def test_all_that_was_read_is_in_sight_with_its_peaks() -> None:
+def test_all_samples_are_visible_with_their_peaks() -> None:
     assert peaks([0, 9, 1, 2, 3, 4, 5], 3) == [9, 4, 5]
     assert peaks([1, 2], 3) == [1, 2]
     assert peaks([], 3) == []

@@ -1,4 +1,4 @@
-"""The checks tell right from wrong: some cases of the course; `./dev bench course` has all of them."""
+"""Checks distinguish right from wrong work: some cases of `./dev bench course`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_each_variant_has_its_start_and_its_solution() -> None:
         ("ex1: wrong/one-switch", graded(passed=True), False),
     ],
 )
-def test_a_case_is_right_only_if_it_came_out_as_meant(
+def test_a_case_passes_only_with_the_expected_result(
     monkeypatch: pytest.MonkeyPatch, name: str, report: dict[str, Any], is_right: bool
 ) -> None:
     monkeypatch.setattr(unit_run, "grade_work", lambda *_, **__: report)
@@ -80,7 +80,7 @@ def test_a_case_is_right_only_if_it_came_out_as_meant(
 @pytest.mark.machine
 @pytest.mark.costs(4)
 @pytest.mark.parametrize("name", QUICK)
-def test_a_case_of_the_course_comes_out_as_meant(name: str) -> None:
+def test_a_case_of_the_course_has_the_expected_result(name: str) -> None:
     verdict = check_selftest.run_case(CASES[name])
     assert verdict.reasons == ()
     assert verdict.of > 0

@@ -1,4 +1,4 @@
-"""A class: who handed in what, what counts, and the tables, pages and comparisons that come out."""
+"""Test grading a class: submissions, which of them count, tables, pages and comparisons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ student,seed,Identifier,ID,SIS Login ID
 {BEN},8,Participant 42,902,ben
 "{CY}",9,Participant 43,903,=cy()
 """
-# Grades a script by its first word: the points, or something that is no grade.
+# Grades a script by its first word, which is the points or an invalid grade.
 CHECKER = """\
 import json, pathlib, sys, time
 script, seed, log = pathlib.Path(sys.argv[1]).read_text(), int(sys.argv[2]), sys.argv[3]
@@ -96,7 +96,7 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO((folder / "grades" / name).read_text())))
 
 
-def test_everybody_is_graded_with_a_seed_of_their_own(folder: Path) -> None:
+def test_every_student_is_graded_with_their_own_seed(folder: Path) -> None:
     hands_in(folder, ANNA, "4")
     hands_in(folder, CY, "1 fake")
     results = grade(folder)
@@ -129,7 +129,7 @@ def test_moodle_and_canvas_get_their_columns(folder: Path) -> None:
     assert book[3]["SIS Login ID"] == "'=cy()"
 
 
-def test_units_of_the_same_title_have_columns_of_their_own(folder: Path) -> None:
+def test_units_with_the_same_title_have_separate_columns(folder: Path) -> None:
     new_unit.write("slow-link-2", folder / "units")
     hands_in(folder, ANNA, "4")
     hands_in(folder, ANNA, "1", "slow-link-2.sh")
@@ -152,7 +152,7 @@ def test_a_student_gets_hints_and_no_outputs(folder: Path) -> None:
     assert "<script" not in page
 
 
-def test_what_has_not_changed_is_not_graded_again(folder: Path) -> None:
+def test_an_unchanged_submission_is_not_graded_again(folder: Path) -> None:
     hands_in(folder, ANNA, "4")
     hands_in(folder, BEN, "2")
     grade(folder)
@@ -166,7 +166,7 @@ def test_what_has_not_changed_is_not_graded_again(folder: Path) -> None:
         grade(folder, only=["Bem"])
 
 
-def test_what_was_done_before_an_interruption_is_kept(folder: Path) -> None:
+def test_grades_from_before_an_interruption_are_kept(folder: Path) -> None:
     hands_in(folder, ANNA, "4")
     hands_in(folder, BEN, "forever")
 
@@ -182,7 +182,7 @@ def test_what_was_done_before_an_interruption_is_kept(folder: Path) -> None:
     assert graded(folder).count("4 7") == 1
 
 
-def test_what_does_not_end_and_what_cannot_be_graded_is_told(folder: Path) -> None:
+def test_submissions_that_do_not_end_or_cannot_be_graded_are_reported(folder: Path) -> None:
     hands_in(folder, ANNA, "forever")
     hands_in(folder, BEN, "broken")
     (folder / "class" / CY / "slow-link.sh").write_bytes(b"\xff\xfe")
@@ -203,7 +203,7 @@ def test_the_newest_submission_counts_and_late_ones_are_marked(folder: Path) -> 
     assert result["notes"] == ["2 submissions; slow-link.yaml, the newest, counts"]
 
 
-def test_a_folder_as_moodle_exports_it_is_its_students(folder: Path) -> None:
+def test_a_folder_exported_by_moodle_is_read_by_student(folder: Path) -> None:
     (folder / "class" / ANNA).rename(folder / "class" / f"{ANNA}_4711_assignsubmission_file_")
     (folder / "class" / "Dora").mkdir()
     hands_in(folder, f"{ANNA}_4711_assignsubmission_file_", "4")
@@ -234,7 +234,7 @@ def test_a_hand_in_is_graded_and_its_seed_and_digest_are_compared(
         hand_in.read(target)
 
 
-def test_a_draft_has_what_was_typed_and_changed_something(tmp_path: Path) -> None:
+def test_a_draft_has_the_typed_commands_that_changed_something(tmp_path: Path) -> None:
     (tmp_path / hand_in.TRANSCRIPTS).mkdir()
     typed = [
         "0\tclient\t    1  cd ~/NTP_Problems/Problem1/",
@@ -252,7 +252,7 @@ def test_a_draft_has_what_was_typed_and_changed_something(tmp_path: Path) -> Non
     ]
 
 
-def test_a_draft_has_what_was_typed_at_the_prompt(tmp_path: Path) -> None:
+def test_a_draft_has_the_commands_typed_at_the_prompt(tmp_path: Path) -> None:
     folder = tmp_path / hand_in.TRANSCRIPTS
     folder.mkdir()
     for line in ("h1 ping h2", "h1 sysctl -w a=1", "sh tc qdisc add dev s1-eth2 root sfq", "exit"):
@@ -297,7 +297,7 @@ def test_equal_submissions_are_named_together() -> None:
 
 
 def session_file(path: Path, typed: str) -> bytes:
-    """Write a session in which a line is typed; each has an id of its own."""
+    """Write a session with its own id in which a line is typed."""
     recorder = SessionRecorder(path)
     header = {"format": 1, "id": str(path), "python": "python", "files_left_out": ""}
     recorder.write({"session": header})
@@ -306,7 +306,7 @@ def session_file(path: Path, typed: str) -> bytes:
     return path.read_bytes()
 
 
-def test_sessions_that_are_the_same_are_found_whatever_the_scripts_are(folder: Path) -> None:
+def test_equal_sessions_are_found_even_with_different_scripts(folder: Path) -> None:
     unit = catalog.find("slow-link", folder / "units")
     for name, typed in ((ANNA, "tc qdisc"), (BEN, "tc qdisc"), (CY, "ip link")):
         home = folder / "homes" / name.replace(" ", "-").strip("<>")
@@ -341,7 +341,7 @@ def test_a_copied_session_file_is_named() -> None:
         ("student,seed\nAda,\n", "line 2 (seed): Ada has no seed"),
     ],
 )
-def test_a_list_of_students_that_is_wrong_is_told(
+def test_an_invalid_list_of_students_is_reported(
     tmp_path: Path, content: str, message: str
 ) -> None:
     (tmp_path / "seeds.csv").write_text(content)
@@ -350,7 +350,7 @@ def test_a_list_of_students_that_is_wrong_is_told(
     assert message in str(error.value)
 
 
-def test_a_new_unit_names_what_is_wrong_in_it(tmp_path: Path) -> None:
+def test_mistakes_in_a_new_unit_are_reported(tmp_path: Path) -> None:
     path = new_unit.write("slow-link", tmp_path) / "lab.yaml"
     unit = catalog.find("slow-link", tmp_path)
     assert (unit.name, len(unit.check)) == ("slow-link", 2)
@@ -366,7 +366,7 @@ def test_a_new_unit_names_what_is_wrong_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.machine
-def test_a_new_unit_works_as_it_is(tmp_path: Path) -> None:
+def test_a_new_unit_works_unchanged(tmp_path: Path) -> None:
     from wanlab.labs import check_selftest
 
     new_unit.write("slow-link", tmp_path)

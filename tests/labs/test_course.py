@@ -1,4 +1,4 @@
-"""The course's own units: each can be read, and what it names is there."""
+"""The course's units can be read, and all that they refer to exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unit(request: pytest.FixtureRequest) -> Unit:
     return catalog.find(request.param)
 
 
-def test_there_are_units() -> None:
+def test_the_course_has_units() -> None:
     assert NAMES
 
 
@@ -33,9 +33,9 @@ def test_every_number_of_a_step_occurs_once_in_order(unit: Unit) -> None:
     assert [step.n for step in unit.steps] == list(range(1, len(unit.steps) + 1))
 
 
-def test_the_topology_can_be_loaded_and_has_what_is_typed_into(unit: Unit) -> None:
+def test_the_topology_can_be_loaded_and_has_all_nodes_with_terminals(unit: Unit) -> None:
     topology = load(unit.topology)
-    if not topology.nodes:  # it is the student who draws it
+    if not topology.nodes:  # the student draws the topology
         assert unit.kind == "exercise"
         return
     known = {node.name for node in topology.nodes} | {CLIENT, MININET, GUI}
@@ -44,7 +44,7 @@ def test_the_topology_can_be_loaded_and_has_what_is_typed_into(unit: Unit) -> No
     assert {end for c in unit.check for f in c.flows for end in (f.server, f.client)} <= known
 
 
-def test_a_topology_opened_by_itself_has_the_wire_of_its_unit(unit: Unit) -> None:
+def test_a_topology_file_asks_for_the_wire_of_its_unit(unit: Unit) -> None:
     assert draw(load(unit.topology))["preferences"]["wire"] == unit.wire
 
 
@@ -58,7 +58,7 @@ def test_a_number_of_the_manuals_says_where_its_band_comes_from(unit: Unit) -> N
     assert [one.what for one in expected if not one.why] == []
 
 
-def test_exercises_have_solutions_and_wrong_ones_that_can_be_read(unit: Unit) -> None:
+def test_solutions_and_wrong_solutions_of_exercises_can_be_read(unit: Unit) -> None:
     if unit.kind not in SOLVED:
         return
     solutions = sorted(unit.folder.glob("solution*.yaml"))
@@ -78,13 +78,13 @@ def test_a_unit_with_variants_solves_each(unit: Unit) -> None:
         assert unit.variant(number) == number
 
 
-def test_no_two_units_put_different_files_under_one_name() -> None:
+def test_units_do_not_install_different_files_under_one_name() -> None:
     files = [(name, path) for n in NAMES for name, path in student_files.files_of(catalog.find(n))]
     counts = Counter(name for name, _ in files)
     assert [name for name, count in counts.items() if count > 1] == []
 
 
-def test_the_manuals_folders_are_furnished_and_what_a_student_changed_stays(
+def test_the_manuals_folders_are_installed_and_a_students_changes_are_kept(
     unit: Unit, tmp_path: Path
 ) -> None:
     student_files.install(tmp_path, [unit])

@@ -1,4 +1,4 @@
-"""A unit with many seeds: quantiles, and where the manual's number lies."""
+"""Test runs of a unit with many seeds: quantiles, and the place of the manual's number."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_number_has_its_median_and_its_central_range() -> None:
     assert number.values == tuple(values)
 
 
-def test_a_band_that_only_a_tail_reaches_does_not_include_the_manual() -> None:
+def test_a_band_that_only_outliers_reach_does_not_include_the_manual() -> None:
     reports = [report(figure(20.0)) for _ in range(79)] + [report(figure(9.5))]
     (number,) = distributions(reports)
     assert number.share_in_band == 1 / 80
@@ -64,7 +64,7 @@ def test_a_band_without_an_end_reaches_to_infinity() -> None:
     assert (number.share_in_band, number.includes_manual) == (1.0, True)
 
 
-def test_texts_and_numbers_that_were_not_taken_are_left_out() -> None:
+def test_texts_and_missing_numbers_are_left_out() -> None:
     reports = [
         report(figure(1.0, what='says "net"'), figure(9.5)),
         report(figure(1.0, what='says "net"'), figure(None)),
@@ -84,7 +84,7 @@ def test_texts_and_numbers_that_were_not_taken_are_left_out() -> None:
         ("9.5 (icmp_seq 3, 6 are missing)", (9.4, 9.6), "within", 0.5),
         ("not given", (9.6, 9.7, 9.8), "band only", None),
         ("9.5", (11.0, 12.0), "outside", 0.0),
-        ("9,500", (11.0, 12.0), "outside", None),  # in another unit than the band
+        ("9,500", (11.0, 12.0), "outside", None),  # in another unit of measurement than the band
     ],
 )
 def test_the_manuals_number_has_a_place_among_the_seeds(

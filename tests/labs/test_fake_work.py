@@ -1,6 +1,6 @@
-"""Work that fakes its grade: what it gets, and that the network is measured all the same.
+"""Submissions that fake results get no points, because the network itself is measured.
 
-The unit's bottleneck is to have 100 Mbit/s and has 10. Each fake leaves it so.
+The unit's bottleneck should have 100 Mbit/s and has 10. No fake changes that.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def graded(unit: Unit, folder: Path, work: str, name: str = "work.sh") -> GradeR
     return unit_run.grade_work(unit, script, seed=1, clock="virtual", say=lambda line: None)
 
 
-def test_honest_work_gets_all_points(unit: Unit, tmp_path: Path) -> None:
+def test_an_honest_submission_gets_all_points(unit: Unit, tmp_path: Path) -> None:
     report = graded(unit, tmp_path, CURE)
     assert (report["points"], report["of"]) == (9, 9), report["checks"]
     assert report["changed_programs"] == []
@@ -179,7 +179,7 @@ def test_honest_work_gets_all_points(unit: Unit, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fake", FAKES)
-def test_a_fake_gets_no_points_and_shows(unit: Unit, tmp_path: Path, fake: str) -> None:
+def test_a_fake_gets_no_points_and_is_reported(unit: Unit, tmp_path: Path, fake: str) -> None:
     report = graded(unit, tmp_path, FAKES[fake])
     assert report["points"] == 0, [(c["what"], c["value"], c["reason"]) for c in report["checks"]]
     assert set(report["changed_programs"]) >= CHANGES.get(fake, set())
@@ -187,7 +187,7 @@ def test_a_fake_gets_no_points_and_shows(unit: Unit, tmp_path: Path, fake: str) 
     assert ("did not pass s1-eth2" in reason) == (fake == "network beside the network")
 
 
-def test_the_cure_beside_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Path) -> None:
+def test_a_solution_with_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Path) -> None:
     report = graded(unit, tmp_path, f"{WRAPPER}cp /tmp/fake/iperf3 /usr/local/sbin/\n{CURE}\n")
     assert report["points"] == 9
     assert report["checks"][0]["value"] != 95
@@ -209,7 +209,9 @@ def test_a_measurement_with_a_limit_at_the_wrong_port_is_ended_early(
     assert graded(unit, tmp_path, CURE)["points"] == 9
 
 
-def test_a_submission_cannot_read_what_is_beside_it(unit: Unit, tmp_path: Path) -> None:
+def test_a_submission_cannot_read_files_of_the_class_or_the_unit(
+    unit: Unit, tmp_path: Path
+) -> None:
     secret = "the word of this term"
     for name in ("grades.csv", "seeds.csv"):
         (tmp_path / name).write_text(secret)

@@ -1,4 +1,4 @@
-"""Checks of one network: what is measured, and how often."""
+"""Test the checks of one network: what is measured, and how often."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEST = "[  5]   0.00-10.00  sec   117 MBytes  {} Mbits/sec                  rece
 
 @dataclass
 class Process:
-    """Has ended as soon as it is waited for."""
+    """Stands in for a process that ends as soon as it is waited for."""
 
     output: str
     stderr: str = ""
@@ -28,7 +28,7 @@ class Process:
 
 @dataclass
 class Nodes:
-    """A network whose flows all reach the same; it counts them."""
+    """Stands in for a network: every flow has the same throughput, and flows are counted."""
 
     mbps: float
     clients: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ def marks(nodes: Nodes, *checks: Check) -> list[grade.Mark]:
 
 @dataclass
 class Unlimited(Nodes):
-    """A network whose links have no rate; `qdiscs` is what tc prints in each node."""
+    """Stands in for a network without link rates; `qdiscs` is what tc prints in each node."""
 
     qdiscs: str = ""
     line_rate: str = "0"
@@ -84,14 +84,14 @@ class Unlimited(Nodes):
         return Process(self.qdiscs)
 
 
-def test_a_flow_that_would_not_end_is_not_measured() -> None:
+def test_a_flow_of_bytes_over_links_without_a_rate_is_not_measured() -> None:
     nodes = Unlimited(48, qdiscs="qdisc netem 1: dev s1-eth1 root limit 1000 delay 20ms\n")
     (mark,) = marks(nodes, SUM)
     assert (mark.is_passed, mark.reason) == (False, grade.ENDLESS)
     assert nodes.clients == []
 
 
-def test_a_flow_ends_where_a_rate_is_limited_or_on_the_real_clock() -> None:
+def test_a_flow_of_bytes_is_measured_with_a_rate_limit_or_on_the_real_clock() -> None:
     for nodes in (Unlimited(48, qdiscs="qdisc tbf 2: rate 1Gbit"), Unlimited(48, clock="real")):
         assert [mark.is_passed for mark in marks(nodes, SUM)] == [True]
 
@@ -104,7 +104,7 @@ def test_checks_of_the_same_flows_share_one_measurement() -> None:
     assert len(nodes.clients) == 3
 
 
-def test_a_check_that_is_missed_has_its_hint_and_no_points() -> None:
+def test_a_failed_check_has_its_hint_and_no_points() -> None:
     mark = marks(Nodes(40), SUM)[0].report()
     assert (mark["passed"], mark["points"], mark["of"], mark["hint"]) == (False, 0, 2, "look")
     assert (mark["value_text"], mark["band"]) == ("80 Mbit/s", "90 Mbit/s or more")

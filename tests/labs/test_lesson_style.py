@@ -1,4 +1,4 @@
-"""The house style of the course's lessons (docs/units.md): what of it a machine can check."""
+"""Check the rules for lessons in docs/units.md, as far as a program can."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FENCE = re.compile(r"^[ >]*```")
 CONSOLE = re.compile(r"^[ >]*```console\n(.*?)^[ >]*```", re.DOTALL | re.MULTILINE)
 PROMPT = re.compile(r"^(?:(mininet)>|(\w*)\$) (.+)$")
 FLOW = re.compile(r"\biperf3 .*-c ")
-# What only one program prints, and that program.
+# Output that only one program prints, and that program.
 PRINTED_BY = {
     r"bits/sec": "iperf3 -c",
     r"icmp_seq=|packets transmitted": "ping",
@@ -41,7 +41,7 @@ PRINTED_BY = {
     r"mtu \d+": "ifconfig",
 }
 CODE = re.compile(r"`([^`]+)`")
-# Programs whose arguments are names: of files, units, modules.
+# Programs whose arguments are names of files, units or modules.
 NAMES_FOLLOW = {
     *("cd", "mkdir", "cat", "xdg-open", "plot_iperf.sh", "fairness.sh", "featherpad", "egrep"),
     *("wanlab", "modprobe"),
@@ -94,7 +94,7 @@ def typed(text: str) -> Iterator[tuple[str, str]]:
 
 
 def words_of(place: str, line: str) -> Iterator[str]:
-    """Yield the words of a command that a beginner has to be told: programs, options, keywords."""
+    """Yield the words of a command that a beginner needs explained: programs, options, keywords."""
     if place == "mininet":
         first = line.split()[0]
         if not re.fullmatch(r"h\d", first):
@@ -141,7 +141,7 @@ def test_the_sections_are_the_same_in_the_same_order(unit: Unit) -> None:
     assert list(parts(text, 2)) == SECTIONS[unit.kind]
 
 
-def test_the_terminals_way_comes_first_and_names_its_windows(unit: Unit) -> None:
+def test_working_in_a_terminal_comes_first_and_its_windows_are_named(unit: Unit) -> None:
     sections = parts(text_of(unit.name), 2)
     start = sections["Steps" if unit.kind == "lab" else "Start"]
     assert next(typed(start)) == ("", f"wanlab lab start {unit.name}")
@@ -187,7 +187,7 @@ def test_reminders_lead_to_the_earlier_unit_that_explains_the_command(unit: Unit
 
 
 def test_the_duration_of_each_test_is_given(unit: Unit) -> None:
-    """In its section, for the flows that run for a time that their command gives."""
+    """A section names the duration of each flow whose command has one."""
     sections = parts(text_of(unit.name), 2)
     where = parts(sections["Steps"], 3) if unit.kind == "lab" else {"Tasks": sections["Tasks"]}
     for title, body in where.items():

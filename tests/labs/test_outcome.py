@@ -1,4 +1,4 @@
-"""On the real clock a number that this computer has a part in is no failure; a fact is."""
+"""On the real clock, a missed number that depends on the computer is not a failure; others are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ rtt min/avg/max/mdev = 1.0/2.0/3.0/0.5 ms
         ("real", "jain", 1, OPEN),
     ],
 )
-def test_a_missed_band_counts(clock: str, metric: str, most: float, status: str) -> None:
+def test_a_missed_band_is_a_failure_unless_the_computer_explains_it(
+    clock: str, metric: str, most: float, status: str
+) -> None:
     expected = Expectation("it", metric, "3", band=Band(at_most=most), why="set before")
     outcome = Outcome(Step(1, "", ("h1",), expect=(expected,)), clock=clock)
     outcome.compare(StepOutput(PING), {})

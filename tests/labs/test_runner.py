@@ -1,4 +1,4 @@
-"""A small unit of our own, in a machine: its steps, its report, its grades."""
+"""Run a small unit in a machine: its steps, its report, its grades."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_work_is_graded(unit: Unit, tmp_path: Path) -> None:
     assert points(wrong, "work.yaml") == (2, ["look at the delay", "look at tcp_rmem"])
 
 
-def test_a_terminal_survives_whatever_is_typed(unit: Unit, tmp_path: Path) -> None:
+def test_a_terminal_works_whatever_is_typed(unit: Unit, tmp_path: Path) -> None:
     outcomes = perform(
         unit,
         tmp_path / "home",
@@ -190,7 +190,7 @@ def test_a_terminal_survives_whatever_is_typed(unit: Unit, tmp_path: Path) -> No
     assert outcomes[4].seconds == pytest.approx(1, abs=1e-3)
 
 
-def test_a_busy_terminal_takes_nothing(unit: Unit, tmp_path: Path) -> None:
+def test_a_busy_terminal_accepts_no_commands(unit: Unit, tmp_path: Path) -> None:
     outcomes = perform(
         unit,
         tmp_path / "home",
@@ -204,10 +204,10 @@ def test_a_busy_terminal_takes_nothing(unit: Unit, tmp_path: Path) -> None:
     assert 99 < outcomes[2].seconds < 101
 
 
-def test_a_server_that_ends_by_itself_leaves_its_terminal_for_the_next(
+def test_the_terminal_of_a_server_that_ended_by_itself_can_be_used_again(
     unit: Unit, tmp_path: Path
 ) -> None:
-    """It ends when its client's last packet arrives: later than the client."""
+    """It ends when its client's last packet arrives, which is after the client has ended."""
     outcomes = perform(
         unit,
         tmp_path / "home",
@@ -220,14 +220,14 @@ def test_a_server_that_ends_by_itself_leaves_its_terminal_for_the_next(
     assert [outcome.problems for outcome in outcomes] == [[]] * 5
 
 
-def test_each_step_shows_what_was_printed_in_its_time(unit: Unit, tmp_path: Path) -> None:
+def test_each_step_shows_the_output_printed_during_it(unit: Unit, tmp_path: Path) -> None:
     outcomes = perform(
         unit,
         tmp_path / "home",
         typed(1, "h1", "echo begun; sleep 5; echo ended", starts="slow"),
         typed(2, "h2", "sleep 2"),
         Step(3, "", ("h1",), ends="slow"),
-        # One that nobody stops, as `iperf3 -s -1`.
+        # This one ends by itself, like `iperf3 -s -1`.
         typed(4, "h1", "echo once; sleep 1; echo enough", starts="once"),
         typed(5, "h2", "sleep 2"),
         typed(6, "h1", "echo next"),
@@ -237,7 +237,7 @@ def test_each_step_shows_what_was_printed_in_its_time(unit: Unit, tmp_path: Path
     assert said == [["begun"], [], ["ended"], ["once", "enough"], [], ["next"]]
 
 
-def test_a_step_that_does_not_end_is_given_up_and_named(unit: Unit, tmp_path: Path) -> None:
+def test_a_step_that_does_not_end_is_stopped_and_reported(unit: Unit, tmp_path: Path) -> None:
     outcomes = perform(
         unit, tmp_path / "home", typed(1, "h1", "sleep 1000000"), typed(2, "h1", "echo alive")
     )

@@ -1,4 +1,4 @@
-"""The course's own programs, on files that iperf3 has really written (tests/golden/counters)."""
+"""Test the course's programs with captured files of iperf3 (tests/golden/counters)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a user sees of a program."""
+    """The visible result of a program."""
 
     status: object
     output: str
@@ -47,7 +47,7 @@ Call = Callable[..., Ended]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls a program as the files in machine/programs do."""
+    """Return a function that calls a program as the files in machine/programs do."""
 
     def run(module: ModuleType, *arguments: str) -> Ended:
         monkeypatch.setattr(sys, "argv", ["program", *arguments])
@@ -62,7 +62,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 # -- plot_iperf.sh ----------------------------------------------------------------------------------
 
 
-def test_a_run_of_tcp_leaves_all_figures_of_the_course_and_the_numbers(
+def test_all_figures_and_numbers_of_a_tcp_run_are_written(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert plot_iperf.main([str(COUNTERS / "iperf3_tcp.json")]) == 0
@@ -89,25 +89,27 @@ def test_every_stream_has_its_file_of_numbers(folder: Path) -> None:
     assert len(streams) > 1
 
 
-def test_what_udp_does_not_have_is_not_drawn_and_said(
+def test_figures_that_udp_lacks_are_left_out_with_a_message(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_tcp_streams.json")])
     capsys.readouterr()
     plot_iperf.main([str(COUNTERS / "iperf3_udp.json")])
-    # Neither figures nor numbers of the run before are left.
+    # No figures or numbers of the previous run are left.
     assert files(folder / "results") == {"throughput.pdf", "bytes.pdf", "1.dat"}
     assert capsys.readouterr().out.splitlines()[1] == (
         "plot_iperf.sh: not drawn: cwnd, retransmits, RTT, RTT_Var, MTU (UDP does not have them)"
     )
 
 
-def test_what_only_the_sender_knows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_that_only_the_sender_has_are_left_out_with_a_message(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_tcp_reverse.json")])
     assert "only the sender knows them, and this side received" in capsys.readouterr().out
 
 
-def test_a_run_that_was_interrupted_is_drawn_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_run_is_drawn_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_interrupted.json")])
     assert "the run ended before its time: interrupt" in capsys.readouterr().out
 
@@ -117,7 +119,7 @@ def test_both_directions_are_drawn(folder: Path) -> None:
     assert set(OF_TCP) <= files(folder / "results")
 
 
-def test_files_of_the_users_own_stay(folder: Path) -> None:
+def test_other_files_of_the_user_are_kept(folder: Path) -> None:
     (folder / "results").mkdir()
     (folder / "results" / "notes.dat").write_text("mine")
     plot_iperf.main([str(COUNTERS / "iperf3_udp.json")])
@@ -139,7 +141,7 @@ WHOLE = (COUNTERS / "iperf3_tcp.json").read_bytes()
     ],
 )
 @pytest.mark.parametrize(("program", "name"), [(plot_iperf, "plot_iperf"), (fairness, "fairness")])
-def test_a_file_that_is_no_run_is_told_in_one_line(
+def test_a_file_that_is_no_run_is_refused_in_one_line(
     folder: Path, call: Call, program: ModuleType, name: str, content: bytes, said: str
 ) -> None:
     (folder / "out.json").write_bytes(content)
@@ -151,13 +153,13 @@ def test_a_file_that_is_no_run_is_told_in_one_line(
     assert files(folder) == {"out.json"}
 
 
-def test_a_missing_file_is_told_with_those_that_are_there(folder: Path, call: Call) -> None:
+def test_the_error_for_a_missing_file_lists_the_existing_ones(folder: Path, call: Call) -> None:
     (folder / "out.json").touch()
     ended = call(plot_iperf, "our.json")
     assert ended.errors == "plot_iperf.sh: our.json: there is no such file (there is out.json)\n"
 
 
-def test_a_wrong_call_is_told_with_the_right_one(call: Call) -> None:
+def test_the_error_for_a_wrong_call_shows_the_usage(call: Call) -> None:
     assert call(plot_iperf).status == 2
     assert call(plot_iperf, "a", "b").errors.startswith("plot_iperf.sh: takes one file\nusage: ")
     assert call(plot_iperf, "--help").output.startswith("usage: plot_iperf.sh FILE.json\n")
@@ -182,7 +184,9 @@ def test_the_index_is_cut_after_five_decimals_without_a_zero_before_them(
     assert as_bc(index([Fraction(rate) for rate in rates])) == printed
 
 
-def test_the_index_of_a_run_is_that_of_its_streams(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_index_of_a_run_is_calculated_from_its_streams(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     one, several = (str(COUNTERS / f"iperf3_tcp{name}.json") for name in ("", "_streams"))
     fairness.main([one])
     fairness.main([one, one])

@@ -1,4 +1,4 @@
-"""The course's programs where they are used: in terminals of a machine, on the PATH."""
+"""Test the course's programs in terminals of a machine, where they are on the PATH."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def rows_of(path: Path) -> list[dict[str, float]]:
 
 @pytest.fixture
 def network(start: Start) -> Network:
-    """50 Mbit/s and 10 ms before h2, with iperf3 listening there."""
+    """Start a network with 50 Mbit/s and 10 ms before h2, where iperf3 listens."""
     net = start(shapes.dumbbell(pairs=1, rate="50Mbps", delay="10ms"), wire="gso")
     net["h2"].start("iperf3 -s")
     net.run_for("100ms")
     return net
 
 
-def test_the_manuals_line_leaves_the_figures_in_the_working_folder(
+def test_the_manuals_command_writes_the_figures_to_the_working_folder(
     network: Network, tmp_path: Path
 ) -> None:
     network["h1"].run("mkdir 1_BDP && cd 1_BDP && iperf3 -c h2 -t 2 -P 2 -J > out.json")
@@ -42,15 +42,17 @@ def test_the_manuals_line_leaves_the_figures_in_the_working_folder(
         *("MTU.pdf", "bytes.pdf", "1.dat", "2.dat"),
     }
     assert len(rows_of(results / "1.dat")) == 2
-    # Again, into the folder that is there.
+    # Again, into the existing folder.
     again = network["h1"].run("cd 1_BDP; plot_iperf.sh out.json && fairness.sh out.json")
-    # Two streams share somehow: between one half and one.
+    # Two streams share the link somehow, so the index is between one half and one.
     assert 0.5 < float(again.output.splitlines()[-1]) <= 1
     opened = network["h1"].run("cd 1_BDP/results; xdg-open throughput.pdf")
     assert str(results / "throughput.pdf") in opened.output
 
 
-def test_the_queue_is_the_shapers_and_not_the_delay_lines(network: Network, tmp_path: Path) -> None:
+def test_the_queue_of_the_shaper_is_shown_without_the_delay_line(
+    network: Network, tmp_path: Path
+) -> None:
     network["h1"].start("iperf3 -c h2 -t 4")
     watching = network.root.run(f"sudo plot_q.sh {PORT} -t 3")
     assert watching.output.splitlines() == [
@@ -61,14 +63,12 @@ def test_the_queue_is_the_shapers_and_not_the_delay_lines(network: Network, tmp_
     rows = rows_of(tmp_path / f"queue_{PORT}.dat")
     assert [round(row["time_s"], 2) for row in rows] == [n / 10 for n in range(31)]
     shown = network.root.run(f"tc -s -j qdisc show dev {PORT}").output
-    assert '"netem"' in shown  # so there is a delay line, and what is in it does not count
+    assert '"netem"' in shown  # there is a delay line, and the packets in it do not count
     assert max(row["backlog_bytes"] for row in rows) > 100_000
     assert (tmp_path / f"queue_{PORT}.pdf").read_bytes()[:5] == b"%PDF-"
 
 
-def test_a_key_stops_it_and_the_next_run_has_files_of_its_own(
-    network: Network, tmp_path: Path
-) -> None:
+def test_a_key_stops_it_and_the_next_run_writes_new_files(network: Network, tmp_path: Path) -> None:
     for _ in range(2):
         watching = network.root.start(f"plot_q.sh {PORT}", terminal=(24, 80))
         network.run_for("2s")
@@ -89,7 +89,7 @@ def test_without_a_terminal_an_interrupt_stops_it(network: Network, tmp_path: Pa
     assert watching.finish("10s").output.startswith("h1-eth0 (pfifo_fast): 5 readings in 2.0 s")
 
 
-def test_what_cannot_be_done_is_told_with_what_can(network: Network) -> None:
+def test_errors_list_the_valid_choices(network: Network) -> None:
     run = network.root.run
     ran = run("plot_q.sh s1-eth22", check=False)
     assert (ran.status, ran.stderr) == (
@@ -110,7 +110,7 @@ def test_what_cannot_be_done_is_told_with_what_can(network: Network) -> None:
     )
 
 
-def test_the_editor_is_the_users(network: Network) -> None:
+def test_the_users_editor_is_started(network: Network) -> None:
     ran = network.root.start(
         "featherpad /etc/sysctl.conf", terminal=(24, 80), environment={"EDITOR": "echo edits"}
     ).finish()

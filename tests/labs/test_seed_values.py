@@ -1,4 +1,4 @@
-"""What seeds draw: every student's network is different, and no script fits all of them."""
+"""Test the values drawn from seeds: networks of students differ, and no script solves all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def commands(name: str, seed: int) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", DRAWING)
-def test_the_solution_of_one_seed_is_that_of_few_others(name: str) -> None:
+def test_few_seeds_share_a_solution(name: str) -> None:
     solutions = [commands(name, seed) for seed in SEEDS]
     assert all(solutions)
     most = max(solutions.count(solution) for solution in solutions)
@@ -59,7 +59,7 @@ def test_the_solution_of_one_seed_is_that_of_few_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWING)
-def test_what_was_promised_differs_from_seed_to_seed(name: str) -> None:
+def test_the_promised_values_differ_from_seed_to_seed(name: str) -> None:
     units = [unit_file.for_seed(catalog.find(name), seed) for seed in SEEDS]
     promised = [tuple((c.what, c.band) for c in unit.check if c.is_guard) for unit in units]
     assert max(promised.count(one) for one in promised) <= len(SEEDS) // 4
@@ -93,7 +93,7 @@ def test_values_fill_texts_and_numbers(tmp_path: Path) -> None:
         ("[100, 200, 400]", "[]", "line 6 (draw.rate): there is nothing to draw"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_with_its_line(
+def test_an_invalid_drawing_rule_is_reported_with_its_line(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     with pytest.raises(UnitError) as error:
@@ -103,7 +103,7 @@ def test_what_cannot_be_drawn_is_told_with_its_line(
     assert what.replace(".*", "") in str(error.value)
 
 
-def test_only_numbers_are_calculated() -> None:
+def test_expressions_contain_only_numbers() -> None:
     values: seed_values.Values = {"a": 3, "b": "text"}
     assert seed_values.calculate("-(a + 1) * 2 / 4", values) == -2
     for expression in ("b", "a ** 9", "__import__('os')", "a.real", "1 / 0", ""):

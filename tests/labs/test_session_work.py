@@ -1,6 +1,6 @@
-"""Hand-ins by session: what was typed is performed again, and nothing that a session says counts.
+"""Submitted sessions are graded by performing their input again; their recorded output is ignored.
 
-The unit's bottleneck is to have 100 Mbit/s and has 10.
+The unit's bottleneck should have 100 Mbit/s and has 10.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def edited(content: bytes, before: str, after: str) -> bytes:
     return text
 
 
-def test_an_honest_session_earns_its_points_and_a_cut_one_those_of_what_is_left(
+def test_an_honest_session_gets_its_points_and_a_truncated_one_those_of_its_rest(
     unit: Unit, tmp_path: Path
 ) -> None:
     content = session_of(unit, tmp_path / "home", f"echo begin\n{CURE}echo done\n")
@@ -135,7 +135,7 @@ def test_an_honest_session_earns_its_points_and_a_cut_one_those_of_what_is_left(
     ],
     ids=["in the working folder", "in PATH", "bind mount"],
 )
-def test_a_faked_program_earns_nothing_and_is_named(
+def test_a_faked_program_gets_no_points_and_is_named(
     unit: Unit, tmp_path: Path, typed: str, changed: str
 ) -> None:
     report = graded(unit, session_of(unit, tmp_path / "home", typed))
@@ -144,11 +144,11 @@ def test_a_faked_program_earns_nothing_and_is_named(
     assert not any("wanlab-check" in path for path in report["changed_programs"])
 
 
-def test_what_a_session_says_of_itself_earns_nothing(unit: Unit, tmp_path: Path) -> None:
+def test_forged_content_of_a_session_gets_no_points(unit: Unit, tmp_path: Path) -> None:
     (home := tmp_path / "home").mkdir()
     (home / "result.json").write_text(RESULT)
     content = session_of(unit, home, "echo all is as it was\n")
-    # Its output, the network's set-up and the working folder are changed, with right checksums.
+    # The output, the network's set-up and the working folder are forged, with correct checksums.
     forged = edited(content, "all is as it was", "passed 5 of 5 points")
     forged = edited(forged, '"seed": 1,', '"seed": 2,')
     forged = edited(forged, '"line_rate_bps": ', '"line_rate_bps": 1')

@@ -1,4 +1,4 @@
-"""Many units in one table: sums, what is skipped, every number beside the manual's."""
+"""Test the table of many units: sums, skipped steps, each number beside the manual's."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
     assert lines[-1].split()[0] == "total"
 
 
-def test_the_page_on_the_course_tells_numbers_reasons_and_what_was_skipped() -> None:
+def test_the_page_on_the_course_lists_numbers_reasons_and_skipped_steps() -> None:
     text = course_page.page(ROWS, {"6": SIX}, "Said.", {}, {"6": "It is typical."})
     assert "Conditions: Said." in " ".join(text.split())
     assert "3 of 4 steps were performed" in text
@@ -110,7 +110,7 @@ def test_the_page_on_the_course_says_where_the_manual_lies_among_many_seeds() ->
     assert "| explained | 20.25 to 29.75: outside, at 0% |" in text
 
 
-def test_html_leads_to_the_reports() -> None:
+def test_the_html_page_links_to_the_reports() -> None:
     page = summary.page(ROWS, "The course")
     assert '<a href="lab06-seed1/report.html">Lab 6: One</a>' in page
     assert "there is no machine" in page

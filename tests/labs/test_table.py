@@ -1,4 +1,4 @@
-"""Figures, their bands and the table that shows them."""
+"""Test figures, their bands, and the table that shows them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wanlab.labs.unit import Band
         (4.8765, "4.877"),
     ],
 )
-def test_numbers_are_for_people(number: float, text: str) -> None:
+def test_numbers_are_rounded_for_people(number: float, text: str) -> None:
     assert readable(number) == text
 
 
@@ -118,7 +118,7 @@ def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
     }
 
 
-def test_the_table_in_full() -> None:
+def test_a_table_is_printed_completely() -> None:
     text = table.text(
         report(
             step(figure("queue peak"), figure('says "64 bytes"')),

@@ -1,4 +1,4 @@
-"""lab.yaml is read with all its problems at once."""
+"""Test reading lab.yaml; all problems are reported at once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_unit_is_read(tmp_path: Path) -> None:
     assert (unit.check[0].points, unit.check[0].terminal) == (2, "client")
 
 
-def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None:
+def test_all_problems_are_reported_at_once_with_their_places(tmp_path: Path) -> None:
     text = GOOD.replace("kind: lab", "kind: labour").replace("for: 1500ms", "four: 1500ms")
     text = text.replace("at_least: 800", "atleast: 800").replace("stops: server", "stops: serwer")
     text = text.replace("netem.loss_percent", "netem.loss")
@@ -89,7 +89,7 @@ def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path) -> None
         (", hint: look", "", '(check[0].hint): "hint" is missing'),
     ],
 )
-def test_a_mistake_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_a_mistake_is_reported(tmp_path: Path, before: str, after: str, told: str) -> None:
     assert before in GOOD
     assert any(told in line for line in problems(tmp_path, GOOD.replace(before, after)))
 
@@ -101,7 +101,7 @@ def test_an_empty_solution_is_called_empty(tmp_path: Path, text: str) -> None:
         unit_file.read_work(tmp_path / "ex1.yaml", is_trusted=False)
 
 
-def test_a_solution_may_be_a_list_or_say_more(tmp_path: Path) -> None:
+def test_a_solution_may_be_a_list_or_have_fields(tmp_path: Path) -> None:
     file = tmp_path / "solution.yaml"
     file.write_text("- {where: client, type: ls}\n- {hint: the buffer}\n")
     work = unit_file.read_work(file)
@@ -111,7 +111,7 @@ def test_a_solution_may_be_a_list_or_say_more(tmp_path: Path) -> None:
     assert (work.what, work.variant, work.hints) == ("too little", 3, ("a", "b"))
 
 
-def test_what_is_not_yaml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_invalid_yaml_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text("number: 1\nkind: [\n")
     with pytest.raises(Exception, match="line 3, column 1: this is not YAML"):
         unit_file.read(tmp_path)

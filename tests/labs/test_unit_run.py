@@ -1,4 +1,4 @@
-"""The folder of a run, with a unit that is made for these tests: one flow of half a second."""
+"""Test the folder of a run, with a unit made for these tests: one flow of half a second."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def run(
 
 
 def content(folder: Path) -> dict[str, str]:
-    """Return hashes of all files, by their paths."""
+    """Return the hashes of all files by path."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -88,7 +88,7 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_run_leaves_one_folder_with_everything(unit: Unit, results: Path) -> None:
+def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> None:
     report = run(unit, results)
     folder = results / "lab99-seed1"
     assert [path.name for path in results.iterdir()] == [folder.name]
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_files_and_another_seed_others(
     assert first["flow/tcp.parquet"] != other["flow/tcp.parquet"]
 
 
-def test_a_second_run_of_that_name_replaces_the_first(unit: Unit, results: Path) -> None:
+def test_a_second_run_with_the_same_name_replaces_the_first(unit: Unit, results: Path) -> None:
     run(unit, results)
     text = results / "lab99-seed1" / "report.txt"
     text.write_text("old")
@@ -144,7 +144,7 @@ def test_a_second_run_of_that_name_replaces_the_first(unit: Unit, results: Path)
     assert "reproduced" in text.read_text()
 
 
-def test_what_was_measured_before_an_interrupt_is_kept(unit: Unit, results: Path) -> None:
+def test_measurements_from_before_an_interrupt_are_kept(unit: Unit, results: Path) -> None:
     def interrupt(line: str) -> None:
         if line.endswith("h2: Ctrl-C"):
             raise KeyboardInterrupt
@@ -158,7 +158,7 @@ def test_what_was_measured_before_an_interrupt_is_kept(unit: Unit, results: Path
     assert record.read(partial / "flow").provenance.parameters == {"step": 3}
 
 
-def test_a_measurement_that_was_interrupted_is_kept_as_far_as_it_went(
+def test_an_interrupted_measurement_is_kept_up_to_the_interrupt(
     unit: Unit, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(runner: StepRunner, shell: LabShell, outcome: Outcome) -> None:
@@ -175,7 +175,7 @@ def test_a_measurement_that_was_interrupted_is_kept_as_far_as_it_went(
     assert kept.provenance.parameters == {"step": 3, "interrupted": True}
 
 
-def test_a_run_that_ends_before_it_began_leaves_nothing(unit: Unit, results: Path) -> None:
+def test_a_run_that_fails_to_start_leaves_nothing(unit: Unit, results: Path) -> None:
     def fail(line: str) -> None:
         raise RequirementError("there is no kernel")
 
@@ -197,7 +197,7 @@ def test_two_equal_runs_at_once_are_refused(unit: Unit, results: Path) -> None:
     assert run(unit, results, say=run_again)["counts"]["reproduced"] == 2
 
 
-def test_remains_of_a_run_that_was_killed_are_replaced(unit: Unit, results: Path) -> None:
+def test_files_of_a_killed_run_are_replaced(unit: Unit, results: Path) -> None:
     run(unit, results)
     folder = results / "lab99-seed1"
     remains = folder.rename(results / "lab99-seed1.partial")
