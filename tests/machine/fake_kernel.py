@@ -1,4 +1,4 @@
-"""A fake kernel that speaks the time-travel protocol and only records when its events happened."""
+"""A fake kernel that speaks the time-travel protocol and records when its events happen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Requests = Generator[tuple[Op, int], int, None]
 
 @dataclass
 class FakeKernel:
-    """Events by their instants; each may book others, so many ns after itself."""
+    """Has events at given instants; an event may schedule others a number of ns after itself."""
 
     events: list[int]
     follow_ups: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class FakeKernel:
         yield from self._wait()
 
     def run(self) -> Requests:
-        """What follows RUN."""
+        """Act on RUN: let events happen, then wait."""
         while self.events and (
             self.events[0] <= self.now_ns or self.events[0] < self._free_until_ns
         ):
@@ -41,7 +41,7 @@ class FakeKernel:
         yield from self._wait()
 
     def interrupted(self) -> Requests:
-        """Something was written for it while it waits: it books an event of now."""
+        """Act on data that arrives while the kernel waits: schedule an event for now."""
         self.now_ns = yield Op.GET, 0
         self.times_received.append(self.now_ns)
         self.events = sorted([*self.events, self.now_ns])
@@ -60,7 +60,7 @@ class FakeKernel:
             yield Op.REQUEST, self.events[0]
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Takes FREE_UNTIL and RUN, returns the acknowledgements."""
+        """Receive FREE_UNTIL and RUN; return the acknowledgements."""
         acks = []
         for start in range(0, len(data), MESSAGE.size):
             op, sequence, time_ns = MESSAGE.unpack_from(data, start)
@@ -74,7 +74,7 @@ class FakeKernel:
         return acks
 
     def converse(self, requests: Requests, calendar: Calendar) -> None:
-        """One side of a conversation, each request with its answer."""
+        """Send requests to the calendar, each with the answer to the previous one."""
         answer = None
         while True:
             try:
@@ -94,7 +94,7 @@ def started(kernel: FakeKernel, start_of_day_ns: int = 0) -> Calendar:
 
 
 def advance(calendar: Calendar, kernel: FakeKernel, until_ns: int) -> list[int]:
-    """Lets time pass; returns what the calendar showed on the way."""
+    """Let time pass; return all times that the calendar showed meanwhile."""
     shown = [calendar.now_ns]
     while messages := calendar.grant(until_ns):
         for ack in kernel.receive(messages):

@@ -1,4 +1,4 @@
-"""Serves `forks.py`: has imported wanlab, and forks a process for each program that a test starts."""
+"""Import wanlab once, and fork a process for each program that a test starts with `forks.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 from wanlab.errors import WanlabError
 from wanlab.machine.embedded import find_image
 
-# What most commands import. Nothing here may start a thread, which would not survive a fork.
+# Modules that most commands import. None may start a thread, which would not survive a fork.
 PRELOADED = (
     *("wanlab.cli.app", "wanlab.cli.execute", "wanlab.cli.inside", "typer._adapters"),
     *("wanlab.machine.embedded", "wanlab.labs.catalog", "wanlab.experiments"),
@@ -29,7 +29,7 @@ MAX_REQUEST_BYTES = 1 << 20
 
 
 def serve(channel: socket.socket) -> dict[str, Any]:
-    """Answer each request with the number of a new process; return the request in that process."""
+    """Answer each request with the id of a new process; return the request in that process."""
     while True:
         data, descriptors, _, _ = socket.recv_fds(channel, MAX_REQUEST_BYTES, STREAMS)
         if not data:
@@ -40,7 +40,7 @@ def serve(channel: socket.socket) -> dict[str, Any]:
             parent = os.getpid()
             pid = os.fork()
             if pid:
-                # It becomes a child of the tests' process, the next one above that adopts orphans.
+                # The tests' process, the nearest ancestor that adopts orphans, becomes its parent.
                 os.write(there, str(pid).encode())
                 os._exit(0)
             while os.getppid() == parent:
@@ -59,7 +59,7 @@ def serve(channel: socket.socket) -> dict[str, Any]:
 
 
 def use_streams(descriptors: list[int]) -> None:
-    """Take them as standard input, output and error."""
+    """Make the descriptors standard input, output and error."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -84,12 +84,12 @@ def run(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the tests handle Ctrl-C
     for name in PRELOADED:
         with contextlib.suppress(ModuleNotFoundError):  # typer's inner modules may change
             importlib.import_module(name)
     with contextlib.suppress(WanlabError):
-        find_image()  # whose files' digests are remembered
+        find_image()  # this caches the digests of its files
     gc.collect()
     gc.freeze()
     run(serve(socket.socket(fileno=int(sys.argv[1]))))

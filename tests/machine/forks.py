@@ -1,7 +1,7 @@
-"""Starts wanlab as a process that has imported it already: without the half second of an import.
+"""Start wanlab in a process that has already imported it, which saves half a second.
 
-It is a process of its own, with its streams, signals, folder and status. What only a new interpreter can
-show is tested with one: see tests/cli/test_main.py and `fresh=True`.
+The process has its own streams, signals, folder and status. Tests of the start of an interpreter need
+a new one: see tests/cli/test_main.py and `fresh=True`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SERVER = Path(__file__).with_name("fork_server.py")
 PROGRAM = "from wanlab.cli import main; main()"
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
-# What decides how an interpreter starts: it cannot be changed in one that runs.
+# Variables that configure an interpreter when it starts; they have no effect in a running one.
 OF_INTERPRETERS = ("PYTHON", "LC_", "LANG")
 
 
 class Forked(subprocess.Popen[Any]):
-    """A process like any other, forked from one that has imported wanlab."""
+    """A process that was forked from one that has imported wanlab."""
 
     def __init__(self, code: str, arguments: Sequence[str], **options: Any) -> None:
         self._code = code
@@ -77,7 +77,7 @@ def start_server() -> socket.socket:
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Become the parent of processes below us whose own parent ends."""
+    """Become the parent of descendants whose own parent ends."""
     libc = ctypes.CDLL(None)
     before = ctypes.c_int()
     assert libc.prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before)) == 0
@@ -96,7 +96,7 @@ def start(
     fresh: bool = False,
     **options: Any,
 ) -> subprocess.Popen[Any]:
-    """Start wanlab, or other code; `environment` is added to ours.
+    """Start wanlab, or other code; add `environment` to the tests' environment.
 
     before: words of a command that is to start it (`unshare`), for which it has to be a new
     interpreter, as with `fresh`.

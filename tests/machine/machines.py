@@ -1,4 +1,4 @@
-"""The machines to test, and how tests are skipped where the computer's kernel lacks something."""
+"""Find out which machines can be tested, and skip tests that the computer's kernel cannot run."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ counts_every_byte = pytest.mark.skipif(
     _iperf3_version() >= (3, 16), reason="iperf3 has threads here, and counts whole blocks"
 )
 
-# With an image that test_xstate.simulate_processor made, the kernel is a script that starts the kernel
-# under a tracer.
+# In an image made by test_xstate.simulate_processor, a script starts the kernel under a tracer.
 needs_the_kernel_itself = pytest.mark.skipif(
     (Path(os.environ.get("WANLAB_KERNEL", "")) / "linux.real").exists(),
     reason="the kernel runs under a simulated processor here",

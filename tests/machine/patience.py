@@ -1,4 +1,4 @@
-"""How long a test waits for what is certain to come, before it calls it hung.
+"""How long a test waits for an event that must come, before it fails.
 
 A test that passes never waits this long, however busy the computer is.
 """

@@ -34,7 +34,7 @@ def places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/python")
 
 
-def test_a_virtual_machine_is_given_its_calendar_its_channel_and_its_seed() -> None:
+def test_a_virtual_machine_gets_its_calendar_its_channel_and_its_seed() -> None:
     words = command_line(OPTIONS, calendar=5, channel_in=6, channel_out=7)
     assert words[0] == "/cache/with space/abc/linux"
     assert [word for word in words if word.startswith(("channel", "time-", "random", "mem"))] == [
@@ -78,7 +78,7 @@ def test_a_path_with_a_quotation_mark_is_refused(monkeypatch: pytest.MonkeyPatch
 
 @contextmanager
 def stopped_child(*, traced: bool) -> Iterator[int]:
-    """A process that has stopped itself; when it is traced, its tracer (we) may let it continue."""
+    """Start a process that stops itself; if it is traced, the test, its tracer, may continue it."""
     libc = ctypes.CDLL(None)
     pid = os.fork()
     if pid == 0:
@@ -111,7 +111,7 @@ def test_the_processor_time_of_a_kernel_contains_that_of_its_children() -> None:
     assert processor_ns(pid) == 0, "it has ended"
 
 
-def test_a_stall_on_a_busy_computer_blames_no_program() -> None:
+def test_a_stall_on_a_busy_computer_is_not_attributed_to_a_program() -> None:
     program = "process 65 (iperf3)"
     assert explain_stall(10.0, program, 0.95) == (
         "virtual time has hardly passed for 10 s: process 65 (iperf3) computes without a pause or "

@@ -50,7 +50,7 @@ def test_all_events_up_to_and_including_the_end_have_happened(events: list[int],
     st.lists(instants, max_size=8),
     st.booleans(),
 )
-def test_where_the_kernel_is_asked_back_changes_nothing_that_it_sees(
+def test_the_length_of_time_slices_does_not_change_the_kernels_events(
     events: list[int],
     more: dict[int, tuple[int]],
     time_slices: list[int],
@@ -116,7 +116,7 @@ def test_the_grant_holds_for_one_time_slice_and_its_end_is_inclusive() -> None:
     )
 
 
-def test_the_kernel_can_ask_for_the_time_and_the_start_of_its_day() -> None:
+def test_the_kernel_can_ask_for_the_time_and_its_start_of_day() -> None:
     calendar = Calendar(1_767_225_600_000_000_000)
     calendar.receive(MESSAGE.pack(Op.START, 1, 0))
     sent = calendar.receive(MESSAGE.pack(Op.GET_TOD, 2, 0) + MESSAGE.pack(Op.GET, 3, 0))
@@ -151,9 +151,8 @@ def test_time_slices_grow_while_time_passes_quickly_and_shrink_while_it_does_not
     calendar = Calendar(0)
     calendar.adapt_time_slice(TIME_SLICE_REAL_S / 3, FIRST_TIME_SLICE_NS)
     assert calendar.time_slice_ns == 2 * FIRST_TIME_SLICE_NS
-    calendar.adapt_time_slice(
-        TIME_SLICE_REAL_S / 3, FIRST_TIME_SLICE_NS
-    )  # it did not go all the way
+    # Time did not pass to the end of the slice.
+    calendar.adapt_time_slice(TIME_SLICE_REAL_S / 3, FIRST_TIME_SLICE_NS)
     assert calendar.time_slice_ns == 2 * FIRST_TIME_SLICE_NS
     calendar.adapt_time_slice(TIME_SLICE_REAL_S * 4, 0)
     assert calendar.time_slice_ns == FIRST_TIME_SLICE_NS // 2

@@ -60,7 +60,7 @@ def test_a_failure_names_the_error_and_the_operation(channel: Channel) -> None:
     )
 
 
-def test_a_process_gets_its_own_streams_and_end(channel: Channel) -> None:
+def test_a_process_gets_its_own_output_and_status(channel: Channel) -> None:
     received, other = Recorder(), Recorder()
     number, _ = channel.new_process(received), channel.new_process(other)
     channel.feed(encode(Kind.OUTPUT, number, b"a") + encode(Kind.STDERR, number, b"b"))
@@ -78,7 +78,7 @@ def test_output_of_a_forgotten_process_is_dropped(channel: Channel) -> None:
     assert received.output == []
 
 
-def test_an_answer_to_nothing_is_refused(channel: Channel) -> None:
+def test_an_answer_without_a_request_is_refused(channel: Channel) -> None:
     with pytest.raises(PeerError, match="answered call 9, which awaits no answer"):
         channel.feed(encode_json(Kind.REPLY, 9, None))
 

@@ -1,4 +1,4 @@
-"""The client's methods and the agent's functions: the same names, the same arguments."""
+"""The client's methods have the names and arguments of the agent's functions."""
 
 import inspect
 from typing import Any, cast
@@ -12,7 +12,7 @@ from wanlab.agent.serve import Agent, calls_of
 from wanlab.agent.watches import Watches
 from wanlab.machine.client import AgentClient
 
-# Classes in place of instances: their functions, not bound to anything.
+# Classes in place of instances: their functions are not bound.
 FUNCTIONS = {
     **calls_of(
         cast(Agent, Agent),
@@ -27,7 +27,7 @@ METHODS = [name for name in vars(AgentClient) if not name.startswith("_")]
 
 
 def parameters(function: Any) -> dict[str, Any]:
-    """Names and defaults of the parameters, in order."""
+    """Return the names and defaults of the parameters, in order."""
     return {name: it.default for name, it in inspect.signature(function).parameters.items()}
 
 

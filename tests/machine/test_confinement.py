@@ -1,4 +1,4 @@
-"""What the kernel's process may not do, tried from a process that is confined as it is."""
+"""Test the confinement of the kernel's process with a process that is confined in the same way."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_forbidden_system_calls_fail_with_eperm(confinement: Confinement) -> Non
 
 @needs_landlock
 def test_a_confined_process_cannot_free_itself(confinement: Confinement, tmp_path: Path) -> None:
-    """The restriction holds for the programs that it executes."""
+    """Programs that a confined process executes are confined too."""
     outside = tmp_path / "outside"
     outside.mkdir()
     statement = f"os.execv('/bin/sh', ['sh', '-c', 'echo x > {outside}/new; echo ended'])"
@@ -162,7 +162,7 @@ def test_a_confined_process_cannot_free_itself(confinement: Confinement, tmp_pat
 
 
 class Forbidding:
-    """The C library in a container that forbids prctl and Landlock."""
+    """Simulates the C library in a container that forbids prctl and Landlock."""
 
     def prctl(self, *arguments: object) -> int:
         return -1
@@ -171,7 +171,7 @@ class Forbidding:
         return -1
 
 
-def test_what_a_computer_does_not_offer_is_said_once_on_standard_error(
+def test_missing_protections_are_reported_once_on_standard_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(confinement_module, "_libc", Forbidding())
@@ -186,14 +186,16 @@ def test_what_a_computer_does_not_offer_is_said_once_on_standard_error(
 
 
 @needs_landlock
-def test_where_everything_is_offered_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_reported_if_all_protections_are_available(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert missing_parts() == []
     warn_once([])
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.machine
-def test_a_machine_starts_unconfined_and_says_so(
+def test_a_machine_that_starts_unconfined_reports_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(confinement_module, "_libc", Forbidding())

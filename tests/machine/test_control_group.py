@@ -21,7 +21,7 @@ def mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "sys"
 
 
-def test_every_group_above_ours_limits_us(tmp_path: Path, mounts: Path) -> None:
+def test_limits_of_all_parent_groups_count(tmp_path: Path, mounts: Path) -> None:
     (tmp_path / "own").write_text("0::/jobs/1\n")
     stat = f"anon 5\ninactive_file {10 * MIB}"
     write(
@@ -41,9 +41,9 @@ def test_every_group_above_ours_limits_us(tmp_path: Path, mounts: Path) -> None:
     assert available_memory_bytes() == 160 * MIB
 
 
-def test_version_1_and_its_kills_are_read(tmp_path: Path, mounts: Path) -> None:
+def test_version_1_and_its_count_of_kills_are_read(tmp_path: Path, mounts: Path) -> None:
     (tmp_path / "own").write_text("7:cpu:/\n4:memory:/docker/abc\n0::/\n")
-    # In a container its own group is mounted as the root.
+    # In a container, the container's group is mounted as the root.
     write(
         mounts / "memory",
         memory__limit_in_bytes=str(60 * MIB),
@@ -54,7 +54,7 @@ def test_version_1_and_its_kills_are_read(tmp_path: Path, mounts: Path) -> None:
     assert (group.available_bytes, group.count_kills()) == (0, 2)
 
 
-def test_without_a_limit_there_is_no_group(tmp_path: Path, mounts: Path) -> None:
+def test_groups_without_a_limit_are_ignored(tmp_path: Path, mounts: Path) -> None:
     (tmp_path / "own").write_text("4:memory:/\n0::/\n")
     unlimited = "9223372036854771712"
     write(mounts / "memory", memory__limit_in_bytes=unlimited, memory__usage_in_bytes="1")

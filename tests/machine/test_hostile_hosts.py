@@ -30,7 +30,7 @@ PING = ["exec", "--topo", "single,2", "--node", "h1", "--", "ping", "-c", "1", "
 
 
 def can_make_containers() -> bool:
-    """Root can, but not inside a container."""
+    """Return whether containers can be made; root can do so, but not inside a container."""
     tried = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
     groups = [path for path in Path("/sys/fs/cgroup").iterdir() if path.name != "unified"]
     writable = os.access(groups[0], os.W_OK) if groups else False
@@ -38,7 +38,7 @@ def can_make_containers() -> bool:
 
 
 def run_limited(limits: list[str], *arguments: str, folder: Path) -> tuple[int, str, str]:
-    """Return status, output and errors of wanlab under the limits."""
+    """Run wanlab under the limits; return its status, output and errors."""
     ran = subprocess.run(
         [*LIMITS, *limits, "--", *WANLAB, *arguments],
         cwd=folder,
@@ -61,8 +61,8 @@ def test_a_machine_runs_on_a_hardened_computer(limits: list[str], tmp_path: Path
 
 
 @pytest.mark.machine
-def test_memory_is_the_same_where_the_heap_is_put_at_random(tmp_path: Path) -> None:
-    """Without `personality`, each start of the kernel's program has its heap elsewhere."""
+def test_memory_is_the_same_even_with_a_randomized_heap(tmp_path: Path) -> None:
+    """Without `personality`, the kernel's process has its heap elsewhere in each run."""
     show = ["exec", "--topo", "single,2", "--node", "h1", "--", "grep", "-E"]
     show += ["start_pfn|spanned|present|managed|MemTotal", "/proc/zoneinfo", "/proc/meminfo"]
     shown = [
@@ -73,7 +73,7 @@ def test_memory_is_the_same_where_the_heap_is_put_at_random(tmp_path: Path) -> N
 
 
 @pytest.mark.machine
-def test_where_nothing_may_be_traced_the_error_points_to_the_doctor_who_names_it(
+def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_cause(
     tmp_path: Path,
 ) -> None:
     status, _, errors = run_limited(["--yama", "3"], *PING, folder=tmp_path)
@@ -116,7 +116,7 @@ def test_a_machine_runs_in_a_container_with_the_default_limits_of_docker() -> No
 
 
 @pytest.mark.machine
-def test_a_kernel_that_never_starts_is_given_up(
+def test_a_kernel_that_never_starts_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image = shutil.copytree(find_image().folder, tmp_path / "image")
@@ -147,7 +147,7 @@ def refuse(*_: object) -> None:
     ("scope", "cure"),
     [("2", "sysctl kernel.yama.ptrace_scope=1"), ("3", "reboot")],
 )
-def test_the_doctor_knows_what_yama_forbids(
+def test_the_doctor_recognises_yamas_restriction(
     scope: str, cure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ptrace_scope").write_text(f"{scope}\n")
@@ -182,7 +182,7 @@ def test_the_doctor_does_not_blame_yama_for_another_refusal(
         ("2", 1 << 10, "and only 1 MiB are left"),
     ],
 )
-def test_the_doctor_counts_memory_that_may_not_be_overcommitted(
+def test_the_doctor_respects_the_overcommit_limit(
     policy: str, left_kib: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "overcommit_memory").write_text(f"{policy}\n")

@@ -16,7 +16,7 @@ FILES = {"linux": b"\x7fELF" + bytes(1000), "config": b"CONFIG_HZ=250\n"}
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and nothing else that would name a kernel."""
+    """Use an empty cache, and unset everything else that could choose a kernel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("WANLAB_KERNEL", raising=False)
     monkeypatch.setattr(image, "shipped_folder", lambda: tmp_path / "no wheel")
@@ -52,7 +52,7 @@ def test_a_complete_image_is_found_in_the_cache(cache: Path) -> None:
     assert (found.program, found.config) == (folder / "linux", folder / "config")
 
 
-def test_the_kernel_built_last_is_taken(cache: Path) -> None:
+def test_the_kernel_built_last_is_chosen(cache: Path) -> None:
     make(cache / "aa", "aa", age_s=10)
     make(cache / "00", "00", age_s=5)
     make(cache / "ff", "ff", age_s=20)
@@ -103,7 +103,7 @@ else:
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The recipe of a checkout, which builds in no time."""
+    """Use a recipe whose builds take no time."""
     program = tmp_path / "build.py"
     program.write_text(RECIPE)
     monkeypatch.setattr(first_use, "recipe_program", lambda: program)
@@ -151,13 +151,13 @@ def test_without_the_recipe_only_kernels_that_were_built_can_be_named(
     assert caught.value.hint == "did you mean bbr3?; a checkout of wanlab builds others"
 
 
-def test_the_default_is_that_of_the_recipe() -> None:
+def test_the_default_kernel_is_the_recipes() -> None:
     recipe_folder = Path(__file__).parents[2] / "kernel"
     table = tomllib.loads((recipe_folder / "recipe.toml").read_text())
     assert table["default"] == image.DEFAULT_KERNEL
 
 
-def test_a_build_that_is_not_finished_is_not_taken(cache: Path) -> None:
+def test_an_unfinished_build_is_not_chosen(cache: Path) -> None:
     make(cache / ".building-aa", "aa")
     (cache / "bb").mkdir()
     with pytest.raises(RequirementError):
@@ -172,7 +172,7 @@ def test_without_a_kernel_the_error_says_how_to_get_one(cache: Path) -> None:
     )
 
 
-def test_a_kernel_that_is_named_goes_first(
+def test_a_named_kernel_is_preferred(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(cache / "aa", "aa")
@@ -180,7 +180,7 @@ def test_a_kernel_that_is_named_goes_first(
     assert find_image().manifest_hash == "mine"
 
 
-def test_a_kernel_that_is_named_and_missing_is_not_replaced_by_another(
+def test_a_missing_named_kernel_is_not_replaced_by_another(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(cache / "aa", "aa")
@@ -189,7 +189,7 @@ def test_a_kernel_that_is_named_and_missing_is_not_replaced_by_another(
         find_image()
 
 
-def test_the_wheels_kernel_goes_before_the_cache(
+def test_the_wheels_kernel_is_preferred_to_the_cache(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(cache / "aa", "aa")
@@ -266,7 +266,7 @@ def test_a_damaged_image_is_refused(tmp_path: Path, break_it: Callable[[Path], s
     assert break_it(folder) == refusal(folder)
 
 
-def test_modules_are_known_by_the_names_that_modprobe_takes(tmp_path: Path) -> None:
+def test_modules_have_the_names_that_modprobe_accepts(tmp_path: Path) -> None:
     folder = make(tmp_path / "image")
     assert load_image(folder).built_in() == []
     (folder / "modules.builtin").write_text(

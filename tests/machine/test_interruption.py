@@ -1,4 +1,4 @@
-"""Ctrl-C while a machine is talked to."""
+"""Test Ctrl-C during communication with a machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMBEDDED = embedded.__path__[0]
 
 
 @pytest.fixture(autouse=True)
-def as_python_starts() -> Iterator[None]:
+def default_handler() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -48,7 +48,7 @@ def test_an_interrupt_ends_a_wait_at_once() -> None:
         interruption.allow_during(press)
 
 
-def test_without_a_wait_an_interrupt_comes_at_the_end() -> None:
+def test_without_a_wait_an_interrupt_is_raised_at_the_end() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt):
         with Interruption():
@@ -79,7 +79,7 @@ def test_a_handler_that_returns_is_called_once_and_the_wait_goes_on() -> None:
     assert told == [signal.SIGINT]
 
 
-def test_threads_and_ignored_interrupts_are_left_alone() -> None:
+def test_other_threads_and_ignored_interrupts_are_not_affected() -> None:
     seen: list[Any] = []
 
     def look() -> None:
@@ -95,8 +95,8 @@ def test_threads_and_ignored_interrupts_are_left_alone() -> None:
 
 
 @pytest.mark.machine
-def test_wherever_an_interrupt_meets_the_machine_the_network_goes_on() -> None:
-    """At each of the first calls that passing time makes, one after another."""
+def test_the_network_works_after_an_interrupt_at_any_point() -> None:
+    """Interrupt `run_for` at each of its first function calls in turn."""
     with Network(shapes.minimal(delay="5ms"), seed=1) as net:
         net["h1"].start("ping -q -i 0.01 10.0.0.2")
         met = 0
@@ -127,8 +127,8 @@ def test_wherever_an_interrupt_meets_the_machine_the_network_goes_on() -> None:
         assert "1 received" in net["h2"].run("ping -c 1 10.0.0.1").output
 
 
-def test_a_second_interrupt_counts_beside_the_first() -> None:
-    """A handler that ends the program at the second Ctrl-C must be called twice."""
+def test_a_second_interrupt_is_delivered_as_well_as_the_first() -> None:
+    """A handler that ends the program at the second Ctrl-C must be called for both."""
     pressed: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
     with Interruption():

@@ -1,4 +1,4 @@
-"""Notes of machines that run: made, forgotten, and found again when their program was killed."""
+"""Test the notes of running machines: written, removed, and found after their program is killed."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from wanlab.temporary import TemporaryFolder
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where notes are, in these tests."""
+    """Make the folder for the notes of a test."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "wanlab" / "runs"
@@ -32,7 +32,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def killed_program(pid: int) -> None:
-    """A program that notes a process as its machine, and then is killed."""
+    """Run a program that notes a process as its machine and is then killed."""
     program = (
         "import os, signal\n"
         "from wanlab.machine import notes\n"
@@ -72,7 +72,7 @@ def test_another_process_with_the_same_pid_is_left_alone(
     killed_program(sleeper.pid)
     (file,) = folder.iterdir()
     said = json.loads(file.read_text())
-    said["machine"][1] -= 1  # it began at another time
+    said["machine"][1] -= 1  # it was started at another time
     file.write_text(json.dumps(said))
     (item,) = stale.find_stale()
     assert "only the note is left" in item.what
@@ -81,7 +81,7 @@ def test_another_process_with_the_same_pid_is_left_alone(
     assert list(folder.iterdir()) == []
 
 
-def test_a_note_of_another_boot_or_another_container_is_not_ours(
+def test_notes_of_another_boot_or_container_are_ignored(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     killed_program(sleeper.pid)
@@ -113,7 +113,7 @@ def test_an_incomplete_note_is_ignored(folder: Path) -> None:
     assert stale.find_stale() == []
 
 
-def test_the_next_machine_removes_notes_of_which_nothing_is_left(
+def test_the_next_machine_removes_notes_whose_processes_have_ended(
     folder: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     ended = subprocess.Popen(["sleep", "1000"])
@@ -135,7 +135,7 @@ def test_machines_run_even_where_no_note_can_be_written(
     notes.remove(note)
 
 
-def test_a_killed_kernel_builds_files_are_removed_unless_a_build_is_running(tmp_path: Path) -> None:
+def test_files_of_a_killed_build_are_removed_unless_another_build_runs(tmp_path: Path) -> None:
     import fcntl
 
     cache = tmp_path / "wanlab" / "kernels"
@@ -151,7 +151,7 @@ def test_a_killed_kernel_builds_files_are_removed_unless_a_build_is_running(tmp_
 
 
 def program_with_a_folder(end: str) -> Path:
-    """Return the temporary folder that a program has made, which then ends."""
+    """Run a program that makes a temporary folder and ends; return the folder."""
     program = (
         "import os, signal, sys\n"
         "from wanlab.temporary import TemporaryFolder\n"

@@ -25,7 +25,7 @@ def test_the_first_folder_with_enough_space_is_chosen(
     assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
 
 
-def test_the_users_own_choice_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_choice_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
 
@@ -49,16 +49,16 @@ def test_without_space_the_error_says_what_is_wrong_with_each_folder(
 def test_the_working_folder_is_the_last_resort(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a container with a read-only root it may be the only folder that can be written to."""
+    """In a container with a read-only root, it may be the only writable folder."""
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(resources, "MEMORY_FOLDERS", ("/proc",))
     assert choose_memory_folder(1 << 20, tmp_path) == tmp_path
 
 
-def test_if_no_folder_can_hold_all_the_one_with_the_most_space_is_chosen(
+def test_if_no_folder_has_enough_space_the_one_with_the_most_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a computer of 2 GB, /dev/shm has 1 GB: enough for most networks."""
+    """On a computer with 2 GB, /dev/shm has 1 GB, which is enough for most networks."""
     small, large = tmp_path / "small", tmp_path / "large"
     free_bytes = {str(small): 200 << 20, str(large): 900 << 20, str(NOWHERE): 50 << 20}
     monkeypatch.setenv("TMPDIR", str(small))
@@ -85,14 +85,14 @@ def test_choosing_a_folder_leaves_nothing_in_it(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_more_memory_than_there_is_is_refused() -> None:
+def test_more_memory_than_available_is_refused() -> None:
     with pytest.raises(RequirementError, match=r"the machine needs at least .* are available"):
         check_memory_available(HUGE_BYTES)
     check_memory_available(2 << 30)
 
 
 def test_a_computer_of_two_gigabytes_runs_small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel's memory is 2 GB there, too, because results could depend on it."""
+    """The kernel has 2 GB of memory there as well, because results could depend on its size."""
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  1846520 kB\n")
     check_memory_available(2 << 30)
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemAvailable:  120000 kB\n")
@@ -102,7 +102,7 @@ def test_a_computer_of_two_gigabytes_runs_small_networks(monkeypatch: pytest.Mon
 
 @pytest.fixture
 def cpus(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Three CPUs that no other program claims."""
+    """Use three CPU numbers that no other program claims."""
     numbers = [9001, 9002, 9003]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(numbers))
     return numbers
@@ -126,7 +126,7 @@ def test_a_cpu_that_was_released_can_be_claimed_again(cpus: list[int]) -> None:
     again.release()
 
 
-def test_a_claim_is_gone_with_the_process_that_held_it(cpus: list[int]) -> None:
+def test_a_claim_ends_with_its_process(cpus: list[int]) -> None:
     program = (
         "import os, signal\n"
         "from wanlab.machine.embedded.resources import ClaimedCpu\n"

@@ -23,7 +23,7 @@ CONVERSATION = b"".join(
 
 
 def in_state(state: KernelState) -> TimeTravel:
-    """A connection whose kernel is in that state."""
+    """Return a connection whose kernel is in a state."""
     protocol = TimeTravel()
     ways = {
         KernelState.CONNECTED: b"",
@@ -72,7 +72,7 @@ def test_an_unknown_message_is_named_by_its_number() -> None:
 
 
 @pytest.mark.parametrize("state", KernelState)
-def test_an_acknowledgement_of_nothing_is_refused(state: KernelState) -> None:
+def test_an_acknowledgement_without_a_message_is_refused(state: KernelState) -> None:
     with pytest.raises(PeerError, match="acknowledged message 5, which awaits no answer"):
         in_state(state).receive(say(Op.ACK, 5))
 

@@ -1,4 +1,4 @@
-"""Which folders a machine can share: not those that it makes for itself."""
+"""A machine can share any folder except those that it makes for itself."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "folder", ["/", "/etc", "/boot", "/run", "/proc", "/proc/1", "/sys/fs", "/dev", "/run/wanlab"]
 )
-def test_a_folder_of_the_machines_own_is_not_shared(
+def test_a_folder_that_the_machine_makes_itself_is_not_shared(
     folder: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Over /proc nothing would work; below /etc the machine would write the computer's files."""
+    """At /proc nothing would work; below /etc, the machine would write the computer's files."""
     assert not can_be_shared(Path(folder), guest_folder=folder)
     assert not can_be_shared(Path(folder))
     (line,) = capsys.readouterr().err.splitlines()  # once
@@ -42,7 +42,7 @@ def test_a_folder_that_is_mounted_elsewhere_is_shared() -> None:
 def test_a_network_starts_in_the_root_folder(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in a container. What its programs write there stays in the machine's memory."""
+    """This happens in containers; files written there stay in the machine's memory."""
     monkeypatch.setattr("os.access", lambda path, mode: True)  # as root, for everybody
     with Network(Topology(), folder="/") as net:
         done = net.root.run("pwd; readlink /proc/self/ns/net | cut -c1-4; echo x > /x; cat /x")

@@ -44,9 +44,11 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     """Make an image whose kernel sees an XSTATE of another size than the computer's."""
     image = find_image().folder
     shutil.copytree(image, folder)
-    if not (folder / "linux.real").exists():  # else this computer's processor is simulated already
+    # If there is one, this computer's processor is already simulated.
+    if not (folder / "linux.real").exists():
         (folder / "linux").rename(folder / "linux.real")
-    shutil.copy(program, folder / "fake_xstate")  # a class may read the image's folder only
+    # Processes of a class may read only the image's folder.
+    shutil.copy(program, folder / "fake_xstate")
     wrapper = f"#!/bin/sh\nexec '{folder}/fake_xstate' {size} '{folder}/linux.real' \"$@\"\n"
     (folder / "linux").write_text(wrapper)
     (folder / "linux").chmod(0o755)
@@ -97,5 +99,5 @@ def test_a_host_that_cannot_restore_the_registers_is_named_at_boot(
     assert "this computer lacks" in str(raised.value)
     assert "NT_X86_XSTATE" in str(raised.value)
     assert "wanlab doctor" in str(raised.value)
-    assert os.strerror(14) in str(raised.value)  # EFAULT, which the simulated host gives
+    assert os.strerror(14) in str(raised.value)  # EFAULT, the simulated host's error
     assert raised.value.console == ""
