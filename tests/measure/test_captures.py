@@ -1,4 +1,4 @@
-"""Captures: what passes a port stands in a file that Wireshark reads, at its instant."""
+"""Captures contain the packets of a port with their times, in files that Wireshark reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tshark(path: Path, *arguments: str) -> list[str]:
 
 
 def blocks(data: bytes) -> list[tuple[int, bytes]]:
-    """Kind and body of each block."""
+    """Return the kind and body of each block."""
     found, position = [], 0
     while position < len(data):
         kind, length = struct.unpack_from("=II", data, position)
@@ -43,7 +43,7 @@ def blocks(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def times_of(path: Path) -> list[int]:
-    """Of the packets, in ns since 1970."""
+    """Return the times of the packets in ns since 1970."""
     packets = [body for kind, body in blocks(path.read_bytes()) if kind == pcapng.PACKET]
     highs_and_lows = (struct.unpack_from("=II", body, 4) for body in packets)
     return [high << 32 | low for high, low in highs_and_lows]
@@ -73,9 +73,9 @@ def test_tshark_reads_a_capture_at_a_gigabit_with_times_that_do_not_go_back(star
 @pytest.mark.machine
 @needs_tshark
 def test_a_packet_has_the_time_at_which_it_passed(start: Start) -> None:
-    """98 bytes and what a wire adds (24) take 24.4 ns at 40 Gbit/s; every port waits that long."""
+    """A packet of 98 bytes and 24 on the wire takes 24.4 ns at 40 Gbit/s at every port."""
     net = start(shapes.minimal())
-    net["h1"].run("ping -c 1 h2")  # addresses are known from then on
+    net["h1"].run("ping -c 1 h2")  # resolves the addresses
     capture = Capture("h1-eth0", "s1-eth1", "h2-eth0")
     with Sampling(net, [capture]):
         net["h1"].run("ping -c 1 h2")
@@ -122,7 +122,7 @@ def test_a_capture_ends_when_its_file_is_full(start: Start) -> None:
 
 @pytest.mark.machine
 @needs_tcpdump
-def test_only_what_the_filter_lets_pass_is_captured(start: Start) -> None:
+def test_only_packets_that_match_the_filter_are_captured(start: Start) -> None:
     net = start(shapes.minimal())
     capture = Capture("h1-eth0", filter="icmp[icmptype] = icmp-echo")
     with Sampling(net, [capture]):
@@ -131,7 +131,7 @@ def test_only_what_the_filter_lets_pass_is_captured(start: Start) -> None:
 
 
 @needs_tcpdump
-def test_a_filter_that_is_none_is_refused_with_its_words() -> None:
+def test_an_invalid_filter_is_refused_and_quoted() -> None:
     with pytest.raises(WanlabError, match=r'the filter "tcp prot 80": .*syntax error'):
         Capture(PORT, filter="tcp prot 80")
 
@@ -144,7 +144,7 @@ def test_a_capture_of_nothing_is_refused() -> None:
 
 
 def ring_packet(time_ns: int, data: bytes, *, follows: bool, tag: int | None = None) -> bytes:
-    """As it stands in the kernel's ring (struct tpacket3_hdr, struct sockaddr_ll)."""
+    """Encode a packet as in the kernel's ring (struct tpacket3_hdr, struct sockaddr_ll)."""
     begin = 82
     size = (begin + len(data) + 7) & ~7
     status = 0x51 if tag is not None else 1

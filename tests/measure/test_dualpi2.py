@@ -1,4 +1,4 @@
-"""DualPI2 counts both of its queues: the classic one and that of scalable senders."""
+"""DualPI2 counts its classic queue and its queue for scalable senders."""
 
 import struct
 

@@ -15,7 +15,7 @@ def captured(name: str) -> str:
 
 
 def streams(name: str) -> list[dict[str, Any]]:
-    """The JSON's own view of all intervals of all streams."""
+    """Return all intervals of all streams as the JSON has them."""
     intervals = json.loads(captured(name))["intervals"]
     return [stream for interval in intervals for stream in interval["streams"]]
 
@@ -102,7 +102,7 @@ def test_udp_has_packets_losses_and_jitter() -> None:
     assert result.received.jitter_ms > 0
 
 
-def test_a_server_sees_what_arrived() -> None:
+def test_a_servers_output_counts_what_arrived() -> None:
     result = iperf3.parse(captured("server"))
     assert sum(interval.bytes for interval in result.intervals) == result.received.bytes
 
@@ -137,12 +137,12 @@ def test_a_run_that_failed_says_why() -> None:
         iperf3.parse(captured("no_server"))
 
 
-def test_text_instead_of_json_gets_the_hint() -> None:
+def test_text_instead_of_json_is_refused_with_a_hint() -> None:
     with pytest.raises(WanlabError, match="was iperf3 called with -J"):
         iperf3.parse((COUNTERS / "iperf3_text.txt").read_text())
 
 
-def test_json_that_was_cut_is_refused() -> None:
+def test_truncated_json_is_refused() -> None:
     text = captured("tcp").rstrip()
     for end in range(0, len(text), 97):
         with pytest.raises(WanlabError, match="cannot parse"):

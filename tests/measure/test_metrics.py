@@ -1,4 +1,4 @@
-"""Numbers are taken out of what commands print; no machine is needed."""
+"""Test extracting numbers from the output of commands; this needs no machine."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ def test_a_number_is_taken_out_of_an_output(text: str, output: str, value: float
         "",
     ],
 )
-def test_what_is_not_a_metric_is_refused(text: str) -> None:
+def test_an_unknown_metric_is_refused(text: str) -> None:
     with pytest.raises(WanlabError):
         parse_metric(text)
 
 
 @pytest.mark.parametrize("text", ["ping.sent", "iperf3.sender.mbps", "jain", "tbf.rate_mbps"])
-def test_an_output_without_the_number_is_no_zero(text: str) -> None:
+def test_a_missing_number_is_not_zero(text: str) -> None:
     with pytest.raises(WanlabError):
         value_of(text, "bash: no such command\n")
 
@@ -134,20 +134,20 @@ def test_the_last_ping_of_a_terminal_counts() -> None:
     assert value_of("ping.sent", first + "net.ipv4.x = 1\n" + PING + "something else\n") == 4
 
 
-def test_a_server_tells_of_its_last_test() -> None:
+def test_a_servers_last_test_counts() -> None:
     server = "Accepted connection from 10.0.0.1\n" + PARALLEL
     server += "Accepted connection from 10.0.0.1\n" + TCP
     assert value_of("iperf3.receiver.gbps", server) == 9.34
 
 
-def test_flows_at_once_have_an_index() -> None:
+def test_concurrent_flows_have_a_fairness_index() -> None:
     both = [TCP, TCP.replace("9.34 Gbits", "4.67 Gbits")]
     assert value_of("jain", outputs=both) == pytest.approx(0.9)
     assert value_of("iperf3.sum_receiver_mbps", outputs=both) == pytest.approx(14010)
 
 
 def test_the_delay_line_is_no_queue() -> None:
-    """netem above a shaper counts what waits in the shaper, too."""
+    """netem above a shaper also counts the packets that wait in the shaper."""
     table = Table.of(
         {
             "time_ns": [0, 0, 1, 1],
@@ -164,7 +164,7 @@ def test_the_delay_line_is_no_queue() -> None:
     assert value_of("queue(s1-eth2).mean_bytes", queues=queues) == 1550
 
 
-def test_a_file_is_there_or_not() -> None:
+def test_the_existence_of_a_file_is_a_metric() -> None:
     def read(name: str) -> bytes:
         if name != "out.json":
             raise WanlabError("there is none")

@@ -21,7 +21,7 @@ def test_messages_come_in_order_without_their_padding() -> None:
     assert list(netlink.messages(dump, KIND)) == [b"a", b"bcd"]
 
 
-def test_what_comes_after_done_is_not_part_of_the_dump() -> None:
+def test_messages_after_done_are_not_part_of_the_dump() -> None:
     assert list(netlink.messages(DONE + message(KIND, b"late"), KIND)) == []
 
 
@@ -38,7 +38,7 @@ def test_what_comes_after_done_is_not_part_of_the_dump() -> None:
         (message(21) + DONE, "a message of kind 21 in a dump of kind 20"),
     ],
 )
-def test_a_dump_that_went_wrong_says_how(dump: bytes, said: str) -> None:
+def test_the_error_of_a_failed_dump_is_reported(dump: bytes, said: str) -> None:
     with pytest.raises(PeerError, match=said):
         list(netlink.messages(dump, KIND))
 

@@ -1,4 +1,4 @@
-"""Interfaces as the kernel lists them: a real dump, against what `ip -s -j link` said at that moment."""
+"""Compare a captured dump of interfaces with `ip -s -j link` at the same moment."""
 
 import json
 from pathlib import Path
@@ -41,13 +41,13 @@ def test_the_kind_of_a_software_link_is_known() -> None:
     assert (kinds["lo"], kinds["s1"], kinds["s1-eth1"]) == ("", "bridge", "veth")
 
 
-def test_a_row_is_of_its_port() -> None:
+def test_a_row_names_its_port() -> None:
     row = decode(DUMP)[-1].row()
     assert row["port"] == "s1-eth1"
     assert row["rx_bytes"] == decode(DUMP)[-1].rx_bytes
 
 
 @pytest.mark.parametrize("length", [10, 20, 100, len(DUMP) - 1])
-def test_a_dump_that_is_cut_is_refused(length: int) -> None:
+def test_a_truncated_dump_is_refused(length: int) -> None:
     with pytest.raises(PeerError):
         decode(DUMP[:length])

@@ -12,7 +12,7 @@ def captured(name: str) -> str:
     return (COUNTERS / f"ping_{name}.txt").read_text()
 
 
-# The times of the five replies, found by the simplest means.
+# Extract the times of the five replies in the simplest way.
 PLAIN = [
     float(line.rpartition("time=")[2].removesuffix(" ms"))
     for line in captured("plain").splitlines()
@@ -76,7 +76,7 @@ def test_without_lines_of_replies_the_summary_remains(name: str) -> None:
     assert result.mean_ms is not None
 
 
-def test_a_packet_too_short_for_a_time_has_none() -> None:
+def test_a_packet_too_short_for_a_timestamp_has_no_rtt() -> None:
     result = ping.parse(captured("short"))
     assert [reply.time_ms for reply in result.replies] == [None, None]
     assert result.mean_ms is None
@@ -93,7 +93,7 @@ def test_addresses_of_ip_version_6_are_read() -> None:
     assert {reply.source for reply in result.replies} == {result.target}
 
 
-def test_a_line_can_be_read_as_it_comes() -> None:
+def test_single_lines_can_be_read_as_they_arrive() -> None:
     reply = ping.parse_reply("64 bytes from h3 (10.0.0.3): icmp_seq=7 ttl=63 time=193 ms\n")
     assert reply is not None
     assert (reply.sequence, reply.time_ms, reply.ttl, reply.source) == (7, 193, 63, "h3 (10.0.0.3)")
@@ -113,7 +113,7 @@ def test_the_terminals_echo_of_ctrl_c_does_not_disturb() -> None:
     assert ping.parse(text.replace("\n\n--- ", "\n^C\n--- ")) == ping.parse(text)
 
 
-def test_ping_that_did_not_start_is_quoted() -> None:
+def test_the_error_of_a_ping_that_did_not_start_is_quoted() -> None:
     with pytest.raises(WanlabError, match=r"did not start: .*nowhere.invalid: Temporary failure"):
         ping.parse(captured("unknown_host"))
     with pytest.raises(WanlabError, match=r"did not start: .*'nothing'"):
@@ -133,14 +133,14 @@ def test_a_reply_that_is_missing_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("index", [1, 8, 9])
-def test_a_line_that_is_not_understood_is_named(index: int) -> None:
+def test_an_unknown_line_is_quoted(index: int) -> None:
     lines = captured("plain").splitlines()
     lines[index] = "gibberish"
     with pytest.raises(WanlabError, match=f"line {index + 1} .*'gibberish'"):
         ping.parse("\n".join(lines))
 
 
-def test_every_text_that_was_cut_in_the_summary_is_refused() -> None:
+def test_output_truncated_in_the_summary_is_refused() -> None:
     text = captured("plain").rstrip()
     times = text.index("rtt min")
     for end in range(times + 1, len(text)):

@@ -1,4 +1,4 @@
-"""What of a port's qdiscs is its queue."""
+"""Test which of a port's qdiscs count as its queue."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def qdisc(kind: str, handle: str, parent: str, backlog: int, **more: Any) -> Qdi
 @pytest.mark.parametrize(
     ("qdiscs", "backlog_bytes"),
     [
-        # The course's: a delay line with the shaper below it.
+        # As in the course: a delay line with the shaper below it.
         ([("netem", "1:", "root", 5000), ("tbf", "2:", "1:", 3000)], 3000),
-        # A shaper with an AQM of its own.
+        # A shaper with an AQM below it.
         ([("tbf", "1:", "root", 3000), ("codel", "2:", "1:", 2900)], 3000),
         (
             [
@@ -54,24 +54,24 @@ def qdisc(kind: str, handle: str, parent: str, backlog: int, **more: Any) -> Qdi
         ([], 0),
     ],
 )
-def test_the_queue_is_what_waits_in_shapers_and_aqms(
+def test_the_queue_consists_of_shapers_and_aqms(
     qdiscs: list[tuple[str, str, str, int]], backlog_bytes: int
 ) -> None:
     found = port_queue([qdisc(*each) for each in qdiscs])
     assert (found.backlog_bytes, found.backlog_packets) == (backlog_bytes, backlog_bytes // 1000)
 
 
-def test_what_the_delay_line_loses_on_purpose_is_no_drop_of_the_queue() -> None:
+def test_random_losses_of_the_delay_line_are_no_drops_of_the_queue() -> None:
     found = port_queue(
         [
-            qdisc("netem", "1:", "root", 0, drops=120),  # 20 of these are the shaper's
+            qdisc("netem", "1:", "root", 0, drops=120),  # 20 of these drops are the shaper's
             qdisc("tbf", "2:", "1:", 0, drops=20),
         ]
     )
     assert found.drops == 20
 
 
-def test_it_is_said_what_makes_the_queue() -> None:
+def test_the_qdiscs_of_the_queue_are_named() -> None:
     found = port_queue(
         [
             qdisc("netem", "1:", "root", 0),

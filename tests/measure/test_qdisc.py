@@ -1,7 +1,7 @@
-"""tc and netlink tell of the same queues: what is read from the one must be what the other says.
+"""Compare what is read from tc with what is read from netlink about the same queues.
 
-The captures with the name "queues" are of our own kernel, with every kind of queue that marks or
-drops early; the others are of the kernel of a Debian computer.
+The captures named "queues" are from our own kernel, with every kind of queue that marks or drops
+early; the others are from a Debian computer.
 """
 
 from pathlib import Path
@@ -61,13 +61,13 @@ def test_a_row_has_the_names_of_the_table() -> None:
         ("queues.json", "queues.bin", "queues_interfaces.txt"),
     ],
 )
-def test_netlink_says_what_tc_says(text: str, binary: str, names: str) -> None:
+def test_netlink_and_tc_have_the_same_counters(text: str, binary: str, names: str) -> None:
     by_tc = tc_text.parse(captured(text))
     by_netlink = netlink_qdisc.decode(captured(binary), interfaces(names))
     assert [row.row() for row in by_netlink] == [row.counters.row() for row in by_tc]
 
 
-# What tc calls the members of our structures.
+# tc's names for the members of our structures.
 TC_NAMES = {
     "red": "early_drops=early limit_drops=pdrop other_drops=other marks=marked",
     "choke": "early_drops=early limit_drops=pdrop other_drops=other marks=marked"
@@ -88,7 +88,7 @@ TC_NAMES = {
 }
 
 
-def test_netlink_gives_the_details_that_tc_gives() -> None:
+def test_netlink_and_tc_have_the_same_details() -> None:
     by_tc = tc_text.parse(captured("queues.json"))
     by_netlink = netlink_qdisc.decode(captured("queues.bin"), {})
     compared = set()
@@ -103,7 +103,7 @@ def test_netlink_gives_the_details_that_tc_gives() -> None:
     assert compared == set(TC_NAMES)
 
 
-def test_marks_are_read_whatever_a_kind_calls_them() -> None:
+def test_marks_are_read_under_every_name() -> None:
     rows = [shown.counters for shown in tc_text.parse(captured("queues.json"))]
     marked = {row.kind for row in rows if row.marks}
     assert marked == {"red", "codel", "fq_codel", "fq", "cake"}
@@ -125,7 +125,7 @@ def test_an_interface_without_a_name_is_shown_by_its_number() -> None:
         b'[{"kind":"tbf"',
     ],
 )
-def test_what_tc_did_not_print_so_is_refused(text: bytes) -> None:
+def test_output_that_tc_does_not_print_is_refused(text: bytes) -> None:
     with pytest.raises(WanlabError, match=r"cannot parse .*was tc called with -s and -j"):
         tc_text.parse(text)
 
@@ -135,7 +135,7 @@ def test_a_port_without_any_queue_is_named() -> None:
         tc_text.parse(b"[]", device="s9-eth9")
 
 
-def test_a_dump_that_was_cut_is_refused_wherever() -> None:
+def test_a_dump_truncated_anywhere_is_refused() -> None:
     dump = captured("qdisc_all.bin")
     for end in range(len(dump)):
         with pytest.raises(WanlabError):

@@ -1,4 +1,4 @@
-"""What single kinds of queues know of themselves: the tables say what tc says."""
+"""Compare the tables of the kinds of queues with tc's output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
 
 Start = Callable[..., Network]
 
-# tc's names of what the tables call otherwise, and what tc's number has to be multiplied with.
+# The columns of our tables and tc's names for them.
 SAME = {
     "red": {"early_drops": "early", "limit_drops": "pdrop", "marks": "marked"},
     "codel": {
@@ -40,7 +40,7 @@ SAME = {
 
 
 def tables_of(dump: bytes, devices: dict[int, str]) -> dict[str, Table]:
-    """The tables that this answer of the kernel makes."""
+    """Return the tables made from a dump of the kernel."""
     queues = Queues()
     queues._devices = {"": devices}
     queues.take(Reading(5, 0, dump))
@@ -79,7 +79,7 @@ def test_the_probability_of_pie_is_a_fraction(tables: dict[str, Table]) -> None:
     assert 0 <= float(probability.values[0]) <= 1
 
 
-def test_cake_tells_of_its_tins(tables: dict[str, Table]) -> None:
+def test_cake_has_a_table_of_its_tins(tables: dict[str, Table]) -> None:
     tins = tables["qdisc_cake_tin"]
     assert list(tins["tin"]) == [0, 1, 2]
     (by_tc,) = [
@@ -105,7 +105,7 @@ def test_every_qdisc_is_in_the_common_table(tables: dict[str, Table]) -> None:
 
 
 @pytest.mark.machine
-def test_classes_are_read_with_what_they_were_set_to(start: Start) -> None:
+def test_classes_are_read_with_their_settings(start: Start) -> None:
     net = start(shapes.minimal())
     for line in (
         "qdisc add dev s1-eth2 root handle 1: htb default 20",

@@ -1,4 +1,4 @@
-"""Sampling: what is read, when, and that looking changes nothing."""
+"""Test sampling: what is read, when, and that it changes no results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BOTTLENECK = "s1-eth2"
 
 
 def begin(start: Start, **options: Any) -> tuple[Network, Process]:
-    """Half a second of TCP through 50 Mbit/s, begun."""
+    """Start half a second of TCP through 50 Mbit/s."""
     net = start(shapes.dumbbell(pairs=1, rate="50Mbps", delay="5ms", queue="fq_codel"), **options)
     net["h2"].start("iperf3 -s -1")
     net.run_for("10ms")
     return net, net["h1"].start("iperf3 -c h2 -J -n 3M")
 
 
-def test_the_times_are_those_asked_for(start: Start) -> None:
+def test_samples_have_the_requested_times(start: Start) -> None:
     net, _ = begin(start)
     net.run_for("123456ns")
     tables = sample(net, Queues(BOTTLENECK), Flows("h1"), every="20ms", until="100ms")
@@ -44,20 +44,20 @@ def test_samples_can_be_a_hundred_microseconds_apart(start: Start) -> None:
 
 
 def everything() -> list[Sampler]:
-    """All samplers of counters."""
+    """Return all samplers of counters."""
     return [Queues(BOTTLENECK, "h1-eth0"), Flows("h1", "h2"), Ports(BOTTLENECK), Softnet(), Cpu()]
 
 
 def all_that_happens() -> list[Sampler]:
-    """All traces, and a capture."""
+    """Return all traces and a capture."""
     traces: list[Sampler] = [Acks("h1"), Retransmissions("h1"), Sojourns(BOTTLENECK), Drops()]
     return [*traces, Capture(BOTTLENECK, "h1-eth0", snaplen=96)]
 
 
 @counts_every_byte
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
-def test_looking_changes_nothing(start: Start, wire: str) -> None:
-    """Not a digit of what iperf3 says, nor the instant at which it ends."""
+def test_sampling_changes_nothing(start: Start, wire: str) -> None:
+    """Neither iperf3's output nor the instant of its end changes."""
     outputs = []
     for every, samplers in (
         (None, []),
@@ -76,8 +76,8 @@ def test_looking_changes_nothing(start: Start, wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
-def test_looking_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
-    """Programs wait for each other and for the clock at once there: who was interrupted must go on."""
+def test_sampling_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
+    """Programs wait for each other and for the clock; the interrupted one must continue afterwards."""
     outputs = []
     for every in (None, "10ms", "1ms"):
         net = start(shapes.dumbbell(pairs=1, rate="1Gbps", delay="10ms"), wire=wire)
@@ -93,7 +93,7 @@ def test_looking_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
 
 
 @counts_every_byte
-def test_looking_every_hundred_microseconds_changes_nothing(start: Start) -> None:
+def test_sampling_every_hundred_microseconds_changes_nothing(start: Start) -> None:
     outputs = []
     for samplers in ([], everything()):
         net, flow = begin(start)
@@ -102,7 +102,7 @@ def test_looking_every_hundred_microseconds_changes_nothing(start: Start) -> Non
     assert outputs[1] == outputs[0]
 
 
-def test_the_last_sample_is_of_the_end(start: Start) -> None:
+def test_the_last_sample_is_taken_at_the_end(start: Start) -> None:
     net, flow = begin(start)
     passed: list[int] = []
     sampling = Sampling(net, [Queues(BOTTLENECK)], every="200ms")
@@ -125,7 +125,7 @@ def test_counters_are_those_that_tc_and_ss_show(start: Start) -> None:
     before = shown()
     sampling.sample()
     tables = sampling.tables()
-    # tc takes some time of the network's, in which a few packets may pass.
+    # tc takes some network time, in which a few packets may pass.
     for low, sent, high in zip(before, tables["qdisc"]["bytes"], shown(), strict=True):
         assert 1_000_000 < low <= sent <= high <= low + 20_000
     sockets = net["h1"].run("ss -tin").output
@@ -146,7 +146,7 @@ def test_a_node_without_flows_has_no_table(start: Start) -> None:
     assert sample(start(shapes.minimal()), Flows("h1"), until="10ms") == {}
 
 
-def test_what_does_not_exist_is_told_before_time_passes(start: Start) -> None:
+def test_missing_ports_and_nodes_are_reported_before_time_passes(start: Start) -> None:
     net = start(shapes.minimal())
     with pytest.raises(TopologyError, match=r'no port "s1-eth9" \(did you mean s1-eth'):
         Sampling(net, [Queues("s1-eth9")])

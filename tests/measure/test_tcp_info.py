@@ -1,4 +1,4 @@
-"""ss read the same bytes that are decoded here; both must understand the same.
+"""Compare our decoding of tcp_info with the output of ss for the same bytes.
 
 bbr and cubic are captured on Linux 6.18, vegas and dctcp on our kernel 6.12, accecn on our kernel 7.3
 (through a queue dualpi2 of 10 Mbit/s, which marks).
@@ -26,13 +26,13 @@ def messages(name: str) -> list[bytes]:
 
 
 def lines_of_ss(name: str) -> list[tuple[str, str]]:
-    """For each socket the line with its addresses, and the one with its state."""
+    """Return for each socket the line with its addresses and the line with its state."""
     lines = (COUNTERS / f"tcp_{name}.txt").read_text().splitlines()[1:]
     return list(zip(lines[::2], lines[1::2], strict=True))
 
 
 def number(line: str, name: str) -> float:
-    """The number that ss prints behind a name; what it does not print is 0."""
+    """Return the number that ss prints after a name; 0 if it prints none."""
     match = re.search(rf" {name}[: ]([\d.]+)", line)
     return float(match[1]) if match else 0
 
@@ -91,7 +91,7 @@ def test_the_state_is_what_ss_shows(name: str) -> None:
         assert tuple(socket.memory[name] for name in names) == tuple(map(int, memory))
 
 
-def test_what_bbr_knows_is_what_ss_shows() -> None:
+def test_the_state_of_bbr_is_as_ss_shows_it() -> None:
     for socket, (_, line) in zip(decoded("bbr"), lines_of_ss("bbr"), strict=True):
         bandwidth, min_rtt, pacing_gain, cwnd_gain = re.findall(
             r"bbr:\(bw:(\d+)bps,mrtt:([\d.]+),pacing_gain:([\d.]+),cwnd_gain:([\d.]+)\)", line
@@ -102,7 +102,7 @@ def test_what_bbr_knows_is_what_ss_shows() -> None:
         assert round(socket.algorithm["bbr_cwnd_gain"], 5) == float(cwnd_gain)
 
 
-def test_what_dctcp_knows_is_what_ss_shows() -> None:
+def test_the_state_of_dctcp_is_as_ss_shows_it() -> None:
     (flow,) = (socket for socket in decoded("dctcp") if socket.congestion == "dctcp")
     line = next(line for _, line in lines_of_ss("dctcp") if " dctcp " in line)
     assert flow.algorithm["dctcp_alpha"] == int(re.findall(r"alpha:(\d+)", line)[0])
@@ -114,14 +114,14 @@ def test_accurate_ecn_says_how_many_bytes_were_marked() -> None:
     info = flow.info
     assert (info["ecn_mode"], info["accecn_fail_mode"]) == ("accecn", 0)
     assert info["delivered_ce_bytes"] == 12_924
-    # Each byte that was acknowledged came with ECT(0) or CE; the SYN counts as a byte.
+    # Each acknowledged byte arrived with ECT(0) or CE; the SYN counts as a byte.
     assert (
         info["delivered_ect0_bytes"] + info["delivered_ect1_bytes"] + info["delivered_ce_bytes"]
         == info["bytes_acked"] - 1
     )
 
 
-def test_many_structures_are_decoded_as_one_is() -> None:
+def test_many_structures_are_decoded_like_single_ones() -> None:
     (raw,) = (tcp_info.ends(message).info for message in messages("accecn"))
     columns = tcp_info.columns([raw, raw])
     one = tcp_info.decode_info(raw)
@@ -134,10 +134,10 @@ def test_a_kernel_without_accurate_ecn_has_no_columns_of_it() -> None:
     assert not [name for name in decoded("dctcp")[0].info if "ecn" in name or "ect" in name]
 
 
-def test_what_vegas_knows_is_read() -> None:
+def test_the_state_of_vegas_is_read() -> None:
     (flow,) = (socket for socket in decoded("vegas") if socket.congestion == "vegas")
     assert flow.algorithm["vegas_enabled"] == 1
-    # Vegas takes the RTTs of a window; the kernel smooths all of them.
+    # Vegas uses the RTTs of one window; the kernel smooths all RTTs.
     assert flow.algorithm["vegas_base_rtt_us"] < flow.algorithm["vegas_min_rtt_us"]
 
 
@@ -147,7 +147,7 @@ def test_a_row_names_the_flow_and_its_congestion_control_first() -> None:
     assert row["congestion"] == "cubic"
 
 
-def test_an_older_kernel_sends_less_and_gets_less() -> None:
+def test_an_older_kernels_shorter_structure_gives_fewer_columns() -> None:
     whole = (COUNTERS / "tcp_cubic.bin").read_bytes()
     info = decoded("cubic")[1].info
     # Linux 2.6 ended with tcpi_total_retrans: 104 bytes.
@@ -160,7 +160,7 @@ def test_an_older_kernel_sends_less_and_gets_less() -> None:
         tcp_info.decode_info(whole[start : start + 40])
 
 
-def test_a_dump_that_was_cut_is_refused_wherever() -> None:
+def test_a_dump_truncated_anywhere_is_refused() -> None:
     dump = (COUNTERS / "tcp_bbr.bin").read_bytes()
     for end in range(len(dump)):
         with pytest.raises(PeerError):

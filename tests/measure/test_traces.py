@@ -1,4 +1,4 @@
-"""Traces: every acknowledgement, every packet's time in a queue, every retransmission and drop."""
+"""Test traces of acknowledgements, sojourn times, retransmissions and drops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print fmt: "reason: %s", __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, {
 
 
 def event(number: int, address: int, length: int, name: bytes) -> bytes:
-    """The data of one event, its text behind it."""
+    """Return the data of one event, followed by its text."""
     raw = name + b"\0"
     data = struct.pack("=HxxiQII", number, 0, address, length, len(raw) << 16 | 24) + raw
     return data.ljust((len(data) + 3) & ~3, b"\0")
@@ -46,19 +46,18 @@ def entry(delta_ns: int, data: bytes) -> bytes:
     return struct.pack("=I", delta_ns << 5 | len(data) // 4) + data
 
 
-def test_pages_of_events_are_understood() -> None:
+def test_pages_of_events_are_decoded() -> None:
     form = EventFormat.of(FORMAT)
     assert form.symbols == {2: "NOT_SPECIFIED", 3: "NO_SOCKET"}
-    long = event(
-        7, 0xABC, 60, b"a-port-with-a-name-of-its-own" * 4
-    )  # its length is in a word of its own
+    # Its length is in a separate word.
+    long = event(7, 0xABC, 60, b"a-port-with-a-name-of-its-own" * 4)
     data = page(
         1000,
         entry(0, event(7, 0xFFFF_8000_0000_1000, 1514, b"s1-eth2")),
         entry(24, event(8, 1, 1, b"other")),
         struct.pack("=II", 5 << 5 | 30, 3),  # 3 * 2^27 + 5 ns more
         entry(1, event(7, 0x2000, 66, b"h1-eth0")),
-        struct.pack("=II", 29 | 1 << 5, 12) + bytes(8),  # taken back
+        struct.pack("=II", 29 | 1 << 5, 12) + bytes(8),  # discarded
     ) + page(9_000_000_000, struct.pack("=II", 2 << 5, len(long) + 4) + long)
     found = trace_pages.decode(data, {"queued": form})["queued"]
     later = 1000 + 24 + 3 * 2**27 + 5 + 1
@@ -69,7 +68,7 @@ def test_pages_of_events_are_understood() -> None:
     assert found.texts["name"] == ["s1-eth2", "h1-eth0", "a-port-with-a-name-of-its-own" * 4]
 
 
-def test_no_pages_are_no_events() -> None:
+def test_without_pages_there_are_no_events() -> None:
     found = trace_pages.decode(b"", {"queued": EventFormat.of(FORMAT)})["queued"]
     assert len(found.times_ns) == len(found.fields) == 0
 
@@ -82,8 +81,8 @@ def test_half_a_page_is_refused() -> None:
 
 
 @pytest.mark.machine
-def test_a_packets_time_in_a_queue_is_that_of_the_packets_before_it(start: Start) -> None:
-    """tbf lets packets of 1042 bytes pass at 10 Mbit/s: one in 833.6 us, each waits for those before."""
+def test_a_packet_waits_in_a_queue_for_the_packets_before_it(start: Start) -> None:
+    """tbf sends a packet of 1042 bytes every 833.6 us at 10 Mbit/s; later packets wait for it."""
     net = start(shapes.minimal())
     net["h1"].run("ping -c 1 h2")
     net.root.run("tc qdisc add dev s1-eth2 root tbf rate 10mbit burst 1100 limit 100000")
@@ -92,7 +91,7 @@ def test_a_packets_time_in_a_queue_is_that_of_the_packets_before_it(start: Start
     sojourns = sampling.tables()["sojourn"].where(packet_bytes=1042)
     assert len(sojourns) == 4
     waits = np.diff(np.asarray(sojourns["sojourn_ns"]))
-    # ping sends the four at once; on the wire to the switch each takes 0.2 us.
+    # ping sends the four packets at once; each takes 0.2 us on the wire to the switch.
     assert all(abs(wait - 833_600) < 250 for wait in waits[1:].tolist())
     gaps = np.diff(np.asarray(sojourns["time_ns"]))
     assert gaps[1:].tolist() == [833_600] * 2
@@ -133,8 +132,8 @@ def test_traces_agree_with_counters(start: Start) -> None:
 
 
 @pytest.mark.machine
-def test_events_stand_at_their_instants(start: Start) -> None:
-    """An acknowledgement comes a round trip after its segment: 10 ms, and the wires."""
+def test_events_have_their_instants(start: Start) -> None:
+    """An acknowledgement comes a round trip after its segment: 10 ms and the time on the wires."""
     net = start(shapes.dumbbell(pairs=1, rate="1Gbps", delay="5ms"))
     net["h2"].start("iperf3 -s -1")
     net.run_for("10ms")
