@@ -1,4 +1,4 @@
-"""Commands of the prompt, over a network that only notes what it is asked for."""
+"""Test commands of the prompt with a fake network that records requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Interface:
 
 
 class Node:
-    """Notes commands; answers each with its own text."""
+    """Records commands, and answers each with its own text."""
 
     def __init__(self, name: str, address: str | None) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Switch(Node):
 
 
 class Net(dict[str, Any]):
-    """Names to nodes, as Mininet is."""
+    """Maps names to nodes, like Mininet."""
 
     def __init__(self) -> None:
         self.switches = [Switch("s1", "127.0.0.1")]
@@ -103,7 +103,7 @@ def perform(net: Net, *lines: str, kind: type[CLI] = CLI) -> CLI:
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
-    """Without the prompts, both streams."""
+    """Return both output streams without the prompts."""
     told = capsys.readouterr()
     return told.out.replace("mininet> ", "") + told.err
 
@@ -133,7 +133,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         ("source /no/such/file", "error reading file /no/such/file"),
     ],
 )
-def test_what_is_wrong_is_told_in_mininets_words(
+def test_errors_have_mininets_wording(
     net: Net, line: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert perform(net, line).has_failed
@@ -173,7 +173,7 @@ def test_open_vswitchs_programs_on_a_bridge_say_what_to_use(
         ("exit", ""),
     ],
 )
-def test_commands_answer(
+def test_commands_print_their_results(
     net: Net, line: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not perform(net, line, "exit").has_failed
@@ -201,12 +201,14 @@ def test_a_node_may_have_any_name(net: Net) -> None:
     assert net["x-1"].sent == ["ls"]
 
 
-def test_into_a_pipe_lines_end_as_lines(net: Net, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_written_to_a_pipe_end_with_a_newline(
+    net: Net, capsys: pytest.CaptureFixture[str]
+) -> None:
     perform(net, "h1 ls", "exit")
     assert said(capsys) == "ran ls\n"
 
 
-def test_the_network_is_asked(net: Net) -> None:
+def test_commands_call_methods_of_the_network(net: Net) -> None:
     lines = ("pingall 2", "iperf", "iperfudp 5M h1 h2", "link h1 s1 down", "wait", "wait 5")
     perform(net, *lines, "switch s1 stop", "switch s1 start")
     assert net.calls == [
@@ -220,30 +222,30 @@ def test_the_network_is_asked(net: Net) -> None:
     assert net.switches[0].sent == ["stop False", "start"]
 
 
-def test_lost_pings_and_what_python_raises_are_failures(net: Net) -> None:
+def test_lost_pings_and_exceptions_are_failures(net: Net) -> None:
     assert not perform(net, "pingall").has_failed
     assert perform(net, "py nonsense").has_failed
     net.loss_percent = 50.0
     assert perform(net, "pingall").has_failed
 
 
-def test_what_px_binds_stays(net: Net, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variables_assigned_by_px_are_kept(net: Net, capsys: pytest.CaptureFixture[str]) -> None:
     perform(net, "px x = 7", "py x", "exit")
     assert said(capsys) == "7\n"
 
 
-def test_a_script_is_performed_until_it_says_exit(net: Net, tmp_path: Path) -> None:
+def test_a_script_runs_until_it_exits(net: Net, tmp_path: Path) -> None:
     (tmp_path / "script").write_text("# a comment\nh1 first\n\nexit\nh1 second\n")
     CLI(net, script=str(tmp_path / "script"))
     assert net["h1"].sent == ["first"]
 
 
-def test_a_missing_script_ends_nothing(net: Net) -> None:
+def test_a_missing_script_does_not_end_the_prompt(net: Net) -> None:
     perform(net, "source /no/such/file", "h1 ls")
     assert net["h1"].sent == ["ls"]
 
 
-def test_exit_in_a_script_leaves_the_prompt(net: Net, tmp_path: Path) -> None:
+def test_exit_in_a_script_ends_the_prompt(net: Net, tmp_path: Path) -> None:
     (tmp_path / "script").write_text("exit\n")
     perform(net, f"source {tmp_path / 'script'}", "h1 ls")
     assert net["h1"].sent == []

@@ -1,4 +1,4 @@
-"""What needs no machine: topologies as descriptions, utilities, messages, and what links ask of tc."""
+"""Test what needs no machine: descriptions of topologies, utilities, messages, commands of tc."""
 
 import io
 import subprocess
@@ -51,13 +51,13 @@ def test_a_tree_may_be_deeper_than_python_recurses() -> None:
     assert (len(topo.switches()), topo.hosts(), len(topo.links())) == (1500, ["h1"], 1500)
 
 
-def test_a_torus_names_its_switches_by_place_and_has_a_dpid_for_each() -> None:
+def test_a_torus_names_its_switches_by_position_with_a_dpid_each() -> None:
     topo = TorusTopo(3, 3)
     assert len(topo.links()) == 27
     assert topo.nodeInfo("s2x1") == {"isSwitch": True, "dpid": "201"}
 
 
-def test_options_of_one_replace_those_of_all() -> None:
+def test_options_of_one_node_override_those_of_all() -> None:
     topo = Topo(hopts={"cpu": 0.1}, lopts={"bw": 3})
     topo.addHost("h10")
     topo.addHost("h2", ip="1.2.3.4")
@@ -81,7 +81,7 @@ def test_a_link_to_nobody_is_an_error_at_once() -> None:
 # -- utilities ----------------------------------------------------------------------------------------
 
 
-def test_addresses() -> None:
+def test_addresses_are_parsed_and_computed() -> None:
     assert util.netParse("10.0.0.5/8") == (0x0A000005, 8)
     assert util.netParse("10.0/8") == (0x0A000000, 8)
     assert util.netParse("10.1") == (0x0A010000, 16)
@@ -94,7 +94,7 @@ def test_addresses() -> None:
         util.ipAdd(300, 24)
 
 
-def test_arguments_of_mn() -> None:
+def test_arguments_of_mn_are_parsed() -> None:
     assert util.splitArgs("tc,1,x=2,y=z,2.5") == ("tc", [1, 2.5], {"x": 2, "y": "z"})
     made = util.customClass({"tree": TreeTopo}, "tree,depth=2,fanout=3")
     assert len(made().hosts()) == 9
@@ -120,7 +120,7 @@ def test_rates_are_written_as_iperf_does(bps: float, fmt: str, text: str) -> Non
     assert util.fmtBps(bps, fmt) == text
 
 
-def test_commands_of_the_computer() -> None:
+def test_commands_run_on_the_computer() -> None:
     assert util.quietRun("echo 'a b'") == "a b\n"
     assert util.errRun("sh", "-c", "echo e >&2; exit 3") == ("", "e\n", 3)
     assert util.errRun("echo $((1+1))", shell=True)[0] == "2\n"
@@ -215,7 +215,7 @@ HTB = [
         ),
     ],
 )
-def test_parameters_of_a_link_become_lines_for_tc(
+def test_parameters_of_a_link_become_commands_of_tc(
     params: dict[str, object], lines: list[str], words: str
 ) -> None:
     made = shaping("h1-eth0", **params)

@@ -1,4 +1,4 @@
-"""`wanlab mn --topo drawing.mn`, from outside, and --strict and --venv of `wanlab python`."""
+"""Test `wanlab mn --topo drawing.mn`, and --strict and --venv of `wanlab python`."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_a_drawing_is_a_topology_of_mn(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_what_a_drawing_says_itself_is_not_an_option(tmp_path: Path) -> None:
+def test_options_that_a_drawing_sets_are_refused(tmp_path: Path) -> None:
     drawing(tmp_path)
     for option in (["--link", "tc"], ["--controller", "ref"], ["--mac"]):
         done = wanlab(tmp_path, "mn", "--topo", "drawing.mn", *option)
@@ -108,7 +108,7 @@ topos = {"learning": Learning}
 
 
 @pytest.mark.machine
-def test_custom_topologies_get_open_vswitch_where_scripts_do(tmp_path: Path) -> None:
+def test_custom_topologies_get_open_vswitch_as_scripts_do(tmp_path: Path) -> None:
     (tmp_path / "learning.py").write_text(OPENFLOW)
     arguments = ["mn", "--custom", "learning.py", "--topo", "learning"]
     done = wanlab(tmp_path, *arguments, "--test", "pingall")
@@ -117,7 +117,7 @@ def test_custom_topologies_get_open_vswitch_where_scripts_do(tmp_path: Path) -> 
 
 
 @pytest.mark.machine
-def test_mn_beside_a_network_of_the_same_names_says_what_to_do(tmp_path: Path) -> None:
+def test_mn_beside_a_network_with_the_same_names_is_refused_with_a_hint(tmp_path: Path) -> None:
     done = wanlab(tmp_path, "exec", "--topo", "single,2", "--", "sudo", "mn", "--test", "pingall")
     assert "this machine carries a network with h1, h2 already" in done.stderr
     assert "mn --attach" in done.stderr

@@ -1,6 +1,6 @@
 """The names that `from mininet.MODULE import *` gives in Mininet 2.3.1, on Python 3.
 
-Left out: what only Python 2 or Mininet itself needs (spawn, NullCodec, Singleton, ...).
+Names that only Python 2 or Mininet itself needs are left out (spawn, NullCodec, Singleton, ...).
 """
 
 import pytest

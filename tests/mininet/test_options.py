@@ -1,4 +1,4 @@
-"""The options of mn, read without a machine."""
+"""Test parsing the options of mn, without a machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_all_of_mininets_options_are_known() -> None:
     assert (values.mac, values.arp, values.pin, values.xterms) == (True, True, True, True)
 
 
-def test_what_is_not_given_is_as_with_mininet() -> None:
+def test_defaults_are_mininets() -> None:
     values = options.read([], options.parser())
     assert (values.topo, values.switch, values.host, values.link) == (
         *("minimal", "default"),
@@ -79,7 +79,7 @@ def test_a_timed_wait_is_one_with_a_limit() -> None:
         (["--seed", "3"], "--seed is too late: the machine is running already"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_with_the_reason(
+def test_options_that_cannot_be_honoured_are_refused_with_the_reason(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -90,13 +90,13 @@ def test_what_cannot_be_honoured_is_refused_with_the_reason(
     assert told.startswith("Usage: mn [options]")
 
 
-def test_options_of_the_machine_are_split_off() -> None:
+def test_options_of_the_machine_are_separated() -> None:
     split = options.split(["--topo", "single", "--seed=7", "--clock", "real", "--mac"])
     assert split.machine == {"seed": "7", "clock": "real"}
     assert split.rest == ("--topo", "single", "--mac")
 
 
-def test_for_a_script_only_those_in_front_of_it_are() -> None:
+def test_only_options_before_a_scripts_name_are_the_machines() -> None:
     split = options.split(["--seed", "7", "script.py", "--seed", "8"], only_first=True)
     assert split.machine == {"seed": "7"}
     assert split.rest == ("script.py", "--seed", "8")
@@ -110,12 +110,12 @@ def test_for_a_script_only_those_in_front_of_it_are() -> None:
         (["--memory"], "--memory option requires 1 argument"),
     ],
 )
-def test_a_wrong_machine_is_told(arguments: list[str], words: str) -> None:
+def test_an_unknown_machine_is_reported(arguments: list[str], words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         options.split(arguments)
 
 
-def test_the_help_tells_of_the_machine_and_of_the_cable() -> None:
+def test_the_help_describes_options_of_the_machine_and_the_wire() -> None:
     told = " ".join(options.parser().format_help().split())
     assert told.startswith("Usage: mn [options]")
     for option in options.MACHINE_OPTIONS:
@@ -133,5 +133,5 @@ def test_the_help_tells_of_the_machine_and_of_the_cable() -> None:
         ("ref", []),
     ],
 )
-def test_where_a_remote_controller_is(value: str, reached: list[str]) -> None:
+def test_the_address_of_a_remote_controller_is_parsed(value: str, reached: list[str]) -> None:
     assert options.remote_controllers([value]) == reached

@@ -45,9 +45,9 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
         "examples.py",
     ],
 )
-def test_a_script_finds_everything_as_it_should_be(net: Network, script: str) -> None:
+def test_a_script_passes_its_own_checks(net: Network, script: str) -> None:
     assert "done" in run(net, script)
-    # Nothing of it is left in the machine for the next one.
+    # The script leaves nothing in the machine for the next one.
     assert net.root.run("ls /run/netns").output == ""
     assert "s1" not in net.root.run("ip -br link").output
 
@@ -67,14 +67,14 @@ def test_sessions_first_errors_and_controllers_are_as_in_mininet(net: Network) -
 
 
 @pytest.mark.parametrize("between", ["bridges", "routers"])
-def test_who_pings_through_a_full_queue_waits_for_it(net: Network, between: str) -> None:
+def test_a_ping_through_a_full_queue_is_delayed_by_it(net: Network, between: str) -> None:
     least, most = map(float, run(net, "queues.py", between).split("rtt")[1].split())
     assert most <= 100 * 1514 * 8 / 10e6 * 1e3 + 1  # 100 packets at 10 Mbit/s: 121 ms
     assert least > 60
     assert most > 110
 
 
-def test_the_same_script_says_the_same_in_another_machine(tmp_path: Path) -> None:
+def test_a_script_prints_the_same_in_another_machine(tmp_path: Path) -> None:
     said = []
     for number in range(2):
         folder = tmp_path / str(number)
@@ -85,10 +85,10 @@ def test_the_same_script_says_the_same_in_another_machine(tmp_path: Path) -> Non
     assert said[0] == said[1]
 
 
-def test_how_often_a_script_has_read_the_clock_before_the_start_changes_nothing(
+def test_readings_of_the_clock_before_the_start_change_nothing(
     tmp_path: Path,
 ) -> None:
-    """Each version of Python reads it a different number of times while it imports modules."""
+    """Versions of Python read the clock a different number of times while they import modules."""
     said = []
     for readings in ("0", "4000"):
         folder = tmp_path / readings

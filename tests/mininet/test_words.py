@@ -1,4 +1,4 @@
-"""Completion at the prompt."""
+"""Test completion at the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node's shell: what it keeps, what it says, how it is interrupted."""
+"""Test a node's shell: its state, its output, and how it is interrupted."""
 
 from mininet.net import Mininet
 from mininet.node import Node
@@ -50,7 +50,7 @@ h1.sendCmd("sleep 100000")
 h1.sendInt()
 h1.waitOutput()
 assert h1.lastStatus == 130
-h1.sendInt()  # nobody is there to hear it
+h1.sendInt()  # no process listens there
 assert h1.cmd("echo alive").strip() == "alive"
 h1.sendCmd("sleep 7777", printPid=True)
 while h1.lastPid is None:
@@ -62,7 +62,7 @@ h1.sendCmd("read line; echo got $line")
 h1.write("typed\n")
 assert h1.waitOutput().strip() == "got typed"
 
-# a shell that ends is followed by another
+# a shell that ends is replaced by another
 h1.cmd("exit 5")
 assert h1.cmd("echo again").strip() == "again"
 
@@ -71,7 +71,7 @@ assert "h1-eth0" in h1.cmd("ls /sys/class/net") and "h2-eth0" not in h1.cmd("ip 
 assert "s1-eth1" in s1.cmd("ip link")
 assert quietRun(f"nsenter -t {h1.pid} -n ip -br addr show h1-eth0").split()[2] == "10.0.0.1/8"
 
-# processes of their own
+# separate processes
 out, err, status = h1.pexec("ls /nowhere")
 assert (out, status) == ("", 2) and "/nowhere" in err
 assert h1.popen("echo 'a b'").communicate() == (b"a b\n", b"")

@@ -1,4 +1,4 @@
-"""TCLink: delays, rates and losses are what was asked for, to the last figure."""
+"""Test TCLink: delays, rates and losses have exactly the requested values."""
 
 import json
 import time
@@ -41,14 +41,14 @@ def goodput_bps(net, *options):
     return told["end"]["sum_received"]["bits_per_second"]
 
 
-# a delay adds twice to the round trip, on each link: exactly
+# each link's delay adds exactly twice to the round trip
 for links in (1, 3):
     short, long = (run(rtt_ms, links=links, delay=delay) for delay in ("1ms", "15ms"))
     assert round((long - short) * 1e6) == links * 28_000_000, (links, short, long)
     # A packet of 122 bytes on the wire takes a microsecond at 1 Gbit/s.
     assert 0 < short - links * 2 < 0.003 * links, (links, short)
 
-# a rate is one of frames: 1448 of 1514 bytes are the user's
+# a rate counts frames: 1448 of 1514 bytes are user data
 # (Mininet's tbf sends 15,000 bytes at once, which is 0.24 % of what it sends in 5 s, 0.06 % in 20 s.)
 for bw, kind, seconds in (
     (1, {}, 20),
@@ -59,10 +59,10 @@ for bw, kind, seconds in (
     share = run(goodput_bps, f"-t {seconds} -O 1", bw=bw, **kind) / (bw * 1e6 * 1448 / 1514)
     assert abs(share - 1) < 0.001, (bw, kind, share)
 
-# a loss hits each packet on each way: within three deviations of the binomial distribution
+# losses in each direction are within three standard deviations of the binomial distribution
 count, loss = 1000, 1 - (1 - 0.05) ** 2
 deviation = (count * loss * (1 - loss)) ** 0.5
-said = run(lambda net: net["h1"].cmd(f"ping -q -i 0.01 -c {count} 10.0.0.2"), links=1, loss=5)
+said = run(lambda net: net["h1"].cmd(f"ping -q -i 0.02 -c {count} 10.0.0.2"), links=1, loss=5)
 lost = count - int(said.split(" received")[0].split()[-1])
 assert abs(lost - count * loss) < 3 * deviation, (lost, count * loss, deviation)
 print("lost", lost, "done")

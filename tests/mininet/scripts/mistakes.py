@@ -1,4 +1,4 @@
-"""What is asked for and cannot be done is an error that says what to do."""
+"""Impossible requests are errors that say what to do."""
 
 from mininet.cli import CLI
 from mininet.link import Intf, Link, TCLink

@@ -1,4 +1,4 @@
-"""Private directories, gateways, interfaces, classes of the user's own: nodes of every kind."""
+"""Test nodes of every kind: private directories, gateways, interfaces, the user's classes."""
 
 from mininet.clean import addCleanupCallback, cleanup
 from mininet.link import Intf, Link, TCIntf
@@ -121,7 +121,7 @@ assert ", 0% packet loss" in a.cmd("ping -c1", b.IP())
 for node in (a, b, switch):
     node.stop()
 
-# an interface that is there already
+# an interface that already exists
 quietRun("ip link add card0 type veth peer name card1")
 net = Mininet(SingleSwitchTopo(2))
 Intf("card0", node=net["s1"])
@@ -132,7 +132,7 @@ assert ", 0% packet loss" in net["h1"].cmd("ping -c1 10.0.0.9")
 net.stop()
 quietRun("ip link del card1")
 
-# a network that stops while a node that is none of its nodes stays
+# a network stops while a node outside it remains
 net = Mininet(SingleSwitchTopo(2), switch=LinuxBridge, controller=None)
 net.start()
 stays = Host("h9", ip="10.0.0.9/8")

@@ -1,4 +1,4 @@
-"""Open vSwitches: with our controller, with one of the user's, without; and what asks for them."""
+"""Test Open vSwitches with our controller, the user's or none, and when a script gets them."""
 
 import logging
 import os
@@ -39,7 +39,7 @@ for controller in (Controller, OVSController):
     net.stop()
     assert "s1" not in quietRun("ip -br link")
 
-# nobody tells it what to do, so it does nothing; standalone it learns
+# without a controller it forwards nothing; standalone it learns
 net = Mininet(SingleSwitchTopo(2), switch=OVSSwitch, controller=None)
 net.start()
 assert net.pingAll(timeout=1) == 100
@@ -52,7 +52,7 @@ for switch in (OVSBridge, custom(OVSSwitch, failMode="standalone")):
     assert net.pingAll() == 0
     net.stop()
 
-# ports have the numbers that were asked for
+# ports have the requested numbers
 net = Mininet(switch=OVSSwitch, controller=Controller)
 net.addController("c0")
 h1, h2, s1 = net.addHost("h1"), net.addHost("h2"), net.addSwitch("s1", protocols="OpenFlow13")
@@ -65,7 +65,7 @@ assert s1.vsctl("get Interface s1-eth7 ofport").strip() == "7"
 assert "OF1.3" in s1.dpctl("show") or "OFPST_PORT_DESC" in s1.dpctl("show")
 net.stop()
 
-# flows of the script alone: its switches are Open vSwitches, because it calls ovs-ofctl
+# only the script adds flows: it gets Open vSwitches because it calls ovs-ofctl
 net = Mininet(SingleSwitchTopo(2), controller=None)
 net.start()
 for number in (1, 2):
@@ -75,7 +75,7 @@ assert net.ping([h1, h2], timeout=1) == 100
 assert "lladdr" in h1.cmd("ip neighbour show", h2.IP())
 net.stop()
 
-# a controller that is not there
+# a missing controller
 net = Mininet(SingleSwitchTopo(2), controller=lambda name: RemoteController(name, port=6698))
 assert type(net["s1"]) is OVSSwitch
 s1, s2 = net["s1"], net.addSwitch("s2")
@@ -85,11 +85,11 @@ net.start()
 assert not net.waitConnected(timeout=2)
 limits = s1.vsctl("--bare --columns=controller_rate_limit,controller_burst_limit list Controller")
 assert limits.split() == ["100", "1000"] * 2, limits  # the switches form a loop
-assert not cautions  # which the controller may know
+assert not cautions  # the controller may handle the loop
 net.stop()
 
 
-# a learning controller, here one that never starts, does not know loops
+# a learning controller cannot handle loops, and this one never starts
 class Late(Controller):
     def start(self):
         pass

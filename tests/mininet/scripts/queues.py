@@ -1,4 +1,4 @@
-"""One long flow through a bottleneck of 10 Mbit/s with a queue of 100 packets: who pings, waits."""
+"""Ping beside a long flow through a bottleneck of 10 Mbit/s with a queue of 100 packets."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What a network does, after a program that has read the clock as often as its argument says."""
+"""Read the clock as often as the argument says, then print what a network does."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ net = Mininet(SingleSwitchTopo(2))
 for _ in range(int(sys.argv[1]) // 100):
     for _ in range(100):
         time.monotonic()
-    os.close(os.dup(0))  # it does something else, too: waiting by reading the clock takes time
+    os.close(os.dup(0))  # it also does other work, because busy waiting on the clock takes time
 net.start()
 h1 = net["h1"]
 print(h1.cmd("ping -c 2 h2"))

@@ -1,4 +1,4 @@
-"""Says what must be the same in every run: times, rates, losses, addresses, process numbers."""
+"""Print what must be the same in every run: times, rates, losses, addresses, process ids."""
 
 import random
 import time

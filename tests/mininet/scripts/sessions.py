@@ -1,4 +1,4 @@
-"""Processes, errors and controllers as in Mininet: what a script of somebody else relies on."""
+"""Test behaviour that existing Mininet scripts rely on: processes, errors and controllers."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from mininet.node import Controller, Node, OVSSwitch, RemoteController
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
-# popen has a session of its own, so that killing its group does not end the script
+# popen starts a new session, so that killing its group does not end the script
 net = Mininet(controller=None)
 a, b = net.addHost("a"), net.addHost("b")
 net.addLink(a, b)
@@ -49,7 +49,7 @@ else:
     raise SystemExit("no error")
 
 
-# a network that cannot be made: what its nodes are asked afterwards is not the error to report
+# if a network cannot be built, later errors of its nodes are not reported instead
 class Asking(Router):
     def config(self, **params):
         Node.config(self, **params)
@@ -73,14 +73,14 @@ except Exception as error:
 else:
     raise SystemExit("no error")
 
-# a controller whose name nobody knows
+# a controller of an unknown kind
 net = Mininet(controller=None, switch=OVSSwitch)
 controller = RemoteController("c0", ip="no-such-host.example", port=6653)
 controller.checkListening()
 assert not controller.isListening("no-such-host.example", 6653)
 controller.terminate()
 
-# a remote controller makes Open vSwitches of the switches for which nothing was said
+# with a remote controller, switches without an explicit kind become Open vSwitches
 elsewhere = subprocess.Popen(
     ["wanlab-controller", "127.0.0.1", "6699"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
 )

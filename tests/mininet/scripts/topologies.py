@@ -1,4 +1,4 @@
-"""Networks by hand and from a Topo: names, ports, addresses, and who reaches whom."""
+"""Test networks built by hand and from a Topo: names, ports, addresses, reachability."""
 
 from functools import partial
 
@@ -38,7 +38,7 @@ h1.setIP("192.168.5.9", 24)
 assert net.pingAll() == 0 and h1.IP() == "192.168.5.9"
 assert h1.intf().updateIP() == "192.168.5.9"
 
-# it grows and shrinks while it runs
+# nodes and links are added and removed while it runs
 h4 = net.addHost("h4")
 net.addLink(h4, s2)
 h4.configDefault()
@@ -57,7 +57,7 @@ net.configLinkStatus("s1", "h1", "up")
 assert net.ping([h1, h2]) == 0
 net.stop()
 
-# shapes; the same names once more
+# shapes; the same names are used again
 for topo, count in ((LinearTopo(3, 2), 30), (TreeTopo(2, 2), 12), (SingleSwitchReversedTopo(3), 6)):
     net = Mininet(topo, switch=LinuxBridge, controller=None, waitConnected=True)
     net.start()
@@ -73,7 +73,7 @@ print("loss", net.run(net.pingAll))
 
 
 class Old(Topo):
-    """As in the days before build()."""
+    """A topology in the old style, without build()."""
 
     def __init__(self, count=2, **opts):
         Topo.__init__(self, **opts)
@@ -90,7 +90,7 @@ net.stop()
 
 
 class Router(Node):
-    """As in Mininet's linuxrouter.py."""
+    """The router of Mininet's linuxrouter.py."""
 
     def config(self, **params):
         super().config(**params)
