@@ -1,4 +1,4 @@
-"""A queue that the kernel does not have is refused with the kernel to choose."""
+"""A queue that the kernel lacks is refused, and the error names a kernel that has it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Options of a network: defaults and refused choices of each machine. No kernel."""
+"""Test options of a network, without a kernel: each machine's defaults and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_embedded_machine_has_virtual_time_and_a_seed() -> None:
     assert options.memory_bytes == BASE_MEMORY_BYTES + 3 * NODE_MEMORY_BYTES
 
 
-def test_what_the_user_chooses_holds(tmp_path: Path) -> None:
+def test_the_users_choices_override_defaults(tmp_path: Path) -> None:
     options = Network(
         Topology(),
         clock="real",
@@ -44,7 +44,7 @@ def test_the_native_machine_has_the_computers_clock_and_random_numbers(tmp_path:
     assert options.guest_folder == str(tmp_path)
 
 
-def test_all_that_the_native_machine_does_not_offer_is_refused_at_once() -> None:
+def test_all_options_that_the_native_machine_lacks_are_refused_at_once() -> None:
     with pytest.raises(RequirementError) as refused:
         Network(Topology(), machine="native", clock="virtual", seed=1, line_rate=1, memory="1GB")
     assert str(refused.value).count("; ") == 3
@@ -72,18 +72,18 @@ def test_the_native_machine_has_the_computers_kernel(
         Network(topology, machine="native", kernel=options.get("kernel"))
 
 
-def test_the_machine_that_one_is_in_needs_a_machine() -> None:
+def test_machine_here_is_refused_outside_of_a_machine() -> None:
     with pytest.raises(RequirementError, match="this one does not"):
         Network(Topology(), machine="here")
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1", ":80", "h:0", "h:65536", "h:x"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(WanlabError, match="is not an address to connect to"):
         Network(Topology(), allow_connect=[text])
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
-def test_a_seed_that_the_kernel_would_not_tell_from_another_is_refused(seed: int) -> None:
+def test_a_seed_that_the_kernel_could_not_distinguish_from_another_is_refused(seed: int) -> None:
     with pytest.raises(WanlabError, match="out of range"):
         Network(Topology(), machine="embedded", seed=seed)

@@ -1,4 +1,4 @@
-"""Timers: what fires, in which order, and where the clock stops for it. No kernel."""
+"""Test timers without a kernel: which fire, in which order, and where the clock stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wanlab.units import FOREVER_NS
 
 
 class Clock:
-    """The part of a machine that timers use: a clock that jumps."""
+    """Stands in for a machine: a clock that jumps."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -55,7 +55,7 @@ def test_a_cancelled_timer_does_not_stop_the_clock(clock: Clock) -> None:
     assert clock.stops == [30]
 
 
-def test_a_timer_that_is_added_by_a_timer_fires_on_the_way(clock: Clock) -> None:
+def test_a_timer_added_by_a_timer_fires_during_the_same_call(clock: Clock) -> None:
     timers, fired = Timers(), list[int]()
     timers.add(10, lambda: timers.add(15, lambda: fired.append(clock.now_ns)))
     pass_time(timers, clock, 30)

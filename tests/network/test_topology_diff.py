@@ -1,4 +1,4 @@
-"""Larger and smaller topologies, and the operations that lead from one to the other. No kernel."""
+"""Test the operations that lead from one topology to another, without a kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_link_to_a_node_that_is_not_there_is_refused() -> None:
         topology_diff.with_elements(shapes.minimal(), [link("h9", "s1")])
 
 
-def test_a_node_goes_with_its_links() -> None:
+def test_removing_a_node_removes_its_links() -> None:
     smaller = topology_diff.without_node(shapes.minimal(), "h1")
     assert {node.name for node in smaller.nodes} == {"h2", "s1"}
     assert len(smaller.links) == 1
