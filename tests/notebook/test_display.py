@@ -1,4 +1,4 @@
-"""What notebooks show, and what is asked of them while time passes."""
+"""Test what notebooks show, also while time passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HTML, TEXT = "text/html", "text/plain"
 
 
 class Handle:
-    """What IPython gives for an output that can be replaced."""
+    """Stands in for IPython's handle of an output that can be replaced."""
 
     def __init__(self, shown: list[str]) -> None:
         self._shown = shown
@@ -37,7 +37,7 @@ class Handle:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts of the outputs of a notebook that is not there."""
+    """Simulate a notebook; return the texts of its outputs."""
     outputs: list[str] = []
 
     def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
@@ -78,19 +78,19 @@ def test_a_topology_that_is_wrong_has_no_picture() -> None:
     assert picture_or_none(Topology(links=(link("h1", "h2"),))) is None
 
 
-def test_what_users_wrote_is_no_html() -> None:
+def test_texts_of_users_are_escaped_in_html() -> None:
     assert table(("<a>",), [("<b>", Html("<i>c</i>"))]).count("&lt;") == 2
     assert together("<", Html("<hr>")) == "&lt;<hr>"
 
 
-def test_a_network_tells_of_its_nodes_before_it_runs() -> None:
+def test_a_network_shows_its_nodes_before_it_runs() -> None:
     html = network_html(Network(shapes.minimal(delay="5ms"), seed=4))
     assert "not running; embedded machine, virtual clock, seed 4, mtu wire" in html
     assert "10.0.0.2/8" in html
     assert "h1-eth0 to s1: delay 5ms" in html
 
 
-def test_a_record_tells_what_to_know_first() -> None:
+def test_a_record_shows_its_most_important_facts() -> None:
     queue = Table.of(
         {
             "time_ns": [0, 0, SECOND_NS, SECOND_NS],
@@ -145,7 +145,7 @@ def test_outside_of_notebooks_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) 
     assert not is_notebook()
 
 
-def test_what_is_over_soon_needs_no_progress(shown: list[str], clock: list[float]) -> None:
+def test_a_short_wait_shows_no_progress(shown: list[str], clock: list[float]) -> None:
     line = TimeLine()
     for now_ns in (0, SECOND_NS):
         line(now_ns, 2 * SECOND_NS)
@@ -154,7 +154,7 @@ def test_what_is_over_soon_needs_no_progress(shown: list[str], clock: list[float
     assert shown == []
 
 
-def test_a_long_wait_is_followed_to_its_end(shown: list[str], clock: list[float]) -> None:
+def test_a_long_wait_shows_progress_to_its_end(shown: list[str], clock: list[float]) -> None:
     line = TimeLine()
     seen = []
     for now_ns in range(0, 10 * SECOND_NS, SECOND_NS):
@@ -163,8 +163,8 @@ def test_a_long_wait_is_followed_to_its_end(shown: list[str], clock: list[float]
         clock[0] += 0.2
     line(10 * SECOND_NS, 10 * SECOND_NS)
     assert shown == ["10.0 of 10.0 s of the network's time, 5 times as fast as real time"]
-    assert len(set(seen)) == 4  # no oftener than four times a second
-    # The next wait has an output of its own.
+    assert len(set(seen)) == 4  # at most four times a second
+    # The next wait has a new output.
     clock[0] += 5
     for _ in range(4):
         line(10 * SECOND_NS, None)
@@ -172,7 +172,7 @@ def test_a_long_wait_is_followed_to_its_end(shown: list[str], clock: list[float]
     assert len(shown) == 2
 
 
-def test_a_network_that_is_shown_follows_its_clock(shown: list[str], clock: list[float]) -> None:
+def test_a_displayed_network_shows_its_current_time(shown: list[str], clock: list[float]) -> None:
     line = time_line()
     assert line is not None
     heard: list[int] = []

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.ipynb"
 
-# In a process of its own: what Jupyter's libraries warn of is not ours.
+# Run in a separate process, because warnings of Jupyter's libraries are not wanlab's.
 EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
@@ -29,7 +29,7 @@ def cells(path: Path) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(path.read_bytes())["cells"] if cell["cell_type"] == "code"]
 
 
-def test_the_tutorial_is_kept_without_outputs() -> None:
+def test_the_tutorial_is_stored_without_outputs() -> None:
     assert len(cells(TUTORIAL)) > 8
     assert [cell for cell in cells(TUTORIAL) if cell["outputs"] or cell["execution_count"]] == []
 
@@ -51,7 +51,7 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     shown = [shown_by(cell) for cell in cells(tmp_path / "executed.ipynb")]
     topology, network, ping, record, figure, what_if, *_, results, curve, delay = shown
     assert topology.startswith("<svg")
-    # The table of the cell that showed it follows the network's clock, and its links.
+    # The table in the network's cell shows the current clock and links.
     assert "network dumbbell,2" in network
     assert "queue fq_codel" in network
     assert ping.count("time=20.0 ms") == 2
@@ -62,7 +62,7 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
 
 
 def shown_by(cell: dict[str, Any]) -> str:
-    """All that is below a cell."""
+    """Return all output of a cell."""
     parts = []
     for output in cell["outputs"]:
         data = output.get("data", {})
