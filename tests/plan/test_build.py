@@ -50,7 +50,7 @@ VALUES: dict[Any, Any] = {
 
 
 def example(kind: type[Operation]) -> Operation:
-    """One of the kind, with any values."""
+    """Return an operation of the kind with arbitrary values."""
     hints = get_type_hints(kind)
     names = list(inspect.signature(kind).parameters)
     return kind(**{name: VALUES.get(hints[name], {"tso": True}) for name in names})
@@ -62,7 +62,7 @@ def test_the_agent_performs_every_operation_with_its_arguments(kind: type[Operat
     inspect.signature(getattr(Performer, verb)).bind(None, **arguments)
 
 
-def test_the_agent_performs_nothing_else() -> None:
+def test_the_agent_performs_no_other_operations() -> None:
     performed = {name for name in vars(Performer) if not name.startswith("_")}
     performed -= {"perform", "undo"}
     assert performed == {kind.verb for kind in KINDS}
@@ -74,7 +74,7 @@ def test_every_operation_is_described_in_one_line(kind: type[Operation]) -> None
     assert example(kind).commands() != []
 
 
-def test_operations_come_in_an_order_in_which_they_can_be_done() -> None:
+def test_operations_are_in_an_order_that_works() -> None:
     names = [type(it).__name__ for it in plan(resolve(shapes.dumbbell(1, rate="1Mbps")))]
     firsts = sorted(set(names), key=names.index)
     assert firsts == [
@@ -145,13 +145,13 @@ def with_queue(kind: str) -> Callable[[], Topology]:
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused_by_name(make: Callable[[], Topology], said: str) -> None:
+def test_the_error_for_an_impossible_part_names_it(make: Callable[[], Topology], said: str) -> None:
     with pytest.raises(TopologyError) as caught:
         plan(resolve(make()))
     assert str(caught.value).startswith(said)
 
 
-def test_everything_that_cannot_be_built_is_reported_at_once() -> None:
+def test_all_impossible_parts_are_reported_at_once() -> None:
     topology = Topology(nodes=(Switch("s1", kind="ivs"), Switch("s2", kind="userns")))
     with pytest.raises(TopologyError) as caught:
         plan(resolve(topology))
@@ -159,7 +159,7 @@ def test_everything_that_cannot_be_built_is_reported_at_once() -> None:
 
 
 def commands_of(topology: Topology, what: str) -> list[list[str]]:
-    """What a person types for each operation with this word in its description."""
+    """Return the commands of each operation with this word in its description."""
     return [it.commands() for it in plan(resolve(topology)) if what in it.describe()]
 
 
@@ -171,7 +171,7 @@ def test_a_private_directory_belongs_to_the_hosts_namespace() -> None:
     assert kept[-2:] == ["mkdir -p /srv /tmp/h1", f"{inside} mount --bind /tmp/h1 /srv"]
 
 
-def test_a_vlan_interface_has_an_address_of_its_own() -> None:
+def test_a_vlan_interface_has_its_own_address() -> None:
     topology = with_host(vlan_interfaces=(("10.1.0.1/24", 100),))()
     assert commands_of(topology, "h1-eth0.100") + commands_of(topology, "VLAN") == [
         ["ip -n h1 addr add 10.1.0.1/24 brd + dev h1-eth0.100"],
@@ -237,7 +237,7 @@ def test_open_vswitch_and_frr_are_needed_where_they_are_used() -> None:
     assert list(required_programs(shapes.minimal())) == []
 
 
-def test_a_relay_stands_for_a_controller_outside() -> None:
+def test_an_outside_controller_is_reached_through_a_relay() -> None:
     topology = with_switch(kind="ovs", controllers=("c0",))()
     guide = Controller("c0", kind="outside", address="192.0.2.7", port=6653)
     done = plan(resolve(replace(topology, nodes=(*topology.nodes, guide))))
@@ -256,7 +256,7 @@ def test_ports_join_when_the_nodes_have_settled() -> None:
         assert settling_point(early) == len(early)
 
 
-def test_a_change_replaces_what_was_there() -> None:
+def test_a_change_replaces_the_old_settings() -> None:
     before = Port("h1", name="h1-eth0", conditions=Conditions(delay_ns=20_000_000))
     after = replace(before, conditions=Conditions(loss_fraction=0.01))
     (shape,) = reshape("h1", before, after)

@@ -1,4 +1,4 @@
-"""Plans for the computer's own kernel."""
+"""Test plans for the computer's own kernel."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_settings_of_the_whole_computer_are_left_alone() -> None:
     assert "net.ipv6.conf.default.disable_ipv6" in keys
 
 
-def test_nics_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
+def test_nics_have_no_coalescing_and_unlimited_ports_need_no_operation() -> None:
     unlimited = Topology(
         nodes=(Host("h1"), Host("h2")),
         links=(link(Port("h1", speed_bps=0), Port("h2", speed_bps=1_000_000)),),
@@ -47,7 +47,7 @@ def test_nics_have_no_coalescing_and_no_limit_needs_no_operation() -> None:
     operations = operations_of(unlimited)
     assert not any(isinstance(op, SetCoalesce) for op in operations)
     speeds = [op.interface for op in operations if isinstance(op, SetSpeed)]
-    assert speeds == ["h2-eth0"]  # is told to be impossible
+    assert speeds == ["h2-eth0"]  # is refused
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
@@ -60,7 +60,7 @@ def test_bridge_netfilter_is_used_where_it_exists(wire: Wire) -> None:
     assert native_warnings(plain, wire, WITH) == []
 
 
-def test_without_it_switch_ports_receive_by_napi_and_merge_nothing() -> None:
+def test_without_bridge_netfilter_switch_ports_use_napi_and_merge_nothing() -> None:
     operations = operations_of(shapes.minimal(), "mtu", WITHOUT)
     in_switch = {op.interface for op in operations if isinstance(op, JoinBridge)}
     offloads = {op.interface: op.features for op in operations if isinstance(op, SetOffloads)}

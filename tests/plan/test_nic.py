@@ -1,4 +1,4 @@
-"""Cards in plans: what is by rule, and what counts over it."""
+"""Test NICs in plans: the rules, and the settings that override them."""
 
 from dataclasses import replace
 
@@ -19,13 +19,13 @@ from wanlab.topology import Link, Nic, resolve
 BY_RULE = Nic()
 
 
-def cards(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> list[Operation]:
+def nic_operations(topology: Topology, wire: Wire = "mtu", nic: Nic = BY_RULE) -> list[Operation]:
     kinds = (SetWire, SetOffloads, SetCoalesce)
     return [it for it in plan(resolve(topology), wire=wire, nic=nic) if isinstance(it, kinds)]
 
 
-def test_a_host_has_the_nic_of_a_server_and_a_switch_has_none() -> None:
-    assert cards(shapes.single(1)) == [
+def test_a_host_has_a_server_nic_and_a_switch_has_none() -> None:
+    assert nic_operations(shapes.single(1)) == [
         SetWire("h1", "h1-eth0"),
         SetOffloads("h1", "h1-eth0", {"tso": True, "gso": True, "gro": True}),
         SetCoalesce("h1", "h1-eth0", 250),
@@ -34,8 +34,10 @@ def test_a_host_has_the_nic_of_a_server_and_a_switch_has_none() -> None:
     ]
 
 
-def test_a_port_that_has_conditions_hands_its_queues_single_packets() -> None:
-    offloads = [it for it in cards(shapes.single(1, loss="1%")) if isinstance(it, SetOffloads)]
+def test_a_port_with_conditions_passes_single_packets_to_its_queues() -> None:
+    offloads = [
+        it for it in nic_operations(shapes.single(1, loss="1%")) if isinstance(it, SetOffloads)
+    ]
     assert offloads[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})
 
 
@@ -43,7 +45,7 @@ def test_a_router_forwards_packet_by_packet() -> None:
     topology = Topology(
         nodes=(Host("h1"), Router("r1")), links=(link("h1", Port("r1", ip="10.0.0.9/8")),)
     )
-    assert cards(topology)[3:] == [
+    assert nic_operations(topology)[3:] == [
         SetWire("r1", "r1-eth0"),
         SetOffloads("r1", "r1-eth0", {"tso": False, "gso": False, "gro": False}),
     ]
@@ -53,7 +55,7 @@ def test_a_ports_settings_override_the_networks_and_those_the_defaults() -> None
     topology = shapes.single(2)
     own = replace(topology.links[0].a, nic=Nic(gro=False))
     topology = replace(topology, links=(Link(own, topology.links[0].b), *topology.links[1:]))
-    found = cards(topology, nic=Nic(tso=False, coalescing_ns=0))
+    found = nic_operations(topology, nic=Nic(tso=False, coalescing_ns=0))
     assert [it for it in found if not isinstance(it, SetWire)][:4] == [
         SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": False}),
         SetCoalesce("h1", "h1-eth0", 0),
@@ -62,14 +64,14 @@ def test_a_ports_settings_override_the_networks_and_those_the_defaults() -> None
     ]
 
 
-def test_on_the_gso_wire_only_what_was_asked_for_is_changed() -> None:
-    assert cards(shapes.single(2), "gso") == []
-    assert cards(shapes.single(1), "gso", Nic(gro=True)) == [
+def test_on_the_gso_wire_only_requested_settings_are_changed() -> None:
+    assert nic_operations(shapes.single(2), "gso") == []
+    assert nic_operations(shapes.single(1), "gso", Nic(gro=True)) == [
         SetOffloads("h1", "h1-eth0", {"gro": True})
     ]
 
 
-def test_the_computers_own_kernel_has_no_nic_that_cuts() -> None:
+def test_the_computers_own_kernel_has_no_segmenting_nic() -> None:
     operations = native(plan(resolve(shapes.single(1))), "mtu", None)
     found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetCoalesce)]
     assert found[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})

@@ -1,4 +1,4 @@
-"""Plans as shell scripts, compared with tests/golden/plans (`--accept` writes them anew)."""
+"""Compare plans as shell scripts with tests/golden/plans (`--accept` rewrites the files)."""
 
 import subprocess
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Golden = Callable[[str, str], None]
 
 
 def routed() -> Topology:
-    """Two networks and a router between them; one way is slow, the other loses."""
+    """Return two networks with a router between them; one link is slow, the other has losses."""
     return Topology(
         name="routed",
         nodes=(
@@ -57,7 +57,7 @@ def routed() -> Topology:
 
 
 def switched() -> Topology:
-    """Two Open vSwitches with controllers, one that learns by itself, and two bridges with VLANs."""
+    """Return two Open vSwitches with controllers, one that learns alone, and two VLAN bridges."""
     return Topology(
         name="switched",
         nodes=(
@@ -92,7 +92,7 @@ def switched() -> Topology:
 
 
 def ring() -> Topology:
-    """A router that speaks OSPF."""
+    """Return a network with a router that speaks OSPF."""
     return Topology(
         nodes=(
             Router("r1", frr="router ospf\n network 10.0.0.0/8 area 0\n"),
@@ -103,7 +103,7 @@ def ring() -> Topology:
 
 
 def varying() -> Topology:
-    """A link that delivers by a trace one way, and by a schedule the other."""
+    """Return a link with a trace in one direction and a schedule in the other."""
     return Topology(
         nodes=(Host("h1"), Host("h2")),
         links=(
@@ -163,7 +163,9 @@ def test_a_script_has_the_commands_that_a_person_would_type(name: str, golden: G
         ("queues-rate-delay", Conditions(rate_bps=10_000_000, delay_ns=20_000_000)),
     ],
 )
-def test_every_queue_is_built_as_here(name: str, conditions: Conditions, golden: Golden) -> None:
+def test_every_queue_is_built_as_in_the_golden_files(
+    name: str, conditions: Conditions, golden: Golden
+) -> None:
     parts = []
     for what, queue in QUEUES.items():
         port = Port("s1", name="s1-eth1", conditions=replace(conditions, queue=queue))
@@ -177,8 +179,8 @@ def test_the_same_topology_gives_the_same_plan(name: str) -> None:
     assert plan_script(make(), wire) == plan_script(make(), wire)
 
 
-def test_a_start_command_does_not_leave_its_comment() -> None:
-    """The script of a stranger's topology would run the second line as a command of its own."""
+def test_a_start_command_stays_within_its_comment() -> None:
+    """Otherwise the second line of a foreign topology's command would run as a separate command."""
     topology = Topology(nodes=(Host("h1", start_command="echo one\necho two\r\necho three"),))
     lines = plan_script(topology).splitlines()
     start = lines.index("# start command of h1: echo one")
