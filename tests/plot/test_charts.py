@@ -48,28 +48,28 @@ def lines(panel: plot.Panel) -> list[tuple[str, list[float], list[float]]]:
     return [(line.label, list(line.times_s), list(line.values)) for line in panel.lines]
 
 
-def test_throughput_is_level_over_each_interval() -> None:
+def test_throughput_is_constant_over_each_interval() -> None:
     panel = plot.throughput(RECORD)
     assert (panel.title, panel.unit) == ("Throughput", "Mbit/s")
     assert lines(panel) == [("", [0, 1, 1, 2], [400, 400, 900, 900])]
 
 
-def test_throughput_of_tcp_is_what_was_acknowledged() -> None:
+def test_throughput_of_tcp_is_the_rate_of_acknowledged_bytes() -> None:
     assert lines(plot.throughput(RECORD, table="tcp")) == [("", [1.0], [800.0])]
 
 
-def test_the_rtt_has_a_line_of_tcp_and_points_of_ping() -> None:
+def test_the_rtt_has_a_line_for_tcp_and_points_for_ping() -> None:
     panel = plot.rtt(RECORD)
     assert lines(panel) == [("TCP srtt", [0, 1], [20, 40]), ("ping", [0, 1], [20.5, 40.5])]
     assert [line.points for line in panel.lines] == [False, True]
 
 
-def test_the_rtt_of_iperf3_stands_at_the_end_of_its_interval() -> None:
+def test_the_rtt_of_iperf3_is_drawn_at_the_end_of_its_interval() -> None:
     panel = plot.rtt(RECORD, tcp="iperf3", ping="none")
     assert lines(panel) == [("TCP srtt", [1, 2], [20, 40])]
 
 
-def test_a_connection_that_only_controls_is_not_drawn() -> None:
+def test_a_control_connection_is_not_drawn() -> None:
     assert lines(plot.congestion_window(RECORD)) == [("", [0, 1], [0.01448, 5.0])]
 
 
@@ -108,7 +108,7 @@ def test_every_panel_carries_the_warnings_of_its_record() -> None:
     assert [panel.warnings for panel in panels] == [RECORD.provenance.warnings] * 5
 
 
-def test_what_is_not_in_the_record_is_named() -> None:
+def test_a_quantity_missing_in_the_record_is_named() -> None:
     with pytest.raises(RecordError, match=r"no table 'iperf' .did you mean iperf3"):
         plot.throughput(RECORD, table="iperf")
     with pytest.raises(RecordError, match=r"neither a table 'x' nor 'tcps' .did you mean tcp"):
@@ -123,7 +123,7 @@ def test_what_is_not_in_the_record_is_named() -> None:
         plot.quantity(RECORD, "ping", "rtt_ms", title="Delay", unit="MB")
 
 
-def test_an_empty_table_is_no_empty_picture() -> None:
+def test_an_empty_table_is_an_error() -> None:
     empty = RECORD["tcp"].where(flow="none")
     with pytest.raises(RecordError, match="cannot draw Congestion window"):
         plot.congestion_window(Record(RECORD.provenance, {"tcp": empty}))
@@ -146,7 +146,7 @@ def streams(**more: Iterable[object]) -> Record:
     )
 
 
-def test_each_stream_is_a_line_in_a_unit_that_keeps_numbers_short() -> None:
+def test_each_stream_is_a_line_and_the_unit_keeps_numbers_short() -> None:
     panel = plot.throughput(streams(), unit="auto")
     assert (panel.unit, [label for label, _, _ in lines(panel)]) == (
         "Gbit/s",
@@ -155,7 +155,7 @@ def test_each_stream_is_a_line_in_a_unit_that_keeps_numbers_short() -> None:
     assert [values for _, _, values in lines(panel)] == [[4, 4, 4, 4], [1, 1, 1, 1]]
 
 
-def test_what_is_counted_over_an_interval_is_level_and_a_state_stands_at_its_end() -> None:
+def test_counts_are_drawn_over_their_interval_and_states_at_its_end() -> None:
     record = streams()
     counted = plot.quantity(record, "iperf3", "retransmits", title="Retransmissions")
     assert lines(counted)[1] == ("stream 2", [0, 1, 1, 2], [1, 1, 3, 3])
@@ -192,7 +192,7 @@ def test_the_short_unit_has_one_to_three_digits(
 
 
 def test_a_repaired_hole_does_not_raise_the_throughput_above_the_link() -> None:
-    """20 Mbit/s; the acknowledged bytes stand still for 200 ms, in which everything else arrives."""
+    """At 20 Mbit/s, a hole stops acknowledgements for 200 ms while later data still arrives."""
     times_ns = np.arange(0, 2_000_000_000, 10_000_000)
     delivered = np.floor(times_ns / 1e9 * 20e6 / 8 / 1514)
     acked = delivered * 1448

@@ -19,7 +19,7 @@ def panel(title: str = "Queue", *, high: float = 1.0, warnings: tuple[str, ...] 
     return Panel(title, "MB", lines, (Limit("limit", high),), warnings)
 
 
-def test_a_timeline_has_a_panel_below_the_other_over_one_time() -> None:
+def test_a_timeline_stacks_panels_over_a_common_time_axis() -> None:
     figure = plot.timeline([panel("A"), panel("B")], title="both")
     top, bottom = figure.axes
     assert [axes.get_ylabel() for axes in figure.axes] == ["A\n(MB)", "B\n(MB)"]
@@ -69,13 +69,13 @@ def test_a_line_alone_needs_no_markers() -> None:
     assert [line.get_marker() for line in axes.lines] == ["None"]
 
 
-def test_a_line_of_gaps_between_others_is_no_trouble(tmp_path: Path) -> None:
+def test_a_line_that_consists_of_gaps_is_allowed(tmp_path: Path) -> None:
     gaps = Line("gaps", TIMES, np.full(len(TIMES), np.nan))
     figure = plot.timeline([Panel("A", "", (gaps, Line("values", TIMES, TIMES)))])
     plot.save(figure, tmp_path / "figure.png")
 
 
-def test_a_distribution_says_which_share_is_at_most_so_large() -> None:
+def test_a_distribution_shows_the_share_of_values_up_to_each_value() -> None:
     line = Line("rtt", TIMES[:4], np.array([30.0, 10.0, np.nan, 20.0]))
     figure = plot.distribution(
         [Panel("RTT", "ms", (line,), warnings=("look",)), panel(), panel()], title="run"
@@ -96,7 +96,7 @@ def test_a_distribution_of_nothing_is_refused() -> None:
         plot.distribution([])
 
 
-def test_a_quick_pdf_holds_its_letters_as_drawings(tmp_path: Path) -> None:
+def test_a_quick_pdf_contains_letters_as_outlines(tmp_path: Path) -> None:
     figure = plot.timeline([panel()])
     for name, quick in (("whole", False), ("quick", True)):
         plot.save(figure, tmp_path / f"{name}.pdf", quick=quick)
@@ -134,7 +134,7 @@ def test_warnings_are_shown_once() -> None:
     assert plot.timeline([panel()]).get_supxlabel() == ""
 
 
-def test_nothing_measured_still_has_a_scale() -> None:
+def test_a_figure_without_values_still_has_a_scale() -> None:
     lines = (Line("", TIMES, np.full(len(TIMES), np.nan)), Line("", TIMES[:0], TIMES[:0]))
     (axes,) = plot.timeline([Panel("A", "ms", lines)]).axes
     assert axes.get_ylim() == (0, 1)
@@ -164,7 +164,7 @@ def test_the_same_figure_is_the_same_file(
         return path.read_bytes()
 
     first = draw("first")
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")  # what stands for the date, where one is written
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")  # used as the date in formats that contain one
     assert draw("second") == first
 
 

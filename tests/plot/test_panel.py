@@ -8,7 +8,7 @@ from wanlab.plot.panel import Values, decimate
 TIMES = np.arange(9000).astype(np.float64) / 100
 
 
-def test_a_short_line_is_not_touched() -> None:
+def test_a_short_line_is_not_thinned() -> None:
     values = np.arange(400.0)
     times_s, kept = decimate(TIMES[:400], values, 100)
     assert kept is values
@@ -30,7 +30,7 @@ def test_a_gap_stays_a_gap() -> None:
     assert np.isnan(decimate(TIMES, values, 100)[1]).sum() == 1
 
 
-def test_readings_at_one_moment_need_no_width() -> None:
+def test_readings_at_a_single_instant_can_be_drawn() -> None:
     times_s, kept = decimate(np.zeros(1000), np.arange(1000.0), 10)
     assert (len(times_s), kept.min(), kept.max()) == (2, 0.0, 999.0)
 

@@ -1,4 +1,4 @@
-"""What is drawn of a record by name. The figures are compared by what they show, not by pixels."""
+"""Test quantities drawn by name. Figures are compared by their content, not by pixels."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ TCP = Table.of(
         "unacked_packets": [1, 2, 3],
     }
 )
-# netem above tbf at one port, tbf above codel at the other; the first counter starts again from 0.
+# netem above tbf at one port, tbf above codel at the other; the first counter restarts at 0.
 QDISC = Table.of(
     {
         "time_ns": np.repeat([0, SECOND, 2 * SECOND], 4),
@@ -64,14 +64,14 @@ def one(name: str, **tables: Table) -> plot.Panel:
     return panel
 
 
-def test_the_throughput_is_iperf3s_or_else_what_tcp_was_acknowledged() -> None:
+def test_the_throughput_is_iperf3s_or_else_that_of_tcps_acknowledgements() -> None:
     assert shown(one("throughput", iperf3=IPERF3, tcp=TCP)) == [
         ("", [0, 1, 1, 2], [400, 400, 900, 900])
     ]
     assert shown(one("throughput", tcp=TCP)) == [("", [1, 2], [800, 400])]
 
 
-def test_an_rtt_that_tcp_does_not_know_yet_is_a_gap() -> None:
+def test_an_rtt_not_yet_measured_is_a_gap() -> None:
     ping = Table.of({"time_ns": [0], "rtt_ms": [20.5]})
     (srtt, replies) = one("rtt", iperf3=IPERF3, tcp=TCP, ping=ping).lines
     assert np.array_equal(srtt.values, [np.nan, 20, 40], equal_nan=True)
@@ -90,7 +90,7 @@ def test_a_variation_before_there_is_an_rtt_is_a_gap() -> None:
     assert np.array_equal(line.values, [np.nan, 10, 5], equal_nan=True)
 
 
-def test_flows_that_only_control_are_not_drawn_of_events_either() -> None:
+def test_control_connections_are_not_drawn_from_events_either() -> None:
     flows = [FLOW] * 200 + ["10.0.0.1:1 > 10.0.0.3:5201"]
     ack = Table.of({"time_ns": range(201), "flow": flows, "rtt_us": range(1, 202)})
     assert [label for label, _, _ in shown(one("ack.rtt_us", ack=ack))] == [""]
@@ -99,7 +99,7 @@ def test_flows_that_only_control_are_not_drawn_of_events_either() -> None:
 def test_the_window_and_retransmissions_are_tcps_or_else_iperf3s() -> None:
     assert one("cwnd", iperf3=IPERF3, tcp=TCP).lines[0].values[1] == 5
     assert shown(one("cwnd", iperf3=IPERF3)) == [("", [1, 2], [10, 20])]
-    # Since the record began.
+    # Counted since the record began.
     assert shown(one("retransmits", iperf3=IPERF3, tcp=TCP)) == [("", [0, 1, 2], [0, 0, 5])]
     assert shown(one("retransmits", iperf3=IPERF3)) == [("", [0, 1, 1, 2], [0, 0, 3, 3])]
 
@@ -113,7 +113,7 @@ def test_the_queue_of_each_port_is_without_its_delay_line() -> None:
     ]
 
 
-def test_drops_are_counted_from_the_start_and_go_on_when_a_counter_begins_anew() -> None:
+def test_drops_are_counted_from_the_start_even_if_a_counter_restarts() -> None:
     assert shown(one("drops", qdisc=QDISC)) == [
         ("s1-eth2", [0, 1, 2], [0, 1, 1]),
         ("s1-eth3", [0, 1, 2], [0, 3, 3]),
@@ -133,7 +133,7 @@ def test_ports_and_packets_have_quantities_of_their_own() -> None:
     assert (list(line.values), line.points) == ([20, 25], True)
 
 
-def test_a_record_knows_what_it_has() -> None:
+def test_a_record_lists_its_quantities() -> None:
     whole = record(iperf3=IPERF3, qdisc=QDISC)
     assert quantities.available(whole) == [
         *("throughput", "rtt", "cwnd", "queue", "drops", "marks", "retransmits"),
@@ -141,7 +141,7 @@ def test_a_record_knows_what_it_has() -> None:
     assert quantities.available(record()) == []
 
 
-def test_usually_everything_is_drawn_that_there_is() -> None:
+def test_by_default_all_available_quantities_are_drawn() -> None:
     panels = quantities.panels({"run": record(iperf3=IPERF3, tcp=TCP, qdisc=QDISC)})
     assert [panel.title for panel in panels] == [
         *("Throughput", "RTT", "Congestion window", "Queue", "Drops", "ECN marks"),
@@ -188,12 +188,12 @@ def test_any_column_can_be_drawn() -> None:
         ("tcp.flow", "holds text"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_is(name: str, said: str) -> None:
+def test_the_error_for_a_missing_quantity_lists_the_available_ones(name: str, said: str) -> None:
     with pytest.raises(RecordError, match=said):
         one(name, tcp=TCP.rows(np.ones(3, bool)), iperf3=IPERF3)
 
 
-def test_a_record_without_anything_usual_says_which_columns_there_are() -> None:
+def test_the_error_for_a_record_without_quantities_lists_its_columns() -> None:
     with pytest.raises(
         RecordError, match=r"has none of the usual quantities .*TABLE.COLUMN of odd"
     ):

@@ -1,4 +1,4 @@
-"""Means with their confidence intervals."""
+"""Test means and their confidence intervals."""
 
 import math
 
