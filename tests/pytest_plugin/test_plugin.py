@@ -18,7 +18,7 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "wanlab.pytest_plugin"
-# A pytester has a home of its own; the kernel is in ours.
+# pytester has another home folder, but the kernel is in the user's.
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
 
 Run = Callable[..., pytest.RunResult]
@@ -26,7 +26,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run pytest with the plugin on a file of tests."""
+    """Return a function that runs pytest with the plugin on a file of tests."""
     monkeypatch.delenv("WANLAB_REQUIRE_KERNEL", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", CACHE)
     is_installed = bool(entry_points(group="pytest11", name="wanlab"))
@@ -64,7 +64,7 @@ def test_a_run_without_networks_loads_nothing_of_wanlab() -> None:
     assert done.stdout.split() == ["wanlab", PLUGIN]
 
 
-def test_tests_without_networks_are_left_alone(run: Run) -> None:
+def test_tests_without_networks_are_not_affected(run: Run) -> None:
     run("def test_it(): pass", "--wanlab-seeds", "3", "-W", "error").assert_outcomes(passed=1)
 
 
@@ -132,7 +132,7 @@ def test_other(): pass
 
 
 @pytest.mark.parametrize("number", ["0", "many"])
-def test_a_number_of_seeds_must_be_one(run: Run, number: str) -> None:
+def test_the_number_of_seeds_must_be_a_positive_number(run: Run, number: str) -> None:
     result = run("def test_it(): pass", "--wanlab-seeds", number)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
@@ -154,7 +154,7 @@ def test_without_a_kernel_tests_are_skipped_with_a_hint_to_build_one(
 
 
 @pytest.mark.machine
-def test_a_test_has_the_network_that_it_asks_for(run: Run, pytester: pytest.Pytester) -> None:
+def test_a_test_gets_the_requested_network(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "two hosts.yaml").write_text(
         "nodes: [{host: a}, {host: b}]\nlinks: [{link: [a, b], delay: 5ms}]\n"
     )
@@ -221,7 +221,7 @@ def test_second(network, server):
     )
     kept = pytester.path / ".wanlab/test_it/test_second-seed1"
     assert (kept / "processes.txt").read_text().startswith(first)
-    # What has passed during this test, and no other.
+    # Only packets of this test are counted.
     assert record.read(kept / "record")["port"].distinct("time_ns")[10] == 1_000_000_000
 
 
@@ -285,7 +285,7 @@ def test_hangs(server):
 
 
 @pytest.mark.machine
-def test_a_network_that_is_gone_leaves_its_evidence(run: Run, pytester: pytest.Pytester) -> None:
+def test_evidence_of_a_dead_network_is_kept(run: Run, pytester: pytest.Pytester) -> None:
     result = run(
         """
 @pytest.mark.topology("minimal")
