@@ -22,11 +22,11 @@ WHOLE = Provenance(
 )
 
 
-def test_a_provenance_comes_back_as_it_was() -> None:
+def test_a_provenance_is_read_back_unchanged() -> None:
     assert Provenance.from_data(json.loads(WHOLE.to_json())) == WHOLE
 
 
-def test_the_text_does_not_depend_on_the_order_of_what_it_was_given() -> None:
+def test_the_text_does_not_depend_on_the_order_of_parameters() -> None:
     one = Provenance(wanlab="1", tools={"a": "1", "b": "2"}, parameters={"x": 1, "y": 2})
     two = Provenance(wanlab="1", tools={"b": "2", "a": "1"}, parameters={"y": 2, "x": 1})
     assert one.to_json() == two.to_json()

@@ -33,7 +33,7 @@ def test_the_unit_of_a_column_is_in_its_name(name: str, unit: str) -> None:
     assert unit_of(name) == unit
 
 
-def test_rows_become_columns_of_the_fitting_kind() -> None:
+def test_rows_become_columns_of_the_right_kind() -> None:
     table = Table.from_rows(ROWS)
     assert [(column.name, column.kind, column.unit) for column in table.columns] == [
         ("time_ns", "int64", "ns"),
@@ -75,7 +75,7 @@ def test_the_array_a_table_was_made_of_is_not_frozen_with_it() -> None:
         (lambda: Table((Column.of("a", [1]), Column.of("a", [2]))), "have one name"),
     ],
 )
-def test_what_is_no_table_is_refused(make: Any, message: str) -> None:
+def test_an_invalid_table_is_refused(make: Any, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         make()
 
@@ -126,7 +126,7 @@ def test_text_is_no_series() -> None:
         Table.from_rows(ROWS).series("device")
 
 
-def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
+def test_the_error_for_a_misspelt_name_suggests_the_nearest_one() -> None:
     record = Record(ORIGIN, {"qdisc": Table.from_rows(ROWS)})
     with pytest.raises(RecordError, match=r"no table 'qdiscs' .did you mean qdisc"):
         record["qdiscs"]
@@ -203,7 +203,7 @@ def test_a_table_goes_to_polars_and_pandas_with_its_values() -> None:
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_a_library_that_is_missing_is_told_with_how_to_get_it(
+def test_the_error_for_a_missing_library_says_how_to_install_it(
     library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)

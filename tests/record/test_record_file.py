@@ -42,8 +42,8 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
-    write(RECORD, tmp_path / "run=1")  # the = must not be taken for a partition's name
+def test_a_record_is_read_back_unchanged(tmp_path: Path) -> None:
+    write(RECORD, tmp_path / "run=1")  # the "=" must not be mistaken for a partition's name
     assert read(tmp_path / "run=1") == RECORD
 
 
@@ -73,7 +73,7 @@ def test_units_are_in_the_metadata_of_parquet(tmp_path: Path) -> None:
     assert schema.field("time_ns").metadata == {b"unit": b"ns"}
 
 
-def test_what_exists_is_replaced_only_if_said(tmp_path: Path) -> None:
+def test_an_existing_record_is_replaced_only_on_request(tmp_path: Path) -> None:
     other = Record(Provenance(wanlab="0.2.0"))
     write(RECORD, tmp_path / "a")
     with pytest.raises(RecordError, match="already exists"):
@@ -128,7 +128,7 @@ def test_an_interrupt_while_replacing_keeps_the_old_record(
 @pytest.mark.parametrize(
     "name", ["provenance.json", "qdisc.parquet", "no-rows.parquet", "raw/ping.txt"]
 )
-def test_a_part_that_is_cut_short_or_lost_is_noticed(tmp_path: Path, name: str) -> None:
+def test_a_truncated_or_missing_part_is_noticed(tmp_path: Path, name: str) -> None:
     write(RECORD, tmp_path / "a")
     part = tmp_path / "a" / name
     part.write_bytes(part.read_bytes()[:-5])
@@ -139,8 +139,8 @@ def test_a_part_that_is_cut_short_or_lost_is_noticed(tmp_path: Path, name: str) 
         read(tmp_path / "a")
 
 
-@pytest.mark.parametrize("mask", [0x55, 0xD5])  # the latter makes letters that are not ASCII
-def test_every_flipped_byte_of_a_table_is_noticed_or_without_effect(
+@pytest.mark.parametrize("mask", [0x55, 0xD5])  # bit 0x80 makes letters that are not ASCII
+def test_every_flipped_byte_of_a_table_is_noticed_or_has_no_effect(
     tmp_path: Path, mask: int
 ) -> None:
     record = Record(Provenance(wanlab="0.1.0"), {"t": Table.of({"time_ns": [1, 2, 3]})})
@@ -171,7 +171,7 @@ def test_a_record_of_another_format_is_refused_with_its_number(tmp_path: Path) -
         read(tmp_path / "a")
 
 
-def test_what_a_newer_version_may_have_added_is_refused_by_name(tmp_path: Path) -> None:
+def test_unknown_fields_of_a_newer_version_are_refused_by_name(tmp_path: Path) -> None:
     write(RECORD, tmp_path / "a")
     path = tmp_path / "a" / "provenance.json"
     index = json.loads(path.read_text())
@@ -183,18 +183,18 @@ def test_what_a_newer_version_may_have_added_is_refused_by_name(tmp_path: Path) 
         read(tmp_path / "a")
 
 
-def test_a_record_of_an_older_version_may_lack_what_that_did_not_know(tmp_path: Path) -> None:
+def test_a_record_of_an_older_version_may_lack_newer_fields(tmp_path: Path) -> None:
     write(RECORD, tmp_path / "a")
     path = tmp_path / "a" / "provenance.json"
     index = json.loads(path.read_text())
     del index["provenance"]["settings"], index["provenance"]["machine"]
-    # As that version wrote it.
+    # As the older version wrote it.
     index["digest"] = content_digest(as_text(index["provenance"]), RECORD.tables, RECORD.raw)
     path.write_text(json.dumps(index))
     assert read(tmp_path / "a") == RECORD
 
 
-def test_a_table_that_somebody_put_there_is_refused(tmp_path: Path) -> None:
+def test_a_table_that_is_not_in_the_index_is_refused(tmp_path: Path) -> None:
     write(RECORD, tmp_path / "a")
     (tmp_path / "a" / "extra.parquet").write_bytes(b"")
     (tmp_path / "a" / "raw" / "extra.txt").write_bytes(b"")
@@ -202,13 +202,13 @@ def test_a_table_that_somebody_put_there_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "a")
 
 
-def test_notes_beside_the_parts_are_nobodys_business(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
     write(RECORD, tmp_path / "a")
     (tmp_path / "a" / "notes.txt").write_text("seen by eye")
     assert read(tmp_path / "a") == RECORD
 
 
-def test_a_kind_of_column_that_is_not_known_is_refused() -> None:
+def test_an_unknown_kind_of_column_is_refused() -> None:
     import pyarrow
 
     odd = pyarrow.field("time_ns", pyarrow.timestamp("ns"), nullable=False)
@@ -219,7 +219,7 @@ def test_a_kind_of_column_that_is_not_known_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', '{"format": 1, "tables": 3}', WRONG])
-def test_an_index_that_is_not_ours_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_index_of_another_program_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "provenance.json").write_text(text)
     with pytest.raises(RecordError, match=r"provenance.json"):
         read(tmp_path)
@@ -249,7 +249,7 @@ columns = st.dictionaries(
 
 
 @given(columns)
-def test_any_table_survives_arrow(columns: dict[str, list[object]]) -> None:
+def test_any_table_survives_the_conversion_to_arrow(columns: dict[str, list[object]]) -> None:
     table = Table.of(columns)
     assert from_arrow(table.to_arrow()) == table
 
@@ -263,7 +263,7 @@ def test_a_record_that_lacks_a_part_is_not_complete(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("length", [0, 3, 100])
-def test_a_table_that_was_cut_is_not_complete(tmp_path: Path, length: int) -> None:
+def test_a_truncated_table_is_not_complete(tmp_path: Path, length: int) -> None:
     write(RECORD, tmp_path / "record")
     table = tmp_path / "record" / "qdisc.parquet"
     table.write_bytes(table.read_bytes()[:length])
