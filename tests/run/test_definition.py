@@ -68,7 +68,7 @@ def test_a_design_with_an_unknown_parameter_is_refused_where_it_is_written() -> 
         def one(run: Run, *, rate: str = "1Gbps") -> None: ...
 
 
-def test_parameters_that_would_be_taken_for_something_else_are_refused() -> None:
+def test_parameters_with_ambiguous_names_are_refused() -> None:
     with pytest.raises(WanlabError, match="called seed"):
 
         @experiment
@@ -118,7 +118,9 @@ def test_modules_beside_an_experiment_travel_with_it(tmp_path: Path) -> None:
     assert again.source == source
 
 
-def test_another_design_or_comment_is_the_same_experiment_other_code_is_not(tmp_path: Path) -> None:
+def test_changing_the_code_makes_another_experiment_but_changing_design_or_comments_does_not(
+    tmp_path: Path,
+) -> None:
     digest = load(tmp_path / "a", one()).digest()
     assert load(tmp_path / "b", one(values='"1Gbps", "2Gbps"', comment="x")).digest() == digest
     assert load(tmp_path / "c", one(number=2)).digest() != digest
@@ -150,13 +152,13 @@ def test_a_function_in_no_file_travels_with_everything_it_refers_to(tmp_path: Pa
     assert again.programs == ("curl",)
 
 
-def test_a_variable_of_its_own_may_have_the_name_of_one_outside() -> None:
+def test_a_local_variable_may_have_the_name_of_an_outer_one() -> None:
     @experiment
     def inner(run: Run, *, delay: str = "5ms") -> None:
         opened = 3
         run.metric("opened", opened)
 
-    globals()["opened"] = object()  # as in a notebook, where all cells share their variables
+    globals()["opened"] = object()  # notebooks do this: all cells share their variables
     try:
         assert b"opened = 3" in inner.source.files[inner.source.entry]
     finally:
@@ -170,11 +172,11 @@ def test_a_value_that_cannot_travel_is_named() -> None:
     def inner(run: Run, *, delay: str = "5ms") -> None:
         print(opened)
 
-    with pytest.raises(WanlabError, match="uses opened, which cannot travel"):
+    with pytest.raises(WanlabError, match="uses opened, which cannot be sent"):
         _ = inner.source
 
 
-def test_of_several_experiments_in_a_file_one_is_named(tmp_path: Path) -> None:
+def test_one_of_several_experiments_in_a_file_is_chosen_by_name(tmp_path: Path) -> None:
     two = "\n".join(f"@experiment\ndef {name}(run, *, a: int = 1): pass" for name in ("one", "two"))
     path = tmp_path / "several.py"
     path.write_text(f"from wanlab import experiment\n{two}\n")

@@ -9,14 +9,14 @@ from wanlab.errors import WanlabError
 from wanlab.experiments import Uniform
 
 
-def test_a_grid_has_every_value_with_every_other_and_the_last_varies_fastest() -> None:
+def test_a_grid_has_all_combinations_and_the_last_axis_varies_fastest() -> None:
     design = Design.grid({"a": [1, 2], "b": ["x", "y"]}, repeats=2)
     assert list(design.runs()) == [
         ({"a": a, "b": b}, seed) for a in (1, 2) for b in ("x", "y") for seed in (1, 2)
     ]
 
 
-def test_points_are_performed_as_they_are_listed_and_each_once() -> None:
+def test_points_keep_their_order_and_occur_once() -> None:
     design = Design.listed([{"a": 2}, {"a": 1}, {"a": 2}])
     assert list(design.runs()) == [({"a": 2}, 1), ({"a": 1}, 1)]
 

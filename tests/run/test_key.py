@@ -11,7 +11,7 @@ from wanlab.run.key import PACKAGE, UNINVOLVED_FOLDERS, code_hash
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A small package with a file in each kind of folder."""
+    """Make a small package with a file in each kind of folder."""
     for name in ("units.py", "run/run.py", "machine/programs/mn", "sweep/sweep.py", "web/app.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1\n")

@@ -40,7 +40,7 @@ def written(folder: Path, text: str) -> Experiment:
     return load_experiment(path)
 
 
-def test_a_file_can_say_everything_that_a_function_can(tmp_path: Path) -> None:
+def test_a_file_can_describe_everything_that_a_function_can(tmp_path: Path) -> None:
     made = written(tmp_path, TEXT)
     assert made.name == "pings"
     assert made.parameters == {"delay": "5ms", "rate": "10Mbps", "buffer": "1bdp", "count": 3}
@@ -52,7 +52,7 @@ def test_a_file_can_say_everything_that_a_function_can(tmp_path: Path) -> None:
 
 
 @pytest.mark.machine
-def test_a_run_of_a_file(tmp_path: Path) -> None:
+def test_an_experiment_in_a_file_is_run(tmp_path: Path) -> None:
     result = written(tmp_path, TEXT).run(cache=False, here=True, delay="4ms")
     assert result.metrics["mean"].unit == "ms"
     assert round(result["mean"], 2) == 10.67  # 16, 8 and 8: the first one waits for ARP
@@ -83,7 +83,7 @@ def in_a_file_of_its_own(folder: Path, topology: str) -> Experiment:
 
 
 @pytest.mark.machine
-def test_a_topology_in_a_file_may_have_braces_that_mean_themselves(tmp_path: Path) -> None:
+def test_a_topology_in_a_file_may_contain_literal_braces(tmp_path: Path) -> None:
     result = in_a_file_of_its_own(tmp_path, BRACES).run(cache=False, here=True, delay="4ms")
     assert round(result["mean"], 2) == 10.67  # as above
 
@@ -97,7 +97,7 @@ def test_a_mistake_in_a_topology_is_quoted_as_it_is_written(tmp_path: Path) -> N
         wrong.run(cache=False, here=True)
 
 
-def test_another_design_in_the_file_leaves_runs_known(tmp_path: Path) -> None:
+def test_changing_the_design_in_the_file_keeps_finished_runs_valid(tmp_path: Path) -> None:
     def key(text: str) -> str:
         made = written(tmp_path, text)
         return key_of(origin_of(made, made.resolve({})), 1)
@@ -139,7 +139,7 @@ def test_all_mistakes_in_a_file_are_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["2bdq", "2 BDPs", "2bpd"])
-def test_a_mistyped_bdp_is_told(tmp_path: Path, value: str) -> None:
+def test_a_mistyped_bdp_is_reported(tmp_path: Path, value: str) -> None:
     run = Run("pings", {}, 1, tmp_path)
     with pytest.raises(WanlabError, match=r"is not a unit .did you mean 2bdp"):
         written(tmp_path, TEXT)(run, buffer=value)
@@ -163,7 +163,7 @@ TABLE = Table.of({"time_ns": [0, 1, 2, 3], "node": ["a", "a", "b", "b"], "rtt_us
         ("max(tcp.rtt_us, time_ns=1)", Metric(3, "us")),
     ],
 )
-def test_a_metric_of_a_table(text: str, expected: Metric) -> None:
+def test_a_metric_is_read_from_a_table(text: str, expected: Metric) -> None:
     assert parse_run_metric(text)(RunOutput({}, {"tcp": TABLE})) == expected
 
 
