@@ -1,4 +1,4 @@
-"""Session files: what is written can be read, and what is wrong is named. No kernel."""
+"""Test session files without a kernel: writing, reading, and naming what is wrong."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recorded(recorder: SessionRecorder) -> RecordedSession:
     return read(recorder.path)
 
 
-def test_a_recording_that_a_full_disk_ended_has_no_content(
+def test_a_recording_ended_by_a_full_disk_has_no_content(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     recorder = SessionRecorder(Path("/dev/full"))
@@ -48,7 +48,7 @@ def test_a_recording_that_a_full_disk_ended_has_no_content(
     assert recorder.content() == b""
 
 
-def test_what_was_sent_and_received_is_read_with_its_instants(
+def test_sent_and_received_data_is_read_with_its_instants(
     recorder: SessionRecorder, clock: Clock
 ) -> None:
     call = encode_json(Kind.CALL, 1, {"do": "start", "arguments": ["ls"], "number": 2})
@@ -69,7 +69,7 @@ def test_what_was_sent_and_received_is_read_with_its_instants(
 
 
 @pytest.mark.parametrize("cut", [1, 3, 9, 50, 99])
-def test_frames_that_are_sent_in_pieces_are_cut_at_the_same_bytes(
+def test_frames_sent_in_pieces_are_recorded_in_the_same_pieces(
     recorder: SessionRecorder, clock: Clock, cut: int
 ) -> None:
     data = b"".join(encode(Kind.INPUT, number, b"x" * 40) for number in (1, 2, 3))
@@ -82,7 +82,7 @@ def test_frames_that_are_sent_in_pieces_are_cut_at_the_same_bytes(
     assert [piece.at_ns for piece in pieces] == [0, 1, 2]
 
 
-def test_of_measured_data_only_the_digest_is_kept(recorder: SessionRecorder) -> None:
+def test_only_the_digest_of_measured_data_is_kept(recorder: SessionRecorder) -> None:
     recorder.sent(encode_json(Kind.CALL, 1, {"do": "watch", "number": 5}))
     from wanlab.agent.messages import Frame
 
@@ -95,7 +95,7 @@ def test_of_measured_data_only_the_digest_is_kept(recorder: SessionRecorder) -> 
     assert said[0]["bytes"] == 6
 
 
-def test_a_session_that_was_cut_short_is_read_up_to_its_last_whole_line(
+def test_a_truncated_session_is_read_up_to_its_last_complete_line(
     recorder: SessionRecorder,
 ) -> None:
     recorder.note("step", 1)
@@ -144,7 +144,7 @@ def test_other_files_are_refused_with_the_reason(data: bytes, message: str) -> N
         parse(data, "s")
 
 
-def test_sessions_in_which_the_same_was_done_have_the_same_digest(tmp_path: Path) -> None:
+def test_sessions_with_the_same_actions_have_the_same_digest(tmp_path: Path) -> None:
     digests = []
     for python, typed in (("/a/python", "ls"), ("/b/bin/python", "ls"), ("/a/python", "id")):
         recorder = SessionRecorder(tmp_path / "s.wanlab")
@@ -190,7 +190,7 @@ def test_a_folder_is_restored_with_modes_times_and_links(tmp_path: Path) -> None
             assert twin.stat().st_mtime_ns == path.stat().st_mtime_ns
 
 
-def test_the_secret_of_a_servers_address_does_not_travel_in_a_session_file(tmp_path: Path) -> None:
+def test_a_session_file_does_not_contain_the_token_of_a_servers_address(tmp_path: Path) -> None:
     folder, other = tmp_path / "a", tmp_path / "b"
     (folder / ".wanlab" / "tests").mkdir(parents=True)
     (folder / ".wanlab" / "address").write_text("http://localhost:8000/?token=secret")
@@ -212,7 +212,7 @@ def test_no_file_is_restored_outside_of_the_folder(tmp_path: Path, name: str) ->
         restore(lines, tmp_path / "a")
 
 
-def test_a_large_folder_is_left_out_as_a_whole(
+def test_a_folder_that_is_too_large_is_left_out_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wanlab.session.files.MAX_ENTRIES", 3)
@@ -250,7 +250,7 @@ def test_programs_are_restored_without_the_set_user_id_bit(tmp_path: Path) -> No
     assert (work / "program").stat().st_mode & 0o7777 == 0o755
 
 
-def test_a_content_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+def test_content_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     import base64
     import gzip
 
