@@ -1,4 +1,4 @@
-"""The standard tests as data: which flows each one has."""
+"""Test the standard tests as data: the flows of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_single_flow_needs_no_number() -> None:
     assert flows_of(find("tcp_upload"), [("a", "b")]) == [LoadFlow("up", "a", "b", 5202, 0)]
 
 
-def test_each_path_of_rtt_fair_has_its_own_flows() -> None:
+def test_each_path_of_rtt_fair_has_separate_flows() -> None:
     pairs = [("h1", "h5"), ("h2", "h6"), ("h3", "h7"), ("h4", "h8")]
     flows = flows_of(find("rtt_fair"), pairs)
     assert [flow.name for flow in flows] == [
@@ -39,10 +39,10 @@ def test_the_number_of_flows_is_chosen_by_option_or_by_name() -> None:
 
 
 @pytest.mark.parametrize(("name", "hint"), [("rul", "rrul"), ("tcp_0up", "tcp_nup")])
-def test_an_unknown_test_is_told_with_the_nearest(name: str, hint: str) -> None:
+def test_the_error_for_an_unknown_test_suggests_the_nearest_one(name: str, hint: str) -> None:
     with pytest.raises(WanlabError, match=f'no test "{name}".*did you mean {hint}'):
         find(name)
 
 
-def test_every_test_has_a_name_and_says_what_it_does() -> None:
+def test_every_test_has_a_name_and_a_description() -> None:
     assert all(name == test.name and test.about for name, test in TESTS.items())

@@ -1,4 +1,4 @@
-"""`wanlab test` on the embedded machine: numbers, figures, and other topologies."""
+"""Test `wanlab test` on the embedded machine: numbers, figures, and other topologies."""
 
 from __future__ import annotations
 
